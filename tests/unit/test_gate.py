@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
-from surefoot.commands.gate_options import GateOptions
 from surefoot.commands.values import error_from
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.gate import GateStudy, Regression, read_gate
 from surefoot.gate.budget import comparison_error, confidence_for, with_shares
 from surefoot.gate.more_regressions import MoreRegressions
-from surefoot.gate.run_studies import open_gate
 from surefoot.gate.shell_command import shell_command
 from surefoot.gate.study_options import COMMANDS, is_requirement
 
@@ -192,15 +190,6 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
         read_gate(tmp_path / "pipe.json")
     with pytest.raises(EvidenceFailed, match="is no plain file"):
         sf.check_evidence(tmp_path / "pipe.json")
-
-
-def test_a_study_cannot_write_over_the_evidence_of_another(write):
-    curve = STUDY.replace('"estimate"', '"curve"').replace(
-        '"linf:8/255"', '["linf:0..1", "l2:0..1"]'
-    )
-    path = write(curve + STUDY.replace("noise", "Noise-linf_0..1"))
-    with pytest.raises(InvalidArgument, match="may be that of study Noise-linf"):
-        open_gate(path, GateOptions(evidence="there"))
 
 
 def test_a_comparison_may_be_stated_beside_the_file(write):

@@ -45,8 +45,9 @@ class Evidence:
     """What an evidence file holds: the record without images, and the journal by subject.
 
     `model` and `data` are the names of what was studied, for people; `command` is the one that ran.
-    `attack` is the run of an attack beside this one. A comparison has `parts` and no journal of
-    its own; its `study` is the first of them.
+    `attack` is the run of an attack beside this one. `earlier` is that of an earlier model, where
+    not to be worse than it was required. A comparison has `parts` and no journal of its own; its
+    `study` is the first of them.
     """
 
     record: Record
@@ -56,6 +57,7 @@ class Evidence:
     command: str = ""
     attack: Evidence | None = None
     parts: Mapping[str, Evidence] = field(default_factory=dict)
+    earlier: Evidence | None = None
     study: StudySpec = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,12 +69,32 @@ class Evidence:
                 f"run {self.record.digest[:12]} was read from a file and has no journal: only "
                 "studies that surefoot ran have evidence; name a run of a study"
             )
+        if self.earlier is not None:
+            required = self.record.required
+            of = None if required is None else required.earlier
+            known = of is not None and of.run == self.earlier.record.digest
+            if not known or self.parts or self.earlier.parts:
+                raise InvalidArgument(
+                    f"run {self.record.digest[:12]} is not compared with the earlier run beside "
+                    "it: leave that out"
+                )
         object.__setattr__(self, "study", self.record.study)
 
     @property
+    def members(self) -> dict[str, Evidence]:
+        """The runs in this file by name: itself, or the parts; that of an earlier model.
+
+        The name is empty where there is only one.
+        """
+        required = self.record.required
+        if self.earlier is None or required is None or required.earlier is None:
+            return dict(self.parts) or {"": self}
+        return dict(zip(required.earlier.names, (self, self.earlier), strict=True))
+
+    @property
     def runs(self) -> Iterator[Evidence]:
-        """Every study of one model in this file: itself, or the parts; the attack beside each."""
-        for one in self.parts.values() or (self,):
+        """Every study of one model in this file: the members, and the attack beside each."""
+        for one in self.members.values():
             yield one
             if one.attack is not None:
                 yield one.attack
@@ -83,6 +105,7 @@ def evidence_of(
     entries: Mapping[str, Sequence[Entry]],
     attack: Evidence | None = None,
     parts: Mapping[str, Evidence] | None = None,
+    earlier: Evidence | None = None,
 ) -> Evidence:
     """The evidence of a run; images, and the places of files, are left out."""
     source, details = record.source, record.details
@@ -107,6 +130,7 @@ def evidence_of(
         "" if source is None else source.command,
         attack,
         parts or {},
+        earlier,
     )
 
 
@@ -160,22 +184,24 @@ def _check_version(statement: Any) -> None:  # noqa: ANN401  what a file holds
 def _each_run(predicate: dict[str, Any], change: Any) -> dict[str, Any]:  # noqa: ANN401
     """The predicate with the tables of every run packed or unpacked."""
     whole = predicate | {name: change(predicate[name]) for name in _TABLES}
-    attack, parts = predicate["attack"], predicate["parts"]
-    beside = (*parts.values(), *(() if attack is None else (attack,)))
-    if len(beside) > _MOST_PARTS or any(one["parts"] for one in beside):
+    parts = predicate["parts"]
+    single = {n: predicate[n] for n in ("attack", "earlier") if predicate[n] is not None}
+    beside = (*parts.values(), *single.values())
+    compared = any(one["parts"] or one["earlier"] is not None for one in beside)
+    if len(beside) > _MOST_PARTS or compared:
         raise EvidenceFailed(
             f"it has more than {_MOST_PARTS} runs, or a comparison of comparisons: {NEW_COPY}"
         )
-    if attack is not None:
-        if attack["attack"] is not None:
+    for name, one in single.items():
+        if name == "attack" and one["attack"] is not None:
             raise EvidenceFailed(f"it has an attack beside an attack, which no run has: {NEW_COPY}")
-        whole["attack"] = _each_run(attack, change)
+        whole[name] = _each_run(one, change)
     whole["parts"] = {name: _each_run(one, change) for name, one in parts.items()}
     return whole
 
 
 def _statement(evidence: Evidence) -> dict[str, Any]:
-    whole = (evidence.parts or {"": evidence}).values()
+    whole = evidence.members.values()
     models = [
         _subject(one.model, one.study.model.digest, one.study.model.covers or "the model")
         for one in whole
@@ -214,6 +240,7 @@ def _predicate(evidence: Evidence) -> dict[str, Any]:
         "journal": journal,
         "counterexamples": arrays,
         "attack": None if evidence.attack is None else _predicate(evidence.attack),
+        "earlier": None if evidence.earlier is None else _predicate(evidence.earlier),
         "parts": {name: _predicate(one) for name, one in evidence.parts.items()},
     }
 
@@ -226,7 +253,7 @@ def _evidence(predicate: dict[str, Any], unpacking: Unpacking) -> Evidence:
     plain = {name: predicate[_NAMES.get(name, name)] for name in _TOP}
     plain |= {name: origin[name] for name in _ORIGIN}
     record = record_from_json(json.dumps(plain | {"inputs": (), "source": None}))
-    attack = predicate["attack"]
+    attack, earlier = predicate["attack"], predicate["earlier"]
     return Evidence(
         replace(record, inputs=input_rows(inputs)),
         journal_entries(journal),
@@ -235,4 +262,5 @@ def _evidence(predicate: dict[str, Any], unpacking: Unpacking) -> Evidence:
         str(origin["command"]),
         None if attack is None else _evidence(attack, unpacking),
         {name: _evidence(one, unpacking) for name, one in predicate["parts"].items()},
+        None if earlier is None else _evidence(earlier, unpacking),
     )

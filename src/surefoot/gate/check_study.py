@@ -16,15 +16,17 @@ from surefoot.engine.gpu_start import prepare_gpu
 from surefoot.errors import SurefootError
 from surefoot.gate.budget import comparison_error, confidence_for
 from surefoot.gate.gate import Gate, GateStudy, GateVerdict, Outcome, StudyOutcome, worst
-from surefoot.gate.regression import earlier_run
+from surefoot.gate.regression import EarlierRun, earlier_run
 from surefoot.gate.shell_command import shell_command
 from surefoot.gate.study_options import COMMANDS, is_requirement
 from surefoot.report.measured_words import measured_words
 from surefoot.report.page import write_page
 from surefoot.store.locations import public_location
-from surefoot.store.records import Curves
+from surefoot.store.records import Curves, Record
+from surefoot.store.requirements import EarlierModel, Requirements
 from surefoot.study.curve_not_worse import check_curve_errors
-from surefoot.study.earlier_model import not_worse_than
+from surefoot.study.earlier_model import different_names, not_worse_than
+from surefoot.study.keep_outcome import keep_outcome
 from surefoot.user_code import raised_words
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOu
     began = time.monotonic()
     caller = replace(caller, command=repeat_command(study))
     try:
-        result, models = _run(gate, study, caller)
+        result, earlier = _run(gate, study, caller)
     except SurefootError as error:
         return _failed(study, str(error), began)
     except SystemExit as error:
@@ -91,7 +93,7 @@ def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOu
     except Exception as error:  # noqa: BLE001  the other studies are still to be run
         words = f"a fault in surefoot, please report it: {raised_words(error)}"
         return _failed(study, words, began)
-    claims = (*result.claims, *models)
+    claims = (*result.claims, *_claims_by_name(result.record, earlier))
     every = [GateVerdict(claim, measured_words(claim, claims)) for claim in result.verdicts]
     verdicts = tuple(verdict for verdict in every if not _is_one_class(verdict.claim))
     return StudyOutcome(
@@ -100,8 +102,9 @@ def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOu
         verdicts,
         tuple(verdict for verdict in every if _is_one_class(verdict.claim)),
         result,
-        recorded=_is_recorded(result),
+        recorded=_is_recorded(result) and (earlier is None or earlier.recorded),
         seconds=time.monotonic() - began,
+        earlier=None if earlier is None else earlier.evidence,
     )
 
 
@@ -115,53 +118,67 @@ def repeat_command(study: GateStudy) -> str:
     return shell_command(COMMANDS[study.command], _values(study))
 
 
-def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, tuple[Claim, ...]]:
-    """The result with all verdicts; its page is written when all of them are there.
+def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, EarlierRun | None]:
+    """The result with all verdicts, and the run of an earlier model; the page is written then.
 
-    And what is claimed of this model and of an earlier one by name, where they are compared.
+    The earlier model goes first, so that the latest run of the store is the one of this study.
     """
     values = _values(study)
     prepare_gpu(values.get("device"))
     page = values.pop("report", None)
+    earlier = None if study.regression is None else _earlier(study, caller)
     result: Result = COMMANDS[study.command].call(values, caller)
-    regression, models = study.regression, tuple[Claim, ...]()
-    if regression is not None:
-        result, claims, models = _compared(study, result, caller)
-        result = replace(result, verdicts=(*result.verdicts, *claims))
+    if earlier is not None:
+        result = _compared(study, result, earlier)
     _check_spending(study, result)
+    if earlier is not None:
+        keep_outcome(result.record, {}, study.store)
     if page is not None:
         facts = (*result.view.facts, gate.budget)
         write_page(replace(result.view, facts=facts), Path(page))
-    return result, models
+    return result, earlier
 
 
-def _compared(
-    study: GateStudy, result: Result, caller: Caller
-) -> tuple[Result, tuple[Claim, ...], tuple[Claim, ...]]:
-    """The verdicts on the comparison with the earlier model, and the claims of both by name."""
+def _earlier(study: GateStudy, caller: Caller) -> EarlierRun:
+    """The run of the earlier model: of its evidence file, or measured, or in the store."""
     regression: Any = study.regression
     if regression.evidence is not None:
-        earlier = earlier_run(regression.evidence)
-        name, record, recorded = earlier.name, earlier.record, True
-    else:
-        caller.announce(f"{study.name}: the earlier model {regression.model}")
-        values, command = _of_earlier_model(study), COMMANDS[study.command]
-        earlier_caller = replace(caller, command=shell_command(command, values))
-        old: Result = command.call(values, earlier_caller)
-        name, record, recorded = str(regression.model), old.record, old.from_store
+        return earlier_run(regression.evidence)
+    caller.announce(f"{study.name}: the earlier model {regression.model}")
+    values, command = _of_earlier_model(study), COMMANDS[study.command]
+    caller = replace(caller, command=shell_command(command, values))
+    old: Result = command.call(values, caller)
+    return EarlierRun(str(regression.model), old.record, recorded=old.from_store)
+
+
+def _compared(study: GateStudy, result: Result, earlier: EarlierRun) -> Result:
+    """The result with the verdicts on the comparison, and its record that these were required."""
+    regression: Any = study.regression
+    required = EarlierModel(
+        earlier.record.digest,
+        different_names(str(study.options["model"]), earlier.name),
+        regression.margin,
+        comparison_error(study),
+    )
     claims = not_worse_than(
         result.record,
-        record,
-        names=(str(study.options["model"]), name),
-        margin=regression.margin,
-        error=comparison_error(study),
+        earlier.record,
+        names=required.names,
+        margin=required.margin,
+        error=required.error,
     )
-    models = tuple(
-        replace(one, names=(called,))
-        for called, part in zip(claims[0].names, (result.record, record), strict=True)
-        for one in part.claims
-    )
-    return replace(result, from_store=result.from_store and recorded), claims, models
+    verdicts = (*result.verdicts, *claims)
+    every = replace(result.record.required or Requirements(), earlier=required)
+    record = replace(result.record, required=every, verdicts=verdicts)
+    return replace(result, record=record, verdicts=verdicts)
+
+
+def _claims_by_name(record: Record, earlier: EarlierRun | None) -> tuple[Claim, ...]:
+    """What is claimed of this model and of an earlier one by name, where they are compared."""
+    if earlier is None or record.required is None or record.required.earlier is None:
+        return ()
+    named = zip(record.required.earlier.names, (record, earlier.record), strict=True)
+    return tuple(replace(one, names=(name,)) for name, part in named for one in part.claims)
 
 
 def _values(study: GateStudy) -> dict[str, Any]:

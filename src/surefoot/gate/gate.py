@@ -13,6 +13,7 @@ from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import required_statement
 
 if TYPE_CHECKING:
+    from surefoot.evidence_file.statement import Evidence
     from surefoot.study import Result
 
 
@@ -154,8 +155,9 @@ class StudyOutcome:
 
     `verdicts` has one for each requirement; `classes` those on single classes, where one of these
     is about every class.
-    `recorded`: whether all of it was in the store already, so that no trial was run. `evidence`:
-    the files that were written of it.
+    `recorded`: whether all of it was in the store already, so that no trial was run. `earlier`:
+    the evidence of an earlier model, where that is not in the store. `evidence`: the file that was
+    written of it.
     """
 
     name: str
@@ -166,7 +168,8 @@ class StudyOutcome:
     message: str = ""
     recorded: bool = False
     seconds: float = 0.0
-    evidence: tuple[Path, ...] = ()
+    earlier: Evidence | None = None
+    evidence: Path | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:

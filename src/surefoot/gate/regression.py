@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence_file.envelope import read_envelope
 from surefoot.evidence_file.packed import NEW_COPY
-from surefoot.evidence_file.statement import read_statement
+from surefoot.evidence_file.statement import Evidence, read_statement
 from surefoot.store.records import Record
 from surefoot.study.check_evidence import check_statement
 from surefoot.study.evidence_answers import Status
@@ -16,10 +16,16 @@ from surefoot.study.evidence_answers import Status
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """What an evidence file says of a model: how a sentence names it, and its record."""
+    """The run of an earlier model: how a sentence names it, and its record.
+
+    `evidence` is what its file holds; None where the run is in the store. `recorded`: no trial of
+    it was run now.
+    """
 
     name: str
     record: Record
+    evidence: Evidence | None = None
+    recorded: bool = True
 
 
 def earlier_run(path: str) -> EarlierRun:
@@ -46,4 +52,6 @@ def earlier_run(path: str) -> EarlierRun:
             f"{path}: its results were not recomputed ({unknown[0]}): measure the earlier model "
             "again (previous-model)"
         )
-    return EarlierRun(f"{evidence.model} of {Path(path).name}", evidence.record)
+    record = replace(evidence.record, required=None, verdicts=())
+    part = replace(evidence, record=record, earlier=None)
+    return EarlierRun(f"{evidence.model} of {Path(path).name}", record, part)

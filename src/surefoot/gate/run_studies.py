@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,12 +31,8 @@ from surefoot.whole_file import real_path, write_whole
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
 
-_LONGEST_PART = 100
-"""Letters of the name of a part in the name of its file: systems take 255 in all."""
 _EVIDENCE = ".evidence.json"
 """The end of the name of a file of evidence."""
-_NOT_IN_A_NAME = re.compile(r"[^\w.-]")
-"""Of a file, on every system."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +143,8 @@ def each_outcome(
         outcome = check_study(gate, study, caller)
         if choice.evidence is not None and outcome.result is not None:
             try:
-                files = write_evidence_of(study, outcome, choice.evidence, choice.key)
-                outcome = replace(outcome, evidence=tuple(files))
+                file = write_evidence_of(study, outcome, choice.evidence, choice.key)
+                outcome = replace(outcome, evidence=file)
             except SurefootError as error:
                 outcome = replace(outcome, outcome=Outcome.ERROR, message=str(error))
         yield outcome
@@ -156,9 +152,10 @@ def each_outcome(
 
 def write_evidence_of(
     study: GateStudy, outcome: StudyOutcome, folder: str | Path, key: str | Path | None
-) -> list[Path]:
-    """Write the evidence of a study, of each part by itself; the files."""
-    from surefoot.study.write_evidence import write_evidence
+) -> Path:
+    """Write the evidence of a study: all its runs and verdicts, in one file."""
+    from surefoot.store import open_existing
+    from surefoot.study.write_evidence import evidence_in_store, write_statement
 
     result: Any = outcome.result
     try:
@@ -167,15 +164,12 @@ def write_evidence_of(
         raise ReportFailed(
             f"{folder} cannot be created ({error.strerror or error}): choose another folder"
         ) from error
-    parts = result.parts or {"": result}
-    files: list[Path] = []
-    for name, part in parts.items():
-        plain = f"-{_NOT_IN_A_NAME.sub('_', name)[:_LONGEST_PART]}" if name else ""
-        file = Path(folder) / f"{study.name}{plain}{_EVIDENCE}"
-        if str(file).lower() in (str(one).lower() for one in files):
-            file = Path(folder) / f"{study.name}{plain}-{len(files) + 1}{_EVIDENCE}"
-        files.append(write_evidence(part.record.digest, file, store=study.store, key=key))
-    return files
+    records = {name: part.record for name, part in result.parts.items()}
+    with closing(open_existing(study.store)) as store:
+        known = store.stored(result.record.digest)
+        record = result.record if known is None else replace(result.record, source=known.source)
+        evidence = evidence_in_store(record, store, records, outcome.earlier)
+    return write_statement(evidence, Path(folder) / f"{study.name}{_EVIDENCE}", key)
 
 
 def _check_outputs(gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions) -> None:
@@ -190,7 +184,6 @@ def _check_outputs(gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions)
         check_distinct({name: path, WRITTEN: [*stores, *others], "read": read})
     if choice.evidence is None:
         return
-    _check_evidence_names(chosen)
     folder = real_path(choice.evidence)
     junit = None if choice.junit is None else real_path(choice.junit)
     if junit is not None and junit.parent == folder and junit.name.lower().endswith(_EVIDENCE):
@@ -201,28 +194,6 @@ def _check_outputs(gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions)
     if folder.is_dir():
         for study in chosen:
             check_text_file(folder / f"{study.name}{_EVIDENCE}")
-
-
-def _check_evidence_names(studies: Sequence[GateStudy]) -> None:
-    """Refuse names of which one study could write over the evidence of another.
-
-    The file of a part is called STUDY-PART, and names of parts are known when they were run.
-    """
-    for one in filter(_has_parts, studies):
-        begin = f"{one.name}-".lower()
-        other = next((s.name for s in studies if s.name.lower().startswith(begin)), None)
-        if other is not None:
-            raise InvalidArgument(
-                f"the evidence of study {one.name} is one file for each part of it, "
-                f"{one.name}-PART, which may be that of study {other}: give one of them another "
-                "name"
-            )
-
-
-def _has_parts(study: GateStudy) -> bool:
-    """Whether it may come back with several results: of models, perturbations or levels."""
-    listed = any(isinstance(study.options.get(name), list) for name in ("model", "perturb"))
-    return listed or "levels" in study.options
 
 
 def write_cases(outcomes: Sequence[StudyOutcome], choice: GateOptions) -> None:

@@ -6,11 +6,14 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from surefoot.claims import Claim
 from surefoot.evidence_file.differences import first_difference
 from surefoot.evidence_file.statement import Evidence
 from surefoot.store.json_records import decisive_json
 from surefoot.store.records import Comparison, Radii, Record
+from surefoot.store.requirements import EarlierModel, Requirements
 from surefoot.study.compare_claims import BROKEN, claim_words, compare_claims, plain
+from surefoot.study.earlier_model import not_worse_than
 from surefoot.study.evidence_answers import Check, Status
 from surefoot.study.joined_record import digest_of_parts, joined_record
 from surefoot.study.model_stability import as_in_records
@@ -55,7 +58,7 @@ def _joined(record: Record, records: Mapping[str, Record]) -> Record:
 
 def check_verdicts(evidence: Evidence) -> list[Check]:
     """The verdict on each requirement, decided again from the results in the file."""
-    record, records = evidence.record, _records(evidence)
+    record = evidence.record
     strange = [one.record for one in evidence.runs if one is not evidence]
     if any(one.verdicts or one.required is not None for one in strange):
         return [Check(Status.REFUTED, "a requirement of a part", "only the whole can have one")]
@@ -65,12 +68,44 @@ def check_verdicts(evidence: Evidence) -> list[Check]:
             for claim in record.verdicts
         ]
     try:
-        decided = check_requirements(record, records, record.required)
+        decided = _decided(evidence, record.required)
     except (*BROKEN, MemoryError) as error:
         reason = f"it cannot be required of this run: {str(error)[:300]}"
         return [Check(Status.REFUTED, "the requirement", reason)]
-    decided = as_in_records(decided, (record, *records.values()))
-    return compare_claims(record.verdicts, decided)
+    if record.required.earlier is None or evidence.earlier is not None:
+        return compare_claims(record.verdicts, decided)
+    compared = [one for one in record.verdicts if one.names == record.required.earlier.names]
+    others = [one for one in record.verdicts if one not in compared]
+    return compare_claims(others, decided) + _on_trust(compared, record.required.earlier)
+
+
+def _on_trust(compared: Sequence[Claim], required: EarlierModel) -> list[Check]:
+    """Verdicts on an earlier model whose run is not in the file; one at least must be there."""
+    name = required.names[1]
+    if not compared:
+        reason = "it was required, and the file leaves its verdict out"
+        return [Check(Status.REFUTED, f"the comparison with {name}", reason)]
+    reason = (
+        f"the run of {name}, {required.run[:12]}, is not in this file: so it was decided where "
+        "both runs were"
+    )
+    return [Check(Status.OPEN, claim_words(one), reason) for one in compared]
+
+
+def _decided(evidence: Evidence, required: Requirements) -> tuple[Claim, ...]:
+    """The verdicts; none on an earlier model whose run is not in the file."""
+    record, records = evidence.record, _records(evidence)
+    verdicts: tuple[Claim, ...] = ()
+    if required.number or required.earlier is None:
+        verdicts = check_requirements(record, records, required)
+        verdicts = as_in_records(verdicts, (record, *records.values()))
+    if required.earlier is None or evidence.earlier is None:
+        return verdicts
+    of = required.earlier
+    compared = not_worse_than(
+        record, evidence.earlier.record, names=of.names, margin=of.margin, error=of.error
+    )
+    return (*verdicts, *compared)
 
 
 def resting(checks: Sequence[Check]) -> list[Check]:

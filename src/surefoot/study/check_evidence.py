@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from surefoot.claims import Claim, Verdict
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.evidence_file.envelope import Envelope, read_envelope
 from surefoot.evidence_file.keys import key_id, read_public_key
@@ -19,6 +20,7 @@ from surefoot.study.check_comparison import (
 )
 from surefoot.study.check_run import check_run
 from surefoot.study.check_words import check_words, unchecked_words
+from surefoot.study.compare_claims import claim_words
 from surefoot.study.compare_subjects import command_words
 from surefoot.study.evidence_answers import Check, EvidenceCheck, Status, of_part
 from surefoot.study.recorded_study import draws_of
@@ -118,7 +120,7 @@ def _signature(envelope: Envelope, key: str | Path | None) -> Check:
 
 
 def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
-    claims, results = _check_parts(evidence) if evidence.parts else check_run(evidence)
+    claims, results = _check_members(evidence)
     sound = all(one.status is Status.FOLLOWS for one in results)
     return EvidenceCheck(
         evidence.record.digest,
@@ -129,15 +131,23 @@ def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
         (*results, *check_words(evidence)),
         not_covered(evidence),
         tuple(check_verdicts(evidence) if sound else resting(check_verdicts(evidence))),
+        _unmet(evidence.record.verdicts),
     )
 
 
-def _check_parts(evidence: Evidence) -> tuple[list[Check], list[Check]]:
-    """A comparison, and then each run of it."""
-    claims, results = check_comparison(evidence)
+def _unmet(verdicts: Sequence[Claim]) -> tuple[str, ...]:
+    """Those that do not pass, in words; those that refute first."""
+    unmet = [claim for claim in verdicts if claim.verdict is not Verdict.PASS]
+    unmet.sort(key=lambda claim: claim.verdict is not Verdict.FAIL)
+    return tuple(map(claim_words, unmet))
+
+
+def _check_members(evidence: Evidence) -> tuple[list[Check], list[Check]]:
+    """A comparison, where it is one, and then each run."""
+    claims, results = check_comparison(evidence) if evidence.parts else ([], [])
     own_claims: list[Check] = []
     own_results: list[Check] = []
-    for name, part in evidence.parts.items():
+    for name, part in evidence.members.items():
         of_claims, of_results = check_run(part)
         own_claims += [of_part(name, check) for check in of_claims]
         own_results += [of_part(name, check) for check in of_results]
@@ -148,7 +158,7 @@ def _check_parts(evidence: Evidence) -> tuple[list[Check], list[Check]]:
 
 def _about(evidence: Evidence) -> tuple[str, ...]:
     """What was studied, with the digests to compare one's own files with."""
-    parts = list(evidence.parts.values() or (evidence,))
+    parts = list(evidence.members.values())
     lines = []
     for part in parts:
         model = part.study.model
@@ -189,7 +199,7 @@ def _origins(parts: Sequence[Evidence]) -> list[str]:
 
 def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, ...]:
     """What the check leaves open; less where model and data were there too."""
-    details = [part.record.details for part in evidence.parts.values() or (evidence,)]
+    details = [part.record.details for part in evidence.members.values()]
     lines = _taken_on_trust(evidence)
     if with_model:
         lines = ["Taken as the file says it: versions, times and the checks before the run."]
@@ -205,7 +215,7 @@ def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, .
 
 def _taken_on_trust(evidence: Evidence) -> list[str]:
     """What nobody can check without model and data."""
-    parts = tuple(evidence.parts.values()) or (evidence,)
+    parts = tuple(evidence.members.values())
     drawn = all(draws_of(part.study) is not None for part in parts)
     random = "" if drawn else ", whether the perturbation is random"
     given = (

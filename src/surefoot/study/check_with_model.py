@@ -51,7 +51,7 @@ def check_with_model(
         () if _refuted(checks) else tuple(dict.fromkeys(forger)),
         ", and ".join(other.sample for other in others if other.sample),
     )
-    whole = len(rebuilt.runs) == len(evidence.parts or (evidence,))
+    whole = len(rebuilt.runs) == len(evidence.members)
     return replace(check, again=again, not_covered=not_covered(evidence, with_model=whole))
 
 

@@ -93,7 +93,7 @@ def _version() -> str | None:
 
 def unchecked_words(evidence: Evidence, *, with_model: bool = False) -> list[str]:
     """Words of the file that nothing decides, as lines; fewer where the study was made again."""
-    parts = tuple(evidence.parts.values()) or (evidence,)
+    parts = tuple(evidence.members.values())
     lines = []
     for name in () if with_model else ("perturbation", "property"):
         texts = [getattr(p.study.words, name) for p in parts if name not in derived_words(p.study)]

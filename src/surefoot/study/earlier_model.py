@@ -28,9 +28,9 @@ def not_worse_than(
     differences of the population. With the same seed both met the same perturbations, which makes
     the interval shorter; with another it holds as well. Where one run has all inputs of the other,
     those are compared; where each has its own, what is said of the population is. `names` are how
-    the claim calls the two.
+    the claim calls the two (`different_names`).
     """
-    mine, theirs = _different_names(*names)
+    mine, theirs = names
     _check_same_question(record, earlier, theirs)
     parts = {mine: record, theirs: earlier}
     if isinstance(record.details, Curves):
@@ -76,7 +76,7 @@ def _same_inputs(record: Record, earlier: Record) -> bool:
     return rows == others and record.study.inputs.digest == earlier.study.inputs.digest
 
 
-def _different_names(mine: str, theirs: str) -> tuple[str, str]:
+def different_names(mine: str, theirs: str) -> tuple[str, str]:
     """File names; whole paths where the file names are the same."""
     short = PurePath(mine).name, PurePath(theirs).name
     if short[0] != short[1]:

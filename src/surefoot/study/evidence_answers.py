@@ -61,8 +61,9 @@ class EvidenceCheck:
     """What a second party knows of an evidence file, in the order in which a sceptic asks.
 
     `claims` has one check for each claim; `results` are those of the inputs and the summaries;
-    `verdicts` those of what was required, empty where nothing was. `again` is None without model
-    and data.
+    `verdicts` those of what was required, empty where nothing was. `unmet` are the verdicts of
+    the file that do not pass, in words, those that refute first. `again` is None without
+    model and data.
     """
 
     run: str
@@ -73,6 +74,7 @@ class EvidenceCheck:
     results: tuple[Check, ...] = ()
     not_covered: tuple[str, ...] = ()
     verdicts: tuple[Check, ...] = ()
+    unmet: tuple[str, ...] = ()
     again: Again | None = None
 
     @property
@@ -112,12 +114,27 @@ class EvidenceCheck:
         followed = sum(check.status is Status.FOLLOWS for check in self.claims)
         more = "" if self.again is None else f", and {self._again_words}"
         if self.exit_code == 2:
-            return f"Undecided: {followed} of {len(self.claims)} claims were recomputed{more}."
+            known = sum(check.status is Status.FOLLOWS for check in self.verdicts)
+            if known < len(self.verdicts):
+                more = f", and {known} of {len(self.verdicts)} verdicts{more}"
+            said = f"Undecided: {followed} of {len(self.claims)} claims were recomputed{more}."
+            return f"{said}{self._unmet_words}"
         claims = "the claim follows" if followed == 1 else f"all {followed} claims follow"
         number = len(self.verdicts)
         verdicts = "" if not number else f", and so do {number} verdicts"
         verdicts = ", and so does the verdict" if number == 1 else verdicts
-        return f"{claims[:1].upper()}{claims[1:]} from the journal in this file{verdicts}{more}."
+        said = f"{claims[:1].upper()}{claims[1:]} from the journal in this file{verdicts}{more}."
+        return f"{said}{self._unmet_words}"
+
+    @property
+    def _unmet_words(self) -> str:
+        """That the file itself says so: a verdict that follows need not be one that passes."""
+        number, every = len(self.unmet), len(self.verdicts)
+        if not number:
+            return ""
+        which = "the verdict" if every == 1 else f"{number} of {every} verdicts"
+        be = "is" if number == 1 else "are"
+        return f" But {which} {be} not PASS: {_printable(self.unmet[0])}"
 
     @property
     def _again_words(self) -> str:

@@ -60,8 +60,13 @@ class Rebuilt:
 
 def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
     """Read models and data, compare their digests with the file, and make the studies again."""
-    parts = dict(evidence.parts) or {"": evidence}
+    parts = evidence.members
     checks: list[Check] = []
+    if evidence.earlier is not None and _other_inputs(evidence, evidence.earlier):
+        *_, name = parts
+        del parts[name]
+        reason = "it was run on other inputs than these; check the evidence of that run by itself"
+        checks.append(Check(Status.OPEN, f"Nothing of {name} can be run again: {reason}."))
     recorded: dict[str, RecordedStudy] = {}
     for name, part in parts.items():
         try:
@@ -101,6 +106,10 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
         else:
             checks.append(of_part(name, other))
     return Rebuilt(tuple(checks), () if _is_refuted(checks) else tuple(runs))
+
+
+def _other_inputs(evidence: Evidence, earlier: Evidence) -> bool:
+    return evidence.study.inputs.digest != earlier.study.inputs.digest
 
 
 def _is_refuted(checks: Sequence[Check]) -> bool:

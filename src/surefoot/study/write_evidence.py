@@ -42,9 +42,15 @@ def write_evidence(
 
 
 def evidence_in_store(
-    record: Record, store: Store, parts: Mapping[str, Record] | None = None
+    record: Record,
+    store: Store,
+    parts: Mapping[str, Record] | None = None,
+    earlier: Evidence | None = None,
 ) -> Evidence:
-    """The evidence of a record, its journals from the store; `parts` where they are at hand."""
+    """The evidence of a record, its journals from the store; `parts` where they are at hand.
+
+    And `earlier`, of an earlier model, where that is another file; else it may be in the store.
+    """
     if isinstance(record.details, Comparison):
         own = parts or stored_parts(record, store)
         return evidence_of(
@@ -56,7 +62,12 @@ def evidence_in_store(
         known = store.stored(beside) if beside else None
         if known is not None:
             attack = evidence_in_store(_as_part(known), store)
-    return evidence_of(record, store.journal(record.digest).replay(), attack)
+    required = None if record.required is None else record.required.earlier
+    if required is not None and earlier is None:
+        before = store.stored(required.run)
+        earlier = None if before is None else evidence_in_store(_as_part(before), store)
+    entries = store.journal(record.digest).replay()
+    return evidence_of(record, entries, attack, earlier=earlier)
 
 
 def _as_part(record: Record) -> Record:

@@ -1,0 +1,146 @@
+"""The evidence that a gate writes says what the gate said: no verdict is left out of it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from typer.testing import CliRunner
+
+import surefoot as sf
+from surefoot.cli.main import app
+from surefoot.study.evidence_answers import Status
+from tests.unit.test_evidence_file import exit_code, statement_of, write
+from tests.unit.test_gate_run import CURVE, PERTURB, folder, run, study  # noqa: F401
+
+BAD = "model = 'models.py:bad'\n"
+BEFORE = "previous-model = 'models.py:good'"
+WORSE = "models.py:bad fails over 1 points more often than models.py:good"
+TESTED = 'perturb = "gaussian:1"\nproperty = "true"\n'
+
+
+def evidence_of(*studies, words=()):
+    done = run(*studies, words=["--evidence", "new", *words])
+    assert done.exception is None, done.exception
+    return done.return_value
+
+
+def latest(path="latest.json"):
+    done = CliRunner().invoke(app, ["evidence", "latest", "-o", path], standalone_mode=False)
+    assert done.exception is None, done.exception
+    return sf.check_evidence(path)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_refuted_comparison_is_in_the_evidence_beside_a_passed_requirement():
+    required = f"{BAD}require = 0.1\nconfidence = 0.97\n"
+    evidence_of(study("n", required))  # the studied model is recorded before the earlier one
+    assert evidence_of(study("n", required + BEFORE)) == 1
+    check = sf.check_evidence("new/n.evidence.json")
+    assert check.exit_code == 0
+    assert [one.subject.split(":")[0] for one in check.verdicts] == ["PASS", "FAIL"]
+    assert check.conclusion.startswith("All 7 claims follow from the journal in this file, and ")
+    assert f"so do 2 verdicts. But 1 of 2 verdicts is not PASS: FAIL: {WORSE}" in check.conclusion
+    assert str(check).splitlines()[-1] == check.conclusion
+    assert json.loads(check.to_json())["unmet"] == list(check.unmet)
+    assert latest().unmet == check.unmet
+    assert sf.read_result("surefoot.db").record.source.model == "models.py:bad"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_verdict_on_an_earlier_model_cannot_be_forged_or_dropped():
+    evidence_of(study("n", BAD + BEFORE))
+    path = Path("new/n.evidence.json")
+    honest = statement_of(path)
+    assert honest["predicate"]["verdicts"][0]["verdict"] == "FAIL"
+    assert "Nothing was required" not in str(sf.check_evidence(path))
+
+    def changed(change):
+        told = json.loads(json.dumps(honest))
+        change(told["predicate"])
+        return write(Path("forged.json"), told)
+
+    forgeries = (
+        lambda told: told["verdicts"][0].update(verdict="PASS"),
+        lambda told: told["verdicts"].clear(),
+        lambda told: told.update(required=None),
+        lambda told: told["required"]["earlier"].update(margin=0.9),
+        lambda told: told["required"]["earlier"].update(error=0.5),
+        lambda told: told["required"]["earlier"].update(run="0" * 64),
+        lambda told: told["required"]["earlier"].update(names=["a", "a"]),
+        lambda told: told["earlier"]["claims"].pop(),
+        lambda told: told["earlier"].update(earlier=honest["predicate"]["earlier"]),
+        lambda told: told["earlier"].update(required=told["required"]),
+        lambda told: (told.update(earlier=None), told["verdicts"].clear()),
+    )
+    assert exit_code(changed(lambda _: None)) == 0
+    for number, change in enumerate(forgeries):
+        assert exit_code(changed(change)) in (1, 3), number
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_file_of_an_earlier_run_is_carried_in_and_named_where_it_is_missing():
+    run(study("n", "require = 0.7"), words=["--evidence", "old"])
+    against = ["--not-worse-than", "old/n.evidence.json"]
+    assert evidence_of(study("n", BAD), words=against) == 1
+    check = sf.check_evidence("new/n.evidence.json")
+    assert (check.exit_code, len(check.verdicts)) == (0, 1)
+    assert f"But the verdict is not PASS: FAIL: {WORSE} of n.evidence.json" in check.conclusion
+    again = sf.check_evidence(
+        "new/n.evidence.json", model=["models.py:bad", "models.py:good"], data="test.npz", seed=1
+    )
+    assert again.exit_code == 0, str(again)
+    assert evidence_of(study("m", BAD), words=["--not-worse-than", "m=new/n.evidence.json"]) == 2
+
+    Path("surefoot.db").rename("old.db")  # a store without the earlier run
+    assert evidence_of(study("n", BAD), words=against) == 1
+    assert sf.check_evidence("new/n.evidence.json").exit_code == 0
+    alone = latest()
+    assert alone.exit_code == 2
+    assert [one.status for one in alone.verdicts] == [Status.OPEN]
+    assert "is not in this file: so it was decided where both runs were" in str(alone)
+    assert alone.conclusion.startswith("Undecided: 3 of 3 claims were recomputed, and 0 of 1 verd")
+    assert f"FAIL: {WORSE}" in alone.conclusion
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_earlier_run_on_other_inputs_is_not_taken_for_forged_where_trials_are_run_again():
+    run(study("n", ""), words=["--evidence", "old"])
+    rows = np.tile([-ndtri(0.05), 0.0011], (80, 1)).astype(np.float32)
+    np.savez("other.npz", x=rows, y=np.ones(80, int))
+    other = study("n", BAD + "data = 'other.npz'")
+    assert evidence_of(other, words=["--not-worse-than", "old/n.evidence.json"]) == 1
+    path = "new/n.evidence.json"
+    assert sf.check_evidence(path).exit_code == 0
+    check = sf.check_evidence(path, model="models.py:bad", data="other.npz", seed=1)
+    assert check.exit_code == 2
+    assert "it was run on other inputs than these" in str(check)
+
+
+@pytest.mark.usefixtures("folder")
+def test_every_kind_of_study_has_one_file_with_all_its_verdicts():
+    two = "model = ['models.py:bad', 'models.py:good']\n"
+    studies = {
+        "models": (two + "not-worse = 0.1", PERTURB.replace("estimate", "compare"), 1),
+        "levels": ("levels = '0.5,1'", 'command = "estimate"\nproperty = "true"\nperturb = '
+                   '"gaussian:1"\nwidth = 0.3\n', 0),
+        "curves": (two + "threshold = 0.7\nrequire = 0.5", CURVE, 2),
+        "curve": (f"{BAD}threshold = 0.7\n{BEFORE}", CURVE, 1),
+        "share": (f"{BAD}kappa = 0.3\n{BEFORE}", f'command = "certify"\n{TESTED}', 1),
+        "tail": (f"{BAD}property = 'true'\ndraws = 20\n{BEFORE}",
+                 'command = "tail"\nperturb = "gaussian:1"\n', 1),
+    }  # fmt: skip
+    done = run(*(study(name, *one[:2]) for name, one in studies.items()),
+               words=["--evidence", "new", "--json"])  # fmt: skip
+    assert sorted(p.name for p in Path("new").iterdir()) == sorted(
+        f"{name}.evidence.json" for name in studies
+    )
+    for one in json.loads(done.stdout)["studies"]:
+        check = sf.check_evidence(f"new/{one['name']}.evidence.json")
+        assert check.exit_code == 0, str(check)
+        assert len(check.verdicts) == len(one["requirements"]) == studies[one["name"]][2]
+        said = [r["sentence"] for r in one["requirements"]]
+        assert [v.subject for v in check.verdicts] == said
+        unmet = [text for text in said if not text.startswith("PASS")]
+        assert sorted(check.unmet) == sorted(unmet)
