@@ -175,7 +175,7 @@ def test_a_model_is_compared_with_an_earlier_one_on_the_same_trials(folder):
     outcomes = verdicts(run(worse, same, better, few, words=["--json"]))
     assert [o for o, _ in outcomes] == ["refuted", "undecided", "passed", "undecided"]
     sentence = outcomes[0][1][0]
-    assert "models.py:bad fails over 1 points more often than models.py:good" in sentence
+    assert "models.py:bad fails over 1 point more often than models.py:good" in sentence
     assert "confidence 98 %" in sentence
 
 

@@ -66,7 +66,8 @@ def _in_large_batch(
     return same_outputs(
         found.difference,
         f"an input gets the same {unit} in small and in large batches",
-        f"the {unit} of input {names[found.row]} change with the batch size: at row {found.place + 1:,} of a batch "
-        f"of {found.large:,} they differ from those in a batch of {found.small}",
+        f"the {unit} of input {names[found.row]} change with the batch size: at row "
+        f"{found.place + 1:,} of a batch of {found.large:,} they differ from those in a batch of "
+        f"{found.small}",
         way_out,
     )

@@ -32,6 +32,7 @@ from surefoot.engine.perturbation_checks import (
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.input_set import Inputs
 from surefoot.memory_limits import pieces, rows_together
+from surefoot.population.copies import copies, copies_note
 from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
 from surefoot.tasks import Task
 
@@ -63,6 +64,7 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield _check("row order is irrelevant", lambda: _order(model, sample))
     size = clean_batch_size(inputs.x)
     yield _check(BATCHES, lambda: check_clean_batches(model, sample, names, size))
+    yield _check("copies among the inputs", lambda: _copies(inputs))
     if not inputs.holds_items:
         yield _check("bounds of the inputs", lambda: _bounds(inputs, model))
     yield _check(f"kind of {unit_of(model)}", lambda: _scores(model))
@@ -163,6 +165,13 @@ def _order(model: Model, x: NDArray[np.float32]) -> Finding:
         f"inputs of a batch must not mix, but {unit_of(model)} change with their order",
         BY_ITSELF,
     )
+
+
+def _copies(inputs: Inputs) -> Finding:
+    found = copies(inputs.content_digests(), inputs.groups)
+    if found.narrows:
+        return CheckStatus.WARNING, copies_note(found, "input")
+    return CheckStatus.OK, f"{found.copies:,} of {found.number:,} inputs repeat another one"
 
 
 def _bounds(inputs: Inputs, model: Model) -> Finding:
