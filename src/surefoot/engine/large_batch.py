@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.engine.clean_predictions import joined
+from surefoot.engine.cuda_streams import memory_errors
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.engine.output_difference import largest_difference
 from surefoot.errors import OutOfMemory
@@ -42,7 +43,8 @@ def compare_batches(model: Model, x: Array, size: int) -> BatchDifference | None
         index = np.arange(size) % len(x)
         index[places] = np.arange(len(places))
         try:
-            large = _outputs_at(model, x[on_device_of(x, index)], places)
+            with memory_errors():
+                large = _outputs_at(model, x[on_device_of(x, index)], places)
         except (OutOfMemory, MemoryError):
             size //= 2
             continue

@@ -94,7 +94,7 @@ def examine_batch(
     inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
 ) -> Check:
     """The check of batches again, for one of the size that a run uses."""
-    return _check(BATCHES, lambda: check_trial_batch(inputs, model, perturbation, size))
+    return Check(BATCHES, *check_trial_batch(inputs, model, perturbation, size))
 
 
 def _check(name: str, check: Callable[[], Finding]) -> Check:
