@@ -98,6 +98,74 @@ def test_an_archive_that_unpacks_to_very_much_is_refused(monkeypatch):
         sf.tally("z.eval")
 
 
+def asked(*questions, **more):
+    """A log of Inspect whose samples, numbered from 1, have these inputs; all are right."""
+    whole = log(*((i, 1, "C") for i in range(1, len(questions) + 1)))
+    samples = [
+        {**sample, "input": question, "target": "x"}
+        for sample, question in zip(whole["samples"], questions, strict=True)
+    ]
+    return {**whole, "samples": samples, **more}
+
+
+def written(name, content):
+    Path(name).write_text(json.dumps(content))
+    return name
+
+
+def test_logs_of_inspect_are_compared_only_on_the_same_questions():
+    long = "a" * 6000
+    message = {"role": "user", "content": "b", "id": "r1"}
+    a = written("a.json", asked("What is 1+1?", [message], long))
+    summary = long[:5120] + "...\n(content truncated)"
+    b = written("b.json", asked("What is 1+1?", [{**message, "id": "r2"}], summary))
+    assert "on the same 3 cases" in str(sf.tally(a, b))
+    Path("c.csv").write_text("case,passed\n1,1\n2,1\n3,0\n")
+    assert "on the same 3 cases" in str(sf.tally(a, "c.csv"))
+    other = written("o.json", asked("What is 1+1?", "Prove Fermat", long))
+    with pytest.raises(InvalidArgument, match="case 2 has another content"):
+        sf.tally(a, other)
+    shuffled = [asked("Which?", "Why?") for _ in range(2)]
+    for content, choices, target in zip(shuffled, (["p", "q"], ["q", "p"]), "AB", strict=True):
+        content["samples"][0] |= {"choices": choices, "target": target}
+    pair = [written(f"s{i}.json", content) for i, content in enumerate(shuffled)]
+    assert "on the same 2 cases" in str(sf.tally(*pair))
+
+
+def test_logs_of_inspect_must_have_the_samples_that_they_count():
+    whole = log(*((i, e, "C") for i in range(5) for e in (1, 2)))
+    assert counted(sf.tally(written("w.json", {**whole, "results": {"total_samples": 10}})))
+    cut = {**whole, "results": {"total_samples": 40, "completed_samples": 10}}
+    with pytest.raises(InvalidArgument, match="total_samples=40, and it has 10 samples"):
+        sf.tally(written("m.json", cut))
+    stopped = {**cut, "results": {**cut["results"], "early_stopping": {"manager": "m"}}}
+    for content in ({**cut, "status": "cancelled"}, stopped):
+        assert "10 of 40 samples" in str(sf.tally(written("n.json", content)))
+    for samples, said in (
+        ([("a", 1, "C"), ("a", 1, "I")], "sample a, epoch 1 is there twice"),
+        ([(1, 1, "C"), ("1", 2, "I")], "a number and a text"),
+    ):
+        with pytest.raises(InvalidArgument, match=said):
+            sf.tally(written("d.json", log(*samples)))
+    two = asked("one", "another")
+    two["samples"][1] |= {"id": 1, "epoch": 2}
+    with pytest.raises(InvalidArgument, match="another input or target in epoch 2"):
+        sf.tally(written("e.json", two))
+
+
+def test_copies_of_a_case_are_noted():
+    rows = [{"doc_id": i, "acc": 1.0, "doc_hash": f"h{i % 2}"} for i in range(30)]
+    Path("c.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert "28 of 30 cases are copies of another one" in str(sf.tally("c.jsonl"))
+    cut = written("l.json", asked(*(f"{'a' * 6000}{i}" for i in range(9))))
+    assert "copies" not in str(sf.tally(cut))  # they may differ in what is not compared
+
+
+def test_a_column_of_weights_is_noted():
+    Path("w.csv").write_text("case,passed,weight\na,0,1000\nb,1,1\nc,1,1\n")
+    assert "the column weight is not used: every case counts the same" in str(sf.tally("w.csv"))
+
+
 JUNIT = """<?xml version="1.0"?>
 <testsuites><testsuite name="s">
 <testcase classname="m" name="a"/>

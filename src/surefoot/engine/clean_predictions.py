@@ -26,7 +26,7 @@ def clean_batches(
     while they do not fit into memory. Batches and outputs are copied, because a
     model may write to either.
     """
-    batch = batch or min(_BATCH, rows_together(x.nbytes // max(1, len(x))))
+    batch = batch or clean_batch_size(x)
     start = 0
     while start < len(x):
         try:
@@ -38,6 +38,11 @@ def clean_batches(
             continue
         yield start, outputs if isinstance(outputs, list) else to_host(outputs).copy()
         start += batch
+
+
+def clean_batch_size(x: NDArray[np.float32]) -> int:
+    """Inputs that are classified together: as many as most machines have room for."""
+    return min(_BATCH, len(x), rows_together(x.nbytes // max(1, len(x)))) or 1
 
 
 def joined(parts: list[Outputs]) -> Outputs:

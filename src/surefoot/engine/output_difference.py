@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.check_status import CheckStatus, Finding
 from surefoot.object_values import split_numbers
-from surefoot.subject import Outputs
+from surefoot.subject import Model, Outputs
+
+ROUNDING = 1e-4
+"""Relative difference of scores that single precision explains, whatever kernel or batch size."""
+LARGEST_DIFFERENCE = 1e-2
+"""Relative difference of scores that no arithmetic explains: the check fails."""
 
 
 def largest_difference(a: Outputs, b: Outputs) -> float:
@@ -39,3 +45,24 @@ def _of_objects(a: list[Any], b: list[Any]) -> float:
         else:
             largest = max(largest, _relative(numbers, others))
     return max(largest, 2 * other / len(a) - 1)
+
+
+def same_outputs(difference: float, ok: str, failed: str, way_out: str = "") -> Finding:
+    """What a check says of two outputs that should be the same.
+
+    Rounding differs a little between kernels and batch sizes; more than that is an error.
+    """
+    if difference > LARGEST_DIFFERENCE:
+        allowed = f"(allowed {LARGEST_DIFFERENCE:g})"
+        return CheckStatus.FAILED, f"{failed} by {difference:.2g} {allowed}{way_out}"
+    if difference > ROUNDING:
+        return CheckStatus.WARNING, (
+            f"{ok} to within {difference:.1g}, more than rounding in single precision: the result "
+            "of a trial that is as close to a tie as this may change from run to run"
+        )
+    return CheckStatus.OK, f"{ok} to within {difference:.1g}"
+
+
+def unit_of(model: Model) -> str:
+    """What the model gives, in a word."""
+    return "scores" if model.signature.scores.of_classes else "outputs"

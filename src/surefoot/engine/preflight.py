@@ -8,11 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.batch_check import (
+    BATCHES,
+    BY_ITSELF,
+    check_clean_batches,
+    check_trial_batch,
+)
 from surefoot.engine.check_status import CheckStatus, Finding
-from surefoot.engine.clean_predictions import clean_labels, clean_outputs, joined
+from surefoot.engine.clean_predictions import clean_batch_size, clean_labels, clean_outputs
 from surefoot.engine.function_checks import functions_of
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
-from surefoot.engine.output_difference import largest_difference
+from surefoot.engine.output_difference import largest_difference, same_outputs, unit_of
 from surefoot.engine.perturbation_checks import (
     SAMPLE,
     TRIALS,
@@ -26,20 +32,16 @@ from surefoot.engine.perturbation_checks import (
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.input_set import Inputs
 from surefoot.memory_limits import pieces, rows_together
+from surefoot.population.copies import copies, copies_note
 from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
 from surefoot.tasks import Task
 
-ROUNDING = 1e-4
-"""Relative difference of scores that single precision explains, whatever kernel or batch size."""
-LARGEST_DIFFERENCE = 1e-2
-"""Relative difference of scores that no arithmetic explains: the check fails."""
 _LEAST_PIXEL_MAXIMUM = 100
 """Values without bounds that reach this are probably pixels from 0 to 255."""
 _LEAST_RANGE = 1 / 50
 """Part of the bounds that values should span; below it the scale is probably wrong."""
 _HALF_PRECISION_INPUTS = 256
 """Inputs on which labels in half and in full precision are compared."""
-_BY_ITSELF = ": let the model answer each input by itself, as in evaluation mode"
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,18 @@ class Check:
 def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Iterator[Check]:
     """Every check, one after the other; a failed one does not stop the rest."""
     number = min(SAMPLE, max(2, rows_together(inputs.row_bytes)))  # two can still mix
-    sample = inputs.x[:: max(1, len(inputs) // number)][:number]
+    step = max(1, len(inputs) // number)
+    sample, names = inputs.x[::step][:number], inputs.ids[::step][:number]
     yield _check("the model does not change its input", lambda: _unchanged(model, sample))
-    yield _check(f"{_unit(model)} are finite", lambda: _finite(model, sample))
+    yield _check(f"{unit_of(model)} are finite", lambda: _finite(model, sample))
     yield _check("answers repeat", lambda: _repeats(model, sample))
     yield _check("row order is irrelevant", lambda: _order(model, sample))
-    yield _check("a batch of one equals a batch of many", lambda: _batches(model, sample))
+    size = clean_batch_size(inputs.x)
+    yield _check(BATCHES, lambda: check_clean_batches(model, sample, names, size))
+    yield _check("copies among the inputs", lambda: _copies(inputs))
     if not inputs.holds_items:
         yield _check("bounds of the inputs", lambda: _bounds(inputs, model))
-    yield _check(f"kind of {_unit(model)}", lambda: _scores(model))
+    yield _check(f"kind of {unit_of(model)}", lambda: _scores(model))
     if model.signature.scores.of_classes:
         yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
     caution: str = getattr(model, "caution", "")
@@ -83,6 +88,13 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
         yield _check("the perturbation repeats", lambda: check_repeats(inputs, model, perturbation))
     if perturbation is not None:
         yield _check("level 0 changes nothing", lambda: check_identity(inputs, model, perturbation))
+
+
+def examine_batch(
+    inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
+) -> Check:
+    """The check of batches again, for one of the size that a run uses."""
+    return Check(BATCHES, *check_trial_batch(inputs, model, perturbation, size))
 
 
 def _check(name: str, check: Callable[[], Finding]) -> Check:
@@ -127,7 +139,7 @@ def _finite(model: Model, x: NDArray[np.float32]) -> Finding:
         return CheckStatus.OK, f"one {type(scores[0]).__name__} for each input"
     if not np.isfinite(scores).all():
         return CheckStatus.FAILED, (
-            f"{_unit(model)} must be finite, but the model returns NaN or infinity for clean "
+            f"{unit_of(model)} must be finite, but the model returns NaN or infinity for clean "
             "inputs: check its weights and the scale of the inputs"
         )
     kind = "scores" if model.signature.classes else "values"
@@ -137,49 +149,29 @@ def _finite(model: Model, x: NDArray[np.float32]) -> Finding:
     )
 
 
-def _unit(model: Model) -> str:
-    return "scores" if model.signature.scores.of_classes else "outputs"
-
-
-def _same_scores(difference: float, ok: str, failed: str, way_out: str = "") -> Finding:
-    """Rounding differs a little between kernels and batch sizes; more than that is an error."""
-    if difference > LARGEST_DIFFERENCE:
-        allowed = f"(allowed {LARGEST_DIFFERENCE:g})"
-        return CheckStatus.FAILED, f"{failed} by {difference:.2g} {allowed}{way_out}"
-    if difference > ROUNDING:
-        return CheckStatus.WARNING, (
-            f"{ok} to within {difference:.1g}, more than rounding in single precision: the result "
-            "of a trial that is as close to a tie as this may change from run to run"
-        )
-    return CheckStatus.OK, f"{ok} to within {difference:.1g}"
-
-
 def _repeats(model: Model, x: NDArray[np.float32]) -> Finding:
-    return _same_scores(
+    return same_outputs(
         largest_difference(clean_outputs(model, x), clean_outputs(model, x)),
-        f"the same input gets the same {_unit(model)} twice",
-        f"use evaluation mode: {_unit(model)} of the same input differ between two runs",
+        f"the same input gets the same {unit_of(model)} twice",
+        f"use evaluation mode: {unit_of(model)} of the same input differ between two runs",
     )
 
 
 def _order(model: Model, x: NDArray[np.float32]) -> Finding:
     in_order = clean_outputs(model, x, len(x))
-    return _same_scores(
+    return same_outputs(
         largest_difference(in_order, clean_outputs(model, x[::-1], len(x))[::-1]),
-        f"a batch in reverse order gets the same {_unit(model)}",
-        f"inputs of a batch must not mix, but {_unit(model)} change with their order",
-        _BY_ITSELF,
+        f"a batch in reverse order gets the same {unit_of(model)}",
+        f"inputs of a batch must not mix, but {unit_of(model)} change with their order",
+        BY_ITSELF,
     )
 
 
-def _batches(model: Model, x: NDArray[np.float32]) -> Finding:
-    alone = joined([clean_outputs(model, x[i : i + 1]) for i in range(len(x))])
-    return _same_scores(
-        largest_difference(clean_outputs(model, x, len(x)), alone),
-        f"an input gets the same {_unit(model)} alone and in a batch",
-        f"inputs of a batch must not mix, but {_unit(model)} change with the batch size",
-        _BY_ITSELF,
-    )
+def _copies(inputs: Inputs) -> Finding:
+    found = copies(inputs.content_digests(), inputs.groups)
+    if found.narrows:
+        return CheckStatus.WARNING, copies_note(found, "input")
+    return CheckStatus.OK, f"{found.copies:,} of {found.number:,} inputs repeat another one"
 
 
 def _bounds(inputs: Inputs, model: Model) -> Finding:
@@ -251,7 +243,7 @@ def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation 
         tasks = [Task(s, perturbation.level, 0, TRIALS) for s in subjects]
         x, what = bench.perturbed_all(tasks), "perturbed inputs"
     if not model.signature.scores.of_classes:
-        return _same_scores(
+        return same_outputs(
             largest_difference(*(_on_host(m.predict(x)) for m in (full, model))),
             f"half precision gives the same outputs for {what}",
             "half precision gives other outputs than full precision",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.output_difference import largest_difference
-from surefoot.engine.preflight import LARGEST_DIFFERENCE, ROUNDING
+from surefoot.engine.output_difference import LARGEST_DIFFERENCE, ROUNDING, largest_difference
 from surefoot.errors import ModelChanged
 from surefoot.subject import Model, to_host
 

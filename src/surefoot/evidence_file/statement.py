@@ -206,7 +206,7 @@ def _statement(evidence: Evidence) -> dict[str, Any]:
         _subject(one.model, one.study.model.digest, one.study.model.covers or "the model")
         for one in whole
     ]
-    values = "values, labels and ids of the inputs"
+    values = "values, labels, ids and groups of the inputs"
     data = [_subject(one.data, one.study.inputs.digest, values) for one in whole]
     return {
         "_type": STATEMENT_TYPE,

@@ -20,6 +20,7 @@ _OUTCOMES = (
     "fail", "failure", "acc", "acc_norm", "exact_match", "pass@1",
 )  # fmt: skip
 _CLASSES = ("class", "category")
+_WEIGHTS = ("weight", "weights", "sample_weight", "case_weight")
 _TRIALS = "trials"
 _FAILED_COUNTS = ("failures", "failed")
 _PASSED_COUNTS = ("passed", "passes", "successes")
@@ -70,7 +71,11 @@ def choose_columns(
     group = _named(where, names, wanted.group, "group")
     _refuse_the_same(where, {"case": case, "outcome": outcome, "by": by, "group": group})
     columns = Columns(case, outcome, counts.trials, counts.failed, counts.passed, group, by)
-    return columns, [*_remarks(columns, wanted), *_unused_group(columns, names)]
+    return columns, [
+        *_remarks(columns, wanted),
+        *_unused_group(columns, names),
+        *_unused_weight(names),
+    ]
 
 
 def _refuse_the_same(where: str, chosen: Mapping[str, str]) -> None:
@@ -117,6 +122,18 @@ def _unused_group(columns: Columns, names: Iterable[str]) -> list[Remark]:
         f"(--by {unused})"
     )
     return [Remark("group", text, is_warning=True)]
+
+
+def _unused_weight(names: Iterable[str]) -> list[Remark]:
+    """Where some cases stand for more than others, the weighted rate is another one."""
+    unused = next((n for n in names if n.strip().lower() in _WEIGHTS), "")
+    if not unused:
+        return []
+    text = (
+        f"the column {unused} is not used: every case counts the same, so that no rate here is a "
+        "weighted one; remove the column if that is what you want"
+    )
+    return [Remark("weight", text, is_warning=True)]
 
 
 def _case(where: str, names: Sequence[str], wanted: str | None, *, counted: bool) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.inputs.inspect_samples import Sample, check_samples, check_total, content_of
 from surefoot.inputs.outcome_columns import NO_COLUMN
 from surefoot.inputs.outcome_meaning import meaning_remarks, read_outcome, shown, word_of
 from surefoot.inputs.outcome_rows import (
@@ -24,8 +25,8 @@ from surefoot.inputs.outcome_rows import (
 
 _HEADER, _SUMMARIES, _SAMPLES = "header.json", "summaries.json", "samples/"
 _PARTIAL, _NO_ANSWER = "P", "N"
+_NEEDED = ("id", "epoch", "input", "choices", "target", "scores", "error", "metadata")
 _CONVERT = "write it as JSON with `inspect log convert --to json`"
-Sample = Mapping[str, Any]
 
 
 def read_inspect_json(path: Path, wanted: ColumnNames) -> OutcomeFile:
@@ -84,7 +85,7 @@ def _scores_of(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Any
     sample = _parsed(f"{path}, {name}", _member(path, archive, name))
     if not isinstance(sample, dict):
         raise InvalidArgument(f"{path}, {name} is no sample of Inspect: {_CONVERT}")
-    return {key: sample.get(key) for key in ("id", "epoch", "scores", "error", "metadata")}
+    return {key: sample[key] for key in _NEEDED if key in sample}
 
 
 def _parsed(where: str, text: str) -> Any:  # noqa: ANN401  of JSON
@@ -102,9 +103,7 @@ def _from_samples(
             f"case (--case) {wanted.case}: in a log of Inspect the case is the id of a sample; "
             "leave it out"
         )
-    for number, sample in enumerate(samples, start=1):
-        if not isinstance(sample, dict) or not isinstance(sample.get("id"), str | int):
-            raise InvalidArgument(f"{path}, sample {number} has no id: {_CONVERT}")
+    check_samples(path, samples)
     scorer = _scorer(path, samples, wanted.outcome)
     guess = " (the only one)" if wanted.outcome is None else ""
     remarks = [
@@ -116,6 +115,7 @@ def _from_samples(
             if key is not None
         ),
         *_status(header),
+        *check_total(path, header, len(samples)),
     ]
     silent = sum(_score(s, scorer) == _NO_ANSWER for s in samples)
     if silent:
@@ -191,7 +191,8 @@ def _outcomes(
             int(failed is not None),
             group,
             class_name,
-            value=word_of(value),
+            content_of(sample),
+            word_of(value),
         )
 
 

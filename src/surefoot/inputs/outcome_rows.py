@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument
+from surefoot.population.copies import copies, copies_note
 
 MOST_CASES = 200_000
 """Cases of one file: `--json` lists every one of them, in some 100 megabytes."""
 MOST_BYTES = 256 * 2**20
 """Of a file, and of what is unpacked from it at once: its text is held in memory."""
+PART_OF_CONTENT = "…"
+"""Ends a content that names the beginning of a case alone."""
 _LISTED = 4
 """Different values that a remark lists."""
 
@@ -118,7 +121,15 @@ def outcome_file(
         were = "1 row was skipped and is" if skipped == 1 else f"{skipped:,} rows were skipped, and"
         left = f"{were}{'' if skipped == 1 else ' are'} left out: nothing is said of such cases"
         notes.append(Remark("skipped", left, is_warning=True))
+    notes += _copies(cases)
     return OutcomeFile(path, cases, tuple(notes), names_cases, task)
+
+
+def _copies(cases: Sequence[Case]) -> list[Remark]:
+    """Cases that the file itself calls the same."""
+    whole = [c for c in cases if c.content and not c.content.endswith(PART_OF_CONTENT)]
+    found = copies([case.content for case in whole], [case.group for case in whole])
+    return [Remark("copies", copies_note(found, "case"), True)] if found.narrows else []
 
 
 def _values(rows: Sequence[Outcome]) -> list[Remark]:

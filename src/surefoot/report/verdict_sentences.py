@@ -120,19 +120,20 @@ def _quantile(claim: Claim) -> tuple[str, str]:
 
 def _not_worse(claim: Claim) -> tuple[str, str]:
     first, *others = claim.names
-    most = f"{100 * (claim.requirement or 0.0):.12g}"
+    number = f"{100 * (claim.requirement or 0.0):.12g}"
+    most = f"{number} {'point' if number == '1' else 'points'}"
     over = over_groups(claim)
     every = " and ".join(others) + over
     some = every if len(others) == 1 else f"one of {', '.join(others)}{over}"
     if claim.limit is not None:
         share = f"of {first} the share of inputs that fail under at most {limit_phrase(claim)} is"
         return (
-            f"{share} at most {most} points smaller than of {every}",
-            f"{share} more than {most} points smaller than of {some}",
+            f"{share} at most {most} smaller than of {every}",
+            f"{share} more than {most} smaller than of {some}",
         )
     return (
-        f"{first} fails at most {most} points more often than {every}",
-        f"{first} fails over {most} points more often than {some}",
+        f"{first} fails at most {most} more often than {every}",
+        f"{first} fails over {most} more often than {some}",
     )
 
 

@@ -49,7 +49,7 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         subjects=study.fitted.subjects(),
         procedures=dict.fromkeys(study.fitted.ids, pinned),
         bench=bench,
-        batch=batch or bench.batch_size(),
+        batch=min(batch or bench.batch_size(), len(study.fitted)),
         # functions draw from the global random numbers, which threads share
         workers=1 if own_function else workers_for(study, workers),
         conclude=lambda local: conclude(study, local, _in_this_ball(study)),

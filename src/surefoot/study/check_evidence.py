@@ -168,8 +168,8 @@ def _about(evidence: Evidence) -> tuple[str, ...]:
         inputs = part.study.inputs
         lines.append(
             f"Data {part.data}: {inputs.selection or 'all inputs'} ({inputs.reading}). The digest "
-            f"of these {inputs.number:,} inputs, of their values, labels and ids and not of a "
-            f"file, is {inputs.digest}."
+            f"of these {inputs.number:,} inputs, of their values, labels, ids and groups and not "
+            f"of a file, is {inputs.digest}."
         )
     for part in parts:
         words = part.study.words

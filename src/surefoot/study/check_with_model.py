@@ -22,6 +22,10 @@ _SEEDS = (
     "Run the study with many seeds or on many data sets, and hand over the best run alone: nothing "
     "in a file can show that. Choose the seed and the data yourself where it matters."
 )
+_REQUIREMENT = (
+    "State a requirement after looking at the result: a file does not show when it was stated. "
+    "State it yourself, before the run."
+)
 
 
 def check_with_model(
@@ -44,7 +48,7 @@ def check_with_model(
         for one in check_rebuilt_words(run.evidence, run.study.spec.words)
     ]
     checks = (*inputs, *(one for other in others for one in other.trials), *words)
-    forger = (*(line for other in others for line in other.forger), _SEEDS)
+    forger = (*(line for other in others for line in other.forger), _SEEDS, _REQUIREMENT)
     again = Again(
         rebuilt.checks,
         checks,

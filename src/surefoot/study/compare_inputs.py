@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from surefoot.engine.preflight import ROUNDING
+from surefoot.engine.output_difference import ROUNDING
 from surefoot.evidence_file.statement import Evidence
 from surefoot.store.records import Curves, InputRow, Samples
 from surefoot.study.clean_loss import clean_loss

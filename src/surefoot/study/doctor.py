@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.level_zero import examine_level_zero
-from surefoot.engine.preflight import examine
+from surefoot.engine.preflight import examine, examine_batch
 from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.perturb.table.match_columns import for_columns
@@ -75,6 +75,14 @@ def check_parts(
         Finding(check.name, str(check.status), check.finding)
         for check in examine(inputs, model, perturbation)
     )
+
+
+def check_batch(
+    inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
+) -> Finding:
+    """Whether inputs get the same outputs in a batch of this size."""
+    check = examine_batch(inputs, model, perturbation, size)
+    return Finding(check.name, str(check.status), check.finding)
 
 
 def check_level_zero(

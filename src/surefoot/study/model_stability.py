@@ -12,8 +12,7 @@ from typing import Any
 
 from surefoot.claims import MODEL_UNCHANGED, Claim
 from surefoot.engine.clean_predictions import clean_outputs
-from surefoot.engine.output_difference import largest_difference
-from surefoot.engine.preflight import LARGEST_DIFFERENCE
+from surefoot.engine.output_difference import LARGEST_DIFFERENCE, largest_difference
 from surefoot.errors import ModelChanged, ReplayMismatch, StoreFailed
 from surefoot.evidence import Counts
 from surefoot.results import Footing

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surefoot.engine.preflight import ROUNDING
+from surefoot.engine.output_difference import ROUNDING
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence import Counts, Outcomes, Proof, Severities
 from surefoot.memory_limits import most_trials

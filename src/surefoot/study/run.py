@@ -36,7 +36,7 @@ from surefoot.store.records import Finding, Record, Source
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
-from surefoot.study.doctor import check_level_zero, check_parts
+from surefoot.study.doctor import check_batch, check_level_zero, check_parts
 from surefoot.study.measurement import Measurement, RecordBody, Workplace, run_measurement
 from surefoot.study.model_stability import (
     check_unchanged,
@@ -111,6 +111,7 @@ def _run_in(
         return Result(replace(known, required=None, verdicts=()), from_store=True)
     findings = findings or preflight(study)
     measurement: Measurement = MEASUREMENTS[study.needs](study, options.workers, options.batch)
+    findings += preflight_of_batches(study, measurement.batch, findings)
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
@@ -191,19 +192,41 @@ def _with_journals(result: Result, store: Store) -> Result:
 
 def preflight(study: Setup) -> tuple[Finding, ...]:
     """What the checks before a run found; a bad one stops the run."""
-    perturbation: Any = study.perturbation
-    if study.needs is Needs.LEVELS:
-        perturbation = replace(perturbation, level=study.method.high)
+    perturbation = _perturbation_to_check(study)
     findings = check_parts(study.fitted, study.model, perturbation)
     if study.needs is Needs.LEVELS and study.method.low <= 0:
         findings += check_level_zero(study.fitted, study.model, perturbation)
-    bad = next((finding for finding in findings if finding.status == CheckStatus.FAILED), None)
-    if bad is not None:
-        raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
+    _refuse_failed(findings)
     other_verifier: str = getattr(study.method, "verifier", "")
     if study.needs is Needs.RADII and not other_verifier:
         return (*findings, real_arithmetic(study))
     return findings
+
+
+def preflight_of_batches(
+    study: Setup, size: int, known: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """What a batch of the size of this run adds to what is known; a bad finding stops the run."""
+    found = check_batch(study.fitted, study.model, _perturbation_to_check(study), size)
+    _refuse_failed((found,))
+    odd = found.status != CheckStatus.OK and found.name not in (
+        finding.name for finding in known if finding.status != CheckStatus.OK
+    )
+    return (found,) if odd else ()
+
+
+def _refuse_failed(findings: tuple[Finding, ...]) -> None:
+    bad = next((finding for finding in findings if finding.status == CheckStatus.FAILED), None)
+    if bad is not None:
+        raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
+
+
+def _perturbation_to_check(study: Setup) -> Any:  # noqa: ANN401  with the level of the study
+    """A curve is checked at its highest level."""
+    perturbation: Any = study.perturbation
+    if study.needs is Needs.LEVELS:
+        return replace(perturbation, level=study.method.high)
+    return perturbation
 
 
 def environment() -> dict[str, str]:
