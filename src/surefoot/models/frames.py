@@ -117,7 +117,7 @@ def _order(names: tuple[str, ...], features: tuple[Feature, ...]) -> tuple[int, 
     label = extra[0] if len(extra) == 1 and not lacking else ""
     raise InvalidArgument(
         f"the estimator was fitted on {len(names)} columns ({_some(names)}), but "
-        f"{' and '.join(parts)}: {_same_columns(label)}"
+        f"{' and '.join(parts)}: give it the same columns{_of_label(label)}"
     )
 
 
@@ -131,19 +131,15 @@ def _refuse_other_number(fitted: int, features: tuple[Feature, ...]) -> None:
         label = texts[0] if len(texts) == 1 else features[-1].heading
     raise InvalidArgument(
         f"the estimator was fitted on {fitted} columns, but the data have {len(features)} "
-        f"({_some([f.heading for f in features])}): {_same_columns(label)}"
+        f"({_some([f.heading for f in features])}): give it the same columns{_of_label(label)}"
     )
 
 
-def _same_columns(label: str) -> str:
-    """The way out where the columns are others; `label` may be the one too many."""
+def _of_label(label: str) -> str:
+    """What to say of labels where the columns are others; `label` may be the one too many."""
     if not label:
-        return "give it the same columns (the labels are the column that --labels names)"
-    written = shlex.quote(label)
-    return (
-        f"is {label} the label? Then say --labels {written} (labels={label!r}), else leave out "
-        "the column that is no feature"
-    )
+        return " (the labels are the column that --labels names)"
+    return f"; is {label} the label? Then say --labels {shlex.quote(label)} (labels={label!r})"
 
 
 def _some(names: Sequence[str]) -> str:
