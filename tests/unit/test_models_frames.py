@@ -105,7 +105,7 @@ def test_a_forgotten_label_is_asked_for_where_the_estimator_knows_no_names(label
         sf.load_model(fitted, features=one_more)
     two_more = sf.load_inputs(frame.assign(grade=label, ward=2)).features
     with pytest.raises(
-        InvalidArgument, match=r"on 2 columns, .* have 4 .*: give it the same columns \\(the labels"
+        InvalidArgument, match=r"on 2 columns, .* have 4 .*: give it the same columns \(the labels"
     ):
         sf.load_model(fitted, features=two_more)
     assert not recwarn.list
