@@ -84,6 +84,7 @@ CASES = [
     ("", (*FINE[:-2], "--report", "no/such/report.html"), "no folder"),
     ("", (*FINE, "--store", "no/such/run.db"), "no folder"),
     ("", (*FINE, "--bathc", "3"), "No such option: --bathc"),
+    ("", (*FINE, "--target", "y"), "No such option: --target (here it is --labels): try"),
     ("", ("model.onnx",), "Missing argument 'DATA'"),
     ("", ("no.such:function", "test.npz", *OK), "names nothing that can be imported"),
 ]  # fmt: skip

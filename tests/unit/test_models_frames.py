@@ -83,11 +83,32 @@ def test_other_columns_than_the_estimators_are_refused_by_name():
     frame = table()
     fitted = pipeline(frame)
     more = sf.load_inputs(frame.assign(extra=1.5)).features
-    with pytest.raises(InvalidArgument, match=r"fitted on .* but the data also have extra"):
+    with pytest.raises(
+        InvalidArgument,
+        match=r"but the data also have extra: give it the same columns; is extra the label\?",
+    ):
         sf.load_model(fitted, features=more)
     fewer = sf.load_inputs(frame.drop(columns="job")).features
     with pytest.raises(InvalidArgument, match="but the data lack job"):
         sf.load_model(fitted, features=fewer)
+
+
+@pytest.mark.parametrize("label", ["risk", 1])
+def test_a_forgotten_label_is_asked_for_where_the_estimator_knows_no_names(label, recwarn):
+    from sklearn.linear_model import LogisticRegression
+
+    frame = table()[["age [years]", "dose"]]
+    fitted = LogisticRegression().fit(frame.to_numpy(), frame["dose"] > 0.1)
+    one_more = sf.load_inputs(frame.assign(grade=label)).features
+    said = r"on 2 columns, .* have 3 .*; is grade the label\? Then say --labels grade"
+    with pytest.raises(InvalidArgument, match=said):
+        sf.load_model(fitted, features=one_more)
+    two_more = sf.load_inputs(frame.assign(grade=label, ward=2)).features
+    with pytest.raises(
+        InvalidArgument, match=r"on 2 columns, .* have 4 .*: give it the same columns \(the labels"
+    ):
+        sf.load_model(fitted, features=two_more)
+    assert not recwarn.list
 
 
 def test_a_pipeline_on_text_without_its_columns_is_refused_with_the_way_out():

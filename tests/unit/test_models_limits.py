@@ -66,6 +66,17 @@ def test_weights_that_unpack_to_far_more_than_the_file_are_refused(tmp_path) -> 
         load_model(tmp_path / "a.pt", shape=(3,))
 
 
+def test_weights_alone_that_do_not_fit_are_refused_by_the_child(tmp_path, monkeypatch) -> None:
+    def load(*_: object, **__: object) -> None:
+        raise RuntimeError("can't allocate memory")
+
+    path = tmp_path / "weights.pt"
+    torch.save({"w": torch.zeros(2)}, path, _use_new_zipfile_serialization=False)
+    monkeypatch.setattr(torch, "load", load)
+    with pytest.raises(InvalidArgument, match="GiB to read"):
+        load_model(path, shape=(3,))
+
+
 @pytest.mark.parametrize(
     ("text", "harmless"),
     [

@@ -156,12 +156,25 @@ def test_a_pickled_module_is_read_with_trust(tmp_path):
 @pytest.mark.parametrize("suffix", [".pt", ".pth"])
 def test_weights_alone_are_no_network_even_with_trust(suffix, tmp_path):
     path = tmp_path / f"weights{suffix}"
-    torch.save(module().state_dict(), path)
-    with pytest.raises(InvalidArgument, match="holds OrderedDict, not a network") as caught:
-        load_model(path, shape=IMAGE, trust=True)
-    assert str(path) in str(caught.value)
-    with pytest.raises(InvalidArgument, match="trust"):
-        load_model(path, shape=IMAGE)
+    weights = module().state_dict()
+    for content in (weights, {"epoch": 3, "model": weights}):
+        for zipped in (True, False):
+            torch.save(content, path, _use_new_zipfile_serialization=zipped)
+            for trust in (True, False):
+                with pytest.raises(InvalidArgument, match=r"holds weights .*load_state_dict") as e:
+                    load_model(path, shape=IMAGE, trust=trust)
+                assert str(path) in str(e.value)
+                assert "--trust" not in str(e.value)
+
+
+def test_what_is_neither_weights_nor_a_network_is_not_called_weights(tmp_path):
+    path = tmp_path / "plain.pt"
+    for content in ({"epoch": 3}, [torch.zeros(2)]):
+        torch.save(content, path)
+        with pytest.raises(InvalidArgument, match=r"is a pickle; .*--trust"):
+            load_model(path, shape=IMAGE)
+        with pytest.raises(InvalidArgument, match=f"holds {type(content).__name__}, not a network"):
+            load_model(path, shape=IMAGE, trust=True)
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".PKL", ".JOBLIB"])

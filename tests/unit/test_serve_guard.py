@@ -4,6 +4,7 @@ import asyncio
 import socket
 import sqlite3
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
@@ -177,8 +178,12 @@ def test_a_port_in_use_and_a_store_that_is_not_there_are_one_sentence(where, tmp
         port = taken.getsockname()[1]
         with pytest.raises(InvalidArgument, match=f"port {port} of 127.0.0.1 is in use"):
             Server(Settings((where,), port=port))
-    with pytest.raises(StoreFailed, match="there is no store"):
+    Path(tmp_path / "other.db").write_bytes(b"SQLite format 3")
+    with pytest.raises(StoreFailed, match=r"there is no store at .*none\.db: check the path$"):
         Server(Settings((str(tmp_path / "none.db"),), port=0))
+    beside = str(Path(where).with_name("none.db"))
+    with pytest.raises(StoreFailed, match=r"check the path; in this folder there is runs\.db$"):
+        Server(Settings((beside,), port=0))
 
 
 def test_half_a_request_is_given_up_and_others_are_answered(where, monkeypatch):

@@ -1,6 +1,7 @@
 """Studies of tables: noise relative to the spread, names and units in record and page."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -170,6 +171,25 @@ def test_doubts_about_columns_are_in_the_findings():
     small = study_of(inputs_of(), "table:0.001sd").run().record.findings
     assert any("hardly ever changed" in f.finding and "age" in f.finding for f in small)
     assert any("job are given as codes (job: 0 is admin, 2 is clerk)" in f.finding for f in small)
+
+
+def test_noise_that_is_strong_in_one_column_and_weak_in_another_is_said_with_the_factor():
+    def remark(perturb, scale=1.0):
+        numbers = tuple(replace(f, categories=(), dtype="float64") for f in COLUMNS)
+        inputs = inputs_of(features=numbers)
+        inputs = replace(inputs, x=(inputs.x * [scale, 1, 1, 1]).astype(np.float32))
+        found = study_of(inputs, perturb).run().record.findings
+        return next((f.finding for f in found if "factor" in f.finding), "")
+
+    said = remark("gaussian:0.1")  # standard deviations of 17 years, and of 0.5
+    assert re.search(r"gaussian changes dose by about 0\.\d+ .* and age by about 0\.0", said)
+    assert "table:0.1sd" in said
+    assert 25 < float(re.search(r"a factor of (\d+)", said)[1]) < 45
+    assert "a factor of" in remark("linf:0.1..0.2")
+    assert remark("gaussian:0.1", scale=0.05) == ""  # 0.9, 0.5 and 0.8
+    assert remark("table:0.1sd") == ""
+    stated = load_features({"age": 0.1, "dose": 5.0})
+    assert remark(TableNoise(1.0, stated)) == ""
 
 
 def test_the_page_names_columns_units_and_categories(tmp_path):

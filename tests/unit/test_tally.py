@@ -116,7 +116,7 @@ def test_one_means_is_said_and_refused_where_it_has_no_effect():
         (("case,outcome", "a"), "not as many cells"),
         (("case,outcome", "a,pass,pass"), "not as many cells"),
         (("case,case,outcome", "a,b,pass"), "two columns 'case'"),
-        (("case,x", "a,pass"), r"no column of outcomes among case, x: name it with .*--outcome"),
+        (("case,x", "a,pass"), r"no column whose name .* among case, x: name it with .*--outcome"),
         (("case,passed,correct", "a,1,1"), "the columns passed and correct: name one with"),
         (("case,outcome",), "has no outcomes"),
         (("case,outcome", "a,skipped"), "every case was skipped"),

@@ -22,8 +22,8 @@ def doctor(
     data: o.DataArg,
     *,
     perturb: Annotated[
-        str, typer.Option(help="Also check this perturbation, for example linf:8/255.")
-    ] = function.NO_NOISE,
+        str | None, typer.Option(help="Also check this perturbation, for example linf:8/255.")
+    ] = None,
     json: o.Json = False,
     **options: Any,  # noqa: ANN401
 ) -> int:

@@ -61,6 +61,8 @@ _WITHOUT_STORE = (
     *("brackets", "perturb", "report", "replay"),
 )
 """Commands that keep nothing of what they did when they are stopped."""
+_OUR_NAMES = {"--target": "--labels", "--target-column": "--labels", "--label-column": "--labels"}
+"""Options by the names that other tools give them."""
 UsageError: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # click's own base class, or the copy inside typer
@@ -175,7 +177,7 @@ def _run() -> int:
         context = getattr(error, "ctx", None)
         way_out = f": try '{context.command_path} --help'" if context is not None else ""
         sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
-        return _fail(sentence + way_out)
+        return _fail((_our_name(error) or sentence) + way_out)
     except (Stopped, typer.Abort):
         raise Stopped from None
     except SystemExit as error:
@@ -202,6 +204,14 @@ def _system_words(error: OSError) -> str:
         close_quietly()
         return f"standard output cannot be written ({error.strerror or error}): {_UNPRINTED}"
     return f"{error.filename or 'the system'}: {error.strerror or error}"
+
+
+def _our_name(error: Any) -> str:  # noqa: ANN401  click's
+    """That an option which other tools call so has another name here; else empty."""
+    ours = _OUR_NAMES.get(getattr(error, "option_name", ""), "")
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    known = [name for option in getattr(command, "params", ()) for name in option.opts]
+    return f"No such option: {error.option_name} (here it is {ours})" if ours in known else ""
 
 
 def _is_broken_pipe(error: BaseException | None) -> bool:

@@ -11,69 +11,93 @@ from surefoot.cli import options as o
 from surefoot.cli.output import command_line, present, say_files
 from surefoot.commands.output_files import check_figure_file, check_page_file
 
+_Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="OUTCOMES...",
+        help="results.csv, samples.jsonl (lm-evaluation-harness), log.json or .eval (Inspect), "
+        "junit.xml. Several files of the same cases are compared.",
+    ),
+]
+_Case = Annotated[
+    str | None,
+    typer.Option(help="Column that names the case; none: every row is a case of its own."),
+]
+_Outcome = Annotated[
+    str | None, typer.Option(help="Column, metric or scorer of the outcome: passed, acc, match.")
+]
+_OneMeans = Annotated[
+    str | None,
+    typer.Option(
+        metavar="pass|fail",
+        help="What a 1 is in a column whose name does not say it: pass or fail.",
+    ),
+]
+_Means = Annotated[
+    str | None,
+    typer.Option(
+        help="What words mean, pass, fail or skip: refused=fail,answered=pass.",
+    ),
+]
+_PassesAt = Annotated[
+    str | None, typer.Option(help="Scores from this number on pass, those below it fail: 0.5.")
+]
+_FailsAt = Annotated[
+    str | None, typer.Option(help="Scores from this number on fail, those below it pass: 0.2.")
+]
+_By = Annotated[str | None, typer.Option(help="Also a claim about each class in this column.")]
+_Group = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that names the group of each case, such as a patient. Then groups are the "
+        "sample."
+    ),
+]
+_Require = Annotated[
+    str | None, typer.Option(help="Require that at least this share of such cases pass: 0.95.")
+]
+_RequireEach = Annotated[
+    str | None,
+    typer.Option(
+        help="Require the same of every class: 0.9; or of the classes named: maths=0.9,law=0.8."
+    ),
+]
+_NotWorse = Annotated[
+    str | None,
+    typer.Option(
+        help="Require that cases of the first file fail at most this much more often than those "
+        "of each other: 0.02."
+    ),
+]
+_Figure = Annotated[
+    str | None, typer.Option(help="Write the figure here: tally.svg, .png or .json.")
+]
+
 
 def tally(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="OUTCOMES...",
-            help="results.csv, samples.jsonl (lm-evaluation-harness), log.json or .eval (Inspect), "
-            "junit.xml. Several files of the same cases are compared.",
-        ),
-    ],
-    case: Annotated[
-        str | None,
-        typer.Option(help="Column that names the case; none: every row is a case of its own."),
-    ] = None,
-    outcome: Annotated[
-        str | None,
-        typer.Option(help="Column, metric or scorer of the outcome: passed, acc, match."),
-    ] = None,
-    one_means: Annotated[
-        str | None,
-        typer.Option(
-            metavar="pass|fail",
-            help="What a 1 is in a column whose name does not say it: pass or fail.",
-        ),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="Also a claim about each class in this column.")
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that names the group of each case, such as a patient. Then groups are "
-            "the sample."
-        ),
-    ] = None,
+    files: _Files,
+    case: _Case = None,
+    outcome: _Outcome = None,
+    one_means: _OneMeans = None,
+    means: _Means = None,
+    passes_at: _PassesAt = None,
+    fails_at: _FailsAt = None,
+    by: _By = None,
+    group: _Group = None,
     confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
-    require: Annotated[
-        str | None, typer.Option(help="Require that at least this share of such cases pass: 0.95.")
-    ] = None,
-    require_each: Annotated[
-        str | None,
-        typer.Option(
-            help="Require the same of every class: 0.9; or of the classes named: maths=0.9,law=0.8."
-        ),
-    ] = None,
-    not_worse: Annotated[
-        str | None,
-        typer.Option(
-            help="Require that cases of the first file fail at most this much more often than "
-            "those of each other: 0.02."
-        ),
-    ] = None,
-    figure: Annotated[
-        str | None, typer.Option(help="Write the figure here: tally.svg, .png or .json.")
-    ] = None,
+    require: _Require = None,
+    require_each: _RequireEach = None,
+    not_worse: _NotWorse = None,
+    figure: _Figure = None,
     report: o.ReportOption = None,
     json: o.Json = False,
 ) -> int:
     """Compute how often cases fail in a test that was run elsewhere, with an interval.
 
-    Reads files of outcomes: pass or fail, 1 or 0, true or false, or counts in the columns trials
-    and failures. Columns are chosen by their names unless you name them; the result says which.
-    Several trials of one case are one value of the sample. Skipped cases are left out and counted.
+    Reads files of outcomes: pass or fail, 1 or 0, true or false, words or scores whose meaning you
+    state, or counts in the columns trials and failures. Columns are chosen by their names unless
+    you name them; the result says which. Several trials of one case are one value of the sample.
+    Skipped cases are left out and counted.
 
     Example: surefoot tally outcomes.csv --by topic --require 0.8
     """
@@ -86,6 +110,9 @@ def tally(
         case=case,
         outcome=outcome,
         one_means=one_means,
+        means=means,
+        passes_at=passes_at,
+        fails_at=fails_at,
         by=by,
         group=group,
         confidence=confidence,

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from surefoot.study.doctor import Checkup
     from surefoot.study.load_files import FileOptions
 
-NO_NOISE = "linf:0"
-"""The perturbation that is checked where none is named: it changes nothing."""
-
 
 @dataclass(frozen=True)
 class SeedOptions:
@@ -26,14 +23,15 @@ class SeedOptions:
 def doctor(
     model: Any,  # noqa: ANN401
     data: Any,  # noqa: ANN401
-    perturb: Any = NO_NOISE,  # noqa: ANN401
+    perturb: Any = None,  # noqa: ANN401
     *,
     inputs: FileOptions,
     choice: SeedOptions,
 ) -> Checkup:
     """Check that model and data fit together before a run; `print` the answer.
 
-    Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot doctor`.
+    Model, data and perturbation as for `sf.estimate`; without a perturbation model and data alone
+    are checked. The options are those of `surefoot doctor`.
 
     Example: print(sf.doctor("model.onnx", "test.npz", bounds=(0, 1)))
     """
@@ -42,6 +40,5 @@ def doctor(
     from surefoot.study.doctor import doctor as check
 
     subjects = read_subjects({"": model}, data, inputs, choice.seed)
-    noise = as_perturbation(perturb, subjects.inputs.frame)
-    without = perturb == NO_NOISE and subjects.inputs.holds_items
-    return check(subjects.models[""], subjects.inputs, None if without else noise)
+    noise = None if perturb is None else as_perturbation(perturb, subjects.inputs.frame)
+    return check(subjects.models[""], subjects.inputs, noise)

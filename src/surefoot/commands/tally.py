@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.commands.options import CONFIDENCE
 from surefoot.commands.output_files import check_distinct, check_figure_file, check_page_file
-from surefoot.commands.values import ClassShares, Number, class_shares, error_from, share
+from surefoot.commands.values import ClassShares, Number, as_number, class_shares, error_from, share
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from surefoot.inputs.outcome_rows import Meaning
     from surefoot.study import Result
 
 
@@ -19,6 +21,9 @@ def tally(
     case: str | None = None,
     outcome: str | None = None,
     one_means: str | None = None,
+    means: str | Mapping[str, str] | None = None,
+    passes_at: Number | None = None,
+    fails_at: Number | None = None,
     by: str | None = None,
     group: str | None = None,
     confidence: Number = CONFIDENCE,
@@ -36,7 +41,6 @@ def tally(
 
     Example: sf.tally("outcomes.csv", by="topic", require=0.9)
     """
-    from surefoot.inputs.outcome_meaning import MEANINGS
     from surefoot.inputs.outcome_rows import ColumnNames
     from surefoot.study.tally import tally_files
 
@@ -48,11 +52,8 @@ def tally(
     each = None if require_each is None else class_shares("require_each", require_each)
     margin = None if not_worse is None else share("not_worse", not_worse)
     _check_options(len(files), by, least, each, margin)
-    if one_means is not None and one_means not in MEANINGS:
-        raise InvalidArgument(
-            f"one_means (--one-means) must be {' or '.join(MEANINGS)}, got {one_means!r}"
-        )
-    columns = ColumnNames(case, outcome, group, by, one_means)
+    meaning = _meaning(one_means, means, passes_at, fails_at)
+    columns = ColumnNames(case, outcome, group, by, meaning)
     result = tally_files(files, columns, error)
     if margin is not None:
         result = result.require(not_worse=(next(iter(result.parts)), margin))
@@ -63,6 +64,56 @@ def tally(
     if report is not None:
         result.report(report)
     return result
+
+
+def _meaning(
+    one_means: str | None,
+    means: str | Mapping[str, str] | None,
+    passes_at: Number | None,
+    fails_at: Number | None,
+) -> Meaning:
+    """What the user says that values mean."""
+    from surefoot.inputs.outcome_meaning import FAIL, MEANINGS, PASS
+    from surefoot.inputs.outcome_rows import Cut, Meaning
+
+    if one_means is not None and one_means not in MEANINGS:
+        raise InvalidArgument(
+            f"one_means (--one-means) must be {' or '.join(MEANINGS)}, got {one_means!r}"
+        )
+    if sum(given is not None for given in (one_means, passes_at, fails_at)) > 1:
+        raise InvalidArgument(
+            "one_means (--one-means), passes_at (--passes-at) and fails_at (--fails-at) say the "
+            "same of numbers: give one of them"
+        )
+    cut = None
+    if passes_at is not None:
+        cut = Cut(as_number("passes_at", passes_at), PASS)
+    elif fails_at is not None:
+        cut = Cut(as_number("fails_at", fails_at), FAIL)
+    return Meaning(one_means, {} if means is None else _word_meanings(means), cut)
+
+
+def _word_meanings(given: str | Mapping[str, str]) -> dict[str, str]:
+    """By word: "refused=fail,answered=pass", or a mapping. Capitals make no difference."""
+    from surefoot.inputs.outcome_meaning import WORD_MEANINGS
+
+    pairs: list[tuple[str, str]] = []
+    if isinstance(given, Mapping):
+        pairs = [(str(word), str(meant)) for word, meant in given.items()]
+    else:
+        for part in str(given).split(","):
+            word, _, meant = part.rpartition("=")
+            pairs.append((word, meant))
+    meanings: dict[str, str] = {}
+    for word, meant in ((a.strip().lower(), b.strip().lower()) for a, b in pairs):
+        if not word or meant not in WORD_MEANINGS or word in meanings:
+            problem = "is there twice" if word in meanings else "is no word and its meaning"
+            raise InvalidArgument(
+                f"means (--means) {given}: {word}={meant} {problem}; write pairs with "
+                f"{', '.join(WORD_MEANINGS)}, such as refused=fail,answered=pass"
+            )
+        meanings[word] = meant
+    return meanings
 
 
 def _check_options(

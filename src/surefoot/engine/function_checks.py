@@ -21,11 +21,16 @@ _ROUNDING = 1e-5
 
 def functions_of(perturbation: Any) -> list[Any]:  # noqa: ANN401  any perturbation
     """Those of its parts that are functions of the user."""
-    if hasattr(perturbation, "function"):
+    return parts_with(perturbation, "function")
+
+
+def parts_with(perturbation: Any, attribute: str) -> list[Any]:  # noqa: ANN401
+    """Those of its parts that have this attribute, itself too."""
+    if hasattr(perturbation, attribute):
         return [perturbation]
     inner = getattr(perturbation, "inner", None)
     parts = getattr(perturbation, "parts", ()) if inner is None else (inner,)
-    return [function for part in parts for function in functions_of(part)]
+    return [found for part in parts for found in parts_with(part, attribute)]
 
 
 def same_input(a: Any, b: Any, inputs: Inputs) -> bool:  # noqa: ANN401  arrays or items

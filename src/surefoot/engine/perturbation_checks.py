@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.engine.check_status import CheckStatus, Finding
 from surefoot.engine.function_checks import items_changed, same_input, trials_repeat
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.engine.table_check import column_problems, largest_change
+from surefoot.engine.table_check import column_problems, largest_change, uneven_changes
 from surefoot.evidence import Counts
 from surefoot.input_set import Inputs
 from surefoot.memory_limits import pieces, rows_together
@@ -81,13 +81,17 @@ def check_features(inputs: Inputs, perturbation: Any) -> Finding:  # noqa: ANN40
 
 def check_columns(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Finding:
     """Whether the columns of a table stay what they are, and how the model gets them."""
-    perturbed = inputs.x[:SAMPLE]
+    perturbed = clean = inputs.x[:SAMPLE]
     if perturbation is not None and perturbation.level:
         tasks = [Task(s, perturbation.level, 0, TRIALS) for s in inputs.subjects()[:SAMPLE]]
         perturbed = to_host(bench_for_checks(inputs, model, perturbation).perturbed_all(tasks))
+        clean = np.repeat(clean, TRIALS, axis=0)
     wrong, doubts = column_problems(inputs, model, perturbation, perturbed)
-    if wrong or doubts:
-        return (CheckStatus.FAILED if wrong else CheckStatus.WARNING), wrong or doubts
+    if wrong:
+        return CheckStatus.FAILED, wrong
+    found = [doubts, uneven_changes(inputs, perturbation, perturbed - clean)]
+    if any(found):
+        return CheckStatus.WARNING, "; ".join(filter(None, found))
     return CheckStatus.OK, f"{len(inputs.features)} columns, each of the type that the data have"
 
 

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.function_checks import parts_with
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.input_set import Feature, Inputs
 from surefoot.perturb.table.columns import Column
@@ -21,6 +22,9 @@ _SHOWN = 3
 """Columns named in a finding."""
 _SMALL = 0.25
 """Standard deviation of noise that rounding leaves alone in fewer than 5 of 100 trials."""
+_APART = 10
+"""Factor between the changes of two columns, each in its standard deviations, from which on one
+level is not the same strength in both: columns that were standardised are at 1, iris at 4."""
 _CODED = (
     "if a column of numbers is a category for the model, give it the noise 0, or the values that "
     "it may take (features=…)"
@@ -117,6 +121,35 @@ def _rounded_away(perturbation: Perturbation | None) -> str:
     return (
         f"hardly ever changed, since noise is rounded to whole numbers: {_some(small)}: choose a "
         "higher level, or give them a larger noise of their own"
+    )
+
+
+def uneven_changes(
+    inputs: Inputs, perturbation: Perturbation | None, changes: NDArray[np.floating]
+) -> str:
+    """The columns that are changed by most and by least, in their own spread; empty where alike.
+
+    `changes` has one row for each trial. Noise that is stated for each column is meant so.
+    """
+    if perturbation is None or parts_with(perturbation, "features"):
+        return ""
+    size = np.sqrt((changes.astype(np.float64) ** 2).mean(axis=0))
+    spread = inputs.x.std(axis=0, dtype=np.float64)
+    places = np.flatnonzero((size > 0) & (spread > 0))
+    if not places.size:
+        return ""
+    shares = size[places] / spread[places]
+    most, least = int(shares.argmax()), int(shares.argmin())
+    factor = shares[most] / shares[least]
+    if factor < _APART:
+        return ""
+    of_most, of_least = (
+        f"{inputs.features[places[i]].name} by about {shares[i]:.2g} of its standard deviations"
+        for i in (most, least)
+    )
+    return (
+        f"{perturbation.kind} changes {of_most} and {of_least}, a factor of "
+        f"{float(f'{factor:.2g}'):,.0f}: for noise in proportion to each column choose table:0.1sd"
     )
 
 

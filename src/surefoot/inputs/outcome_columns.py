@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from surefoot.errors import InvalidArgument
+from surefoot.inputs.outcome_meaning import parts_of
 from surefoot.inputs.outcome_rows import ColumnNames, Remark
 
 NO_COLUMN = "none"
@@ -19,6 +21,11 @@ _OUTCOMES = (
     "outcome", "result", "status", "passed", "pass", "correct", "is_correct", "success", "failed",
     "fail", "failure", "acc", "acc_norm", "exact_match", "pass@1",
 )  # fmt: skip
+_LIKELY = frozenset((
+    "answer", "grade", "graded", "judgement", "judgment", "label", "mark", "rating", "score",
+    "scores", "verdict",
+))  # fmt: skip
+"""Words in a name of what may be the outcome: a refusal proposes it, and nothing reads it."""
 _CLASSES = ("class", "category")
 _WEIGHTS = ("weight", "weights", "sample_weight", "case_weight")
 _TRIALS = "trials"
@@ -62,9 +69,12 @@ def choose_columns(
         )
         if not outcome:
             commas = "separate columns by commas, " if len(names) == 1 and ";" in names[0] else ""
+            likely = next((n for n in names if not _LIKELY.isdisjoint(parts_of(n))), "")
+            such = f" {shlex.quote(likely)}, if it is that one" if likely else ""
             raise InvalidArgument(
-                f"{where} has no column of outcomes among {_listed(names)}: {commas}name it with "
-                "outcome (--outcome), or count in columns trials and failures"
+                f"{where} has no column whose name says that it holds outcomes, among "
+                f"{_listed(names)}: {commas}name it with outcome (--outcome{such}), or count in "
+                "columns trials and failures"
             )
     case = _case(where, names, wanted.case, counted=bool(counts.trials))
     by = _named(where, names, wanted.by, "by") or _guess(where, names, _CLASSES, "by")

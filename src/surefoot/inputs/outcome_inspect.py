@@ -11,10 +11,17 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.inspect_samples import Sample, check_samples, check_total, content_of
 from surefoot.inputs.outcome_columns import NO_COLUMN
-from surefoot.inputs.outcome_meaning import meaning_remarks, read_outcome, shown, word_of
+from surefoot.inputs.outcome_meaning import (
+    meaning_remarks,
+    read_outcome,
+    shown,
+    value_words,
+    word_of,
+)
 from surefoot.inputs.outcome_rows import (
     MOST_BYTES,
     ColumnNames,
+    Meaning,
     Outcome,
     OutcomeFile,
     Remark,
@@ -117,14 +124,14 @@ def _from_samples(
         *_status(header),
         *check_total(path, header, len(samples)),
     ]
-    silent = sum(_score(s, scorer) == _NO_ANSWER for s in samples)
+    silent = sum(_is_silent(_score(s, scorer), wanted.meaning) for s in samples)
     if silent:
         were = "1 answer is" if silent == 1 else f"{silent:,} answers are"
         remarks.append(Remark("no answer", f"{were} scored N and counted as failed", True))
     evaluation = header.get("eval")
     task = evaluation.get("task") if isinstance(evaluation, dict) else ""
     rows = list(_outcomes(path, samples, scorer, wanted))
-    remarks += meaning_remarks(path, scorer, rows, wanted.one_means)
+    remarks += meaning_remarks(path, scorer, rows, wanted.meaning)
     return outcome_file(path, rows, remarks, task=str(task or ""))
 
 
@@ -169,6 +176,7 @@ def _score(sample: Sample, scorer: str) -> Any:  # noqa: ANN401  of JSON
 def _outcomes(
     path: Path, samples: list[Sample], scorer: str, wanted: ColumnNames
 ) -> Iterator[Outcome]:
+    meaning = wanted.meaning
     for sample in samples:
         case = str(sample["id"])
         place = f"{path}, sample {case}, epoch {sample.get('epoch', 1)}"
@@ -178,11 +186,12 @@ def _outcomes(
                 f"{place} ended with an error and has no score: run it again with `inspect "
                 "eval-retry`"
             )
-        if value == _PARTIAL:
+        if value == _PARTIAL and word_of(value) not in meaning.words:
             raise InvalidArgument(
-                f"{place}: {scorer} is 'P', a partial score; use a scorer that says C or I"
+                f"{place}: {scorer} is 'P', a partial score; use a scorer that says C or I, or say "
+                "what it means with means (--means P=fail)"
             )
-        failed = value == _NO_ANSWER or read_outcome(place, scorer, value, wanted.one_means)
+        failed = _is_silent(value, meaning) or read_outcome(place, scorer, value, meaning)
         group, class_name = (_metadata(place, sample, key) for key in (wanted.group, wanted.by))
         yield Outcome(
             place,
@@ -192,8 +201,13 @@ def _outcomes(
             group,
             class_name,
             content_of(sample),
-            word_of(value),
+            value_words(value, meaning),
         )
+
+
+def _is_silent(value: Any, meaning: Meaning) -> bool:  # noqa: ANN401  of JSON
+    """Whether there was no answer, which counts as failed unless the user says otherwise."""
+    return value == _NO_ANSWER and word_of(value) not in meaning.words
 
 
 def _metadata(place: str, sample: Sample, key: str | None) -> str:

@@ -206,14 +206,17 @@ def read_junit(path: Path, wanted: ColumnNames) -> OutcomeFile:
 
 
 def _check_options(wanted: ColumnNames) -> None:
+    cut = wanted.meaning.cut
     for option, value in (
-        ("case", wanted.case),
-        ("outcome", wanted.outcome),
-        ("one_means", wanted.one_means),
+        ("case (--case)", wanted.case),
+        ("outcome (--outcome)", wanted.outcome),
+        ("one_means (--one-means)", wanted.meaning.one),
+        ("means (--means)", ", ".join(wanted.meaning.words) or None),
+        ("" if cut is None else cut.option, None if cut is None else cut.number),
     ):
         if value is not None:
             raise InvalidArgument(
-                f"{option} (--{option.replace('_', '-')}) {value}: JUnit's XML says itself what "
+                f"{option} {value}: JUnit's XML says itself what "
                 "its cases and outcomes are; leave it out"
             )
     for option, value in (("by", wanted.by), ("group", wanted.group)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import stat
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument
@@ -22,18 +22,49 @@ _LISTED = 4
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Numbers from `at` on mean `above`, pass or fail; those below it the other."""
+
+    at: float
+    above: str
+
+    @property
+    def number(self) -> str:
+        """The number in full: 0.5, 3."""
+        return str(self.at).removesuffix(".0")
+
+    @property
+    def option(self) -> str:
+        """The option that said it."""
+        verb = {"pass": "passes", "fail": "fails"}[self.above]
+        return f"{verb}_at (--{verb}-at)"
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the user says of values whose meaning is not known, each None or empty where nothing.
+
+    `one`: what a 1 or true is, pass or fail. `words`: by word, pass, fail or skip. `cut`: what
+    other numbers are.
+    """
+
+    one: str | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+    cut: Cut | None = None
+
+
+@dataclass(frozen=True)
 class ColumnNames:
     """The columns that the user named; None where they are to be guessed.
 
-    `by` is the class of each case, `group` the group that was sampled as a whole. `one_means` says
-    what a 1 or true is, pass or fail, where the name of the column does not.
+    `by` is the class of each case, `group` the group that was sampled as a whole.
     """
 
     case: str | None = None
     outcome: str | None = None
     group: str | None = None
     by: str | None = None
-    one_means: str | None = None
+    meaning: Meaning = Meaning()
 
 
 @dataclass(frozen=True)

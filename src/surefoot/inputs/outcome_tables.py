@@ -12,11 +12,12 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcome_columns import Columns, choose_columns
-from surefoot.inputs.outcome_meaning import meaning_remarks, read_outcome, shown, word_of
+from surefoot.inputs.outcome_meaning import meaning_remarks, read_outcome, shown, value_words
 from surefoot.inputs.outcome_repeats import check_repeats
 from surefoot.inputs.outcome_rows import (
     MOST_CASES,
     ColumnNames,
+    Meaning,
     Outcome,
     OutcomeFile,
     Remark,
@@ -119,16 +120,16 @@ def _from_rows(
     outcomes = [
         outcome
         for number, (place, row) in enumerate(rows, start=1)
-        for outcome in _outcomes(place, row, columns, str(number), wanted.one_means)
+        for outcome in _outcomes(place, row, columns, str(number), wanted.meaning)
     ]
-    meaning = meaning_remarks(path, columns.outcome, outcomes, wanted.one_means)
+    meaning = meaning_remarks(path, columns.outcome, outcomes, wanted.meaning)
     repeats = check_repeats(str(path), columns, wanted, [row for _, row in rows])
     notes = [*remarks, *chosen, *meaning, *repeats]
     return outcome_file(path, outcomes, notes, names_cases=bool(columns.case))
 
 
 def _outcomes(
-    place: str, row: Mapping[str, Any], columns: Columns, number: str, one_means: str | None
+    place: str, row: Mapping[str, Any], columns: Columns, number: str, meaning: Meaning
 ) -> Iterator[Outcome]:
     """What a row says; counts of cases without names are that many cases."""
     case = _text(place, row, columns.case) if columns.case else number
@@ -138,10 +139,9 @@ def _outcomes(
     more = (group, class_name, content if isinstance(content, str) else "")
     if not columns.trials:
         value = _value(place, row, columns.outcome)
-        failed = read_outcome(place, columns.outcome, value, one_means)
-        yield Outcome(
-            place, case, int(bool(failed)), int(failed is not None), *more, value=word_of(value)
-        )
+        failed = read_outcome(place, columns.outcome, value, meaning)
+        said = value_words(value, meaning)
+        yield Outcome(place, case, int(bool(failed)), int(failed is not None), *more, value=said)
         return
     trials, failures = _counts(place, row, columns)
     if columns.case or not trials:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from surefoot.models.scores import model_errors, probe
 _LIBRARIES = ("pandas", "polars")
 _DIGITS = 6
 """Decimal digits of a number that survive single precision."""
+_SHOWN = 5
+"""Columns named in a refusal."""
 Run = Callable[[NDArray[Any]], Any]
 
 
@@ -53,6 +56,8 @@ def estimator_run(source: Any, run: Run, options: LoadOptions) -> Run:  # noqa: 
     """`run`, a method of an estimator: on frames where it was fitted on them, else on arrays."""
     names = tuple(str(name) for name in getattr(source, "feature_names_in_", ()))
     features = options.features
+    if features and not names:
+        _refuse_other_number(getattr(source, "n_features_in_", len(features)), features)
     if not names and not any(f.dtype in ("text", "category", "ordered") for f in features):
         return run
     if not features:
@@ -106,13 +111,40 @@ def _order(names: tuple[str, ...], features: tuple[Feature, ...]) -> tuple[int, 
         return tuple(headings.index(name) for name in names)
     parts = []
     if lacking:
-        parts.append(f"the data lack {', '.join(lacking)}")
+        parts.append(f"the data lack {_some(lacking)}")
     if extra:
-        parts.append(f"the data also have {', '.join(extra)}")
+        parts.append(f"the data also have {_some(extra)}")
+    label = extra[0] if len(extra) == 1 and not lacking else ""
     raise InvalidArgument(
-        f"the estimator was fitted on the columns {', '.join(names)}, but {' and '.join(parts)}: "
-        "give it the same columns (the labels are the column that --labels names)"
+        f"the estimator was fitted on {len(names)} columns ({_some(names)}), but "
+        f"{' and '.join(parts)}: give it the same columns{_of_label(label)}"
     )
+
+
+def _refuse_other_number(fitted: int, features: tuple[Feature, ...]) -> None:
+    """Refuse a table of more or fewer columns than an estimator without their names takes."""
+    if fitted == len(features):
+        return
+    texts = [f.heading for f in features if f.dtype in ("text", "category", "ordered")]
+    label = ""
+    if fitted == len(features) - 1:  # the one of text, else the last: where labels usually are
+        label = texts[0] if len(texts) == 1 else features[-1].heading
+    raise InvalidArgument(
+        f"the estimator was fitted on {fitted} columns, but the data have {len(features)} "
+        f"({_some([f.heading for f in features])}): give it the same columns{_of_label(label)}"
+    )
+
+
+def _of_label(label: str) -> str:
+    """What to say of labels where the columns are others; `label` may be the one too many."""
+    if not label:
+        return " (the labels are the column that --labels names)"
+    return f"; is {label} the label? Then say --labels {shlex.quote(label)} (labels={label!r})"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and that there are more."""
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _column(feature: Feature, values: NDArray[Any], library: Any) -> Any:  # noqa: ANN401

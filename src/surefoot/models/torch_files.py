@@ -6,7 +6,7 @@ import gc
 import io
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,7 @@ def _tensors_only(content: bytes) -> bool:
 
 def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401
     if not trust:
+        _refuse_weights(path, _plain_content(path))
         raise InvalidArgument(
             f"{path} {what}; reading one can run any code: export it with torch.export.save, or "
             "pass --trust (trust=True) if you made the file yourself"
@@ -106,8 +107,33 @@ def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401
     torch = require_torch()
     module = _loaded(path, lambda: torch.load(str(path), map_location="cpu", weights_only=False))
     if not hasattr(module, "forward"):
+        _refuse_weights(path, module)
         raise InvalidArgument(
-            f"{path} holds {type(module).__name__}, not a network: export the module, "
-            "not its weights alone"
+            f"{path} holds {type(module).__name__}, not a network: save or export the module"
         )
     return module.eval()
+
+
+def _plain_content(path: Path) -> Any:  # noqa: ANN401
+    """What the safe unpickler reads from a pickle, running no code; None where it refuses."""
+    torch = require_torch()
+    try:
+        return _loaded(path, lambda: torch.load(str(path), map_location="cpu", weights_only=True))
+    except InvalidArgument as error:
+        if isinstance(error.__cause__, MemoryError | RuntimeError):
+            raise  # damaged, or too large for the child process that tries it first
+        return None
+
+
+def _refuse_weights(path: Path, content: Any) -> None:  # noqa: ANN401
+    """Refuse weights that were saved without their network, also as part of a checkpoint."""
+    if not isinstance(content, Mapping):
+        return
+    tensor = require_torch().Tensor
+    inner = [value for value in content.values() if isinstance(value, Mapping)]
+    if any(isinstance(value, tensor) for part in (content, *inner) for value in part.values()):
+        raise InvalidArgument(
+            f"{path} holds weights (a state_dict), not the network that they belong to: in Python "
+            "load them into its module (module.load_state_dict), then pass the module to surefoot "
+            "or export it with torch.export.save"
+        )

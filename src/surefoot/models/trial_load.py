@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 import warnings
-import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -45,8 +44,6 @@ _WAY_OUT = (
 
 def try_file(path: Path, shape: tuple[int, ...]) -> None:
     """Refuse a PyTorch file that takes too much memory or time for its first answer."""
-    if not zipfile.is_zipfile(path):
-        return  # refused in a moment: a pickle
     torch = require_torch()
     if path.suffix.lower() == ".pt2":  # here, since a child would import it for itself alone
         with suppress(ImportError):

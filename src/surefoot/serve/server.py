@@ -8,9 +8,11 @@ import threading
 from contextlib import closing
 from typing import Any
 
-from surefoot.errors import InvalidArgument, MissingPackage, Stopped
+from surefoot.errors import InvalidArgument, MissingPackage, Stopped, StoreFailed
 from surefoot.serve.settings import Settings
 from surefoot.store import open_existing
+from surefoot.store.locations import path_of, scheme_of
+from surefoot.store.sqlite_file import stores_beside
 
 _END_SECONDS = 3.0
 """For answers that are on their way when the server is stopped."""
@@ -45,6 +47,18 @@ def address_of(settings: Settings, listening: socket.socket) -> str:
     return f"http://{host}:{listening.getsockname()[1]}/"
 
 
+def _check_store(where: str) -> None:
+    """Refuse a store that cannot be read; where there is none, say which ones are beside it."""
+    try:
+        with closing(open_existing(where, read_only=True)):
+            pass
+    except StoreFailed as error:
+        beside = stores_beside(where) if scheme_of(where) == "sqlite" else ""
+        if not beside or path_of(where).exists():
+            raise
+        raise StoreFailed(f"{error}{beside}") from None
+
+
 class Server:
     """A dashboard that runs in a thread of its own, until it is stopped."""
 
@@ -54,8 +68,7 @@ class Server:
         from surefoot.serve.timed_connection import TimedConnection
 
         for where in settings.stores:
-            with closing(open_existing(where, read_only=True)):
-                pass
+            _check_store(where)
         self._socket = bound_socket(settings)
         self.address = address_of(settings, self._socket)
         config = uvicorn.Config(

@@ -34,7 +34,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.stores:
-            raise InvalidArgument("a dashboard needs a store: add --store runs.db")
+            raise InvalidArgument("a dashboard needs a store: add --store surefoot.db")
         if len(set(self.stores)) < len(self.stores):
             raise InvalidArgument("a store is named twice (--store): name each one once")
         if not 0 <= self.port <= _MOST_PORT:

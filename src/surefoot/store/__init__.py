@@ -143,7 +143,7 @@ def store_exists(where: str | None) -> bool:
 
 def _store_class(where: str) -> StoreClass:
     if not isinstance(where, str):
-        raise InvalidArgument(f'a store must be text, a path such as "runs.db", got {where!r}')
+        raise InvalidArgument(f'a store must be text, a path such as "surefoot.db", got {where!r}')
     scheme = scheme_of(where)
     if scheme not in _STORES:
         raise InvalidArgument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from surefoot.errors import StoreDamaged, StoreFailed
 from surefoot.store.database import Database
 from surefoot.store.locations import is_sealed, path_of
+from surefoot.store.schema import RUNS
 
 _LOCK_TIMEOUT_SECONDS = 30
 """How long to wait for another process that writes to the file."""
@@ -22,6 +23,10 @@ _READ_TIMEOUT_SECONDS = 2
 """The same where it is only read: a reader waits for a page, and can load it again."""
 _LOCK_RETRY_SECONDS = 0.02
 """Between two attempts to create the tables."""
+_SCHEMA_BYTES = 2**16
+"""From the start of a file: SQLite keeps the names of its tables there."""
+_SHOWN = 3
+"""Stores that a refusal names."""
 _OTHER = "use another store (store=, --store)"
 _SENTENCES = (
     (
@@ -41,6 +46,18 @@ _SENTENCES = (
 """Parts of a message of SQLite, what is wrong then, and the way out; the first that fits."""
 
 
+def stores_beside(url: str) -> str:
+    """The stores in the folder of a file that is not there, as the end of a sentence."""
+    names = []
+    with suppress(OSError):
+        for file in sorted(path_of(url).parent.glob("*.db")):
+            with suppress(OSError), file.open("rb") as opened:
+                if RUNS.name.encode() in opened.read(_SCHEMA_BYTES):
+                    names.append(file.name)
+    more = ", …" if len(names) > _SHOWN else ""
+    return f"; in this folder there is {', '.join(names[:_SHOWN])}{more}" if names else ""
+
+
 def open_file(url: str, create: bool, read_only: bool = False) -> Database:
     """The database in this file; without `create` the file must exist.
 
@@ -49,7 +66,8 @@ def open_file(url: str, create: bool, read_only: bool = False) -> Database:
     """
     where = path_of(url)
     if not create and not where.is_file():
-        raise StoreFailed(f"there is no store at {where}: check the path")
+        beside = "" if read_only else stores_beside(url)  # readers of a dashboard need no names
+        raise StoreFailed(f"there is no store at {where}: check the path{beside}")
     if where.exists() and not where.is_file():
         raise StoreFailed(f"{where} is no plain file: name another store (--store)")
     if not where.parent.is_dir():

@@ -11,7 +11,6 @@ from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.perturb.table.match_columns import for_columns
 from surefoot.store.records import Finding
-from surefoot.study.registry import PERTURBATIONS
 from surefoot.subject import Model, Perturbation
 
 _MARKS = {CheckStatus.OK: "ok  ", CheckStatus.WARNING: "note", CheckStatus.FAILED: "BAD "}
@@ -40,8 +39,6 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
     """The checks that every run begins with, and what model and data are, in plain words."""
     signature = model.signature
     inputs = fit(inputs, signature.shape)
-    if perturbation is None and not inputs.holds_items:
-        perturbation = PERTURBATIONS["linf"](0.0)
     if perturbation is not None:
         perturbation = for_columns(perturbation, inputs)
     takes = "lists of items" if signature.shape == () else signature.shape
