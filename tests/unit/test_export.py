@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shlex
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -24,7 +25,10 @@ from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import COMPARED
 from surefoot.results import Interval
 from surefoot.store.records import Source
+from surefoot.store.requirements import Requirements
+from surefoot.study.required_command import required_command
 from tests.unit.example_claims import CLAIMS
+from tests.unit.small_models import batch, relu_net
 from tests.worlds import linear_model, points, study
 
 HOSTILE = (
@@ -52,7 +56,8 @@ def hostile(plain):
     class_ = replace(
         record.claims[0], about=replace(record.claims[-1].about, name=HOSTILE), names=(HOSTILE,)
     )
-    source = Source(HOSTILE, HOSTILE, command=f"surefoot estimate '{HOSTILE}'", perturb=HOSTILE)
+    command = shlex.join(["surefoot", "estimate", HOSTILE])
+    source = Source(HOSTILE, HOSTILE, command=command, perturb=HOSTILE)
     claims = (*record.claims, class_, tiny, CLAIMS["tail"])
     return replace(plain, record=replace(record, spec=spec, source=source, claims=claims))
 
@@ -264,6 +269,60 @@ def test_the_command_writes_what_python_writes(stored):
     assert written.output.strip() == str(out)
     tests = command("latest", "--store", store, "--to", "junit", "--require", "0.01")
     assert ElementTree.fromstring(tests.output.encode()).attrib["failures"] == "0"
+
+
+EVIDENCE = "run.evidence.json"
+
+
+def files(folder):
+    """A network and four inputs."""
+    relu_net(folder / "model.onnx", (1, 4, 4))
+    np.savez(folder / "test.npz", x=batch(4, (1, 4, 4)), y=[0, 1, 0, 1])
+    return ["model.onnx", "test.npz", "--perturb", "linf:0.1", "--width", "0.3"]
+
+
+def cli(monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["surefoot", *words])
+    done = CliRunner().invoke(app, list(words), standalone_mode=False)
+    assert done.exception is None, done.exception
+    return done
+
+
+def test_a_document_has_the_command_of_the_verdict_that_it_shows(tmp_path, monkeypatch):
+    """The last requirement of a run counts, whether it was made by its command or later."""
+    monkeypatch.chdir(tmp_path)
+    estimate = ["estimate", *files(tmp_path)]
+    plain = f"surefoot {shlex.join(estimate)}"
+    for words in (["--require", "0.1"], ["--require=0.99"], []):
+        cli(monkeypatch, *estimate, *words)
+        shown = shlex.join([*plain.split(), *words])
+        card = cli(monkeypatch, "export", "latest").stdout
+        assert f"```sh\n{shown}\n```" in card
+        assert ("at most 1 % of" in card) == (words == ["--require=0.99"])
+        cli(monkeypatch, "evidence", "latest")
+        assert f"{shown} (as the file says it)" in cli(monkeypatch, "verify", EVIDENCE).stdout
+        assert f'"command": "{shown}"' in cli(monkeypatch, "show", "--list", "--json").stdout
+        later = cli(monkeypatch, "export", EVIDENCE, "--require", "0.5").stdout
+        assert f"```sh\n{plain} --require 0.5\n```" in later
+
+
+@pytest.mark.parametrize(
+    ("command", "required", "expected"),
+    [
+        ("sf.estimate('m')", {"least": 0.9}, "sf.estimate('m').require(least=0.9)"),
+        (
+            "surefoot certify m d --require all --first 3 --require-each=0.5",
+            {"of_these": 0.9, "of_each_class": {"a b": 0.5, "c": 1.0}},
+            "surefoot certify m d --first 3 --require-each 'a b=0.5,c=1.0' --require-these 0.9",
+        ),
+        ("surefoot compare a b d", {"not_worse": ("b", 0.1)}, ""),
+        ("surefoot show 123", {"least": 0.9}, ""),
+        ("surefoot estimate 'm", {"least": 0.9}, ""),
+        ("", {"least": 0.9}, ""),
+    ],
+)
+def test_a_later_requirement_is_in_the_command_or_there_is_none(command, required, expected):
+    assert required_command(command, Requirements(**required)) == expected
 
 
 def test_an_evidence_file_is_exported_only_if_its_claims_follow(stored):
