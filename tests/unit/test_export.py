@@ -23,13 +23,9 @@ from surefoot.report.export.metrics import metrics_of
 from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
 from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import COMPARED
-from surefoot.results import Footing, Guarantee, Interval
+from surefoot.results import Interval
 from surefoot.store.records import Source
-from surefoot.store.requirements import Requirements
-from surefoot.study.required_command import required_command
-from surefoot.study.verify_command import reading_options
 from tests.unit.example_claims import CLAIMS
-from tests.unit.small_models import batch, relu_net
 from tests.worlds import linear_model, points, study
 
 HOSTILE = (
@@ -123,27 +119,6 @@ def test_a_model_card_has_every_claim_and_what_was_not_measured(plain):
     assert "an adversarial attack" in text
     assert plain.record.digest in text
     assert plain.record.study.model.digest in text
-
-
-def test_a_model_card_says_how_often_any_of_its_statements_is_wrong(plain):
-    """Errors add up; statements that hold together count once, and what promises nothing not."""
-
-    def joint(claim, together, **changes):
-        guarantee = replace(claim.guarantee, error=0.05, jointly=together)
-        return replace(claim, guarantee=guarantee, **changes)
-
-    one = replace(plain.claims[0], guarantee=Guarantee(Footing.SOUND, 0.05))
-    classes = [joint(one, "the 2 classes") for _ in range(2)]
-    curves = [joint(one, "both thresholds", names=(name,)) for name in "ab"]
-    nothing = replace(one, guarantee=Guarantee(Footing.NONE, 1.0), value=None, interval=None)
-    for claims, total in (
-        ([one], "0.05"), ([one, one], "0.1"), ([one, *classes], "0.1"), (curves, "0.1"),
-        ([one, nothing], "0.05"),
-    ):  # fmt: skip
-        card = replace(plain, record=replace(plain.record, claims=tuple(claims))).export()
-        assert f"any statement of this card is wrong is at most {total}, if" in card
-    many = replace(plain, record=replace(plain.record, claims=(one,) * 20)).export()
-    assert "add up to 1 or more" in many
 
 
 def test_hugging_face_reads_the_numbers_back(hostile):
@@ -296,81 +271,6 @@ def test_the_command_writes_what_python_writes(stored):
     assert written.stdout.strip() == str(out)
     tests = command("latest", "--store", store, "--to", "junit", "--require", "0.01")
     assert ElementTree.fromstring(tests.output.encode()).attrib["failures"] == "0"
-
-
-EVIDENCE = "run.evidence.json"
-
-
-def files(folder):
-    """A network and four inputs."""
-    relu_net(folder / "model.onnx", (1, 4, 4))
-    np.savez(folder / "test.npz", x=batch(4, (1, 4, 4)), y=[0, 1, 0, 1])
-    return ["model.onnx", "test.npz", "--perturb", "linf:0.1", "--width", "0.3", "--bounds", "0,1"]
-
-
-def cli(monkeypatch, *words):
-    monkeypatch.setattr("sys.argv", ["surefoot", *words])
-    done = CliRunner().invoke(app, list(words), standalone_mode=False)
-    assert done.exception is None, done.exception
-    return done
-
-
-def test_a_document_has_the_command_of_the_verdict_that_it_shows(tmp_path, monkeypatch):
-    """The last requirement of a run counts, whether it was made by its command or later."""
-    monkeypatch.chdir(tmp_path)
-    estimate = ["estimate", *files(tmp_path)]
-    plain = f"surefoot {shlex.join(estimate)}"
-    for words in (["--require", "0.1"], ["--require=0.99"], []):
-        cli(monkeypatch, *estimate, *words)
-        shown = shlex.join([*plain.split(), *words])
-        card = cli(monkeypatch, "export", "latest").stdout
-        assert f"```sh\n{shown}\n```" in card
-        assert ("at most 1 % of" in card) == (words == ["--require=0.99"])
-        written = cli(monkeypatch, "evidence", "latest")
-        assert written.stdout == f"{EVIDENCE} (unsigned; --key key.pem signs it)\n"
-        assert "run " in written.stderr
-        assert ": model.onnx on test.npz" in written.stderr
-        assert "L∞ ball of radius 0.1" in written.stderr
-        assert f"{shown} (as the file says it)" in cli(monkeypatch, "verify", EVIDENCE).stdout
-        again = (
-            "where both are: surefoot verify FILE --model model.onnx --data test.npz --bounds 0,1."
-        )
-        assert again in cli(monkeypatch, "verify", EVIDENCE).stdout
-        assert f'"command": "{shown}"' in cli(monkeypatch, "show", "--list", "--json").stdout
-        later = cli(monkeypatch, "export", EVIDENCE, "--require", "0.5").stdout
-        assert f"```sh\n{plain} --require 0.5\n```" in later
-
-
-@pytest.mark.parametrize(
-    ("command", "required", "expected"),
-    [
-        ("sf.estimate('m')", {"least": 0.9}, "sf.estimate('m').require(least=0.9)"),
-        (
-            "surefoot certify m d --require all --first 3 --require-each=0.5",
-            {"of_these": 0.9, "of_each_class": {"a b": 0.5, "c": 1.0}},
-            "surefoot certify m d --first 3 --require-each 'a b=0.5,c=1.0' --require-these 0.9",
-        ),
-        ("surefoot compare a b d", {"not_worse": ("b", 0.1)}, ""),
-        ("surefoot show 123", {"least": 0.9}, ""),
-        ("surefoot estimate 'm", {"least": 0.9}, ""),
-        ("", {"least": 0.9}, ""),
-    ],
-)
-def test_a_later_requirement_is_in_the_command_or_there_is_none(command, required, expected):
-    assert required_command(command, Requirements(**required)) == expected
-
-
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("surefoot certify m d --bounds=0,1 --half --first 5", "--bounds=0,1 --half --first 5"),
-        ("surefoot estimate m d --trust --token-variable SECRET --mean 0.5", "--mean 0.5"),
-        ("surefoot estimate 'm", None),
-        ("sf.estimate('m', 'd', bounds=(0, 1))", None),
-    ],
-)  # fmt: skip
-def test_the_command_of_a_second_party_reads_as_the_run_did_and_never_trusts(command, options):
-    assert reading_options(command) == (None if options is None else options.split())
 
 
 def test_an_evidence_file_is_exported_only_if_its_claims_follow(stored):
