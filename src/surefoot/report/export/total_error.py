@@ -12,8 +12,8 @@ from surefoot.results import Footing
 def total_error(run: ExportedRun) -> float:
     """The sum of the errors of all claims and verdicts; those that hold together count once.
 
-    A union bound. A claim that is undecided, or an extrapolation, promises nothing and costs
-    nothing.
+    A union bound. An undecided verdict counts with the error at which it could have been decided;
+    what has no guarantee, such as an extrapolation, promises nothing and costs nothing.
     """
     shared = run.record.shared_error
     claims = _sum(run.record.claims) if shared is None else shared
