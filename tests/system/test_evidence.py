@@ -79,8 +79,9 @@ def test_a_second_party_with_model_and_data_runs_trials_again(tmp_path, monkeypa
     code, text = surefoot(*verify, "--model", "other.onnx", *reading, "--json")
     assert (code, json.loads(text)["exit_code"], json.loads(text)["again"]["trials"]) == (1, 1, [])
     code, text = surefoot(*verify, "--model", "model.onnx", "--bounds", "0,1")
-    assert (code, "read and choose the inputs as the run did: surefoot" in text) == (1, True)
-    with pytest.raises(InvalidArgument, match=r"bounds.*pass the options of the run"):
+    again = "surefoot verify FILE --model model.onnx --data test.npz"
+    assert (code, f"read and choose the inputs as the run did: {again}" in text) == (1, True)
+    with pytest.raises(InvalidArgument, match=rf"bounds.* add --bounds 0,1: {again}"):
         surefoot(*verify, "--model", "model.onnx", "--first", "5")
 
 

@@ -66,6 +66,32 @@ def test_an_exported_file_is_never_worse_than_itself(radii):
     assert (claim.verdict, claim.guarantee.error) == (Verdict.PASS, 0.0)
 
 
+@pytest.mark.parametrize(
+    "methods",
+    [
+        [sf.methods.FixedSize(0.2, 0.1), sf.methods.FixedSize(0.3, 0.05)],
+        [sf.methods.KappaTest(0.2, 0.1), sf.methods.KappaTest(0.2, 0.05)],
+        [sf.methods.NormalTail(draws=40), sf.methods.NormalTail(draws=60)],
+    ],
+)
+def test_at_one_level_an_exported_file_is_not_worse_than_itself_whatever_its_method(methods):
+    """Another requirement in a study file changes the error of its methods, and so each result."""
+    inputs = line_inputs(np.array([0.2, 0.1, 0.05, 0.4]))
+    new, old = (
+        sf.Study(line_model(), inputs, sf.perturb.LinfNoise(0.3), one, seed=seed).run(**QUICK)
+        for seed, one in enumerate(methods)
+    )
+    assert new.by_id != old.by_id
+    claim = against(new.record, old.record)
+    assert (claim.verdict, claim.guarantee.error) == (Verdict.PASS, 0.0)
+    part = replace(old.record, inputs=old.record.inputs[:2])
+    assert against(new.record, part).verdict is Verdict.PASS
+    row = old.record.inputs[0]
+    otherwise = replace(row, predicted=1 - row.predicted)  # as with another library
+    changed = replace(old.record, inputs=(otherwise, *old.record.inputs[1:]))
+    assert against(new.record, changed).verdict is Verdict.UNDECIDED
+
+
 def test_curves_of_other_draws_are_refused():
     method = curve_of(0.75, assume="monotone", fixed_draws=True)
     runs = [noise_study(np.full(9, 0.5), method, seed).run(**QUICK).record for seed in (1, 2)]

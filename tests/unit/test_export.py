@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shlex
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -52,7 +53,8 @@ def hostile(plain):
     class_ = replace(
         record.claims[0], about=replace(record.claims[-1].about, name=HOSTILE), names=(HOSTILE,)
     )
-    source = Source(HOSTILE, HOSTILE, command=f"surefoot estimate '{HOSTILE}'", perturb=HOSTILE)
+    command = shlex.join(["surefoot", "estimate", HOSTILE])
+    source = Source(HOSTILE, HOSTILE, command=command, perturb=HOSTILE)
     claims = (*record.claims, class_, tiny, CLAIMS["tail"])
     return replace(plain, record=replace(record, spec=spec, source=source, claims=claims))
 
@@ -137,6 +139,10 @@ def test_hugging_face_reads_the_numbers_back(hostile):
         assert others == rest
     assert 1e-09 in [r.metric_value for r in results]  # YAML 1.1 takes 1e-09 for text
     assert results[0].dataset_name == HOSTILE.replace("\ud800", "\\ud800")
+    assert re.fullmatch(r"[a-z0-9._/-]+", results[0].dataset_type)
+    for name, id_ in (("Fashion-MNIST test", "fashion-mnist-test"), ("猫", "data")):
+        text = hostile.export(to="hugging-face", dataset=name, task="tabular-classification")
+        assert f'type: "{id_}"' in text
 
 
 def test_a_benchmark_of_the_hub_gets_the_first_number(hostile):
@@ -260,8 +266,9 @@ def test_the_command_writes_what_python_writes(stored):
     folder, store = stored
     out = folder / "card.md"
     written = command("latest", "--store", store, "-o", str(out))
+    assert written.stderr.startswith("run ")
     assert out.read_text(encoding="utf-8") == sf.read_result(store).export()
-    assert written.output.strip() == str(out)
+    assert written.stdout.strip() == str(out)
     tests = command("latest", "--store", store, "--to", "junit", "--require", "0.01")
     assert ElementTree.fromstring(tests.output.encode()).attrib["failures"] == "0"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -74,9 +73,8 @@ def brackets(
         estimator=estimator,
         gamma=None if gamma is None else as_number("gamma", gamma),
     )
-    result = replace(result, command=command_line())
     if require is not None:
         result = result.require(as_number("require", require))
-    running.write(result, figure)
+    result = running.write(result, command_line(), figure)
     say_files(figure, report)
     return present(result, as_json=json)

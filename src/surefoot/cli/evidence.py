@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.output import command_line
+from surefoot.cli.output import command_line, say_run
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.store_commands import LATEST, RunArg
 from surefoot.cli.terminal import HOLDS, prints_to_stderr
@@ -41,10 +41,13 @@ def evidence(
 
     Example: surefoot evidence latest -o run.evidence.json
     """
+    from surefoot.study.read_store import read_result
     from surefoot.study.write_evidence import write_evidence
 
     check_text_file(out)
-    write_evidence(run, out, store=store, key=key)
+    result = read_result(store, run)
+    write_evidence(result.record.digest, out, store=store, key=key)
+    say_run(result)
     typer.echo(out if key is not None else f"{out} (unsigned; --key key.pem signs it)")
     return HOLDS
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from surefoot.cli import options as o
+from surefoot.cli.output import say_run
 from surefoot.cli.store_commands import LATEST
 from surefoot.cli.terminal import HOLDS
 from surefoot.commands.output_files import check_text_file
@@ -48,7 +49,8 @@ def export(
         str, typer.Option(help="Name of the data (default: that of the file).")
     ] = "",
     dataset_id: Annotated[
-        str, typer.Option(help="Id of the data on the Hugging Face Hub (default: their name).")
+        str,
+        typer.Option(help="Id of the data on the Hugging Face Hub (default: made of their name)."),
     ] = "",
     task: Annotated[
         str, typer.Option(help="What the model does: image-classification (default: if shown).")
@@ -79,6 +81,8 @@ def export(
         benchmark_task=benchmark_task,
         undecided=undecided,
     )
+    if out is not None:
+        say_run(result)
     typer.echo(text if out is None else out, nl=out is not None)
     return HOLDS
 

@@ -68,6 +68,11 @@ def present(result: Result, *, as_json: bool = False, store: str | None = None) 
     return result.exit_code
 
 
+def say_run(result: Result) -> None:
+    """Say which run a file is written of: its name, and what was studied."""
+    _say(f"run {result.record.digest[:12]}: {result.view.about}")
+
+
 def say_files(figure: str | None = None, report: str | None = None) -> None:
     """Say which files were written."""
     for kind, file in (("figure", figure), ("report", report)):

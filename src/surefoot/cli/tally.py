@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -120,7 +119,7 @@ def tally(
         require_each=require_each,
         not_worse=not_worse,
     )
-    result = replace(result, command=command_line())
+    result = result.repeated_by(command_line())
     if figure is not None:
         result.plot(figure)
     if report is not None:

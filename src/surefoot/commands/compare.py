@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,10 +150,9 @@ def compare(
     result = run_each(
         run, list(studies), sources, caller, part="model", **running.arguments(), **limits
     )
-    result = replace(result, command=caller.command)
     if margin is not None:
         result = result.require(not_worse=(next(iter(several)), margin))
-    return running.write(result)
+    return running.write(result, caller.command)
 
 
 def _reference(given: Any, models: Mapping[str, Any]) -> dict[str, float] | None:  # noqa: ANN401

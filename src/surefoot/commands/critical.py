@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,13 +149,13 @@ def critical(
         **ending.arguments(),
     )  # fmt: skip
     result = with_estimator(result, outcome.estimator, gamma)
-    result = replace(result, command=caller.command)
     for name, path in models.items():
         part = result.parts[name] if result.parts else result
         export.write(studies[name], part.record, path, name, caller.remark)
     if radii:
         result = result.at_radius(*radii)
-    return running.write(result if least is None else result.require(least), outcome.figure)
+    result = result if least is None else result.require(least)
+    return running.write(result, caller.command, outcome.figure)
 
 
 def _studies(

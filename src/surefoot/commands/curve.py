@@ -94,8 +94,8 @@ def curve(
         partial(compare, studies), list(studies), sources, caller, part="curve", unit="curves",
         **more,
     )  # fmt: skip
-    result = replace(result, command=caller.command)
-    return running.write(result if least is None else result.require(least), outcome.figure)
+    result = result if least is None else result.require(least)
+    return running.write(result, caller.command, outcome.figure)
 
 
 def _share_of_levels(required: Number, perturb: Any) -> float:  # noqa: ANN401

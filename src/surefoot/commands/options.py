@@ -174,13 +174,14 @@ class RunOptions:
             )
         return Ray(self.ray_address)
 
-    def write(self, result: Result, figure: str | Path | None = None) -> Result:
-        """Write the figure and the report; keep verdicts in the store. The result itself."""
+    def write(self, result: Result, command: str, figure: str | Path | None = None) -> Result:
+        """Write the figure and the report; keep verdicts in the store. The result of `command`."""
         from surefoot.study.keep_outcome import keep_outcome
 
+        result = result.repeated_by(command)
         records = {name: part.record for name, part in result.parts.items()}
         where = None if self.store is None else str(self.store)
-        keep_outcome(result.record, records, where, result.command)
+        keep_outcome(result.record, records, where, command)
         if figure is not None:
             result.plot(figure)
         if self.report is not None:

@@ -76,7 +76,7 @@ def run_sampling(
         result = _sweep(
             request, chosen_levels(levels.levels, request.perturb), running.seed, caller, more
         )
-        return running.write(replace(result, command=caller.command), levels.figure)
+        return running.write(result, caller.command, levels.figure)
     study, source = request.study(running.seed, caller.command)
     requirement.check_classes(study)
     with caller.display("inputs") as watch:
@@ -87,7 +87,7 @@ def run_sampling(
             source=source,
             **more,
         )
-    return running.write(requirement.apply(replace(result, command=caller.command)))
+    return running.write(requirement.apply(result), caller.command)
 
 
 def _sweep(

@@ -129,6 +129,7 @@ class SqlStore:
             text, finished = record_to_json(complete), datetime.now(UTC).isoformat()
             values = {
                 "record": text,
+                "source": source_to_json(record.source),
                 "finished": finished,
                 "stopped": record.stopped_early,
                 "sealed_rows": rows,

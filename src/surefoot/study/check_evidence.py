@@ -24,6 +24,7 @@ from surefoot.study.compare_claims import claim_words
 from surefoot.study.compare_subjects import command_words
 from surefoot.study.evidence_answers import Check, EvidenceCheck, Status, of_part
 from surefoot.study.recorded_study import draws_of
+from surefoot.study.verify_command import verify_command
 from surefoot.study.within_limits import OutOfTime, within
 
 _SECONDS, _SECONDS_PER_MB = 30.0, 100.0
@@ -222,20 +223,21 @@ def _taken_on_trust(evidence: Evidence) -> list[str]:
         "Taken as the file says it: labels and groups of the inputs, what the model predicts for "
         f"them when clean and whether it fails then{random}, versions and times."
     )
+    again = verify_command(evidence)
     lines = [
         "Whether the trials were run as the journal says, with this model and these data: run "
-        "some again where both are (--model, --data).",
+        f"some again where both are: {again}.",
         given,
     ]
     if any(isinstance(part.record.details, Radii) for part in parts):
         lines[0] = (
             "Whether the proofs are right and the counterexamples fail: the journal has their "
-            "outcome. Check both again where model and data are (--model, --data)."
+            f"outcome. Check both again where model and data are: {again}."
         )
         lines.append("The points drawn within and beyond each bracket, and how the file was read.")
     if any(isinstance(one.record.details, AttackSummary) for one in evidence.runs):
         lines.append(
             "Whether an attack came out so: the file has its outcome for each input, not the "
-            "points that it found. Attack inputs again where model and data are (--model, --data)."
+            f"points that it found. Attack inputs again where model and data are: {again}."
         )
     return lines

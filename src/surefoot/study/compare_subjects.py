@@ -9,6 +9,7 @@ from surefoot.evidence_file.statement import Evidence
 from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.study.evidence_answers import Check, Status
+from surefoot.study.verify_command import verify_command
 from surefoot.subject import Model
 
 _LONGEST = 300
@@ -82,8 +83,8 @@ def compare_data(part: Evidence, model: Model, inputs: Inputs) -> Check:
         f"No: these are not the inputs of the run. Here are {len(inputs):,} with digest {here} "
         f"({inputs.selection or 'all inputs'}), the file names {spec.number:,} with digest "
         f"{spec.digest} ({spec.selection or 'all inputs'}).",
-        "If the data are the same, read and choose the inputs as the run did"
-        f"{command_words(part)}.",
+        "If the data are the same, read and choose the inputs as the run did: "
+        f"{verify_command(part)}.",
     )
 
 

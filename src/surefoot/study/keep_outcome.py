@@ -12,14 +12,18 @@ from surefoot.store.locations import is_sealed
 from surefoot.store.records import Comparison, Record, Source
 from surefoot.store.spec import ComparisonSpec, StudySpec
 
+_ASKED = ("required", "verdicts", "source")
+"""What the last command changes in the record of a run."""
+
 
 def keep_outcome(
     record: Record, parts: Mapping[str, Record], where: str | None, command: str = ""
 ) -> None:
     """Keep a comparison as a run of its own, and the verdicts of either in its record.
 
-    The evidence of a comparison is that of its parts, which are in the store already. Nothing is
-    written where the store holds the same, or can only be read.
+    The evidence of a comparison is that of its parts, which are in the store already. The last
+    requirement counts, and the command that made it is kept with it. Nothing is written where the
+    store holds the same, or can only be read.
     """
     studies = parts.values() or (record,)
     if where is None or not all(isinstance(one.spec, StudySpec) for one in studies):
@@ -30,7 +34,8 @@ def keep_outcome(
         known = store.stored(record.digest)
         if not parts:
             if known is not None and known.required != record.required:
-                store.finish(replace(known, required=record.required, verdicts=record.verdicts))
+                asked = {name: getattr(record, name) for name in _ASKED}
+                store.finish(replace(known, **asked))
             return
         source = _source(record, parts, command)
         whole = replace(record, source=source)

@@ -32,6 +32,7 @@ from surefoot.study.recorded_study import RecordedStudy, method_of
 from surefoot.study.registry import PROPERTIES, parse_property
 from surefoot.study.rerun_request import RerunRequest
 from surefoot.study.study import Study
+from surefoot.study.verify_command import verify_command
 from surefoot.subject import Model, Perturbation, Property, Scores
 
 _BROKEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
@@ -209,12 +210,22 @@ def other_difference(evidence: Evidence, study: Study) -> Check | None:
             f"the run has trials of format {there['format']}, and this surefoot runs those of "
             f"{here['format']}: use the version that wrote the file"
         )
-    own = {"perturbation": "perturb", "property": "property"}.get(name.split(".")[0])
-    way_out = f"pass it as in the run (--{own})" if own else "pass the options of the run"
     raise InvalidArgument(
         f"{name} of the study is {_at(here, name)} here and {_at(there, name)} in the file: "
-        f"{way_out}{command_words(evidence)}"
+        f"{_way_out(name.split('.')[0], evidence)}"
     )
+
+
+def _way_out(name: str, evidence: Evidence) -> str:
+    """What to add to the command that checks the file."""
+    own = {"perturbation": "perturb", "property": "property"}.get(name)
+    if own is not None:
+        return f"pass it as in the run (--{own}){command_words(evidence)}"
+    bounds = evidence.study.bounds
+    if name == "bounds" and bounds is not None:
+        ends = ",".join(repr(end).removesuffix(".0") for end in (bounds.low, bounds.high))
+        return f"add --bounds {ends}: {verify_command(evidence)}"
+    return f"read model and data as the run did: {verify_command(evidence)}"
 
 
 def _at(plain: Any, name: str) -> str:  # noqa: ANN401  what JSON holds

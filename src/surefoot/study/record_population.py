@@ -65,7 +65,16 @@ def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
 
 
 def is_same_model(one: Record, other: Record) -> bool:
-    """Whether both are of one exported file, run alike: whatever is true of one is of the other."""
+    """Whether both are of one exported file, run alike: whatever is true of one is of the other.
+
+    Where it answered a clean input of both runs otherwise, as with another library, it is not.
+    """
     a, b = one.study, other.study
     alike = (a.model, a.bounds, a.generator) == (b.model, b.bounds, b.generator)
-    return alike and a.model.covers in _WHOLE_MODEL
+    mine, theirs = _clean_answers(one), _clean_answers(other)
+    answered_alike = all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+    return alike and answered_alike and a.model.covers in _WHOLE_MODEL
+
+
+def _clean_answers(record: Record) -> dict[tuple[str, str], int | None]:
+    return {(row.id, row.digest): row.predicted for row in record.inputs if row.digest}

@@ -27,6 +27,7 @@ from surefoot.study.decision_requirements import share_of_all
 from surefoot.study.input_claims import claim_about
 from surefoot.study.model_stability import as_in_records
 from surefoot.study.radii_summaries import at_radii
+from surefoot.study.required_command import required_command
 from surefoot.study.result_frame import levels_of_parts, rows_of
 from surefoot.whole_file import write_whole
 
@@ -116,7 +117,15 @@ class Result:
         verdicts = requirements.check_requirements(self.record, records, demanded)
         verdicts = as_in_records(verdicts, (self.record, *records.values()))
         record = replace(self.record, required=demanded, verdicts=verdicts)
-        return replace(self, record=record, verdicts=verdicts)
+        required = replace(self, record=record, verdicts=verdicts)
+        return required.repeated_by(required_command(self._command, demanded))
+
+    def repeated_by(self, command: str) -> Result:
+        """The same result; `command` gives it, verdicts included."""
+        source = self.record.source
+        if source is not None:
+            source = replace(source, command=command)
+        return replace(self, record=replace(self.record, source=source), command=command)
 
     @property
     def exit_code(self) -> int:
@@ -143,10 +152,9 @@ class Result:
 
     @property
     def _command(self) -> str:
-        """The command that ran it; where a requirement was added, the one that added it."""
+        """The command that gives it, with what it requires."""
         source = self.record.source
-        recorded = "" if source is None or self.verdicts else source.command
-        return recorded or self.command
+        return self.command or ("" if source is None else source.command)
 
     def report(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from surefoot.errors import InvalidArgument
@@ -12,6 +13,7 @@ from surefoot.store.spec import StudySpec
 
 _HEAD = "# For the metadata of a model card: between the two lines --- at the top of README.md.\n"
 _BENCHMARK_HEAD = "# For a file of the folder .eval_results in the repository of the model.\n"
+_NOT_IN_AN_ID = re.compile(r"[^a-z0-9._/]+")
 _IMAGE_AXES = 3
 """Of one image: channels, height and width."""
 
@@ -37,13 +39,18 @@ def hugging_face(run: ExportedRun, options: ExportOptions) -> str:
         "task": {"type": options.task or _task(study)},
         "dataset": {
             "name": dataset,
-            "type": options.dataset_id or dataset,
+            "type": options.dataset_id or _as_id(dataset),
             "args": _dataset_facts(run, study),
         },
         "metrics": [_metric(run, metric) for metric in metrics],
     }
     index = [{"name": model_name(run.record, options), "results": [result]}]
     return _HEAD + yaml_text({"model-index": index})
+
+
+def _as_id(name: str) -> str:
+    """A name as the Hub writes ids: small letters, and hyphens for whatever else there is."""
+    return _NOT_IN_AN_ID.sub("-", name.lower()).strip("-") or "data"
 
 
 def _benchmark_result(run: ExportedRun, metric: Metric, options: ExportOptions) -> dict[str, Any]:

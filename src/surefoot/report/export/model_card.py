@@ -5,6 +5,7 @@ from __future__ import annotations
 from surefoot.report.export.metrics import Metric, metrics_of
 from surefoot.report.export.plain_text import code_block, markdown
 from surefoot.report.export.run import ExportedRun, not_measured
+from surefoot.report.export.total_error import total_error
 from surefoot.report.sentences import sentence
 
 _HEADINGS = (
@@ -46,10 +47,22 @@ def _table(run: ExportedRun) -> list[str]:
     lines = [_row(*_HEADINGS), _row(*("---",) * len(_HEADINGS))]
     lines += [_row(*(markdown(cell) for cell in _cells(run, metric))) for metric in metrics]
     note = (
-        "The error probability is that of a wrong interval; it is 0 where the number was proved or "
-        "counted, not estimated. Intervals are rounded outwards."
+        "The error probability is that of a wrong interval, or of any wrong one of those whose "
+        "sentences say that they hold together; it is 0 where the number was proved or counted, "
+        f"not estimated. Intervals are rounded outwards. {_error_of_all(run)}"
     )
     return ["\n".join(lines), note]
+
+
+def _error_of_all(run: ExportedRun) -> str:
+    """What is promised of the whole card."""
+    total = total_error(run)
+    if total >= 1:
+        return "The errors of all statements add up to 1 or more: each is to be read by itself."
+    return (
+        f"The probability that any statement of this card is wrong is at most {total:g}, if their "
+        "assumptions hold: their errors add up, and those that hold together count once."
+    )
 
 
 def _cells(run: ExportedRun, metric: Metric) -> tuple[str, ...]:
