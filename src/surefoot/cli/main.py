@@ -44,6 +44,7 @@ from surefoot.cli.terminal import (
     stdout_is_closed,
 )
 from surefoot.errors import Stopped, SurefootError
+from surefoot.report.control_characters import escape_controls
 from surefoot.user_code import ignore_number_warnings, raised_words
 
 _MOST_LETTERS = 400
@@ -217,7 +218,7 @@ def _fail(sentence: str) -> int:
 
 
 def _print_error(sentence: str) -> None:
-    line = f"surefoot: {sentence}\n"
+    line = f"surefoot: {escape_controls(sentence)}\n"
     try:
         sys.stderr.write(line)
     except (AttributeError, OSError, ValueError):  # code of the user closed or replaced it
