@@ -210,10 +210,16 @@ def _is_open(stream: Any) -> bool:  # noqa: ANN401  whatever the user's code put
 
 
 def _fail(sentence: str) -> int:
-    from surefoot.store.locations import public_location
+    from surefoot.store.locations import check_location, without_passwords
 
+    for word in sys.argv[1:]:
+        try:
+            check_location(word)
+        except SurefootError as error:  # what failed may have quoted it
+            sentence = str(error)
+        sentence = without_passwords(sentence, word)
     words = (w if len(w) <= _MOST_LETTERS else f"{w[:_MOST_LETTERS]}…" for w in sentence.split())
-    _print_error(public_location(" ".join(words)))
+    _print_error(" ".join(words))
     return ERROR
 
 

@@ -18,6 +18,7 @@ from surefoot.gate.file_paths import beside, check_model, check_there, placed, p
 from surefoot.gate.gate import Gate, GateStudy, Regression
 from surefoot.gate.more_regressions import COMPARABLE, REGRESSION, MoreRegressions, with_more
 from surefoot.gate.study_options import COMMANDS, StudyCommand, is_requirement, unknown
+from surefoot.store.locations import check_location
 
 _TOP = ("error", "defaults", "study")
 _OWN_KEYS = ("name", "command")
@@ -161,6 +162,7 @@ def _study(
     for key in every:
         if key not in words:
             raise InvalidArgument(unknown(f"study {name} ({command.name})", key, words))
+    check_location(str(every.get("store", STORE)))
     for key, value in every.items():
         if "\0" in "".join(map(str, value if isinstance(value, list) else [value])):
             raise InvalidArgument(
