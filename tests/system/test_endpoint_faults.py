@@ -215,5 +215,5 @@ def test_a_compressed_answer_is_not_unpacked(server):
 
     bomb = gzip.compress(gzip.compress(bytes(2**24)))
     server.on_metadata = lambda _: Response(bomb, headers={"content-encoding": "gzip, gzip"})
-    with pytest.raises(ModelFailed, match="compressed form that was not asked for: turn"):
+    with pytest.raises(ModelFailed, match="compressed form that was not asked for: serve"):
         sf.load_model(server.address)

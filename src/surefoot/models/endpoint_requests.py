@@ -242,7 +242,7 @@ class Connection:
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise ModelFailed(
                     f"{self.address.server} answers in a compressed form that was not asked for: "
-                    "turn compression off there"
+                    "serve it without compression"
                 )
             body = bytearray()
             for chunk in answer.iter_raw():

@@ -25,7 +25,7 @@ _POSTGRES_URL = re.compile(
     r"(?:\?(?P<options>[^?#@'\"\s\x00-\x1f]*))?",
     re.IGNORECASE,
 )
-"""A URL whose password can be told from the rest; `port` stands in our own sentences."""
+"""A URL whose password can be separated from the rest; `port` stands in our own sentences."""
 _OPTION = re.compile(r"([a-z_]+)=([^&=]*)")
 _SECRET_OPTIONS = (
     "password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret",
@@ -52,7 +52,7 @@ def scheme_of(where: str) -> str:
 
 
 def check_location(where: str) -> None:
-    """Refuse a database whose password cannot be told from the rest; the sentence quotes nothing.
+    """Refuse a database whose password cannot be separated from the rest; nothing is quoted.
 
     So is what libpq takes for no URL: it would be the name of an SQLite file.
     """
@@ -71,7 +71,7 @@ def public_location(where: str) -> str:
     """A place, or a word of a command that names one, with every password left out.
 
     What is left of a URL can be used again, with the password in the environment. A database whose
-    password cannot be told from the rest is left out as a whole.
+    password cannot be separated from the rest is left out as a whole.
     """
     named = _POSTGRES.search(where)
     if named is None:
