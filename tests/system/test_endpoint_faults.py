@@ -199,3 +199,21 @@ def test_another_version_in_the_middle_of_a_run_is_refused(server):
         (InvalidArgument, ModelChanged), match="version '1' answers, and version '2'"
     ):
         study.run()
+
+
+def test_a_shape_that_no_memory_holds_is_one_sentence_with_the_way_out(server):
+    for shape in ([-1, 999_999_999, 999_999_999], [999_999_999, 999_999_999]):
+        server.on_metadata = lambda stated, shape=shape: {
+            **stated, "inputs": [{**stated["inputs"][0], "shape": shape}],
+        }  # fmt: skip
+        with pytest.raises(InvalidArgument, match="GiB of memory are free: serve the model with a"):
+            sf.load_model(server.address)
+
+
+def test_a_compressed_answer_is_not_unpacked(server):
+    import gzip
+
+    bomb = gzip.compress(gzip.compress(bytes(2**24)))
+    server.on_metadata = lambda _: Response(bomb, headers={"content-encoding": "gzip, gzip"})
+    with pytest.raises(ModelFailed, match="compressed form that was not asked for: serve"):
+        sf.load_model(server.address)

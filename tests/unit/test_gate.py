@@ -55,6 +55,13 @@ def spent(studies):
     return total
 
 
+def test_a_number_that_python_would_not_print_is_refused(write):
+    for line in ("error = 0x", "[[study]]\nseed = 0x", "[[study]]\nlevels = [1, 0x"):
+        end = "]" if "[1" in line else ""
+        with pytest.raises(InvalidArgument, match="more than 1024 bits: write a shorter one"):
+            read_gate(write(f"{line}{'f' * 5_000}{end}\n"))
+
+
 @pytest.mark.parametrize("error", [0.05, 0.01, 0.3, 1e-6])
 @pytest.mark.parametrize("number", [1, 3, 7, 20, 41])
 def test_the_shares_of_all_requirements_never_exceed_the_error_of_the_file(error, number):

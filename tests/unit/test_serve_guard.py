@@ -52,6 +52,8 @@ def client(where):
         ("evil.example", 421),
         ("127.0.0.1.evil.example", 421),
         ("localhost@evil.example", 421),
+        ("evil.example@127.0.0.1", 421),
+        ("127.0.0.1/evil.example", 421),
         ("[", 421),
         ("", 421),
     ],

@@ -90,6 +90,28 @@ def test_logs_of_inspect_as_json_and_as_an_archive():
     assert "different tasks (t, another)" in str(sf.tally("l.json", "o.json"))
 
 
+@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_archive_is_refused_wherever_the_damage_is(kind):
+    with zipfile.ZipFile("d.eval", "w", kind) as archive:
+        archive.writestr("header.json", json.dumps({"status": "success", "noise": "abc" * 20}))
+    whole = Path("d.eval").read_bytes()
+    for place in range(0, len(whole), 2):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        Path("d.eval").write_bytes(damaged)
+        with pytest.raises(InvalidArgument):
+            sf.tally("d.eval")
+
+
+def test_a_header_of_very_many_columns_is_refused_and_one_of_many_names_its_double():
+    Path("c.csv").write_text(",".join(map(str, range(10_001))) + "\n")
+    with pytest.raises(InvalidArgument, match="10,001 columns, more than 10,000: keep"):
+        sf.tally("c.csv")
+    Path("c.csv").write_text(",".join(map(str, [*range(9_000), 7])) + "\n")
+    with pytest.raises(InvalidArgument, match="two columns '7': rename one"):
+        sf.tally("c.csv")
+
+
 def test_an_archive_that_unpacks_to_very_much_is_refused(monkeypatch):
     monkeypatch.setattr(outcome_inspect, "MOST_BYTES", 1000)
     with zipfile.ZipFile("z.eval", "w", zipfile.ZIP_DEFLATED) as archive:

@@ -45,6 +45,7 @@ from surefoot.cli.terminal import (
     stdout_takes_text,
 )
 from surefoot.errors import Stopped, SurefootError
+from surefoot.report.control_characters import escape_controls
 from surefoot.user_code import ignore_number_warnings, raised_words
 
 _MOST_LETTERS = 400
@@ -229,15 +230,21 @@ def _is_open(stream: Any) -> bool:  # noqa: ANN401  whatever the user's code put
 
 
 def _fail(sentence: str) -> int:
-    from surefoot.store.locations import public_location
+    from surefoot.store.locations import check_location, without_passwords
 
+    for word in sys.argv[1:]:
+        try:
+            check_location(word)
+        except SurefootError as error:  # what failed may have quoted it
+            sentence = str(error)
+        sentence = without_passwords(sentence, word)
     words = (w if len(w) <= _MOST_LETTERS else f"{w[:_MOST_LETTERS]}…" for w in sentence.split())
-    _print_error(public_location(" ".join(words)))
+    _print_error(" ".join(words))
     return ERROR
 
 
 def _print_error(sentence: str) -> None:
-    line = f"surefoot: {sentence}\n"
+    line = f"surefoot: {escape_controls(sentence)}\n"
     try:
         sys.stderr.write(line)
     except (AttributeError, OSError, ValueError):  # code of the user closed or replaced it

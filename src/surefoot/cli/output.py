@@ -14,6 +14,7 @@ import typer
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.terminal import close_quietly, print_view, prints_to_stderr
 from surefoot.commands.caller import Caller
+from surefoot.report.control_characters import escape_controls
 
 if TYPE_CHECKING:
     from surefoot.study import Result
@@ -81,7 +82,7 @@ def say_files(figure: str | None = None, report: str | None = None) -> None:
 
 
 def _say(sentence: str) -> None:
-    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.write(f"{escape_controls(sentence)}\n")
 
 
 def _print_interrupted(result: Result, *, results: TextIO, as_json: bool) -> None:

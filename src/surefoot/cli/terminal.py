@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
 from surefoot.errors import SurefootWarning
+from surefoot.report.control_characters import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,23 +29,28 @@ def print_view(view: View) -> None:
     """Print the number, one sentence, the verdicts and the tables; then what they rest on."""
     console = open_console()
     for i, line in enumerate(view.lead):
-        console.print(line, style="bold" if i == 0 else None, markup=False)
+        _print_line(console, line, style="bold" if i == 0 else None)
     for key in view.key_figures:
-        console.print(key.line, style="bold", markup=False)
+        _print_line(console, key.line, style="bold")
     for line in view.headings:
-        console.print(line, markup=False)
+        _print_line(console, line)
     if view.what_fails:
-        console.print(view.what_fails, markup=False)
+        _print_line(console, view.what_fails)
     for _, line in view.verdict_lines:
-        console.print(line, style="bold", markup=False)
+        _print_line(console, line, style="bold")
     for line in view.urgent:
-        console.print(line, style="yellow", markup=False)
+        _print_line(console, line, style="yellow")
     for table in view.tables:
         print_table(console, table)
     for title, lines in view.paragraphs:
-        console.print(f"\n{title}", style="bold", markup=False)
+        _print_line(console, f"\n{title}", style="bold")
         for line in lines:
-            console.print(line, style=_STYLES.get(title), markup=False)
+            _print_line(console, line, style=_STYLES.get(title))
+
+
+def _print_line(console: Console, line: str, style: str | None = None) -> None:
+    """Print a line; a name in it cannot steer the terminal."""
+    console.print(escape_controls(line), style=style, markup=False)
 
 
 class _StaysOpen(io.TextIOWrapper):
@@ -98,7 +104,7 @@ def print_own_warnings() -> None:
         line: str | None = None,
     ) -> None:
         if issubclass(category, SurefootWarning):
-            sys.stderr.write(f"{message}\n")
+            sys.stderr.write(f"{escape_controls(str(message))}\n")
         else:
             others(message, category, filename, lineno, file, line)
 
@@ -142,15 +148,18 @@ def print_table(console: Console, table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    rich_table = RichTable(title=table.title, title_justify="left", title_style="bold")
+    title = Text(escape_controls(table.title), style="bold")
+    rich_table = RichTable(title=title, title_justify="left")
     for i, heading in enumerate(table.headings):
-        rich_table.add_column(heading, justify="left" if i < table.name_columns else "right")
+        rich_table.add_column(
+            Text(escape_controls(heading)), justify="left" if i < table.name_columns else "right"
+        )
     for row in table.rows:
-        rich_table.add_row(*map(Text, row))
+        rich_table.add_row(*(Text(escape_controls(cell)) for cell in row))
     console.print()
     console.print(rich_table)
     if table.note:
-        console.print(table.note, markup=False)
+        _print_line(console, table.note)
 
 
 def print_findings(findings: tuple[Finding, ...]) -> None:
@@ -162,4 +171,4 @@ def print_findings(findings: tuple[Finding, ...]) -> None:
     for finding in findings:
         mark, colour = marks[finding.status]
         console.print(f"[{colour}]{mark}[/]", end="  ")
-        console.print(f"{finding.name}: {finding.finding}", markup=False)
+        _print_line(console, f"{finding.name}: {finding.finding}")

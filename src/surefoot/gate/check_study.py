@@ -21,7 +21,7 @@ from surefoot.gate.shell_command import shell_command
 from surefoot.gate.study_options import COMMANDS, is_requirement
 from surefoot.report.measured_words import measured_words
 from surefoot.report.page import write_page
-from surefoot.store.locations import public_location
+from surefoot.store.locations import without_passwords
 from surefoot.store.records import Curves, Record
 from surefoot.store.requirements import EarlierModel, Requirements
 from surefoot.study.curve_not_worse import check_curve_errors
@@ -109,7 +109,8 @@ def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOu
 
 
 def _failed(study: GateStudy, message: str, began: float) -> StudyOutcome:
-    seconds, words = time.monotonic() - began, public_location(message)
+    words = without_passwords(message, str(study.options["store"]))
+    seconds = time.monotonic() - began
     return StudyOutcome(study.name, Outcome.ERROR, message=words, seconds=seconds)
 
 

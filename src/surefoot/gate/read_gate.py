@@ -18,6 +18,7 @@ from surefoot.gate.file_paths import beside, check_model, check_there, placed, p
 from surefoot.gate.gate import Gate, GateStudy, Regression
 from surefoot.gate.more_regressions import COMPARABLE, REGRESSION, MoreRegressions, with_more
 from surefoot.gate.study_options import COMMANDS, StudyCommand, is_requirement, unknown
+from surefoot.store.locations import check_location
 
 _TOP = ("error", "defaults", "study")
 _OWN_KEYS = ("name", "command")
@@ -28,6 +29,8 @@ MARGIN = 0.01
 _NAME = re.compile(r"\w[\w .-]*")
 _LONGEST_NAME = 100
 """Of a study, in bytes: with the name of a part behind it, it is still a name of a file."""
+_MOST_BITS = 1024
+"""Of a whole number: any seed is shorter."""
 _MOST_BYTES = 1_000_000
 """Of a study file: thousands of studies are shorter."""
 
@@ -75,13 +78,26 @@ def _table(file: Path) -> dict[str, Any]:
             raise InvalidArgument(
                 f"{file} has more than {_MOST_BYTES:,} bytes: no study file does; name another"
             )
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        whole = tomllib.loads(file.read_text(encoding="utf-8"))
+        _check_numbers(file, whole)
+        return whole
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
         if isinstance(error, InvalidArgument):
             raise
         raise InvalidArgument(
             f"{file} cannot be read as TOML ({error}): correct that place"
         ) from None
+
+
+def _check_numbers(file: Path, value: Any) -> None:  # noqa: ANN401  what a file holds
+    """Refuse a number that Python would not even print."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            _check_numbers(file, part)
+    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise InvalidArgument(
+            f"{file} has a number of more than {_MOST_BITS} bits: write a shorter one"
+        )
 
 
 def _plain_keys(where: str, table: Any) -> dict[str, Any]:  # noqa: ANN401  what a file holds
@@ -161,6 +177,7 @@ def _study(
     for key in every:
         if key not in words:
             raise InvalidArgument(unknown(f"study {name} ({command.name})", key, words))
+    check_location(str(every.get("store", STORE)))
     for key, value in every.items():
         if "\0" in "".join(map(str, value if isinstance(value, list) else [value])):
             raise InvalidArgument(

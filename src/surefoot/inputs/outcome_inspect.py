@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,11 @@ _HEADER, _SUMMARIES, _SAMPLES = "header.json", "summaries.json", "samples/"
 _PARTIAL, _NO_ANSWER = "P", "N"
 _NEEDED = ("id", "epoch", "input", "choices", "target", "scores", "error", "metadata")
 _CONVERT = "write it as JSON with `inspect log convert --to json`"
+_DAMAGES = (
+    OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError,
+    EOFError, struct.error, OverflowError,
+)  # fmt: skip
+"""What unpacking a damaged archive raises, whatever it was compressed with."""
 
 
 def read_inspect_json(path: Path, wanted: ColumnNames) -> OutcomeFile:
@@ -67,7 +75,7 @@ def read_inspect_archive(path: Path, wanted: ColumnNames) -> OutcomeFile:
             else:
                 files = sorted(n for n in names if n.startswith(_SAMPLES) and n.endswith(".json"))
                 samples = [_scores_of(path, archive, name) for name in files]
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except _DAMAGES as error:
         raise InvalidArgument(f"{path} cannot be unpacked ({error}): {_CONVERT}") from error
     return _from_samples(path, header if isinstance(header, dict) else {}, samples, wanted)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,8 @@ from surefoot.inputs.outcome_rows import (
 
 _MOST_DIGITS = 9
 """Of a count: more than anybody has run."""
+_MOST_COLUMNS = 10_000
+"""Of a table: more than anybody names."""
 _FILTER, _METRICS, _HASH = "filter", "metrics", "doc_hash"
 """Fields of lm-evaluation-harness: how an answer was extracted, what was scored, which text."""
 _DELIMITERS = {".tsv": "\t"}
@@ -40,10 +43,15 @@ def read_csv(path: Path, wanted: ColumnNames) -> OutcomeFile:
     try:
         reader = csv.DictReader(text, delimiter=_DELIMITERS.get(path.suffix.lower(), ","))
         names = list(reader.fieldnames or ())
+        if len(names) > _MOST_COLUMNS:
+            raise InvalidArgument(
+                f"{path} has {len(names):,} columns, more than {_MOST_COLUMNS:,}: keep those of "
+                "case and outcome"
+            )
         rows: list[Row] = [(f"{path}, line {reader.line_num}", row) for row in reader]
     except csv.Error as error:
         raise InvalidArgument(f"{path} cannot be read as CSV ({error}): save it again") from error
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise InvalidArgument(f"{path} has two columns {twice!r}: rename one")
     for place, row in rows:

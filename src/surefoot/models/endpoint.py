@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.claims import MODEL_UNCHANGED
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
+from surefoot.memory_limits import refuse_too_large
 from surefoot.models.cast import cast_to
 from surefoot.models.endpoint_address import covers_name, read_address
 from surefoot.models.endpoint_patience import FIRST_CONTACT_TRIES, patience_of_user
@@ -156,6 +158,8 @@ def _stated_model(source: str, options: LoadOptions) -> EndpointModel:
     where, tensor = str(connection.address), _only_input(connection, metadata)
     shape = options.input_shape(tensor.shape[1:], where)
     options.normalise.check(shape)
+    batch_bytes = 4 * (tensor.shape[0] or 1) * math.prod(shape)
+    refuse_too_large(f"a batch for {where}", batch_bytes, "serve the model with a smaller shape")
     output = _output_name(where, metadata, options)
     draft = Signature(
         shape=shape,

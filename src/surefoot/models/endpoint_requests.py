@@ -239,8 +239,13 @@ class Connection:
         authorities = tuple(os.environ.get(name) for name in _AUTHORITIES)
         client = _client(os.getpid(), self.address.on_this_machine, authorities)
         with client.stream(method, url, content=content, headers=own, timeout=seconds) as answer:
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise ModelFailed(
+                    f"{self.address.server} answers in a compressed form that was not asked for: "
+                    "serve it without compression"
+                )
             body = bytearray()
-            for chunk in answer.iter_bytes():
+            for chunk in answer.iter_raw():
                 body += chunk
                 if len(body) > _MOST_BYTES:
                     raise ModelFailed(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.report.control_characters import escape_all_controls
 from surefoot.whole_file import write_whole
 
 INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#1d5b7a", "#d9693f", "#7b8794"
@@ -62,7 +63,7 @@ def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401
     """The chart as .svg, .png, or as Vega-Lite .json."""
     check_figure(where.name)
     if where.suffix == ".json":
-        content = json.dumps(chart.to_dict()).encode()
+        content = json.dumps(escape_all_controls(chart.to_dict())).encode()
     elif where.suffix == ".svg":
         content = svg(chart).encode()
     else:
@@ -101,5 +102,5 @@ def svg(chart: Any) -> str:  # noqa: ANN401
         )
         .configure_legend(labelColor=INK, labelFontSize=TEXT, columnPadding=20)
     )
-    svg: str = vl_convert.vegalite_to_svg(styled.to_dict())
+    svg: str = vl_convert.vegalite_to_svg(escape_all_controls(styled.to_dict()))
     return svg

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from surefoot.errors import InvalidArgument
+from surefoot.report.control_characters import escape_controls
 from surefoot.undecided_as import UNDECIDED_CHOICES, UndecidedAs
 
 Outcome = Literal["passed", "failed", "undecided", "error"]
@@ -18,9 +18,6 @@ Outcome = Literal["passed", "failed", "undecided", "error"]
 _OUTCOMES = get_args(Outcome)
 _ELEMENTS: dict[UndecidedAs, str | None] = {"fail": "failure", "skip": "skipped", "pass": None}
 """The element of an undecided case; a case without one has passed."""
-
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 does not permit, not even as a reference."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def junit_xml(
 
     An undecided case fails, is skipped or passes, as `undecided` says; its type, or else the first
     word of its output, is "undecided". `properties` are written into every suite. Characters that
-    XML does not permit are written as `\\x00`.
+    XML does not permit, and others that steer a reader, are written as `\\x00`.
     """
     if undecided not in UNDECIDED_CHOICES:
         raise InvalidArgument(
@@ -65,7 +62,9 @@ def junit_xml(
         suites.setdefault(case.suite, []).append(case)
     root = Element("testsuites", {"name": "surefoot"} | _totals(cases, undecided))
     for name, members in suites.items():
-        suite = SubElement(root, "testsuite", {"name": _text(name)} | _totals(members, undecided))
+        suite = SubElement(
+            root, "testsuite", {"name": escape_controls(name)} | _totals(members, undecided)
+        )
         if properties:
             _add_properties(suite, properties)
         for case in members:
@@ -103,13 +102,15 @@ def _totals(cases: Sequence[Case], undecided: UndecidedAs) -> dict[str, str]:
 def _add_properties(suite: Element, properties: Mapping[str, str]) -> None:
     listed = SubElement(suite, "properties")
     for name, value in properties.items():
-        SubElement(listed, "property", {"name": _text(name), "value": _text(value)})
+        SubElement(
+            listed, "property", {"name": escape_controls(name), "value": escape_controls(value)}
+        )
 
 
 def _add_case(suite: Element, case: Case, undecided: UndecidedAs) -> None:
     attributes = {
-        "classname": _text(case.suite),
-        "name": _text(case.name),
+        "classname": escape_controls(case.suite),
+        "name": escape_controls(case.name),
         "time": _seconds(case.seconds),
     }
     entry = SubElement(suite, "testcase", attributes)
@@ -118,21 +119,14 @@ def _add_case(suite: Element, case: Case, undecided: UndecidedAs) -> None:
         word = "undecided" if case.outcome == "undecided" else ""
         lines = "\n".join(part for part in (word, case.message, case.details) if part)
         if lines:
-            SubElement(entry, "system-out").text = _text(lines)
+            SubElement(entry, "system-out").text = escape_controls(lines)
         return
-    ending = SubElement(entry, tag, {"message": _text(case.message), "type": case.outcome})
+    ending = SubElement(
+        entry, tag, {"message": escape_controls(case.message), "type": case.outcome}
+    )
     if case.details:
-        ending.text = _text(case.details)
+        ending.text = escape_controls(case.details)
 
 
 def _seconds(value: float) -> str:
     return f"{value:.3f}"
-
-
-def _text(text: str) -> str:
-    """The text with every character that XML does not permit written as an escape."""
-    return _NOT_XML.sub(lambda match: _escape(ord(match[0])), text)
-
-
-def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"

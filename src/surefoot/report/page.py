@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from surefoot.errors import InvalidArgument
 from surefoot.report.collection import Collection
+from surefoot.report.control_characters import escape_controls
 from surefoot.report.inline_svg import inline_svg
 from surefoot.report.view import Figure, View
 from surefoot.whole_file import write_whole
@@ -21,7 +22,7 @@ _ENDINGS = (".html", ".htm")
 
 def html_of(view: View | Collection, template: str = "page.html.j2", **more: object) -> str:
     """The page as text, or another template with the same view."""
-    return _environment().get_template(template).render(view=view, **more)
+    return escape_controls(_environment().get_template(template).render(view=view, **more))
 
 
 def _environment() -> Environment:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from surefoot.claims import Claim
+from surefoot.report.control_characters import escape_controls
 from surefoot.report.iso_24029 import Coverage, coverage
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.sentences import sentences
@@ -204,4 +205,4 @@ class View:
             lines += ["", table.title, *table.text(), *filter(None, [table.note])]
         for title, paragraph in self.paragraphs:
             lines += ["", f"{title}:", *paragraph]
-        return "\n".join(lines)
+        return escape_controls("\n".join(lines))

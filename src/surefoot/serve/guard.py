@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
@@ -40,6 +41,8 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 """Without a referrer of the same origin, browsers would not say where a form was sent from."""
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+))(?::\d*)?", re.ASCII)
+"""An address in brackets or a name, and a port: no user before it, no path behind it."""
 _THIS_MACHINE = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -142,10 +145,8 @@ def _page(status: int, sentence: str) -> Response:
 
 def _host(headers: Headers) -> str:
     """The name in the Host header, without a port; empty where it is no name."""
-    try:
-        return urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    except ValueError:
-        return ""
+    parts = _HOST.fullmatch(headers.get("host", ""))
+    return "" if parts is None else (parts[1] or parts[2]).lower()
 
 
 def _is_own_origin(headers: Headers) -> bool:

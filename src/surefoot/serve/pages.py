@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from surefoot.report.control_characters import escape_controls
 from surefoot.report.page import drawn
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
@@ -37,9 +38,8 @@ def _templates() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401  what a template shows
-    """A page; every value is escaped, and half a character (U+D800 to U+DFFF) is a mark."""
-    page = _templates().get_template(template).render(**values)
-    return page.encode("utf-8", "replace").decode()
+    """A page; every value is escaped, and control characters in it are written out."""
+    return escape_controls(_templates().get_template(template).render(**values))
 
 
 def breakable(name: str) -> Markup:

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from surefoot.errors import InvalidArgument
-from surefoot.store.locations import POSTGRES, public_location, scheme_of
+from surefoot.store.locations import POSTGRES, check_location, public_location, scheme_of
 from surefoot.store.memory import MemoryStore
 from surefoot.store.records import Record, Source
 from surefoot.store.run_lines import RunListing
@@ -143,12 +143,16 @@ def store_exists(where: str | None) -> bool:
 
 def _store_class(where: str) -> StoreClass:
     if not isinstance(where, str):
-        raise InvalidArgument(f'a store must be text, a path such as "surefoot.db", got {where!r}')
+        raise InvalidArgument(
+            f'a store must be text, a path such as "surefoot.db", got {type(where).__name__}'
+        )
+    check_location(where)
     scheme = scheme_of(where)
     if scheme not in _STORES:
+        given = scheme if scheme.isidentifier() else "another form"
         raise InvalidArgument(
-            "a store must be a file, sqlite:///file or postgresql://user@host:port/database, got "
-            f"{public_location(where)}"
+            "a store must be a file, sqlite:///file or postgresql://user@host:port/database, got a "
+            f"URL of {given}: give one of these"
         )
     module, name = _STORES[scheme].split(":")
     store_class: StoreClass = getattr(import_module(module), name)

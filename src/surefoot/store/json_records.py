@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import asdict, fields
 from functools import cache
 from types import GenericAlias
@@ -18,6 +19,9 @@ from surefoot.store.spec import StudySpec
 _AS_THEY_ARE = (str, int, bool, type(None))
 """Types of most fields, whose values JSON takes as they are."""
 
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Half a character, as in the name of a file that is not UTF-8: no text column takes it raw."""
+
 
 @cache
 def _adapter(kind: Any) -> Any:  # noqa: ANN401  a type, and what pydantic makes of it
@@ -28,7 +32,8 @@ def _adapter(kind: Any) -> Any:  # noqa: ANN401  a type, and what pydantic makes
 
 def record_to_json(record: Record) -> str:
     """The record as JSON text."""
-    return json.dumps(record, default=_fields, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(record, default=_fields, ensure_ascii=False, allow_nan=False)
+    return _HALVES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def result_to_json(result: InputResult) -> str:

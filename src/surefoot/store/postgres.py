@@ -68,6 +68,11 @@ def lock_creation(db: sa.Connection) -> None:
     db.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
 
 
+def _reason(message: str) -> str:
+    """What libpq says before it quotes a part of the URL."""
+    return " ".join(message.partition('"')[0].split()).rstrip(":")
+
+
 def _psycopg() -> Any:  # noqa: ANN401  the module
     try:
         import psycopg
@@ -84,10 +89,10 @@ def _connection_options(psycopg: Any, url: str) -> dict[str, Any]:  # noqa: ANN4
     try:
         options: dict[str, Any] = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
-        message = without_passwords(" ".join(str(error).split()), url)
         raise InvalidArgument(
-            "a PostgreSQL store must be postgresql://user@host:port/database, got "
-            f"{public_location(url)}: {message}"
+            "a PostgreSQL store must be postgresql://user@host:port/database, and libpq cannot "
+            f"read what was given ({_reason(str(error))}); it is not shown, since it may hold a "
+            "password: correct it"
         ) from None
     options.setdefault("fallback_application_name", "surefoot")
     if "PGCONNECT_TIMEOUT" not in os.environ:

@@ -30,7 +30,11 @@ class StudyError(Exception):
 
 
 class StudyFile(pytest.File):
-    """A study file: its studies, or one failing test that says what is wrong in it."""
+    """A study file: its studies.
+
+    One that cannot be read is an error of the collection, as a test module is that cannot be
+    imported: no choice of tests (-k, -m) passes it over.
+    """
 
     def collect(self) -> Iterator[StudyItem]:
         """One test for each study; nothing is loaded or run."""
@@ -39,11 +43,8 @@ class StudyFile(pytest.File):
 
         try:
             gate = read_gate(self.path)
-        except SurefootError:
-            broken: StudyItem = StudyItem.from_parent(self, name="the study file")
-            broken.study = ""
-            yield broken  # it reads the file again and fails with the sentence: others still run
-            return
+        except SurefootError as error:
+            raise self.CollectError(printable(str(error))) from None
         for study in gate.studies:
             item: StudyItem = StudyItem.from_parent(self, name=printable(study.name))
             item.study = study.name

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from surefoot.report.control_characters import escape
+
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~#$]")
 """Characters that begin something in Markdown, wherever they stand in a line."""
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -14,8 +16,6 @@ _LINK = re.compile(r"(?<=:)//|(?<=\bwww)\.", re.IGNORECASE)
 _LINE_START = re.compile(r"^(\s*)([-+=]|\d+[.)](?=\s|$))")
 """A list, a heading or a rule, at the beginning of a line."""
 _TICKS = re.compile("`+")
-_ONE_BYTE = 0xFF
-_TWO_BYTES = 0xFFFF
 
 
 def visible(text: str) -> str:
@@ -32,14 +32,6 @@ def _visible(character: str) -> str:
     if unicodedata.category(character) == "Zs" or character in "\n\t":
         return " "
     return escape(character)
-
-
-def escape(character: str) -> str:
-    r"""A character as `\x1b`, `\u202e` or `\U0001fffe`, which Python, YAML and people read."""
-    code = ord(character)
-    if code <= _ONE_BYTE:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= _TWO_BYTES else f"\\U{code:08x}"
 
 
 def markdown(text: str) -> str:

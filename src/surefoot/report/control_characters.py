@@ -1,0 +1,41 @@
+"""Characters of names that steer what shows them: each is written as an escape, which is visible.
+
+XML permits most of them in no form; a terminal obeys them; some turn the direction of writing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_CONTROLS = re.compile(
+    "[^\t\n\u0020-\u007e\u00a0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+"""All but tab and line break of the controls, embeddings and isolates of right-to-left text, halves
+of a surrogate pair, and U+FFFE and U+FFFF."""
+_ONE_BYTE = 0xFF
+_TWO_BYTES = 0xFFFF
+
+
+def escape_controls(text: str) -> str:
+    """The text with such characters as escapes: two names that differ stay different."""
+    return _CONTROLS.sub(lambda match: escape(match[0]), text)
+
+
+def escape_all_controls(values: Any) -> Any:  # noqa: ANN401  what JSON can hold
+    """The same dictionaries and lists with every text in them so written, names of fields too."""
+    if isinstance(values, str):
+        return escape_controls(values)
+    if isinstance(values, dict):
+        return {escape_all_controls(name): escape_all_controls(v) for name, v in values.items()}
+    if isinstance(values, list):
+        return [escape_all_controls(value) for value in values]
+    return values
+
+
+def escape(character: str) -> str:
+    r"""A character as `\x1b`, `\u202e` or `\U0001fffe`, which Python, YAML and people read."""
+    code = ord(character)
+    if code <= _ONE_BYTE:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= _TWO_BYTES else f"\\U{code:08x}"
