@@ -43,7 +43,11 @@ def test_brackets_quantile_and_page(small):
     assert (small.folder / "c.png").stat().st_size > 1000
     assert 'id="distribution"' in (small.folder / "c.html").read_text()
     again = small.run(*RUN)
-    assert again.stdout == done.stdout
+    assert (
+        again.stdout.rpartition("surefoot critical")[0]
+        == done.stdout.rpartition("surefoot critical")[0]
+        != ""
+    )
     assert "was already finished" in again.stderr
     assert small.run("show").stdout == done.stdout
     ends = brackets_in(small.run(*RUN, "--json").stdout)

@@ -40,7 +40,11 @@ def test_a_curve_says_up_to_which_level_and_how_sure(full):
     assert "surefoot curve model.onnx more.npz" in page
     assert (full.folder / "c.svg").read_text().startswith("<svg")
     again = full.run(*BLUR, "--threshold", "0.8,0.6")
-    assert again.stdout == done.stdout
+    assert (
+        again.stdout.rpartition("surefoot curve")[0]
+        == done.stdout.rpartition("surefoot curve")[0]
+        != ""
+    )
     assert "was already finished" in again.stderr
     assert full.run("show").stdout == done.stdout
     assert full.run("report", "--out", "d.html").returncode == 0

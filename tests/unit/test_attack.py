@@ -284,7 +284,7 @@ def test_masked_gradients_prove_nothing_and_the_words_say_so():
     text = str(result)
     assert "at 6 of 6 inputs every gradient was zero" in text
     assert "A failed attack proves nothing" in text
-    assert "is at most this share" in text
+    assert "is at most the share that withstood" in text
 
 
 def test_an_attack_refutes_and_proves_nothing():

@@ -60,13 +60,6 @@ class PopulationMean:
         """One trial of each input, or as many as are enough for any probability."""
         return fixed_size(self.precision, self.error) if self._enough_inputs else self.size
 
-    def likely_width(self, failure: float) -> float:
-        """Of the interval, if so many trials fail: a forecast, without trials beyond the first."""
-        if self._enough_inputs:
-            return 2 * self.precision
-        spent = (1 - _SHARE_OF_REPEATS) * self.error
-        return 2 * _half_width(failure, self.size, spent)
-
     @property
     def _enough_inputs(self) -> bool:
         """Whether the sequential design can be run to its end, whatever the trials say."""
@@ -151,6 +144,14 @@ def inputs_needed(failure: float, precision: float, error: float) -> int:
         enough = _half_width(failure, middle, error) <= precision
         low, high = (low, middle) if enough else (middle, high)
     return high
+
+
+def likely_width(precision: float, error: float, size: int, failure: float) -> float:
+    """Of the interval of `PopulationMean`, if so many trials fail: a forecast, without trials
+    beyond the first."""
+    if design_fits(precision, error, size):
+        return 2 * precision
+    return 2 * _half_width(failure, size, (1 - _SHARE_OF_REPEATS) * error)
 
 
 def _half_width(failure: float, size: int, error: float) -> float:

@@ -147,7 +147,7 @@ def path_of(url: str) -> Path:
     if "://" in url and not url.startswith("sqlite:///"):
         raise InvalidArgument(
             "an SQLite store must be a file or sqlite:///file, got a URL of another form: name a "
-            "file such as runs.db"
+            "file such as surefoot.db"
         )
     return Path(url.removeprefix("sqlite:///"))
 

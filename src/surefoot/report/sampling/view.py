@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from surefoot.claims import About, Claim
-from surefoot.population.population_mean import PopulationMean
+from surefoot.population.population_mean import likely_width
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
 from surefoot.report.figures import svg
@@ -103,7 +103,7 @@ def _how_to_narrow(record: Record, samples: Samples) -> str:
     if not precision or not error or samples.studied is None or not isinstance(whole, Estimate):
         return ""
     size = len(record.inputs)
-    likely = PopulationMean(precision, error, size).likely_width(1 - whole.value)
+    likely = likely_width(precision, error, size, 1 - whole.value)
     about_these = record.claims[0].about.of is About.THESE
     if not about_these or whole.trials == size or likely >= whole.interval.width:
         return ""
