@@ -34,7 +34,7 @@ from surefoot.results import (
 from surefoot.statistics import betting
 from tests.promises.local_results import SOUND, allowed, counted, decided
 
-RUNS, ERROR = 400, 0.1
+RUNS, ERROR = 250, 0.1
 PROOF = Guarantee(Footing.CONDITIONAL, 0.0, ("the model computes exactly",))
 
 

@@ -78,7 +78,7 @@ def run_until_known(procedure, draw, rng, make=lambda _, x: points(x)):
 @pytest.mark.parametrize("within", [0.003, 0.008])
 @pytest.mark.parametrize("make", [as_found, lambda _, x: points(x)], ids=["brackets", "exact"])
 def test_stopping_when_it_is_narrow_keeps_the_promise(world, within, make):
-    draw, runs = WORLDS[world], 200
+    draw, runs = WORLDS[world], 120
     rng, missed, truth = np.random.default_rng(11), 0, float(draw(0.05))
     for _ in range(runs):
         outcome = run_until_known(QuantileWithin(within, max_inputs=600), draw, rng, make)
@@ -119,7 +119,7 @@ def searched(method, world):
 @pytest.mark.parametrize("world", ["log-normal", "a twentieth at zero", "a fifth weak"])
 @pytest.mark.parametrize("within", [None, 0.008])
 def test_a_search_for_the_quantile_holds_it(world, within):
-    draw, runs = WORLDS[world], 150
+    draw, runs = WORLDS[world], 90
     rng, missed, truth = np.random.default_rng(12), 0, float(draw(0.05))
     for _ in range(runs):
         radii = draw(rng.random(250))

@@ -13,7 +13,7 @@ import pytest
 from surefoot.compiled.library import compiled_library
 from tests.system.conftest import Workspace
 
-SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.05",
+SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.1",
         "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
 OTHER_BATCHES = tuple("24" if word == "16" else word for word in SLOW)
 
