@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from surefoot.population.groups import Sampled
 
 SAME_POPULATION = "the inputs of both runs stand for the same population"
+"""The assumption of a comparison on other inputs."""
 OTHER_INPUTS = (
     "on other inputs nothing cancels that the two have in common: measure the earlier model on "
     "these inputs (previous-model), where that is possible"
