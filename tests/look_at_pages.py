@@ -1,7 +1,7 @@
 """Every kind of page on every screen: `python -m tests.look_at_pages FOLDER [PAGE.html …]`.
 
 Phone, laptop and paper, light and dark, in a real Chromium: axe-core with the rule of contrast, and
-a picture of each to look at. Tests do the same on fewer screens. Exit code 0 only if axe-core finds
+an image of each to look at. Tests do the same on fewer screens. Exit code 0 only if axe-core finds
 nothing and no page scrolls sideways; one line of figures at the end.
 """
 
@@ -44,8 +44,8 @@ def main() -> int:
                     wrong = [] if layout(browser, size, scheme)["wide"] <= 0 else ["too wide"]
                     wrong += barriers(browser, contrast=True)
                     how = {"format": "png", "captureBeyondViewport": True}
-                    picture = browser.execute_cdp_cmd("Page.captureScreenshot", how)["data"]
-                    (folder / f"{name}-{size}-{scheme}.png").write_bytes(base64.b64decode(picture))
+                    image = browser.execute_cdp_cmd("Page.captureScreenshot", how)["data"]
+                    (folder / f"{name}-{size}-{scheme}.png").write_bytes(base64.b64decode(image))
                     opened, problems = opened + 1, problems + len(wrong)
                     for line in wrong:
                         print(f"{name}, {size}, {scheme}: {line}", flush=True)

@@ -57,22 +57,22 @@ def test_a_verdict_on_an_earlier_model_cannot_be_forged_or_dropped():
     assert "Nothing was required" not in str(sf.check_evidence(path))
 
     def changed(change):
-        told = json.loads(json.dumps(honest))
-        change(told["predicate"])
-        return write(Path("forged.json"), told)
+        stated = json.loads(json.dumps(honest))
+        change(stated["predicate"])
+        return write(Path("forged.json"), stated)
 
     forgeries = (
-        lambda told: told["verdicts"][0].update(verdict="PASS"),
-        lambda told: told["verdicts"].clear(),
-        lambda told: told.update(required=None),
-        lambda told: told["required"]["earlier"].update(margin=0.9),
-        lambda told: told["required"]["earlier"].update(error=0.5),
-        lambda told: told["required"]["earlier"].update(run="0" * 64),
-        lambda told: told["required"]["earlier"].update(names=["a", "a"]),
-        lambda told: told["earlier"]["claims"].pop(),
-        lambda told: told["earlier"].update(earlier=honest["predicate"]["earlier"]),
-        lambda told: told["earlier"].update(required=told["required"]),
-        lambda told: (told.update(earlier=None), told["verdicts"].clear()),
+        lambda stated: stated["verdicts"][0].update(verdict="PASS"),
+        lambda stated: stated["verdicts"].clear(),
+        lambda stated: stated.update(required=None),
+        lambda stated: stated["required"]["earlier"].update(margin=0.9),
+        lambda stated: stated["required"]["earlier"].update(error=0.5),
+        lambda stated: stated["required"]["earlier"].update(run="0" * 64),
+        lambda stated: stated["required"]["earlier"].update(names=["a", "a"]),
+        lambda stated: stated["earlier"]["claims"].pop(),
+        lambda stated: stated["earlier"].update(earlier=honest["predicate"]["earlier"]),
+        lambda stated: stated["earlier"].update(required=stated["required"]),
+        lambda stated: (stated.update(earlier=None), stated["verdicts"].clear()),
     )
     assert exit_code(changed(lambda _: None)) == 0
     for number, change in enumerate(forgeries):

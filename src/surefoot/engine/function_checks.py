@@ -24,7 +24,7 @@ def functions_of(perturbation: Any) -> list[Any]:  # noqa: ANN401  any perturbat
     return parts_with(perturbation, "function")
 
 
-def parts_with(perturbation: Any, attribute: str) -> list[Any]:  # noqa: ANN401
+def parts_with(perturbation: Any, attribute: str) -> list[Any]:  # noqa: ANN401  any perturbation
     """Those of its parts that have this attribute, itself too."""
     if hasattr(perturbation, attribute):
         return [perturbation]

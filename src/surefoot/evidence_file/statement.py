@@ -181,7 +181,7 @@ def _check_version(statement: Any) -> None:  # noqa: ANN401  what a file holds
     )
 
 
-def _each_run(predicate: dict[str, Any], change: Any) -> dict[str, Any]:  # noqa: ANN401
+def _each_run(predicate: dict[str, Any], change: Any) -> dict[str, Any]:  # noqa: ANN401  a function
     """The predicate with the tables of every run packed or unpacked."""
     whole = predicate | {name: change(predicate[name]) for name in _TABLES}
     parts = predicate["parts"]

@@ -32,7 +32,7 @@ def placed(command: StudyCommand, values: Mapping[str, Any], folder: Path) -> di
     return {name: _placed(command, name, value, folder) for name, value in values.items()}
 
 
-def _placed(command: StudyCommand, name: str, value: Any, folder: Path) -> Any:  # noqa: ANN401
+def _placed(command: StudyCommand, name: str, value: Any, folder: Path) -> Any:  # noqa: ANN401  TOML
     if isinstance(value, list) and name in ("model", "perturb"):
         return [_placed(command, name, one, folder) for one in value]
     if not isinstance(value, str):

@@ -116,7 +116,7 @@ def unknown(where: str, name: str, words: Iterable[str]) -> str:
     return f"{where} has no option {name.replace('_', '-')}: {way_out}"
 
 
-def _check_kind(study: str, parameter: Parameter, value: Any) -> None:  # noqa: ANN401
+def _check_kind(study: str, parameter: Parameter, value: Any) -> None:  # noqa: ANN401  TOML
     """Refuse a value of TOML that the option cannot be: a date, a table, a number for a name."""
     kinds, repeats = _kinds(parameter.hint), bool(parameter.option and parameter.option.repeats)
     open_ = object in kinds or Any in kinds

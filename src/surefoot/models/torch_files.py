@@ -114,7 +114,7 @@ def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401
     return module.eval()
 
 
-def _plain_content(path: Path) -> Any:  # noqa: ANN401
+def _plain_content(path: Path) -> Any:  # noqa: ANN401  any content
     """What the safe unpickler reads from a pickle, running no code; None where it refuses."""
     torch = require_torch()
     try:
