@@ -160,11 +160,17 @@ class Faulty:
 
     def __init__(self, bench, error=None, room=10**9):
         self.bench, self.error, self.room = bench, error, room
+        self.asked = threading.Event()
 
     def __getattr__(self, name):
         return getattr(self.bench, name)
 
+    def perturbed_all(self, tasks):
+        self.asked.set()
+        return self.bench.perturbed_all(tasks)
+
     def answer(self, tasks):
+        self.asked.set()
         if self.error is not None:
             raise self.error
         if sum(task.units for task in tasks) > self.room:
@@ -172,9 +178,24 @@ class Faulty:
         return self.bench.answer(tasks)
 
 
-def answered_by(benches, tasks):
-    with Devices([DeviceBench(f"gpu:{i}", b) for i, b in enumerate(benches)], len(benches)) as pool:
-        futures = [pool.submit(benches[0].answer, [task]) for task in tasks]
+class Patient(Faulty):
+    """Answers batches when the other device was asked too, however the threads are scheduled."""
+
+    def __init__(self, bench, other):
+        super().__init__(bench)
+        self.other = other
+
+    def answer(self, tasks):
+        assert self.other.asked.wait(60)
+        return super().answer(tasks)
+
+
+def answered_by_two(setup, second):
+    """Batches that a device and then this second one answer."""
+    benches = [DeviceBench("gpu:0", Patient(setup.bench(), second)), DeviceBench("gpu:1", second)]
+    task = Task(setup.fitted.subjects()[0], setup.level, 0, 500)
+    with Devices(benches, 2) as pool:
+        futures = [pool.submit(setup.bench().answer, [task]) for _ in range(8)]
         return [future.result() for future in futures]
 
 
@@ -187,17 +208,15 @@ def answered_by(benches, tasks):
 )
 def test_an_error_of_one_device_is_one_sentence_that_names_it(error, kind, words, torch):
     setup = study_on("cpu")
-    bench, task = setup.bench(), Task(setup.fitted.subjects()[0], setup.level, 0, 500)
     with pytest.raises(kind, match=words) as caught:
-        answered_by([bench, Faulty(bench, error)], [task] * 8)
+        answered_by_two(setup, Faulty(setup.bench(), error))
     assert "\n" not in str(caught.value)
 
 
 def test_a_device_that_answers_otherwise_is_not_used(torch):
     setup, other = study_on("cpu"), study_on("cpu", module(seed=1))
-    task = Task(setup.fitted.subjects()[0], setup.level, 0, 500)
     with pytest.raises(WorkerFailed, match="answers otherwise on gpu:1 than on gpu:0"):
-        answered_by([setup.bench(), other.bench()], [task] * 8)
+        answered_by_two(setup, Faulty(other.bench()))
 
 
 def test_a_device_with_little_memory_halves_the_batch_for_all(torch):
