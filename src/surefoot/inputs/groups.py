@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.control_characters import escape_unprintable
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs, plain
+from surefoot.input_set import Inputs
 from surefoot.inputs.bounded_pattern import BoundedPattern
 
 PATTERN = "pattern:"
@@ -37,7 +38,7 @@ def with_groups(inputs: Inputs, groups: Any, source: Any = None) -> Inputs:  # n
 
 def group_names(values: Sequence[Any], source: str) -> tuple[str, ...]:
     """The names of groups as text; every input must have one."""
-    names = tuple(plain(_as_text(value)) for value in values)
+    names = tuple(escape_unprintable(_as_text(value)) for value in values)
     empty = next((i for i, name in enumerate(names) if not name), None)
     if empty is not None:
         raise InvalidArgument(
@@ -161,7 +162,7 @@ def _csv_column(inputs: Inputs, path: Path, column: str) -> list[str]:
     if "file" not in header:
         return cells
     of = header.index("file")
-    by_file = {plain(row[of]): cell for row, cell in zip(rows, cells, strict=True)}
+    by_file = {escape_unprintable(row[of]): cell for row, cell in zip(rows, cells, strict=True)}
     missing = next((name for name in inputs.ids if name not in by_file), None)
     if missing is not None:
         raise InvalidArgument(

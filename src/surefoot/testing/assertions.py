@@ -78,11 +78,3 @@ def _skip(message: str) -> NoReturn:
 
     __tracebackhide__ = True
     raise SkipTest(message)
-
-
-def printable(text: str) -> str:
-    """The text with line breaks as they are and other control characters written out.
-
-    A name in a file must not move the cursor of a terminal.
-    """
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
