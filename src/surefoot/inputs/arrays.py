@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
@@ -32,27 +33,7 @@ def from_arrays(
     `labels`: class numbers, or class names (see `read_labels`). `targets`: one true output an
     input, for models without classes.
     """
-    refuse_masked([x], source)
-    try:
-        values = np.asarray(x)
-    except ValueError as error:
-        raise InvalidArgument(
-            f"{source}: inputs must all have one shape ({error}): give each the same number of "
-            "values"
-        ) from error
-    if not _real(values.dtype):
-        raise InvalidArgument(
-            f"{source}: inputs must be real numbers, got {values.dtype}: convert them to float"
-        )
-    if values.ndim < 2:
-        raise InvalidArgument(
-            f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, the "
-            "others are one input; give inputs of one number as x[:, None]"
-        )
-    if values.size == 0:
-        raise InvalidArgument(
-            f"{source} holds no inputs: the array has shape {values.shape}; give at least one"
-        )
+    values = _real_numbers(x, source)
     divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
     if not 1 / LARGEST_NUMBER <= divisor <= LARGEST_NUMBER:
         raise InvalidArgument(
@@ -85,6 +66,32 @@ def from_arrays(
     _refuse_nan(inputs)
     refuse_rounded_array(values, names, source)
     return inputs
+
+
+def _real_numbers(x: Any, source: str) -> NDArray[Any]:  # noqa: ANN401  what NumPy can read
+    """An array of real numbers whose first axis counts inputs; anything else is refused."""
+    refuse_masked([x], source)
+    try:
+        values = np.asarray(x)
+    except ValueError as error:
+        raise InvalidArgument(
+            f"{source}: inputs must all have one shape ({error}): give each the same number of "
+            "values"
+        ) from error
+    if not _real(values.dtype):
+        raise InvalidArgument(
+            f"{source}: inputs must be real numbers, got {values.dtype}: convert them to float"
+        )
+    if values.ndim < 2:
+        raise InvalidArgument(
+            f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, the "
+            "others are one input; give inputs of one number as x[:, None]"
+        )
+    if values.size == 0:
+        raise InvalidArgument(
+            f"{source} holds no inputs: the array has shape {values.shape}; give at least one"
+        )
+    return values
 
 
 def refuse_masked(values: Sequence[Any], source: str) -> None:
