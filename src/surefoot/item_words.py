@@ -92,7 +92,7 @@ def _bytes_in_words(before: bytes, after: bytes) -> tuple[str, str]:
     )
 
 
-def _representation(item: Any) -> str:  # noqa: ANN401
+def _representation(item: Any) -> str:  # noqa: ANN401  any object
     try:
         return repr(item)
     except Exception:  # noqa: BLE001  an object may refuse in its own way

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 def run_command(
     function: Callable[..., Result],
-    *arguments: Any,  # noqa: ANN401
+    *arguments: Any,  # noqa: ANN401  handed on as they are
     json: bool = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Run a function of `surefoot.commands` and print its result; the exit code."""
     caller = shell_caller(as_json=json)

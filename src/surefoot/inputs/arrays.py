@@ -19,14 +19,14 @@ from surefoot.subject import LARGEST_NUMBER
 
 
 def from_arrays(
-    x: Any,  # noqa: ANN401
-    labels: Any = None,  # noqa: ANN401
+    x: Any,  # noqa: ANN401  what NumPy can read
+    labels: Any = None,  # noqa: ANN401  labels in any form
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | ClassNames = (),
     source: str = "the arrays",
     scale: float | None = None,
-    targets: Any = None,  # noqa: ANN401
+    targets: Any = None,  # noqa: ANN401  true outputs in any form
 ) -> Inputs:
     """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise.
 
@@ -103,7 +103,7 @@ def refuse_masked(values: Sequence[Any], source: str) -> None:
         )
 
 
-def _targets(values: Any, source: str) -> tuple[Any, ...]:  # noqa: ANN401
+def _targets(values: Any, source: str) -> tuple[Any, ...]:  # noqa: ANN401  true outputs in any form
     """One true output an input; of an array each row is one."""
     values = on_host(values)
     if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):

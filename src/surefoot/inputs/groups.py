@@ -21,7 +21,7 @@ _ARRAY = "groups"
 """The array of an .npz file that holds groups, where none is named."""
 
 
-def with_groups(inputs: Inputs, groups: Any, source: Any = None) -> Inputs:  # noqa: ANN401
+def with_groups(inputs: Inputs, groups: Any, source: Any = None) -> Inputs:  # noqa: ANN401  groups in any form
     """The inputs with the group of each.
 
     `groups`: a name for each input, in their order; or text: the column of a table or CSV, the
@@ -47,7 +47,7 @@ def group_names(values: Sequence[Any], source: str) -> tuple[str, ...]:
     return names
 
 
-def _as_text(value: Any) -> str:  # noqa: ANN401
+def _as_text(value: Any) -> str:  # noqa: ANN401  what the data hold
     """A number without a fraction is written as an integer: 7 and 7.0 are the same group."""
     if value is None or str(value) in ("nan", "NaT", "<NA>"):
         return ""
@@ -57,7 +57,7 @@ def _as_text(value: Any) -> str:  # noqa: ANN401
     return text.strip()
 
 
-def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401
+def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401  what the data hold
     lists = (getattr(values, name, None) for name in ("tolist", "to_list"))  # polars: the second
     column = next((as_list() for as_list in lists if as_list is not None), values)
     plain_list = isinstance(column, list | tuple)
@@ -77,7 +77,7 @@ def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401
     return replace(inputs, groups=names, reading=reading)
 
 
-def _from_text(inputs: Inputs, text: str, source: Any) -> Inputs:  # noqa: ANN401
+def _from_text(inputs: Inputs, text: str, source: Any) -> Inputs:  # noqa: ANN401  any kind of data
     """What `--group` names."""
     if text.startswith(PATTERN):
         return _named(inputs, _matches(inputs, text.removeprefix(PATTERN)), text)
@@ -123,11 +123,11 @@ def _matches(inputs: Inputs, pattern: str) -> list[str]:
     return names
 
 
-def _is_file(source: Any, suffix: str) -> bool:  # noqa: ANN401
+def _is_file(source: Any, suffix: str) -> bool:  # noqa: ANN401  any kind of data
     return isinstance(source, str | Path) and Path(source).suffix.lower() == suffix
 
 
-def _npz_array(source: Any, name: str, *, needed: bool) -> Any:  # noqa: ANN401
+def _npz_array(source: Any, name: str, *, needed: bool) -> Any:  # noqa: ANN401  any kind of data
     """The array of this name; None where there is none and none is needed."""
     try:
         with np.load(source, allow_pickle=False) as stored:

@@ -128,7 +128,7 @@ class Server:
 
 def _uvicorn() -> Any:  # noqa: ANN401  the module
     try:
-        import starlette  # noqa: F401
+        import starlette  # noqa: F401  whether it is there
         import uvicorn
     except ImportError as error:
         raise MissingPackage(

@@ -94,7 +94,7 @@ class StudyItem(pytest.Item):
             raise StudyError(f"{self.path.name} has no study {self.name} any more: it was changed")
         return check_study(gate, study)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401  as pytest calls it
         """The claim or the error in words; a traceback would be one of surefoot."""
         if isinstance(excinfo.value, AssertionError | StudyError):
             return str(excinfo.value)
