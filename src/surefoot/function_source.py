@@ -51,7 +51,7 @@ def _bytecode_text(code: CodeType) -> str:
     return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
 
 
-def _globals_read(function: Any) -> dict[str, Any]:  # noqa: ANN401
+def _globals_read(function: Any) -> dict[str, Any]:  # noqa: ANN401  a function
     """The global values that a function reads, without modules."""
     code = getattr(function, "__code__", None)
     known = getattr(function, "__globals__", {})
@@ -76,7 +76,7 @@ def _hidden_settings(function: Callable[..., Any], depth: int) -> str:
     return describe_value(known, depth) if known else ""
 
 
-def cell_content(cell: Any) -> Any:  # noqa: ANN401
+def cell_content(cell: Any) -> Any:  # noqa: ANN401  what a closure holds
     """The value of a closure cell; None where it is empty."""
     try:
         return cell.cell_contents
@@ -84,7 +84,7 @@ def cell_content(cell: Any) -> Any:  # noqa: ANN401
         return None
 
 
-def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
+def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401  any object
     """A value in words, without its address in memory; arrays by their digest."""
     match value:
         case np.ndarray():
@@ -114,6 +114,6 @@ def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
     return words
 
 
-def _has_attributes(value: Any) -> bool:  # noqa: ANN401
+def _has_attributes(value: Any) -> bool:  # noqa: ANN401  any object
     """Whether an object has attributes of its own, which its repr may leave out."""
     return bool(getattr(value, "__dict__", None)) and not isinstance(value, type)

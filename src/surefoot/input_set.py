@@ -10,16 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.control_characters import escape_unprintable
 from surefoot.errors import InvalidArgument
 from surefoot.items import ItemDigest, item_digest, kind_of_items
 from surefoot.object_values import split_numbers
 from surefoot.tasks import Subject
-
-
-def plain(name: str) -> str:
-    """The name with every character that cannot be printed replaced by U+FFFD."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
-
 
 Category = str | int | float | bool
 """A value of a column that is no quantity, as the data hold it."""
@@ -84,9 +79,9 @@ class Inputs:
     digest_item: ItemDigest | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", tuple(map(plain, self.ids)))
-        object.__setattr__(self, "class_names", tuple(map(plain, self.class_names)))
-        object.__setattr__(self, "source", plain(self.source))
+        object.__setattr__(self, "ids", tuple(map(escape_unprintable, self.ids)))
+        object.__setattr__(self, "class_names", tuple(map(escape_unprintable, self.class_names)))
+        object.__setattr__(self, "source", escape_unprintable(self.source))
         if len(self.x) == 0:
             raise InvalidArgument(
                 f"{self.source} holds no inputs ({self.selection}): choose others, or give other "

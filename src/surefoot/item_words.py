@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.control_characters import escape_unprintable
 from surefoot.items import is_image
 
 PAGE_WIDTH = 240
@@ -43,13 +44,8 @@ def item_change(before: Any, after: Any) -> ItemChange:  # noqa: ANN401  any two
         f"“{one}”" if isinstance(one, str) else _representation(one) for one in (before, after)
     ]
     first, second = shortened_pair(whole, changed, 2 * PAGE_WIDTH)
-    return ItemChange(*shortened_pair(printable(first), printable(second), PAGE_WIDTH))
-
-
-def printable(text: str) -> str:
-    """The text with every character that does not print, line breaks too, as an escape."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    return ItemChange(
+        *shortened_pair(escape_unprintable(first), escape_unprintable(second), PAGE_WIDTH)
     )
 
 
@@ -96,7 +92,7 @@ def _bytes_in_words(before: bytes, after: bytes) -> tuple[str, str]:
     )
 
 
-def _representation(item: Any) -> str:  # noqa: ANN401
+def _representation(item: Any) -> str:  # noqa: ANN401  any object
     try:
         return repr(item)
     except Exception:  # noqa: BLE001  an object may refuse in its own way

@@ -31,13 +31,13 @@ def as_item_array(items: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def is_image(item: Any) -> bool:  # noqa: ANN401
+def is_image(item: Any) -> bool:  # noqa: ANN401  any object
     """Whether it is a Pillow image; without importing Pillow."""
     module = sys.modules.get("PIL.Image")
     return module is not None and isinstance(item, module.Image)
 
 
-def copy_item(item: Any) -> Any:  # noqa: ANN401
+def copy_item(item: Any) -> Any:  # noqa: ANN401  any object
     """The same item, which a function may write into without changing anyone else's."""
     if isinstance(item, _IMMUTABLE):
         return item
@@ -46,7 +46,7 @@ def copy_item(item: Any) -> Any:  # noqa: ANN401
     return copy.deepcopy(item)
 
 
-def item_digest(item: Any, own: ItemDigest | None = None) -> str:  # noqa: ANN401
+def item_digest(item: Any, own: ItemDigest | None = None) -> str:  # noqa: ANN401  any object
     """A name for exactly this item: the same in every process, and another for another item.
 
     Dicts are named in their order. `own` names items of other kinds.
@@ -69,7 +69,7 @@ def item_digest(item: Any, own: ItemDigest | None = None) -> str:  # noqa: ANN40
         ) from None
 
 
-def same_item(a: Any, b: Any, own: ItemDigest | None = None) -> bool:  # noqa: ANN401
+def same_item(a: Any, b: Any, own: ItemDigest | None = None) -> bool:  # noqa: ANN401  any object
     """Whether two items are the same, type and all."""
     return a is b or item_digest(a, own) == item_digest(b, own)
 
@@ -83,7 +83,7 @@ def _hash(tag: bytes, *parts: bytes) -> str:
     return whole.hexdigest()
 
 
-def _digest(item: Any) -> str:  # noqa: ANN401
+def _digest(item: Any) -> str:  # noqa: ANN401  any object
     match item:
         case np.ndarray() if item.dtype.hasobject:
             name = _hash(b"array", *_children([item.shape, *item.reshape(-1)]))
@@ -123,7 +123,7 @@ def _children(items: Any) -> list[bytes]:  # noqa: ANN401  anything to iterate o
     return [_digest(part).encode() for part in items]
 
 
-def kind_of_items(first: Any) -> str:  # noqa: ANN401
+def kind_of_items(first: Any) -> str:  # noqa: ANN401  any object
     """What items such as this one are, in a word."""
     if isinstance(first, str):
         return "text"

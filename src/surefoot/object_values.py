@@ -28,7 +28,7 @@ def on_host(value: Any) -> Any:  # noqa: ANN401  any object
     return value
 
 
-def split_numbers(value: Any, depth: int = _DEPTH) -> tuple[str, NDArray[np.float64]]:  # noqa: ANN401
+def split_numbers(value: Any, depth: int = _DEPTH) -> tuple[str, NDArray[np.float64]]:  # noqa: ANN401  any object
     """What the object is made of, and all numbers in it in one row."""
     structure: list[str] = []
     numbers: list[NDArray[np.float64]] = []
@@ -37,7 +37,7 @@ def split_numbers(value: Any, depth: int = _DEPTH) -> tuple[str, NDArray[np.floa
 
 
 def _split(
-    value: Any,  # noqa: ANN401
+    value: Any,  # noqa: ANN401  any object
     depth: int,
     structure: list[str],
     numbers: list[NDArray[np.float64]],
@@ -59,7 +59,7 @@ def _split(
         _split(part, depth - 1, structure, numbers)
 
 
-def _parts(value: Any) -> dict[str, Any] | None:  # noqa: ANN401
+def _parts(value: Any) -> dict[str, Any] | None:  # noqa: ANN401  any object
     """The named parts of an object; None where it has none."""
     if isinstance(value, Mapping):
         return {str(key): value[key] for key in sorted(value, key=str)}
@@ -71,7 +71,7 @@ def _parts(value: Any) -> dict[str, Any] | None:  # noqa: ANN401
     return dict(attributes) if attributes and not isinstance(value, type) else None
 
 
-def digest_of_object(value: Any, digits: int = _DIGITS) -> str:  # noqa: ANN401
+def digest_of_object(value: Any, digits: int = _DIGITS) -> str:  # noqa: ANN401  any object
     """A name for the object that does not depend on where it lies in memory.
 
     Numbers count to so many significant digits, so that another batch gives the same name.

@@ -19,7 +19,7 @@ from surefoot.study.compare_claims import claim_words, compare_claims
 from surefoot.study.read_run import read_run
 from surefoot.study.recorded_perturbation import perturbation_of
 from surefoot.study.registry import PERTURBATIONS, describe_perturbation
-from surefoot.study.within_limits import OutOfTime, within
+from surefoot.study.within_limits import OutOfTime, memory_limit, within
 from tests.unit.test_evidence_file import GIVEN, exit_code, leaves, statement_of, write
 from tests.worlds import example, points, study
 
@@ -102,6 +102,58 @@ def test_a_study_of_a_billion_inputs_is_not_counted_through(tmp_path):
     bad = write(path, with_leaf(statement_of(path), leaf, 10**9))
     with pytest.raises(EvidenceFailed, match="cannot be"):
         sf.check_evidence(bad)
+
+
+LARGE = {
+    "exact-sequential": {"width": 6e-4, "error": 0.05},
+    "bu-sun": {"width": 1e-9, "error": 0.05},
+    "fixed-size": {"width": 6e-4, "error": 0.05},
+    "okamoto": {"width": 1e-9, "error": 0.05},
+    "kappa-test": {"kappa": 1e-9, "error": 1e-9, "max_trials": 10**15},
+    "exact-binomial": {"kappa": 1e-9, "error": 1e-9, "max_trials": 10**15, "looks": 10**9},
+    "normal-tail": {"draws": 10**15},
+    "set-mean": {"precision": 1e-9, "error": 0.05, "size": 10**15},
+    "population-mean": {"precision": 1e-9, "error": 0.05, "size": 10**15},
+    "uniform-curve": {"low": 0.0, "high": 1.0, "thresholds": [0.8], "levels": 10**15},
+    "asap-curve": {"low": 0.0, "high": 1.0, "thresholds": [0.8], "grid": 10**15},
+    "sequential-curve": {"low": 0.0, "high": 1.0, "thresholds": [0.8], "resolution": 1e-9},
+}
+"""Options of methods that would need terabytes if all that they name were made."""
+
+
+def memory_words(path):
+    """What a check with 512 MiB of memory says."""
+    with memory_limit(2**29):
+        try:
+            return str(sf.check_evidence(path, time_limit=0.2))
+        except EvidenceFailed as error:
+            return str(error)
+
+
+@pytest.mark.slow
+def test_no_sizes_that_a_file_states_have_a_check_take_much_memory(path, tmp_path):
+    """Without a limit of the process: that of this test only notices. `MemoryError` has a word."""
+    curve = sf.methods.UniformCurve(0.0, 1.0, (0.8,), levels=3)
+    made = study(inputs=points(4), method=curve, perturbation=sf.perturb.LinfNoise()).run()
+    samples, levels = statement_of(path), statement_of(made.evidence(tmp_path / "curve.json"))
+    spec = ("predicate", "study")
+    for base, of_curves in ((samples, False), (levels, True)):
+        cases = [
+            (("method",), {"kind": kind, "options": options})
+            for kind, options in LARGE.items()
+            if kind.endswith("curve") is of_curves
+        ]
+        cases += [(("inputs", "number"), n) for n in (10**6, 10**15)]
+        cases += [(("model", "shape"), [n]) for n in (10**7, 10**15)]
+        for leaf, value in cases:
+            bad = write(tmp_path / "bad.json", with_leaf(base, (*spec, *leaf), value))
+            words = memory_words(bad)
+            assert "emory" not in words and "allocate" not in words, (leaf, value, words)
+    study_of = samples["predicate"]["study"]
+    study_of["perturbation"] = {"kind": "fog", "options": {"level": 3.0, "size": ""}}
+    study_of["model"]["shape"] = study_of["inputs"]["frame"] = [1, 10, 10**5]
+    words = memory_words(write(tmp_path / "bad.json", samples))
+    assert "emory" not in words and "allocate" not in words
 
 
 def test_a_check_that_takes_too_long_is_ended_and_undecided(path, tmp_path):

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 import surefoot as sf
-from surefoot.report.control_characters import escape_controls
+from surefoot.control_characters import escape_controls
 from surefoot.report.page import html_of
 from surefoot.store.records import Source
 from tests.worlds import points, study

@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 import surefoot as sf
-from surefoot.item_words import PAGE_WIDTH, item_change, printable, shortened_pair
+from surefoot.control_characters import escape_unprintable
+from surefoot.item_words import PAGE_WIDTH, item_change, shortened_pair
 from surefoot.store.json_records import record_from_json, record_to_json
 
 HOSTILE = [
@@ -33,7 +34,7 @@ def test_the_part_around_the_first_difference_is_shown():
 
 
 def test_what_does_not_print_is_escaped():
-    assert printable("a\n\x1b[31m\u202e\ud800é😀") == "a\\n\\x1b[31m\\u202e\\ud800é😀"
+    assert escape_unprintable("a\n\x1b[31m\u202e\ud800é😀") == "a\\n\\x1b[31m\\u202e\\ud800é😀"
     for text in HOSTILE:
         change = item_change(text, text + "\x07")
         assert (change.before + change.after).isprintable()

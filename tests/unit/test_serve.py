@@ -226,6 +226,34 @@ def test_no_page_writes_to_a_store(runs):
         store.begin("a" * 64, example_spec(1), None, {})
 
 
+def test_a_dashboard_that_ends_leaves_no_files_unless_a_run_has_written(runs, tmp_path):
+    pytest.importorskip("uvicorn")
+    from surefoot.serve.server import Server
+
+    where, waiting = tmp_path / "runs.db", tmp_path / "runs.db-wal"
+    shutil.copy(runs[0], where)
+    before = where.read_bytes()
+
+    def serve():
+        server = Server(Settings((str(where),), port=0))
+        assert waiting.exists()  # the store was read
+        server.start()
+        server.stop()
+
+    serve()
+    assert [file.name for file in tmp_path.iterdir()] == [where.name]
+    with closing(sqlite3.connect(where)) as run:
+        run.execute("PRAGMA wal_autocheckpoint = 0")
+        run.execute("UPDATE surefoot_runs SET seconds = 9")
+        run.commit()
+        written = waiting.read_bytes()
+        serve()
+        assert waiting.read_bytes() == written != b""
+    assert where.read_bytes() != before
+    serve()
+    assert [file.name for file in tmp_path.iterdir()] == [where.name]
+
+
 def test_a_damaged_store_is_a_sentence_beside_the_others(runs, tmp_path):
     where, digests = runs
     damaged = tmp_path / "damaged.db"

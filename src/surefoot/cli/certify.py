@@ -16,7 +16,7 @@ def certify(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Decide whether each input fails under at most a share kappa of the perturbations.
 

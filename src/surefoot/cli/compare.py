@@ -20,7 +20,7 @@ def compare(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Rank models by how often they fail on the same perturbed inputs, with intervals.
 

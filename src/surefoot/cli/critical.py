@@ -20,7 +20,7 @@ def critical(
     ],
     *,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Bracket the L∞ radius at which each label can change, between proof and counterexample.
 

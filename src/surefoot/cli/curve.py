@@ -26,7 +26,7 @@ def curve(
         ),
     ],
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Measure accuracy against the level, and find where it falls below a threshold.
 

@@ -25,7 +25,7 @@ def doctor(
         str | None, typer.Option(help="Also check this perturbation, for example linf:8/255.")
     ] = None,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Check that model and data fit together before a run.
 

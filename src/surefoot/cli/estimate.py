@@ -16,7 +16,7 @@ def estimate(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Estimate how often a model fails under random perturbations, with intervals.
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 _READING_PANEL, _CHOICE_PANEL = "Reading model and data", "Choosing inputs"
 
 
-def _reading_option(text: str, name: str | None = None) -> Any:  # noqa: ANN401
+def _reading_option(text: str, name: str | None = None) -> Any:  # noqa: ANN401  an option of Typer
     return typer.Option(*filter(None, [name]), help=text, rich_help_panel=_READING_PANEL)
 
 
-def _choice_option(text: str, name: str | None = None) -> Any:  # noqa: ANN401
+def _choice_option(text: str, name: str | None = None) -> Any:  # noqa: ANN401  an option of Typer
     return typer.Option(*filter(None, [name]), help=text, rich_help_panel=_CHOICE_PANEL)
 
 

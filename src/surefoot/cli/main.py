@@ -44,8 +44,8 @@ from surefoot.cli.terminal import (
     stdout_is_closed,
     stdout_takes_text,
 )
+from surefoot.control_characters import escape_controls
 from surefoot.errors import Stopped, SurefootError
-from surefoot.report.control_characters import escape_controls
 from surefoot.user_code import ignore_number_warnings, raised_words
 
 _MOST_LETTERS = 400

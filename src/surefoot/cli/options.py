@@ -88,7 +88,7 @@ def options_of(function: Callable[..., Any]) -> Callable[[Callable[..., int]], C
         parameters.sort(key=lambda p: p.name == "json")
 
         @functools.wraps(command)
-        def run(**values: Any) -> int:  # noqa: ANN401
+        def run(**values: Any) -> int:  # noqa: ANN401  handed on as they are
             chosen = groups.build(values)
             if "inputs" in chosen:
                 chosen["inputs"] = chosen["inputs"].files()
@@ -114,7 +114,7 @@ def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
     )
 
 
-def _typer_hint(parameter: Parameter, option: Option) -> Any:  # noqa: ANN401
+def _typer_hint(parameter: Parameter, option: Option) -> Any:  # noqa: ANN401  an option of Typer
     flag = "--" + parameter.name.replace("_", "-")
     kind: Any = list[str] if option.repeats else parameter.kind
     described = typer.Option(

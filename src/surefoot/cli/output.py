@@ -14,7 +14,7 @@ import typer
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.terminal import close_quietly, print_view, prints_to_stderr
 from surefoot.commands.caller import Caller
-from surefoot.report.control_characters import escape_controls
+from surefoot.control_characters import escape_controls
 
 if TYPE_CHECKING:
     from surefoot.study import Result
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 def run_command(
     function: Callable[..., Result],
-    *arguments: Any,  # noqa: ANN401
+    *arguments: Any,  # noqa: ANN401  handed on as they are
     json: bool = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Run a function of `surefoot.commands` and print its result; the exit code."""
     caller = shell_caller(as_json=json)

@@ -43,7 +43,7 @@ def papers(
         typer.Option(help="Write the table (.csv, .md, .tex) or the figure (.svg, .png, .json)."),
     ] = None,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Make the tables and figures of five papers with your own models, or with embedded ones.
 
@@ -159,7 +159,7 @@ def _list_parts(paper: Paper) -> int:
     return HOLDS
 
 
-def _words(name: str, value: Any) -> str:  # noqa: ANN401
+def _words(name: str, value: Any) -> str:  # noqa: ANN401  what a user gives
     """The option as it is typed: texts one by one, numbers with commas."""
     values = value if isinstance(value, list | tuple) else (value,)
     if any(isinstance(one, str) for one in values):

@@ -23,7 +23,7 @@ def plan(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Predict how many trials and how much time a run will take.
 

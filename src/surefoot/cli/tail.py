@@ -16,7 +16,7 @@ def tail(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  handed on as they are
 ) -> int:
     """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
 

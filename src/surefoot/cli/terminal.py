@@ -10,8 +10,8 @@ import warnings
 from contextlib import AbstractContextManager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
+from surefoot.control_characters import escape_controls
 from surefoot.errors import SurefootWarning
-from surefoot.report.control_characters import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def certify(
-    model: Any,  # noqa: ANN401
-    data: Any,  # noqa: ANN401
-    perturb: Any,  # noqa: ANN401
+    model: Any,  # noqa: ANN401  any kind of model
+    data: Any,  # noqa: ANN401  any kind of data
+    perturb: Any,  # noqa: ANN401  a perturbation, or its text
     *,
     measurement: KappaOptions,
     prop: PropertyOptions,

@@ -99,9 +99,9 @@ class ComparisonOptions:
 
 
 def compare(
-    models: Any,  # noqa: ANN401
-    data: Any,  # noqa: ANN401
-    perturb: Any,  # noqa: ANN401
+    models: Any,  # noqa: ANN401  any kinds of models
+    data: Any,  # noqa: ANN401  any kind of data
+    perturb: Any,  # noqa: ANN401  a perturbation, or its text
     *,
     measurement: ComparisonOptions,
     stages: BuSunOptions,
@@ -155,7 +155,7 @@ def compare(
     return running.write(result, caller.command)
 
 
-def _reference(given: Any, models: Mapping[str, Any]) -> dict[str, float] | None:  # noqa: ANN401
+def _reference(given: Any, models: Mapping[str, Any]) -> dict[str, float] | None:  # noqa: ANN401  what a user gives
     """One number for each model, from the option itself or from a file."""
     if given is None:
         return None
@@ -171,7 +171,7 @@ def _reference(given: Any, models: Mapping[str, Any]) -> dict[str, float] | None
     return dict(zip(models, values, strict=True))
 
 
-def _value_of(name: str, model: Any, lines: Mapping[str, Any], where: Any) -> float:  # noqa: ANN401
+def _value_of(name: str, model: Any, lines: Mapping[str, Any], where: Any) -> float:  # noqa: ANN401  what a user gives
     path = str(model)
     value = lines.get(name, lines.get(path, lines.get(Path(path).stem)))
     if value is None:
@@ -189,7 +189,7 @@ def _read_lines(path: str) -> dict[str, str]:
         ) from error
 
 
-def _is_file(given: Any) -> bool:  # noqa: ANN401
+def _is_file(given: Any) -> bool:  # noqa: ANN401  what a user gives
     try:
         return isinstance(given, str | Path) and Path(given).is_file()
     except OSError:  # too long for a file name

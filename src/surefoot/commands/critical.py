@@ -102,8 +102,8 @@ class RadiusOutcome:
 
 
 def critical(
-    model: Any,  # noqa: ANN401
-    data: Any,  # noqa: ANN401
+    model: Any,  # noqa: ANN401  any kind of model
+    data: Any,  # noqa: ANN401  any kind of data
     *,
     export: ExportOptions,
     radius: RadiusOptions,

@@ -39,9 +39,9 @@ class CurveOutcome:
 
 
 def curve(
-    model: Any,  # noqa: ANN401
-    data: Any,  # noqa: ANN401
-    perturb: Any,  # noqa: ANN401
+    model: Any,  # noqa: ANN401  any kind of model
+    data: Any,  # noqa: ANN401  any kind of data
+    perturb: Any,  # noqa: ANN401  a perturbation, or its text
     *,
     measurement: CurveOptions,
     outcome: CurveOutcome,
@@ -98,7 +98,7 @@ def curve(
     return running.write(result, caller.command, outcome.figure)
 
 
-def _share_of_levels(required: Number, perturb: Any) -> float:  # noqa: ANN401
+def _share_of_levels(required: Number, perturb: Any) -> float:  # noqa: ANN401  a perturbation, or its text
     """The value of `require`; a level is refused, with the share that it stands for."""
     value = as_number("require", required)
     if 0 <= value <= 1:
@@ -160,7 +160,7 @@ class _CurveRequest:
 
 
 def range_of(
-    perturb: Any,  # noqa: ANN401
+    perturb: Any,  # noqa: ANN401  a perturbation, or its text
     frame: tuple[int, ...] = (),
     bounds: Interval | None = None,
 ) -> tuple[Perturbation, Interval]:
@@ -181,7 +181,7 @@ def range_of(
     return replace(given, level=None), Interval(0.0, float(given.level))
 
 
-def _strongest(perturbation: Any, frame: tuple[int, ...], bounds: Interval | None) -> float:  # noqa: ANN401
+def _strongest(perturbation: Any, frame: tuple[int, ...], bounds: Interval | None) -> float:  # noqa: ANN401  a perturbation, or its text
     """The end of the range of a perturbation that names no level."""
     from surefoot.study.parse_perturbation import parse_range
     from surefoot.study.registry import PERTURBATIONS

@@ -70,7 +70,7 @@ class CurveOptions:
         None, "For asap, instead of --grid: the smallest step, a share of the range."
     )
 
-    def property_for(self, inputs: Inputs) -> Any:  # noqa: ANN401
+    def property_for(self, inputs: Inputs) -> Any:  # noqa: ANN401  any property
         """The property: the one given, or what suits measure and labels."""
         if self.property is not None:
             return self.property
@@ -94,7 +94,7 @@ class CurveOptions:
         """The methods that are run, the chosen one first."""
         return tuple(dict.fromkeys((self.method, *(_COMPARED if self.compare_methods else ()))))
 
-    def method_on(self, levels: Interval, seed: int, name: str = "") -> Any:  # noqa: ANN401
+    def method_on(self, levels: Interval, seed: int, name: str = "") -> Any:  # noqa: ANN401  any method
         """The chosen method over this range of levels, or another of `methods`."""
         from surefoot.methods import CURVES
 
@@ -157,7 +157,7 @@ _COMPARED = ("asap", "uniform", "quad")
 """Methods of compare_methods: the paper's, and the two without chance that it compares with."""
 
 
-def _as_it_is(_: str, value: Any) -> Any:  # noqa: ANN401
+def _as_it_is(_: str, value: Any) -> Any:  # noqa: ANN401  any value
     return value
 
 

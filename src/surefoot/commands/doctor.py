@@ -21,9 +21,9 @@ class SeedOptions:
 
 
 def doctor(
-    model: Any,  # noqa: ANN401
-    data: Any,  # noqa: ANN401
-    perturb: Any = None,  # noqa: ANN401
+    model: Any,  # noqa: ANN401  any kind of model
+    data: Any,  # noqa: ANN401  any kind of data
+    perturb: Any = None,  # noqa: ANN401  a perturbation, or its text
     *,
     inputs: FileOptions,
     choice: SeedOptions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.option import option, option_name
 from surefoot.commands.output_files import check_file, check_folder
@@ -43,7 +43,7 @@ class ExportOptions:
         self,
         study: Study,
         record: Record,
-        graph: Any,  # noqa: ANN401
+        graph: object,
         name: str,
         remark: Callable[[str], None],
     ) -> None:

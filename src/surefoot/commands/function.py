@@ -36,7 +36,7 @@ def python_function(
     signature = expanded_signature(function, groups, [_PROGRESS] if takes_caller else [])
 
     @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> R:  # noqa: ANN401
+    def call(*arguments: Any, **named: Any) -> R:  # noqa: ANN401  handed on as they are
         check_options(function.__name__, groups, signature, named)
         values = dict(signature.bind(*arguments, **named).arguments)
         check_distinct({n: p.default for n, p in signature.parameters.items()} | values)
@@ -67,7 +67,7 @@ def call_in_words(name: str, signature: inspect.Signature, values: Mapping[str, 
     return f"sf.{name}({', '.join(words)})"
 
 
-def is_plain(value: Any) -> bool:  # noqa: ANN401
+def is_plain(value: Any) -> bool:  # noqa: ANN401  any value
     """Whether it can be written down and read again: text, numbers, and lists of them."""
     if isinstance(value, list | tuple):
         return all(is_plain(part) for part in value)

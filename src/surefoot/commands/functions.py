@@ -34,7 +34,7 @@ _compare_models = python_function(_compare.compare, _NAMES)
 
 
 @functools.wraps(_compare_models)
-def compare(models: Any, data: Any = None, *arguments: Any, **options: Any) -> Result:  # noqa: ANN401, D103
+def compare(models: Any, data: Any = None, *arguments: Any, **options: Any) -> Result:  # noqa: ANN401, D103  any kinds of models
     if data is not None:
         return _compare_models(models, data, *arguments, **options)
     if not isinstance(models, Mapping) or not all(isinstance(m, Study) for m in models.values()):

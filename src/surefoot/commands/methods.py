@@ -18,13 +18,13 @@ class MeanOptions(Protocol):
     """Options that ask for a mean, or for each input."""
 
     @property
-    def precision(self) -> Number | None: ...  # noqa: D102
+    def precision(self) -> Number | None: ...  # noqa: D102  the name says it
     @property
-    def about(self) -> str | None: ...  # noqa: D102
+    def about(self) -> str | None: ...  # noqa: D102  the name says it
     @property
-    def width(self) -> Number | None: ...  # noqa: D102
+    def width(self) -> Number | None: ...  # noqa: D102  the name says it
     @property
-    def confidence(self) -> Number: ...  # noqa: D102
+    def confidence(self) -> Number: ...  # noqa: D102  the name says it
 
 
 TRIALS_TIMES_KAPPA = 200
@@ -36,7 +36,7 @@ def mean_or_each(
     options: MeanOptions,
     method: str | None = None,
     stages: BuSunOptions = BuSunOptions(),  # noqa: B008  a frozen value
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  any method
     """The method for a mean to a precision, or for each input to a width."""
     from surefoot.methods import MEANS
 
@@ -69,7 +69,7 @@ def estimate_method(
     confidence: Number,
     method: str | None = None,
     stages: BuSunOptions = BuSunOptions(),  # noqa: B008  a frozen value
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  any method
     """The method of this name that estimates a failure probability; its default is the cheapest."""
     from surefoot.methods import ESTIMATORS
 
@@ -97,7 +97,7 @@ def refuse_method(method: str | None, stages: BuSunOptions, quantity: str) -> No
             )
 
 
-def kappa_method(options: KappaOptions) -> Any:  # noqa: ANN401
+def kappa_method(options: KappaOptions) -> Any:  # noqa: ANN401  any method
     """The method that tests whether a failure probability is at most kappa."""
     from surefoot.methods import TESTS
 

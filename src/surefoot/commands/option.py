@@ -66,7 +66,7 @@ class _Names(dict[str, Any]):
     def __init__(self, module: Mapping[str, Any], more: Mapping[str, Any]) -> None:
         super().__init__({**vars(builtins), **module, **more})
 
-    def __missing__(self, name: str) -> Any:  # noqa: ANN401
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401  any type, or a function
         return object
 
 
@@ -102,7 +102,7 @@ class Groups:
         }
 
 
-def hints_of(thing: Any, names: Mapping[str, Any] | None = None) -> dict[str, Any]:  # noqa: ANN401
+def hints_of(thing: Any, names: Mapping[str, Any] | None = None) -> dict[str, Any]:  # noqa: ANN401  any type, or a function
     """The annotations of a function."""
     return get_type_hints(thing, localns=_Names(thing.__globals__, names or {}))
 
@@ -147,7 +147,7 @@ def check_options(
             _check_kind(parameter, value)
 
 
-def _check_kind(parameter: Parameter, value: Any) -> None:  # noqa: ANN401
+def _check_kind(parameter: Parameter, value: Any) -> None:  # noqa: ANN401  what a user gives
     limits = parameter.option or Option("")
     if parameter.kind is bool and not isinstance(value, tuple(_plain_types(parameter.hint))):
         raise InvalidArgument(f"{parameter.name} must be True or False, got {value!r}")
@@ -160,7 +160,7 @@ def _check_kind(parameter: Parameter, value: Any) -> None:  # noqa: ANN401
         raise InvalidArgument(f"{parameter.name} must be an integer{bounds}, got {value!r}")
 
 
-def _plain_types(hint: Any) -> set[Any]:  # noqa: ANN401
+def _plain_types(hint: Any) -> set[Any]:  # noqa: ANN401  any type, or a function
     """The classes of a union, or the one class itself."""
     parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     return {get_origin(part) or part for part in parts}

@@ -161,7 +161,7 @@ class RunOptions:
         store = None if self.store is None else str(self.store)
         return {"store": store, "workers": self.workers, "executor": self._executor()}
 
-    def _executor(self) -> Any:  # noqa: ANN401
+    def _executor(self) -> Any:  # noqa: ANN401  an executor of any kind, or its name
         """With the address, which is of Ray alone."""
         from surefoot.executors import Ray
 
@@ -226,7 +226,7 @@ class ProofTimeOptions:
         return {"time_limit": limit}
 
 
-def chosen_levels(levels: Numbers, perturb: Any) -> tuple[float, ...]:  # noqa: ANN401
+def chosen_levels(levels: Numbers, perturb: Any) -> tuple[float, ...]:  # noqa: ANN401  a perturbation, or its text
     """The levels of a sweep of this perturbation, which may have a unit: 20dB."""
     from surefoot.study.parse_perturbation import level_reader
 

@@ -43,7 +43,7 @@ class PlanOptions:
         "1,0.999,0.99,0.9,0.5", "Assumed probabilities that a perturbed input is kept."
     )
 
-    def planned(self, stages: BuSunOptions) -> Any:  # noqa: ANN401
+    def planned(self, stages: BuSunOptions) -> Any:  # noqa: ANN401  any method
         """The method that is planned."""
         if self.kappa is None:
             return mean_or_each(self, self.method, stages)
@@ -66,9 +66,9 @@ class WorkersOption:
 
 
 def plan(
-    model: Any,  # noqa: ANN401
-    data: Any,  # noqa: ANN401
-    perturb: Any,  # noqa: ANN401
+    model: Any,  # noqa: ANN401  any kind of model
+    data: Any,  # noqa: ANN401  any kind of data
+    perturb: Any,  # noqa: ANN401  a perturbation, or its text
     *,
     measurement: PlanOptions,
     stages: BuSunOptions,

@@ -46,7 +46,7 @@ class SamplingRequest:
         study = self.of_model("", subjects, prop, seed)
         return study, subjects.source("", command, self.perturb, self.property)
 
-    def of_model(self, name: str, subjects: Subjects, prop: Any, seed: int) -> Study:  # noqa: ANN401
+    def of_model(self, name: str, subjects: Subjects, prop: Any, seed: int) -> Study:  # noqa: ANN401  any property
         """The study of one of the models."""
         perturbation = as_perturbation(self.perturb, subjects.inputs.frame)
         model = subjects.models[name]
@@ -123,7 +123,7 @@ def run_each(
     *,
     part: str,
     unit: str = "inputs",
-    **more: Any,  # noqa: ANN401
+    **more: Any,  # noqa: ANN401  handed on as they are
 ) -> Result:
     """Several studies one after the other, each announced, shown as one result."""
     place = 0

@@ -26,7 +26,7 @@ class Subjects:
     data: Any
     reading: FileOptions
 
-    def source(self, name: str, command: str, perturb: Any, property: Any) -> Source | None:  # noqa: ANN401
+    def source(self, name: str, command: str, perturb: Any, property: Any) -> Source | None:  # noqa: ANN401  a perturbation, or its text
         """What a store remembers of the request; None where a part of it is in memory."""
         options = {f.name: getattr(self.reading, f.name) for f in fields(self.reading)}
         texts = [*self.given.values(), self.data, perturb, property]
@@ -45,7 +45,7 @@ class Subjects:
             models=tuple(paths) if len(paths) > 1 else (),
         )
 
-    def sources(self, command: str, perturb: Any, property: Any) -> dict[str, Source] | None:  # noqa: ANN401
+    def sources(self, command: str, perturb: Any, property: Any) -> dict[str, Source] | None:  # noqa: ANN401  a perturbation, or its text
         """The source of each model; None where a part of the request is in memory."""
         sources = {name: self.source(name, command, perturb, property) for name in self.models}
         known = {name: source for name, source in sources.items() if source is not None}
@@ -54,7 +54,7 @@ class Subjects:
 
 def read_subjects(
     models: Mapping[str, Any],
-    data: Any,  # noqa: ANN401
+    data: Any,  # noqa: ANN401  any kind of data
     reading: FileOptions,
     seed: int,
     needs: Scores | None = None,
@@ -67,7 +67,7 @@ def read_subjects(
     return Subjects(dict(zip(models, loaded, strict=True)), inputs, models, data, reading)
 
 
-def named_models(models: Any) -> dict[str, Any]:  # noqa: ANN401
+def named_models(models: Any) -> dict[str, Any]:  # noqa: ANN401  any kinds of models
     """Several models by name: of a mapping its keys, of files their names, else a number."""
     if isinstance(models, Mapping):
         return {str(name): model for name, model in models.items()}

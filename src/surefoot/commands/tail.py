@@ -24,9 +24,9 @@ LIMIT = 0.6
 
 
 def tail(
-    model: Any,  # noqa: ANN401
-    data: Any,  # noqa: ANN401
-    perturb: Any,  # noqa: ANN401
+    model: Any,  # noqa: ANN401  any kind of model
+    data: Any,  # noqa: ANN401  any kind of data
+    perturb: Any,  # noqa: ANN401  a perturbation, or its text
     *,
     measurement: TailOptions,
     levels: LevelsOptions,

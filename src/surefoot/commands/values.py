@@ -62,7 +62,7 @@ def share(name: str, given: Number) -> float:
     raise InvalidArgument(f"{option_name(name)} must be between 0 and 1, got {given}{way_out}")
 
 
-def class_shares(name: str, given: Any) -> float | dict[str, float]:  # noqa: ANN401
+def class_shares(name: str, given: Any) -> float | dict[str, float]:  # noqa: ANN401  what a user gives
     """A share for every class, or one for each class named: "stop=0.99,parking=0.9".
 
     A name may have commas and equal signs in it: what stands after the last one is the number.
@@ -110,7 +110,7 @@ def duration(name: str, given: Number) -> float:
     )
 
 
-def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  # noqa: ANN401
+def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  # noqa: ANN401  what a user gives
     """The perturbation itself, or the one of this text."""
     from surefoot.study.parse_perturbation import parse_perturbation
 
@@ -125,7 +125,7 @@ def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  #
     )
 
 
-def as_property(value: Any) -> Property:  # noqa: ANN401
+def as_property(value: Any) -> Property:  # noqa: ANN401  what a user gives
     """The property itself, or the one of this text."""
     from surefoot.study.registry import parse_property
 

@@ -67,8 +67,8 @@ def check_evidence(
     again, drawn by a `seed` of yours; without it 0.01, and no fewer than notice 5 % altered with
     probability 95 %. `time_limit`: of running them again, or without model of
     the check itself (30 seconds, and 100 more for each MB of the file). Its `exit_code` is that of
-    `surefoot verify`, which also sets a limit on the memory of its process: check a file of a
-    stranger with that command.
+    `surefoot verify`. The sizes that a file states are limited before anything is made of them;
+    that command also limits the memory of its process.
 
     Example: print(sf.check_evidence("run.evidence.json", model="model.onnx", data="test.npz"))
     """

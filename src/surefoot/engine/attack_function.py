@@ -74,7 +74,7 @@ class FunctionSearch:
             )
         return points.astype(np.float64)
 
-    def _check_shape(self, answer: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401
+    def _check_shape(self, answer: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401  of a function of the user
         """Refuse what are no images of this shape."""
         if isinstance(answer, tuple | list) or not hasattr(answer, "shape"):
             raise InvalidArgument(
@@ -90,11 +90,11 @@ class FunctionSearch:
 
     def _on_tensors(
         self,
-        module: Any,  # noqa: ANN401
+        module: Any,  # noqa: ANN401  a module of Torch
         x: Float32Array,
         labels: NDArray[np.int64],
         radius: float,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401  of a function of the user
         import torch
 
         placed = self.model.place(x)
@@ -116,17 +116,17 @@ def seeded(seed: int) -> Iterator[None]:
     Attack libraries draw from these and from nothing else.
     """
     torch = sys.modules.get("torch")
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  code of others draws from it
     with nullcontext() if torch is None else torch.random.fork_rng():
         random.seed(seed)
-        np.random.seed(seed % 2**32)  # noqa: NPY002
+        np.random.seed(seed % 2**32)  # noqa: NPY002  code of others draws from it
         if torch is not None:
             torch.manual_seed(seed)
         try:
             yield
         finally:
             random.setstate(python)
-            np.random.set_state(numpy)  # noqa: NPY002
+            np.random.set_state(numpy)  # noqa: NPY002  code of others draws from it
 
 
 def _near(answer: Float32Array, inside: Float32Array, ball: ClippedBall) -> NDArray[np.bool_]:
@@ -146,7 +146,7 @@ def _wide(rows: NDArray[np.bool_], like: NDArray[Any]) -> NDArray[np.bool_]:
 def _scores_of(model: Model) -> Callable[[Any], NDArray[Any]]:
     """A function that gives the scores of images, in memory of their own, and nothing else."""
 
-    def scores(images: Any) -> NDArray[Any]:  # noqa: ANN401
+    def scores(images: Any) -> NDArray[Any]:  # noqa: ANN401  of a function of the user
         return answers(model, np.asarray(images, np.float32))
 
     return scores

@@ -16,7 +16,7 @@ def device_of(bench: Any) -> Any:  # noqa: ANN401  torch.device, or None for mod
     return getattr(getattr(model, "model", model), "device", None)
 
 
-def device_benches(bench: Any) -> list[DeviceBench]:  # noqa: ANN401
+def device_benches(bench: Any) -> list[DeviceBench]:  # noqa: ANN401  any bench
     """One bench for each device, the bench itself first; empty where there is one device only.
 
     Every device has to draw the same random numbers: a result would depend on who answered.

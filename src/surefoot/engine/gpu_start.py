@@ -53,12 +53,12 @@ def import_torch() -> Any:  # noqa: ANN401  the module
     return torch
 
 
-def open_gpu(torch: Any, name: str) -> None:  # noqa: ANN401
+def open_gpu(torch: Any, name: str) -> None:  # noqa: ANN401  the module torch
     """The context of the GPU: its first use opens it."""
     torch.zeros(1, device=name)
 
 
-def load_libraries(torch: Any, name: str) -> None:  # noqa: ANN401
+def load_libraries(torch: Any, name: str) -> None:  # noqa: ANN401  the module torch
     """cuDNN and cuBLAS, which are loaded with the first convolution and the first product."""
     with suppress(Exception), torch.inference_mode():
         x = torch.zeros((1, 1, 8, 8), device=name)

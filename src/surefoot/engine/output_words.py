@@ -71,7 +71,7 @@ def true_output(bench: SamplingBench[Any], row: int) -> str:
     return "" if inputs.labels is None else inputs.class_name(int(inputs.labels[row]))
 
 
-def _in_words(bench: SamplingBench[Any], output: Any) -> Shown:  # noqa: ANN401
+def _in_words(bench: SamplingBench[Any], output: Any) -> Shown:  # noqa: ANN401  an output or a target
     prop: Any = bench.prop
     boxes: Callable[[Any], Sequence[Box]] = getattr(prop, "boxes_to_draw", lambda _: ())
     mask: Callable[[Any], NDArray[np.int64] | None] = getattr(prop, "mask_to_draw", lambda _: None)

@@ -71,7 +71,7 @@ def check_repeats(inputs: Inputs, model: Model, perturbation: Perturbation) -> F
     return (CheckStatus.OK if repeats else CheckStatus.FAILED), finding
 
 
-def check_features(inputs: Inputs, perturbation: Any) -> Finding:  # noqa: ANN401
+def check_features(inputs: Inputs, perturbation: Any) -> Finding:  # noqa: ANN401  any perturbation
     """Whether the columns of the data are as the perturbation describes them."""
     wrong = describe_misfits(perturbation.features, inputs.x)
     if wrong:

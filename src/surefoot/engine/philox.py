@@ -31,7 +31,7 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
     import triton.language as tl
 
     @triton.jit  # type: ignore[untyped-decorator]
-    def put(out, x, at, value, inside, factor, shift, low, high, mode: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def put(out, x, at, value, inside, factor, shift, low, high, mode: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Triton reads no types
         if mode > 0:
             value = tl.load(x + at, mask=inside) + (value * factor + shift)
         if mode > 1:
@@ -39,8 +39,8 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
         tl.store(out + at, value, mask=inside)
 
     @triton.jit  # type: ignore[untyped-decorator]
-    def fill(  # type: ignore[no-untyped-def]  # noqa: ANN202
-        out, x, keys, rows, width, quarter, first, factor, shift, low, high,  # noqa: ANN001
+    def fill(  # type: ignore[no-untyped-def]  # noqa: ANN202  Triton reads no types
+        out, x, keys, rows, width, quarter, first, factor, shift, low, high,  # noqa: ANN001  Triton reads no types
         normal: tl.constexpr, mode: tl.constexpr, tile: tl.constexpr,
     ):  # fmt: skip
         row = tl.program_id(0).to(tl.int64)
@@ -69,7 +69,7 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
     return fill
 
 
-def numbers(keys: Any, shape: tuple[int, ...], call: int, *, normal: bool) -> Any:  # noqa: ANN401
+def numbers(keys: Any, shape: tuple[int, ...], call: int, *, normal: bool) -> Any:  # noqa: ANN401  tensors of Torch
     """(n, *rest) float32 numbers, row i from key i; `call` counts the draws of one perturbation."""
     import torch
 
@@ -79,16 +79,16 @@ def numbers(keys: Any, shape: tuple[int, ...], call: int, *, normal: bool) -> An
 
 
 def noised(
-    keys: Any,  # noqa: ANN401
-    x: Any,  # noqa: ANN401
-    rows: Any,  # noqa: ANN401
+    keys: Any,  # noqa: ANN401  tensors of Torch
+    x: Any,  # noqa: ANN401  tensors of Torch
+    rows: Any,  # noqa: ANN401  tensors of Torch
     call: int,
     *,
     normal: bool,
     factor: float,
     shift: float,
     bounds: Interval | None,
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  tensors of Torch
     """Row rows[i] of x plus factor · number + shift, clipped; the numbers of key i."""
     import torch
 
@@ -101,10 +101,10 @@ def noised(
 
 
 def _launch(
-    out: Any,  # noqa: ANN401
-    x: Any,  # noqa: ANN401
-    keys: Any,  # noqa: ANN401
-    rows: Any,  # noqa: ANN401
+    out: Any,  # noqa: ANN401  tensors of Torch
+    x: Any,  # noqa: ANN401  tensors of Torch
+    keys: Any,  # noqa: ANN401  tensors of Torch
+    rows: Any,  # noqa: ANN401  tensors of Torch
     call: int,
     normal: bool,
     mode: int,

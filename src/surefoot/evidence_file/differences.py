@@ -14,7 +14,7 @@ _SMALLEST = 1e-15
 
 def first_difference(
     one: Any,  # noqa: ANN401  what JSON can hold
-    other: Any,  # noqa: ANN401
+    other: Any,  # noqa: ANN401  what JSON can hold
     *,
     exactly: bool = False,
     path: str = "",
@@ -49,7 +49,7 @@ def _same_types(one: list[Any], other: list[Any]) -> bool:
     return all(type(a) in scalars for a in one) and list(map(type, one)) == list(map(type, other))
 
 
-def _same(one: Any, other: Any, exactly: bool) -> bool:  # noqa: ANN401
+def _same(one: Any, other: Any, exactly: bool) -> bool:  # noqa: ANN401  what JSON can hold
     if _is_number(one) and _is_number(other):
         if exactly or (isinstance(one, int) and isinstance(other, int)):
             return bool(one == other)

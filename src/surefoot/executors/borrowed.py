@@ -18,7 +18,7 @@ P = ParamSpec("P")
 class Sent:
     """`bench.answer` as it is; pickled, each process opens a bench of its own."""
 
-    def __init__(self, bench: Any) -> None:  # noqa: ANN401
+    def __init__(self, bench: Any) -> None:  # noqa: ANN401  any bench
         self._bench = bench
 
     @cached_property
@@ -38,7 +38,7 @@ class Sent:
 class Borrowed(Executor):
     """Submits to an executor that somebody else opened and will close."""
 
-    def __init__(self, executor: Executor, bench: Any) -> None:  # noqa: ANN401
+    def __init__(self, executor: Executor, bench: Any) -> None:  # noqa: ANN401  any bench
         self._executor, self._answer = executor, Sent(bench)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:

@@ -151,7 +151,7 @@ class _Context(SpawnContext):
         super().__init__()
         self._started: list[_Process] = []
 
-    def Process(self, *args: Any, **kwargs: Any) -> _Process:  # type: ignore[override]  # noqa: ANN401
+    def Process(self, *args: Any, **kwargs: Any) -> _Process:  # type: ignore[override]  # noqa: ANN401  handed on as they are
         """A new process, not started yet."""
         process = _Process(*args, **kwargs)
         self._started.append(process)
@@ -199,7 +199,7 @@ def _quiet_end() -> Iterator[None]:
     """New processes end without a word where this one is killed before it has sent them all."""
     original, own = spawn.get_command_line, threading.get_ident()
 
-    def command_line(**handles: Any) -> list[str]:  # noqa: ANN401
+    def command_line(**handles: Any) -> list[str]:  # noqa: ANN401  as multiprocessing calls it
         words = original(**handles)
         if threading.get_ident() == own and "-c" in words:
             place = words.index("-c") + 1

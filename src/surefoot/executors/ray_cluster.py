@@ -124,7 +124,7 @@ def _has(nodes: Sequence[Any]) -> str:
     return f"{_nodes(len(nodes))} with {cores:g} CPU and {gpus:g} GPU in all"
 
 
-def _scarcity(ray: Any, gpus: float) -> str:  # noqa: ANN401
+def _scarcity(ray: Any, gpus: float) -> str:  # noqa: ANN401  the module ray
     free = ray.available_resources()
     return (
         f"each needs {_needs(gpus)}, and {free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU "
@@ -132,7 +132,7 @@ def _scarcity(ray: Any, gpus: float) -> str:  # noqa: ANN401
     )
 
 
-def _starter(ray: Any, content: bytes, gpus: float) -> Callable[[], RayWorker]:  # noqa: ANN401
+def _starter(ray: Any, content: bytes, gpus: float) -> Callable[[], RayWorker]:  # noqa: ANN401  the module ray
     """Starts an actor; the package is in the cluster once, whatever the number of workers."""
     variables = {name: os.environ.get(name, "1") for name in ONE_THREAD}
     actor = ray.remote(

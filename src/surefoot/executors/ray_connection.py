@@ -94,7 +94,7 @@ def _import_ray() -> Any:  # noqa: ANN401  the module
     return ray
 
 
-def _refuse_other_cluster(ray: Any, address: str | None) -> None:  # noqa: ANN401
+def _refuse_other_cluster(ray: Any, address: str | None) -> None:  # noqa: ANN401  the module ray
     own = ray.get_runtime_context().gcs_address
     if address is None or address == AUTO or _same_place(ray, own, address):
         return
@@ -104,13 +104,13 @@ def _refuse_other_cluster(ray: Any, address: str | None) -> None:  # noqa: ANN40
     )
 
 
-def _same_place(ray: Any, own: str, other: str) -> bool:  # noqa: ANN401
+def _same_place(ray: Any, own: str, other: str) -> bool:  # noqa: ANN401  the module ray
     if own.rpartition(":")[2] != other.rpartition(":")[2]:
         return False
     return bool(set(_hosts(ray, own)) & set(_hosts(ray, other)))
 
 
-def _start(ray: Any, workers: int, object_bytes: int) -> Callable[[], None]:  # noqa: ANN401
+def _start(ray: Any, workers: int, object_bytes: int) -> Callable[[], None]:  # noqa: ANN401  the module ray
     """A cluster on this machine, in a folder of its own; how to end it.
 
     The paths of sockets must be short, so the folder is in /tmp where there is one.
@@ -144,7 +144,7 @@ def _start(ray: Any, workers: int, object_bytes: int) -> Callable[[], None]:  # 
     return close
 
 
-def _join(ray: Any, address: str) -> Callable[[], None]:  # noqa: ANN401
+def _join(ray: Any, address: str) -> Callable[[], None]:  # noqa: ANN401  the module ray
     """A connection to a running cluster; how to end it.
 
     Ray itself would try for minutes, in a call that Ctrl-C does not end, so a thread makes it.
@@ -192,7 +192,7 @@ def _unreachable(address: str, reason: str) -> InvalidArgument:
     )
 
 
-def _refuse_unreachable(ray: Any, address: str) -> None:  # noqa: ANN401
+def _refuse_unreachable(ray: Any, address: str) -> None:  # noqa: ANN401  the module ray
     """Unless a server of gRPC listens there."""
     port = int(address.rpartition(":")[2])
     reason = ""
@@ -211,7 +211,7 @@ def _refuse_unreachable(ray: Any, address: str) -> None:  # noqa: ANN401
     raise _unreachable(address, reason)
 
 
-def _hosts(ray: Any, address: str) -> list[str]:  # noqa: ANN401
+def _hosts(ray: Any, address: str) -> list[str]:  # noqa: ANN401  the module ray
     """The host by name and by number; this machine also by the number that Ray uses for it."""
     host = address.rpartition(":")[0].strip("[]")
     hosts = [host]

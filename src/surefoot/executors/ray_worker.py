@@ -60,7 +60,7 @@ def actor_class() -> type:
             worker.ready()
             return version
 
-        def answer(self, tasks: Any) -> Any:  # noqa: ANN401
+        def answer(self, tasks: Any) -> Any:  # noqa: ANN401  tasks of any bench
             """The evidence of each task."""
             from surefoot.executors import worker
 
@@ -72,13 +72,13 @@ def actor_class() -> type:
 class RayWorker:
     """One actor; its futures are of `concurrent.futures`."""
 
-    def __init__(self, ray: Any, actor: Any, package: Any, site: Site) -> None:  # noqa: ANN401
+    def __init__(self, ray: Any, actor: Any, package: Any, site: Site) -> None:  # noqa: ANN401  the module ray
         self._ray, self._actor = ray, actor
         self.placed = _translated(actor.place.remote())
         begun = actor.begin.remote(package, list(site.paths), site.folder, site.version)
         self.opened = _translated(begun, lambda version: _check_version(version, site.version))
 
-    def answer(self, tasks: Any) -> Future[Any]:  # noqa: ANN401
+    def answer(self, tasks: Any) -> Future[Any]:  # noqa: ANN401  tasks of any bench
         """The evidence of each task; `WorkerLost` where the actor has ended."""
         return _translated(self._actor.answer.remote(tasks))
 
@@ -95,7 +95,7 @@ def _check_version(other: str, own: str) -> None:
         )
 
 
-def _translated(reference: Any, check: Callable[[Any], None] = lambda _: None) -> Future[Any]:  # noqa: ANN401
+def _translated(reference: Any, check: Callable[[Any], None] = lambda _: None) -> Future[Any]:  # noqa: ANN401  an object of Ray
     """A reference of Ray as a future whose exception is ours."""
     future: Future[Any] = Future()
 

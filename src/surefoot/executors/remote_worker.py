@@ -23,7 +23,7 @@ class Worker(Protocol):
         """Done once it has its bench; the exception says why it has none."""
         ...
 
-    def answer(self, tasks: Any) -> Future[Any]:  # noqa: ANN401
+    def answer(self, tasks: Any) -> Future[Any]:  # noqa: ANN401  tasks of any bench
         """The evidence of each task; `WorkerLost` where nobody will answer."""
         ...
 

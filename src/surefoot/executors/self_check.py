@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.object_values import digest_of_object
-from surefoot.subject import to_host
+from surefoot.subject import Array, to_host
 from surefoot.tasks import Subject, Task
 
 _QUESTIONS = 4
@@ -15,9 +16,11 @@ _QUESTIONS = 4
 _ALIKE = 1e-3
 """How far answers of two processes may differ, as a share of the largest: libraries add up in
 another order where they have another number of threads."""
+Answer = NDArray[Any] | list[str]
+"""Numbers, or a digest of each object."""
 
 
-def self_check(bench: Any) -> list[Any]:  # noqa: ANN401
+def self_check(bench: Any) -> list[Answer]:  # noqa: ANN401  any bench
     """Outputs for a few clean inputs, and a few perturbed ones; empty for a bench without a model.
 
     A perturbation whose level the method chooses is tried at its highest, or at 1.
@@ -37,12 +40,12 @@ def self_check(bench: Any) -> list[Any]:  # noqa: ANN401
     return [*answers, _values(bench.perturbed_all([first]))]
 
 
-def answers_alike(own: list[Any], expected: list[Any]) -> bool:
+def answers_alike(own: list[Answer], expected: list[Answer]) -> bool:
     """Whether they are the same but for rounding."""
     return len(own) == len(expected) and all(map(_alike, own, expected))
 
 
-def _values(answer: Any) -> Any:  # noqa: ANN401
+def _values(answer: Array | list[object]) -> Answer:
     """Numbers as they are; objects by a digest of each."""
     if isinstance(answer, list):
         return [digest_of_object(one) for one in answer]
@@ -50,7 +53,7 @@ def _values(answer: Any) -> Any:  # noqa: ANN401
     return [digest_of_object(one) for one in values] if values.dtype == object else values
 
 
-def _alike(one: Any, other: Any) -> bool:  # noqa: ANN401
+def _alike(one: Answer, other: Answer) -> bool:
     if isinstance(one, list) or isinstance(other, list):
         return bool(one == other)
     if one.shape != other.shape:

@@ -55,7 +55,7 @@ class Package:
         return bench
 
 
-def pack(bench: Any) -> Package:  # noqa: ANN401
+def pack(bench: Any) -> Package:  # noqa: ANN401  any bench
     """The bench as bytes, or one sentence that says which part cannot be sent."""
     buffer = io.BytesIO()
     pickler = _Pickler(buffer)
@@ -80,7 +80,7 @@ class _Pickler(pickle.Pickler):
 
     main = ""
 
-    def reducer_override(self, thing: Any) -> Any:  # noqa: ANN401
+    def reducer_override(self, thing: Any) -> Any:  # noqa: ANN401  any object
         if isinstance(thing, Inputs) and thing.digest_item is not None:
             return _with_fields, (Inputs, _fields_of(replace(thing, digest_item=None)))
         if isinstance(thing, FunctionType | type):
@@ -89,7 +89,7 @@ class _Pickler(pickle.Pickler):
             return _with_fields, (type(thing), _fields_of(thing))
         return NotImplemented
 
-    def _by_name(self, thing: Any) -> Any:  # noqa: ANN401
+    def _by_name(self, thing: Any) -> Any:  # noqa: ANN401  any object
         module = sys.modules.get(thing.__module__ or "")
         if module is None or thing.__module__.startswith("surefoot."):
             return NotImplemented
@@ -106,11 +106,11 @@ class _Pickler(pickle.Pickler):
         )  # fmt: skip
 
 
-def _fields_of(value: Any) -> dict[str, Any]:  # noqa: ANN401
+def _fields_of(value: Any) -> dict[str, Any]:  # noqa: ANN401  any object
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def _is_plain_value(thing: Any) -> bool:  # noqa: ANN401
+def _is_plain_value(thing: Any) -> bool:  # noqa: ANN401  any object
     """Whether it is a dataclass of ours whose fields are all there is to it."""
     own = type(thing)
     return (
@@ -121,14 +121,14 @@ def _is_plain_value(thing: Any) -> bool:  # noqa: ANN401
     )
 
 
-def _with_fields(own: type, values: dict[str, Any]) -> Any:  # noqa: ANN401
+def _with_fields(own: type, values: dict[str, Any]) -> Any:  # noqa: ANN401  any object
     """A value with these fields, which were checked when it was first made."""
     value: Any = object.__new__(own)
     value.__dict__.update(values)
     return value
 
 
-def _main_place(module: ModuleType, thing: Any) -> str:  # noqa: ANN401
+def _main_place(module: ModuleType, thing: Any) -> str:  # noqa: ANN401  any object
     """The file of the running script; refused where there is none, as in a notebook."""
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
@@ -139,7 +139,7 @@ def _main_place(module: ModuleType, thing: Any) -> str:  # noqa: ANN401
     return str(Path(file).resolve())
 
 
-def _is_wrapped(module: ModuleType, thing: Any) -> bool:  # noqa: ANN401
+def _is_wrapped(module: ModuleType, thing: Any) -> bool:  # noqa: ANN401  any object
     """Whether the name stands for a perturbation made of the function (`@sf.perturb.custom`).
 
     Refused where the name leads to neither: a lambda, or a function inside another.
@@ -158,7 +158,7 @@ def _is_wrapped(module: ModuleType, thing: Any) -> bool:  # noqa: ANN401
     )
 
 
-def _at(module: ModuleType, name: str) -> Any:  # noqa: ANN401
+def _at(module: ModuleType, name: str) -> Any:  # noqa: ANN401  any object
     value: Any = module
     for part in name.split("."):
         value = getattr(value, part)
@@ -167,7 +167,7 @@ def _at(module: ModuleType, name: str) -> Any:  # noqa: ANN401
 
 def _named(
     file: str, module: str, name: str, wrapped: bool, main: str, source: tuple[str, str]
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  any object
     """What a name leads to, in this process."""
     _refuse_changed(*source)
     if main and module == _MAIN:

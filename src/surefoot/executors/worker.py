@@ -76,7 +76,7 @@ def answer_package(package: Package, tasks: Sequence[Any]) -> Sequence[Any]:
 
 
 @lru_cache(maxsize=2)
-def _opened(package: Package) -> Any:  # noqa: ANN401
+def _opened(package: Package) -> Any:  # noqa: ANN401  any bench
     return package.open()
 
 

@@ -70,13 +70,13 @@ class StudyCommand:
         except InvalidArgument as error:
             raise InvalidArgument(f"study {study}: {error}") from None
 
-    def call(self, values: Mapping[str, Any], caller: Any) -> Any:  # noqa: ANN401
+    def call(self, values: Mapping[str, Any], caller: Any) -> Any:  # noqa: ANN401  what the command returns
         """Run the function with these options."""
         options = {n: v for n, v in values.items() if n in self.parameters}
         chosen = self.groups.build(options)
         return self.function(*(values[n] for n in self.subjects), **chosen, caller=caller)
 
-    def _check_subject(self, study: str, name: str, value: Any) -> None:  # noqa: ANN401
+    def _check_subject(self, study: str, name: str, value: Any) -> None:  # noqa: ANN401  what a user gives
         several = {"model": _SEVERAL_MODELS, "perturb": _SEVERAL_PERTURBATIONS}.get(name, ())
         texts = isinstance(value, list) and value and all(isinstance(v, str) for v in value)
         if isinstance(value, str) or (texts and self.name in several):

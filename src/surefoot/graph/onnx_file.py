@@ -72,7 +72,7 @@ def parse_graph(source: Source, shape: tuple[int, ...] | None) -> ParsedGraph:
     return ParsedGraph(model, wide, feeds[0].name, dtype, _full_shape(dims, shape), *ending)
 
 
-def _widened(onnx: Any, model: Any) -> Any:  # noqa: ANN401
+def _widened(onnx: Any, model: Any) -> Any:  # noqa: ANN401  of the package onnx
     """The model with float64 in place of float32, so that its constants are folded without loss."""
     wide, single, double = onnx.ModelProto(), onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
     wide.CopyFrom(model)
@@ -118,7 +118,7 @@ def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ..
     return full
 
 
-def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool, bool]:  # noqa: ANN401
+def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool, bool]:  # noqa: ANN401  of the package onnx
     """The tensor whose argmax is the label, and whether a ReLU and a Softmax follow it."""
     producers = {out: node for node in graph.node for out in node.output}
     name, softmax = graph.output[0].name, False
@@ -134,6 +134,6 @@ def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool, bool]:  # noqa: ANN
     return name, False, softmax
 
 
-def attributes_of(onnx: Any, node: Any) -> dict[str, Any]:  # noqa: ANN401
+def attributes_of(onnx: Any, node: Any) -> dict[str, Any]:  # noqa: ANN401  of the package onnx
     """The attributes of a node by name."""
     return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}

@@ -68,7 +68,7 @@ def _nodes_before_scores(graph: ParsedGraph) -> list[Any]:
     return nodes[::-1]
 
 
-def _read_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noqa: ANN401
+def _read_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noqa: ANN401  of the package onnx
     """One node, or a sentence that says why it cannot be read."""
     if node.domain not in ("", "ai.onnx"):
         raise InvalidArgument(
@@ -88,7 +88,7 @@ def _read_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noq
         ) from error
 
 
-def _read_known_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noqa: ANN401
+def _read_known_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noqa: ANN401  of the package onnx
     onnx = require_onnx()
     attributes, values = attributes_of(onnx, node), state.values
     inputs = [name for name in node.input if name]
@@ -121,7 +121,7 @@ def _read_known_node(state: _ReaderState, node: Any, needed: set[str]) -> None: 
         values[out] = value
 
 
-def _folded(onnx: Any, node: Any, inputs: list[NDArray[Any]]) -> NDArray[Any]:  # noqa: ANN401
+def _folded(onnx: Any, node: Any, inputs: list[NDArray[Any]]) -> NDArray[Any]:  # noqa: ANN401  of the package onnx
     """The output of a node that takes only constants."""
     from onnx.reference import ReferenceEvaluator
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
@@ -18,41 +19,21 @@ from surefoot.subject import LARGEST_NUMBER
 
 
 def from_arrays(
-    x: Any,  # noqa: ANN401
-    labels: Any = None,  # noqa: ANN401
+    x: Any,  # noqa: ANN401  what NumPy can read
+    labels: Any = None,  # noqa: ANN401  labels in any form
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | ClassNames = (),
     source: str = "the arrays",
     scale: float | None = None,
-    targets: Any = None,  # noqa: ANN401
+    targets: Any = None,  # noqa: ANN401  true outputs in any form
 ) -> Inputs:
     """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise.
 
     `labels`: class numbers, or class names (see `read_labels`). `targets`: one true output an
     input, for models without classes.
     """
-    refuse_masked([x], source)
-    try:
-        values = np.asarray(x)
-    except ValueError as error:
-        raise InvalidArgument(
-            f"{source}: inputs must all have one shape ({error}): give each the same number of "
-            "values"
-        ) from error
-    if not _real(values.dtype):
-        raise InvalidArgument(
-            f"{source}: inputs must be real numbers, got {values.dtype}: convert them to float"
-        )
-    if values.ndim < 2:
-        raise InvalidArgument(
-            f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, the "
-            "others are one input; give inputs of one number as x[:, None]"
-        )
-    if values.size == 0:
-        raise InvalidArgument(
-            f"{source} holds no inputs: the array has shape {values.shape}; give at least one"
-        )
+    values = _real_numbers(x, source)
     divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
     if not 1 / LARGEST_NUMBER <= divisor <= LARGEST_NUMBER:
         raise InvalidArgument(
@@ -87,6 +68,32 @@ def from_arrays(
     return inputs
 
 
+def _real_numbers(x: Any, source: str) -> NDArray[Any]:  # noqa: ANN401  what NumPy can read
+    """An array of real numbers whose first axis counts inputs; anything else is refused."""
+    refuse_masked([x], source)
+    try:
+        values = np.asarray(x)
+    except ValueError as error:
+        raise InvalidArgument(
+            f"{source}: inputs must all have one shape ({error}): give each the same number of "
+            "values"
+        ) from error
+    if not _real(values.dtype):
+        raise InvalidArgument(
+            f"{source}: inputs must be real numbers, got {values.dtype}: convert them to float"
+        )
+    if values.ndim < 2:
+        raise InvalidArgument(
+            f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, the "
+            "others are one input; give inputs of one number as x[:, None]"
+        )
+    if values.size == 0:
+        raise InvalidArgument(
+            f"{source} holds no inputs: the array has shape {values.shape}; give at least one"
+        )
+    return values
+
+
 def refuse_masked(values: Sequence[Any], source: str) -> None:
     """Refuse arrays with masked entries: what lies under a mask is no value."""
     if any(isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one) for one in values):
@@ -96,7 +103,7 @@ def refuse_masked(values: Sequence[Any], source: str) -> None:
         )
 
 
-def _targets(values: Any, source: str) -> tuple[Any, ...]:  # noqa: ANN401
+def _targets(values: Any, source: str) -> tuple[Any, ...]:  # noqa: ANN401  true outputs in any form
     """One true output an input; of an array each row is one."""
     values = on_host(values)
     if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):

@@ -116,7 +116,7 @@ def _freedom(parts: Any) -> _Freedom:  # noqa: ANN401  a parsed pattern, as `re`
     return total
 
 
-def _of_repeat(least: int, most: Any, body: Any) -> _Freedom:  # noqa: ANN401
+def _of_repeat(least: int, most: Any, body: Any) -> _Freedom:  # noqa: ANN401  parts of a parsed pattern
     if int(most) == 1:
         return _freedom(body).then(_Freedom(0, 1 if least else 2))
     if not all(str(operator) in _ONE_CHARACTER for operator, _ in _flat(body)):
@@ -124,7 +124,7 @@ def _of_repeat(least: int, most: Any, body: Any) -> _Freedom:  # noqa: ANN401
     return _Freedom(int(least != most))
 
 
-def _flat(parts: Any) -> list[Any]:  # noqa: ANN401
+def _flat(parts: Any) -> list[Any]:  # noqa: ANN401  parts of a parsed pattern
     """The parts of a sequence, those in groups too."""
     flat: list[Any] = []
     for operator, value in parts:

@@ -29,13 +29,13 @@ class ClassNames:
     codes: tuple[str, ...] = ()
 
 
-def _class_text(value: Any) -> str:  # noqa: ANN401
+def _class_text(value: Any) -> str:  # noqa: ANN401  what the data hold
     """A class as text; a number without a fraction as an integer: 3 and 3.0 are one class."""
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value) if whole else value)
 
 
-def read_class_names(given: Any) -> ClassNames:  # noqa: ANN401
+def read_class_names(given: Any) -> ClassNames:  # noqa: ANN401  names in any form
     """Class names from a list, `{0: name}`, a text `cat,dog`, or the name of a file.
 
     A text without a comma that names a file, or ends like one, is a file.
@@ -89,7 +89,7 @@ def _from_file(path: Path) -> ClassNames:
     return _of_lines(text.rstrip().splitlines(), str(path))
 
 
-def _parsed(text: str, path: Path) -> Any:  # noqa: ANN401
+def _parsed(text: str, path: Path) -> Any:  # noqa: ANN401  what a file holds
     """JSON, or the Python literal in which lists of ImageNet's classes are passed on."""
     try:
         value = json.loads(text, object_pairs_hook=_distinct)

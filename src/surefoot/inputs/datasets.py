@@ -63,7 +63,7 @@ class _Row:
         return boxes or getattr(self.y, "ndim", 0) >= 2
 
 
-def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions) -> Inputs:  # noqa: ANN401
+def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions) -> Inputs:  # noqa: ANN401  a data set of another library
     """The rows of a dataset, in its order."""
     _refuse_splits(source)
     _refuse_shuffled(source)
@@ -105,7 +105,7 @@ def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions
     return with_reading(inputs, more)
 
 
-def _refuse_splits(source: Any) -> None:  # noqa: ANN401
+def _refuse_splits(source: Any) -> None:  # noqa: ANN401  a data set of another library
     """A mapping of names to datasets, as Hugging Face gives it, is not one dataset."""
     if isinstance(source, Mapping):
         names = ", ".join(map(str, list(source)[:6]))
@@ -115,7 +115,7 @@ def _refuse_splits(source: Any) -> None:  # noqa: ANN401
         )
 
 
-def _bounded(source: Any, first: int | None) -> Iterator[_Row]:  # noqa: ANN401
+def _bounded(source: Any, first: int | None) -> Iterator[_Row]:  # noqa: ANN401  a data set of another library
     """The rows up to `first`; of a source without a length only so many are waited for."""
     if first is not None:
         yield from islice(_rows(source), first)
@@ -134,7 +134,7 @@ def _bounded(source: Any, first: int | None) -> Iterator[_Row]:  # noqa: ANN401
         yield row
 
 
-def _endless(source: Any) -> bool:  # noqa: ANN401
+def _endless(source: Any) -> bool:  # noqa: ANN401  a data set of another library
     """Whether `len` fails, as that of a loader of a stream does."""
     try:
         len(source)
@@ -143,7 +143,7 @@ def _endless(source: Any) -> bool:  # noqa: ANN401
     return False
 
 
-def _number_of_values(x: Any) -> int:  # noqa: ANN401
+def _number_of_values(x: Any) -> int:  # noqa: ANN401  what a data set holds
     if isinstance(x, str | bytes):
         return len(x) // 4
     if is_image(x):
@@ -151,7 +151,7 @@ def _number_of_values(x: Any) -> int:  # noqa: ANN401
     return int(np.asarray(x).size)
 
 
-def _rows(source: Any) -> Iterator[_Row]:  # noqa: ANN401
+def _rows(source: Any) -> Iterator[_Row]:  # noqa: ANN401  a data set of another library
     if _is_loader(source):
         yield from _rows_of_batches(source)
         return
@@ -160,13 +160,13 @@ def _rows(source: Any) -> Iterator[_Row]:  # noqa: ANN401
         yield _row(item)
 
 
-def _is_loader(source: Any) -> bool:  # noqa: ANN401
+def _is_loader(source: Any) -> bool:  # noqa: ANN401  a data set of another library
     """Whether it is a torch `DataLoader` of batches, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(source, torch.utils.data.DataLoader)
 
 
-def _rows_of_batches(loader: Any) -> Iterator[_Row]:  # noqa: ANN401
+def _rows_of_batches(loader: Any) -> Iterator[_Row]:  # noqa: ANN401  a data set of another library
     _refuse_samplers(loader)
     batched = loader.batch_sampler is not None
     for batch in loader:
@@ -183,7 +183,7 @@ def _rows_of_batches(loader: Any) -> Iterator[_Row]:  # noqa: ANN401
             yield _Row(row.x[i], None if row.y is None else _plain(row.y[i]), row.label_key)
 
 
-def _refuse_samplers(loader: Any) -> None:  # noqa: ANN401
+def _refuse_samplers(loader: Any) -> None:  # noqa: ANN401  a data set of another library
     """Refuse any order but that of the dataset, which is the same each time and has each row once.
 
     The exact types, since a subclass may give another order.
@@ -204,7 +204,7 @@ def _refuse_samplers(loader: Any) -> None:  # noqa: ANN401
         )
 
 
-def _refuse_shuffled(source: Any) -> None:  # noqa: ANN401
+def _refuse_shuffled(source: Any) -> None:  # noqa: ANN401  a data set of another library
     """Refuse a stream of Hugging Face that shuffles, by the steps that it goes through."""
     steps = [getattr(source, "_ex_iterable", None)]
     while steps:
@@ -218,7 +218,7 @@ def _refuse_shuffled(source: Any) -> None:  # noqa: ANN401
         steps += [inner] if inner is not None else getattr(step, "ex_iterables", [])
 
 
-def _row(item: Any) -> _Row:  # noqa: ANN401
+def _row(item: Any) -> _Row:  # noqa: ANN401  what a data set holds
     if isinstance(item, Mapping):
         x = next((item[k] for k in _POINT_KEYS if k in item), None)
         key = next((k for k in _LABEL_KEYS if k in item), "")
@@ -237,19 +237,19 @@ def _row(item: Any) -> _Row:  # noqa: ANN401
     )
 
 
-def _label_of_one_hot(truth: Any) -> Any:  # noqa: ANN401
+def _label_of_one_hot(truth: Any) -> Any:  # noqa: ANN401  what a data set holds
     """Of MAITE's classification the class of highest score, where there is a score for each."""
     if hasattr(truth, "boxes") or np.ndim(on_host(truth)) != 1 or len(truth) < 2:
         return truth
     return int(np.argmax(on_host(truth)))
 
 
-def _plain(label: Any) -> Any:  # noqa: ANN401
+def _plain(label: Any) -> Any:  # noqa: ANN401  what a data set holds
     """A tensor of one number as that number."""
     return label.item() if hasattr(label, "item") and getattr(label, "ndim", 1) == 0 else label
 
 
-def _stacked(points: Sequence[Any]) -> Any:  # noqa: ANN401
+def _stacked(points: Sequence[Any]) -> Any:  # noqa: ANN401  what a data set holds
     refuse_masked(points, "the dataset")
     arrays = [np.asarray(x) for x in points]
     shapes = {a.shape for a in arrays}
@@ -261,7 +261,7 @@ def _stacked(points: Sequence[Any]) -> Any:  # noqa: ANN401
     return np.stack(arrays) if arrays else np.zeros((0, 1))
 
 
-def _names_of(source: Any, label_key: str) -> tuple[str, ...]:  # noqa: ANN401
+def _names_of(source: Any, label_key: str) -> tuple[str, ...]:  # noqa: ANN401  a data set of another library
     """Class names as torchvision, Hugging Face or MAITE datasets carry them, if they do."""
     inner = getattr(source, "dataset", None) if _is_loader(source) else None
     if isinstance(getattr(source, "classes", None), list | tuple):

@@ -32,9 +32,9 @@ _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
 def from_npz(
     path: Path,
     scale: float | None,
-    labels: Any = None,  # noqa: ANN401
+    labels: Any = None,  # noqa: ANN401  labels in any form
     class_names: Sequence[str] | ClassNames = (),
-    targets: Any = None,  # noqa: ANN401
+    targets: Any = None,  # noqa: ANN401  true outputs in any form
 ) -> Inputs:
     """The arrays x and y of an .npz file (or another of their usual names).
 
@@ -88,9 +88,9 @@ def from_npz(
 def from_npy(
     path: Path,
     scale: float | None,
-    labels: Any = None,  # noqa: ANN401
+    labels: Any = None,  # noqa: ANN401  labels in any form
     class_names: Sequence[str] | ClassNames = (),
-    targets: Any = None,  # noqa: ANN401
+    targets: Any = None,  # noqa: ANN401  true outputs in any form
 ) -> Inputs:
     """An .npy file of inputs; `targets` are true outputs, or the path of a file with them.
 
@@ -110,7 +110,7 @@ def from_npy(
     )
 
 
-def _named_array(path: Path, stored: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
+def _named_array(path: Path, stored: Any, name: str) -> NDArray[Any]:  # noqa: ANN401  what NumPy loads
     if name not in stored.files:
         raise InvalidArgument(
             f"{path} has no array {name!r} for the targets: it holds {', '.join(stored.files)}"

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.control_characters import escape_unprintable
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs, plain
+from surefoot.input_set import Inputs
 from surefoot.inputs.bounded_pattern import BoundedPattern
 
 PATTERN = "pattern:"
@@ -20,7 +21,7 @@ _ARRAY = "groups"
 """The array of an .npz file that holds groups, where none is named."""
 
 
-def with_groups(inputs: Inputs, groups: Any, source: Any = None) -> Inputs:  # noqa: ANN401
+def with_groups(inputs: Inputs, groups: Any, source: Any = None) -> Inputs:  # noqa: ANN401  groups in any form
     """The inputs with the group of each.
 
     `groups`: a name for each input, in their order; or text: the column of a table or CSV, the
@@ -37,7 +38,7 @@ def with_groups(inputs: Inputs, groups: Any, source: Any = None) -> Inputs:  # n
 
 def group_names(values: Sequence[Any], source: str) -> tuple[str, ...]:
     """The names of groups as text; every input must have one."""
-    names = tuple(plain(_as_text(value)) for value in values)
+    names = tuple(escape_unprintable(_as_text(value)) for value in values)
     empty = next((i for i, name in enumerate(names) if not name), None)
     if empty is not None:
         raise InvalidArgument(
@@ -46,7 +47,7 @@ def group_names(values: Sequence[Any], source: str) -> tuple[str, ...]:
     return names
 
 
-def _as_text(value: Any) -> str:  # noqa: ANN401
+def _as_text(value: Any) -> str:  # noqa: ANN401  what the data hold
     """A number without a fraction is written as an integer: 7 and 7.0 are the same group."""
     if value is None or str(value) in ("nan", "NaT", "<NA>"):
         return ""
@@ -56,7 +57,7 @@ def _as_text(value: Any) -> str:  # noqa: ANN401
     return text.strip()
 
 
-def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401
+def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401  what the data hold
     lists = (getattr(values, name, None) for name in ("tolist", "to_list"))  # polars: the second
     column = next((as_list() for as_list in lists if as_list is not None), values)
     plain_list = isinstance(column, list | tuple)
@@ -76,7 +77,7 @@ def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401
     return replace(inputs, groups=names, reading=reading)
 
 
-def _from_text(inputs: Inputs, text: str, source: Any) -> Inputs:  # noqa: ANN401
+def _from_text(inputs: Inputs, text: str, source: Any) -> Inputs:  # noqa: ANN401  any kind of data
     """What `--group` names."""
     if text.startswith(PATTERN):
         return _named(inputs, _matches(inputs, text.removeprefix(PATTERN)), text)
@@ -122,11 +123,11 @@ def _matches(inputs: Inputs, pattern: str) -> list[str]:
     return names
 
 
-def _is_file(source: Any, suffix: str) -> bool:  # noqa: ANN401
+def _is_file(source: Any, suffix: str) -> bool:  # noqa: ANN401  any kind of data
     return isinstance(source, str | Path) and Path(source).suffix.lower() == suffix
 
 
-def _npz_array(source: Any, name: str, *, needed: bool) -> Any:  # noqa: ANN401
+def _npz_array(source: Any, name: str, *, needed: bool) -> Any:  # noqa: ANN401  any kind of data
     """The array of this name; None where there is none and none is needed."""
     try:
         with np.load(source, allow_pickle=False) as stored:
@@ -161,7 +162,7 @@ def _csv_column(inputs: Inputs, path: Path, column: str) -> list[str]:
     if "file" not in header:
         return cells
     of = header.index("file")
-    by_file = {plain(row[of]): cell for row, cell in zip(rows, cells, strict=True)}
+    by_file = {escape_unprintable(row[of]): cell for row, cell in zip(rows, cells, strict=True)}
     missing = next((name for name in inputs.ids if name not in by_file), None)
     if missing is not None:
         raise InvalidArgument(

@@ -130,7 +130,7 @@ def frame_of(shape: Shape) -> ImageFrame:
     return ImageFrame(None if height is None or width is None else (height, width), channels)
 
 
-def read_opened(image: ImageSource, get: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+def read_opened(image: ImageSource, get: Callable[[Any], Any]) -> Any:  # noqa: ANN401  an image of Pillow
     """What `get` makes of an image; one that cannot be read is refused."""
     from PIL import Image
 
@@ -152,7 +152,7 @@ def _header(opened: Any) -> _Header:  # noqa: ANN401  an image of Pillow
     return _Header((opened.height, opened.width), opened.mode in ("1", "L"))
 
 
-def _values(opened: Any, target: tuple[int, int], grey: bool) -> NDArray[np.uint8]:  # noqa: ANN401
+def _values(opened: Any, target: tuple[int, int], grey: bool) -> NDArray[np.uint8]:  # noqa: ANN401  an image of Pillow
     from PIL import Image
 
     plain = opened.convert("L" if opened.mode in ("1", "L") else "RGB")

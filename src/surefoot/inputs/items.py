@@ -35,7 +35,7 @@ def check_read_as(read_as: str | None) -> None:
         )
 
 
-def are_items(source: Any, labelled: bool = True) -> bool:  # noqa: ANN401
+def are_items(source: Any, labelled: bool = True) -> bool:  # noqa: ANN401  any kind of data
     """Whether a sequence holds items that cannot be meant as arrays of numbers.
 
     Texts and bytes; Pillow images of different sizes; dicts, and tuples that hold a text, bytes or
@@ -56,7 +56,7 @@ def are_items(source: Any, labelled: bool = True) -> bool:  # noqa: ANN401
 
 def from_items(
     items: Any,  # noqa: ANN401  any sequence
-    labels: Any = None,  # noqa: ANN401
+    labels: Any = None,  # noqa: ANN401  labels in any form
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | ClassNames = (),
@@ -87,7 +87,7 @@ def from_items(
     )
 
 
-def from_text_file(path: Path, labels: Any, class_names: Sequence[str] | ClassNames) -> Inputs:  # noqa: ANN401
+def from_text_file(path: Path, labels: Any, class_names: Sequence[str] | ClassNames) -> Inputs:  # noqa: ANN401  labels in any form
     """A .txt file, one input a line, or a .jsonl file with the fields text, label and id."""
     lines = _read_text(path).split("\n")
     if lines and not lines[-1]:
@@ -109,7 +109,7 @@ def from_text_file(path: Path, labels: Any, class_names: Sequence[str] | ClassNa
     )
 
 
-def is_text_path(source: Any) -> bool:  # noqa: ANN401
+def is_text_path(source: Any) -> bool:  # noqa: ANN401  any kind of data
     """Whether it is a file of texts: .txt, .jsonl, or a CSV file with the column text."""
     if not isinstance(source, str | Path):
         return False
@@ -122,7 +122,7 @@ def is_text_path(source: Any) -> bool:  # noqa: ANN401
 
 def from_item_path(
     path: Path,
-    labels: Any,  # noqa: ANN401
+    labels: Any,  # noqa: ANN401  labels in any form
     class_names: Sequence[str] | ClassNames,
     read_as: str | None,
 ) -> Inputs:
@@ -246,7 +246,7 @@ def _from_rows(
     )
 
 
-def _label_file(path: Path) -> Any:  # noqa: ANN401
+def _label_file(path: Path) -> Any:  # noqa: ANN401  what a file holds
     """Labels, one a line, or an .npy file."""
     if path.suffix.lower() == ".npy":
         from surefoot.inputs.files import read_npy

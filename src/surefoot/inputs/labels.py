@@ -36,7 +36,7 @@ def _index(i: int) -> str:
 
 
 def read_labels(
-    labels: Any,  # noqa: ANN401
+    labels: Any,  # noqa: ANN401  labels in any form
     source: str,
     class_names: Sequence[Any] | ClassNames = (),
     where: Where = _index,
@@ -60,7 +60,7 @@ def read_labels(
     return Labels(distinct_labels.numbers[back], distinct_labels.names, distinct_labels.reading)
 
 
-def _column(labels: Any, source: str) -> NDArray[Any]:  # noqa: ANN401
+def _column(labels: Any, source: str) -> NDArray[Any]:  # noqa: ANN401  labels in any form
     if np.ma.is_masked(labels):
         raise InvalidArgument(f"{source}: some labels are masked: leave those inputs out")
     try:
@@ -80,7 +80,7 @@ def _column(labels: Any, source: str) -> NDArray[Any]:  # noqa: ANN401
     return column
 
 
-def _text(value: Any, source: str, where: str) -> str:  # noqa: ANN401
+def _text(value: Any, source: str, where: str) -> str:  # noqa: ANN401  what the data hold
     """One label as stripped text; whole floats without a point."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="replace")

@@ -28,8 +28,8 @@ from surefoot.items import ItemDigest
 
 
 def load_inputs(
-    source: Any,  # noqa: ANN401
-    labels: Any = None,  # noqa: ANN401
+    source: Any,  # noqa: ANN401  any kind of data
+    labels: Any = None,  # noqa: ANN401  labels in any form
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | Mapping[int, str] | str | Path = (),
@@ -41,8 +41,8 @@ def load_inputs(
     first: int | None = None,
     read_as: str | None = None,
     digest: ItemDigest | None = None,
-    groups: Any = None,  # noqa: ANN401
-    targets: Any = None,  # noqa: ANN401
+    groups: Any = None,  # noqa: ANN401  groups in any form
+    targets: Any = None,  # noqa: ANN401  true outputs in any form
 ) -> Inputs:
     """Inputs from arrays, a file (.npz, .npy, .csv), a folder of images or .wav, or a dataset.
 
@@ -98,8 +98,8 @@ def load_inputs(
 
 
 def _items(
-    source: Any,  # noqa: ANN401
-    labels: Any,  # noqa: ANN401
+    source: Any,  # noqa: ANN401  any kind of data
+    labels: Any,  # noqa: ANN401  labels in any form
     ids: Sequence[str] | None,
     names: ClassNames,
     read_as: str | None,
@@ -115,8 +115,8 @@ def _with_ids(inputs: Inputs, ids: Sequence[str] | None) -> Inputs:
 
 
 def _in_memory(
-    source: Any,  # noqa: ANN401
-    labels: Any,  # noqa: ANN401
+    source: Any,  # noqa: ANN401  any kind of data
+    labels: Any,  # noqa: ANN401  labels in any form
     ids: Sequence[str] | None,
     options: DatasetOptions,
     group_column: str,

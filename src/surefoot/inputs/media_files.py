@@ -119,7 +119,7 @@ def file_labels(
     return read_labels(labels, str(path), class_names, lambda i: str(files[i]))
 
 
-def _label(file: Path, label_of: LabelOf | LabelPattern) -> Any:  # noqa: ANN401
+def _label(file: Path, label_of: LabelOf | LabelPattern) -> Any:  # noqa: ANN401  a label of any kind
     if isinstance(label_of, LabelPattern):
         return label_of.label(file)
     try:
@@ -135,7 +135,7 @@ def _label(file: Path, label_of: LabelOf | LabelPattern) -> Any:  # noqa: ANN401
 
 def label_source(
     path: Path,
-    labels: Any,  # noqa: ANN401
+    labels: Any,  # noqa: ANN401  labels in any form
     pattern: str | None,
 ) -> LabelOf | LabelPattern | str | None:
     """What gives labels to files: a function, a pattern, "none", or (None) what the data say."""

@@ -166,7 +166,7 @@ def _categories(heading: str, values: list[Any], source: str) -> tuple[Category,
     return tuple(plain)
 
 
-def pandas_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN401
+def pandas_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN401  a frame of pandas or polars
     """The columns of a pandas DataFrame; an index with names of its own gives the ids."""
 
     def column(place: int) -> TableColumn:
@@ -188,14 +188,14 @@ def pandas_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN
     return _table(frame, source, column, _row_names(frame.index))
 
 
-def _row_names(index: Any) -> tuple[str, ...]:  # noqa: ANN401
+def _row_names(index: Any) -> tuple[str, ...]:  # noqa: ANN401  a frame of pandas or polars
     """The rows' own names; empty where the index only counts, or names two rows alike."""
     names = tuple(str(name) for name in index)
     counts = names == tuple(str(i) for i in range(len(names)))
     return () if counts or len(set(names)) != len(names) else names
 
 
-def polars_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN401
+def polars_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN401  a frame of pandas or polars
     """The columns of a polars DataFrame."""
 
     def column(place: int) -> TableColumn:
@@ -219,7 +219,7 @@ def polars_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN
 
 
 def _table(
-    frame: Any,  # noqa: ANN401
+    frame: Any,  # noqa: ANN401  a frame of pandas or polars
     source: str,
     column: Callable[[int], TableColumn],
     ids: tuple[str, ...],

@@ -34,7 +34,7 @@ _LISTED = 12
 """Columns named in a sentence; a reader finds a misspelt one among them or in the file."""
 
 
-def is_frame(source: Any) -> bool:  # noqa: ANN401
+def is_frame(source: Any) -> bool:  # noqa: ANN401  a frame of pandas or polars
     """Whether it is a frame of pandas or polars; neither is imported."""
     kind = type(source)
     return kind.__name__ in ("DataFrame", _LAZY) and kind.__module__.partition(".")[0] in (
@@ -43,7 +43,7 @@ def is_frame(source: Any) -> bool:  # noqa: ANN401
     )
 
 
-def is_table_file(path: Path, labels: Any = None) -> bool:  # noqa: ANN401
+def is_table_file(path: Path, labels: Any = None) -> bool:  # noqa: ANN401  labels in any form
     """Whether a file is a table: a .parquet, or a .csv that is no list of image files.
 
     A .csv with a column "label" is a list of images unless `labels` says what the labels are: as
@@ -63,14 +63,14 @@ def is_table_file(path: Path, labels: Any = None) -> bool:  # noqa: ANN401
 
 
 def from_frame(
-    frame: Any,  # noqa: ANN401
-    labels: Any = None,  # noqa: ANN401
+    frame: Any,  # noqa: ANN401  a frame of pandas or polars
+    labels: Any = None,  # noqa: ANN401  labels in any form
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
     leave_out: str = "",
-    targets: Any = None,  # noqa: ANN401
+    targets: Any = None,  # noqa: ANN401  true outputs in any form
 ) -> Inputs:
     """Inputs from a DataFrame; `labels` is the name of a column, or one label for each row.
 
@@ -88,13 +88,13 @@ def from_frame(
 
 def from_table_file(
     path: Path,
-    labels: Any = None,  # noqa: ANN401
+    labels: Any = None,  # noqa: ANN401  labels in any form
     *,
     class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
     size: tuple[int, int] | None = None,
     leave_out: str = "",
-    targets: Any = None,  # noqa: ANN401
+    targets: Any = None,  # noqa: ANN401  true outputs in any form
 ) -> Inputs:
     """Inputs from a .csv or .parquet file; the rest as for `from_frame`."""
     if size is not None:
@@ -105,7 +105,7 @@ def from_table_file(
     return _inputs(_without(table, leave_out, labels), labels, None, class_names, scale, targets)
 
 
-def _without(table: Table, heading: str, labels: Any) -> Table:  # noqa: ANN401
+def _without(table: Table, heading: str, labels: Any) -> Table:  # noqa: ANN401  labels in any form
     """The table without the column of this heading, if it has one; the labels are another."""
     if heading and isinstance(labels, str) and labels.strip() == heading.strip():
         raise InvalidArgument(
@@ -118,11 +118,11 @@ def _without(table: Table, heading: str, labels: Any) -> Table:  # noqa: ANN401
 
 def _inputs(
     table: Table,
-    labels: Any,  # noqa: ANN401
+    labels: Any,  # noqa: ANN401  labels in any form
     ids: Sequence[str] | None,
     class_names: Sequence[str] | ClassNames,
     scale: float | None,
-    targets: Any,  # noqa: ANN401
+    targets: Any,  # noqa: ANN401  true outputs in any form
 ) -> Inputs:
     source = table.source
     if scale is not None:
@@ -155,13 +155,13 @@ def _inputs(
     )
 
 
-def _as_texts(labels: Any) -> Any:  # noqa: ANN401
+def _as_texts(labels: Any) -> Any:  # noqa: ANN401  labels in any form
     """Labels as a .csv file would hold them, so that every kind of table reads them alike."""
     values = labels.to_list() if hasattr(labels, "to_list") else np.asarray(labels).ravel().tolist()
     return [value if value is None else str(value) for value in values]
 
 
-def _split(table: Table, labels: Any) -> tuple[list[TableColumn], TableColumn | None]:  # noqa: ANN401
+def _split(table: Table, labels: Any) -> tuple[list[TableColumn], TableColumn | None]:  # noqa: ANN401  labels in any form
     """The feature columns, and the column that `labels` names."""
     headings = [column.heading for column in table.columns]
     _check_headings(headings, table.source)

@@ -141,14 +141,14 @@ def plain_export(parts: Parts, tensors_only: Callable[[bytes], bool]) -> Parts:
     return needed
 
 
-def _json(name: str, content: bytes) -> Any:  # noqa: ANN401
+def _json(name: str, content: bytes) -> Any:  # noqa: ANN401  what a file holds
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
         raise ValueError(f"holds no readable {name}") from None
 
 
-def _check_payloads(config: Any) -> None:  # noqa: ANN401
+def _check_payloads(config: Any) -> None:  # noqa: ANN401  what a file holds
     _check(config)
     for payload in _mappings(config):
         if payload.get("use_pickle", False) is not False:
@@ -157,7 +157,7 @@ def _check_payloads(config: Any) -> None:  # noqa: ANN401
             raise ValueError(f"holds {payload['path_name']}")
 
 
-def _mappings(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+def _mappings(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401  what a file holds
     if isinstance(value, dict):
         yield value
         for part in value.values():
@@ -167,7 +167,7 @@ def _mappings(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
             yield from _mappings(part)
 
 
-def _without_metadata(value: Any) -> Any:  # noqa: ANN401
+def _without_metadata(value: Any) -> Any:  # noqa: ANN401  what a file holds
     """The same program without the notes on where its nodes came from."""
     if isinstance(value, list):
         return [_without_metadata(part) for part in value]
@@ -177,7 +177,7 @@ def _without_metadata(value: Any) -> Any:  # noqa: ANN401
     return {k: {} if k in notes else _without_metadata(v) for k, v in value.items()}
 
 
-def _check(value: Any, key: str = "", *, argument: bool = False, depth: int = 0) -> None:  # noqa: ANN401
+def _check(value: Any, key: str = "", *, argument: bool = False, depth: int = 0) -> None:  # noqa: ANN401  what a file holds
     """Refuse any text that torch would evaluate, compile or look up, unless it is known.
 
     `argument`: whether it is a constant argument of an operator; those are quoted.

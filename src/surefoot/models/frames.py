@@ -52,7 +52,7 @@ class FrameRun:
         return library.DataFrame(columns)
 
 
-def estimator_run(source: Any, run: Run, options: LoadOptions) -> Run:  # noqa: ANN401
+def estimator_run(source: Any, run: Run, options: LoadOptions) -> Run:  # noqa: ANN401  any kind of model
     """`run`, a method of an estimator: on frames where it was fitted on them, else on arrays."""
     names = tuple(str(name) for name in getattr(source, "feature_names_in_", ()))
     features = options.features
@@ -147,7 +147,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
-def _column(feature: Feature, values: NDArray[Any], library: Any) -> Any:  # noqa: ANN401
+def _column(feature: Feature, values: NDArray[Any], library: Any) -> Any:  # noqa: ANN401  a column of pandas or polars
     """One column of a frame."""
     if feature.categories:
         return _category_column(feature, _codes(feature, values), library)
@@ -171,7 +171,7 @@ def _codes(feature: Feature, values: NDArray[Any]) -> NDArray[np.int64]:
     return codes
 
 
-def _category_column(feature: Feature, codes: NDArray[np.int64], library: Any) -> Any:  # noqa: ANN401
+def _category_column(feature: Feature, codes: NDArray[np.int64], library: Any) -> Any:  # noqa: ANN401  a column of pandas or polars
     if feature.dtype == "bool":
         return codes.astype(bool)
     pandas = library.__name__ == "pandas"
@@ -203,7 +203,7 @@ def nearest_decimals(values: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.where(rounded.astype(np.float32) == values, rounded, exact)
 
 
-def fitted_classes(source: Any) -> tuple[str, ...]:  # noqa: ANN401
+def fitted_classes(source: Any) -> tuple[str, ...]:  # noqa: ANN401  any kind of model
     """The classes of an estimator as text, 3.0 as 3; empty where they are the numbers from 0."""
     classes = getattr(source, "classes_", None)
     if classes is None or np.ndim(classes) != 1:

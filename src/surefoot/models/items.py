@@ -42,7 +42,7 @@ class ItemModel:
 
 
 def wrap_items(
-    source: Any,  # noqa: ANN401
+    source: Any,  # noqa: ANN401  any kind of model
     options: LoadOptions,
     examples: Inputs | Sequence[Any],
 ) -> ItemModel:

@@ -29,7 +29,7 @@ _PYTHON_NAME = re.compile(r"(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*")
 
 
 def load_model(
-    source: Any,  # noqa: ANN401
+    source: Any,  # noqa: ANN401  any kind of model
     *,
     bounds: Sequence[float] | Interval | None = None,
     mean: Sequence[float] | float | None = None,
@@ -87,7 +87,7 @@ def load_model(
     return _from_object(source, options)
 
 
-def _of_items(source: Any, options: LoadOptions, examples: Inputs | Sequence[Any]) -> Model:  # noqa: ANN401
+def _of_items(source: Any, options: LoadOptions, examples: Inputs | Sequence[Any]) -> Model:  # noqa: ANN401  any kind of model
     """A function, an estimator, or an estimator in a trusted pickle."""
     if not isinstance(source, str | Path):
         return wrap_items(source, options, examples)
@@ -103,7 +103,7 @@ def _of_items(source: Any, options: LoadOptions, examples: Inputs | Sequence[Any
 
 
 def declared_shape(
-    source: Any,  # noqa: ANN401
+    source: Any,  # noqa: ANN401  any kind of model
     token_variable: str | None = None,
 ) -> tuple[int | None, ...] | None:
     """The shape of one input that a file states, None for an open length; None where it does not.
@@ -124,13 +124,13 @@ def declared_shape(
     return None if read is None else read(path)
 
 
-def _names_python(source: Any) -> bool:  # noqa: ANN401
+def _names_python(source: Any) -> bool:  # noqa: ANN401  any kind of model
     """Whether it is `package.module:function` and no file of that name."""
     is_name = isinstance(source, str) and _PYTHON_NAME.fullmatch(source) and not is_address(source)
     return bool(is_name) and not Path(source).exists()
 
 
-def _imported(name: str) -> Any:  # noqa: ANN401
+def _imported(name: str) -> Any:  # noqa: ANN401  any object
     try:
         return import_object(name)
     except InvalidArgument as error:
@@ -160,7 +160,7 @@ def _from_file(path: Path, options: LoadOptions) -> Model:
     return load(path, options)
 
 
-def _from_object(source: Any, options: LoadOptions) -> Model:  # noqa: ANN401
+def _from_object(source: Any, options: LoadOptions) -> Model:  # noqa: ANN401  any kind of model
     for matches, wrap in _OBJECTS:
         if matches(source):
             return wrap(source, options)

@@ -269,7 +269,7 @@ def onnx_input_shape(path: Path) -> tuple[int | None, ...]:
     return tuple(_declared(path, _only_input(path, _session(path)))[1:])
 
 
-def _output_name(path: Path, session: Any, name: str | None, scores: Scores | None) -> str:  # noqa: ANN401
+def _output_name(path: Path, session: Any, name: str | None, scores: Scores | None) -> str:  # noqa: ANN401  of ONNX Runtime
     """The output that holds scores: the one named, else a float table, else a list of maps.
 
     Values that are no class scores may be whole numbers too, such as a mask of classes.

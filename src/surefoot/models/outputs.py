@@ -15,7 +15,7 @@ from surefoot.object_values import on_host
 from surefoot.subject import Array, Outputs, Scores
 
 
-def read_output(raw: Any, expected: int, scores: Scores) -> Outputs:  # noqa: ANN401
+def read_output(raw: Any, expected: int, scores: Scores) -> Outputs:  # noqa: ANN401  what a model returns
     """The output for `expected` inputs, as the kind of scores says."""
     if scores is Scores.OBJECTS:
         return as_objects(raw, expected)
@@ -61,7 +61,7 @@ def as_values(raw: Array, expected: int) -> Array:
     return xp.reshape(raw, (expected, 1)) if raw.ndim == 1 else raw
 
 
-def as_objects(raw: Any, expected: int) -> list[Any]:  # noqa: ANN401
+def as_objects(raw: Any, expected: int) -> list[Any]:  # noqa: ANN401  what a model returns
     """One object for each input, in main memory; of an array each row is one."""
     if hasattr(raw, "shape") or (isinstance(raw, Sequence) and not isinstance(raw, str)):
         raw = on_host(raw) if hasattr(raw, "shape") else raw

@@ -32,7 +32,7 @@ def open_pickle(
     return model
 
 
-def _read(path: Path) -> Any:  # noqa: ANN401
+def _read(path: Path) -> Any:  # noqa: ANN401  what a file holds
     """The object in a trusted pickle or joblib file."""
     try:
         if path.suffix.lower() == ".joblib":

@@ -66,7 +66,7 @@ class PythonModel:
         with model_errors():
             return read_output(self._answer(x, self.normalise(x)), len(x), self.signature.scores)
 
-    def _answer(self, x: NDArray[Any], ready: NDArray[Any]) -> Any:  # noqa: ANN401
+    def _answer(self, x: NDArray[Any], ready: NDArray[Any]) -> Any:  # noqa: ANN401  what a model returns
         if ready is not x:
             return self.run(ready)  # normalised: nobody else's memory
         if self.private:
@@ -123,13 +123,13 @@ def _every_warning_of_torch() -> Iterator[None]:
         torch.set_warn_always(False)
 
 
-def is_predictor(source: Any) -> bool:  # noqa: ANN401
+def is_predictor(source: Any) -> bool:  # noqa: ANN401  any kind of model
     """Whether it has `predict_proba` or `predict`, or can be called."""
     return hasattr(source, "predict_proba") or callable(source) or hasattr(source, "predict")
 
 
 def wrap_callable(
-    source: Any,  # noqa: ANN401
+    source: Any,  # noqa: ANN401  any kind of model
     options: LoadOptions,
 ) -> PythonModel:
     """An estimator with `predict_proba`, a regressor with `predict`, or a function of a batch."""
@@ -172,14 +172,14 @@ def wrap_callable(
     return PythonModel(run, normalise, signature, private, fitted_classes(source))
 
 
-def digest_of(source: Any) -> tuple[str, str]:  # noqa: ANN401
+def digest_of(source: Any) -> tuple[str, str]:  # noqa: ANN401  any kind of model
     """A name for an estimator or a function in memory, and what of it the name covers."""
     if hasattr(source, "predict_proba"):
         return _object_digest(source)
     return _function_digest(source)
 
 
-def _estimator(source: Any, scores: Scores | None) -> tuple[Callable[..., Any], Scores]:  # noqa: ANN401
+def _estimator(source: Any, scores: Scores | None) -> tuple[Callable[..., Any], Scores]:  # noqa: ANN401  any kind of model
     """The method of an estimator that is asked, and what it gives."""
     of_classes = scores is None or scores.of_classes
     if hasattr(source, "predict_proba"):
@@ -204,7 +204,7 @@ class _LabelColumns:
 
     source: Any
 
-    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401
+    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401  what a model returns
         answer = self.source.predict_proba(x)
         if isinstance(answer, list):  # one table for each label, of its absence and its presence
             return np.stack([np.asarray(table)[:, -1] for table in answer], axis=1)
@@ -217,11 +217,11 @@ class _OverList:
 
     source: Callable[[Any], Any]
 
-    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401
+    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401  what a model returns
         return self.source(list(x))
 
 
-def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
+def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401  any kind of model
     try:
         content = pickle.dumps(source)
     except Exception:  # noqa: BLE001  an object may refuse in its own way
@@ -231,7 +231,7 @@ def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
     return hashlib.sha256(content).hexdigest(), "the whole object"
 
 
-def _function_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
+def _function_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401  any kind of model
     name = (
         f"{getattr(source, '__module__', '')}:{getattr(source, '__qualname__', repr(type(source)))}"
     )
@@ -249,7 +249,7 @@ def _imported(name: str) -> ModuleType:
     return module
 
 
-def import_object(name: str) -> Any:  # noqa: ANN401
+def import_object(name: str) -> Any:  # noqa: ANN401  any object
     """What `package.module:attribute` or `file.py:attribute` names.
 
     The current folder can be imported from. Reading a file runs its code.

@@ -95,7 +95,7 @@ class TorchModel:
                 )
             return rows
 
-    def _read(self, output: Any, expected: int) -> Outputs:  # noqa: ANN401
+    def _read(self, output: Any, expected: int) -> Outputs:  # noqa: ANN401  what Torch gives
         """Rows of floats where the module gives any, else what it gives."""
         scores = self.signature.scores
         if scores is Scores.OBJECTS:
@@ -178,7 +178,7 @@ def _writes_to(x: Array) -> int:
 
 
 def wrap_module(
-    module: Any,  # noqa: ANN401
+    module: Any,  # noqa: ANN401  an object of Torch
     options: LoadOptions,
     digest: str = "",
     own_shape: tuple[int | None, ...] | None = None,
@@ -223,7 +223,7 @@ def _what(own_shape: tuple[int | None, ...] | None) -> str:
     return "a PyTorch module" if own_shape is None else "the exported module"
 
 
-def is_module(source: Any) -> bool:  # noqa: ANN401
+def is_module(source: Any) -> bool:  # noqa: ANN401  any object
     """Whether it is a PyTorch module, without importing PyTorch."""
     return hasattr(source, "state_dict") and hasattr(source, "forward")
 
@@ -279,7 +279,7 @@ def _signed(
         ), False
     except ChangesInput:
         own = replace(draft, private=True)
-        run = lambda x: own.rows(own.place(x))  # noqa: E731
+        run = lambda x: own.rows(own.place(x))  # noqa: E731  as short as its use
         return complete_signature(draft.signature, run, scores, digest_answers=digest_answers), True
 
 

@@ -61,7 +61,7 @@ def _gpus(device: str) -> tuple[str, ...]:
     return names
 
 
-def copies_for(module: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
+def copies_for(module: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401  an object of Torch
     """A copy of the module for each of these devices, not on it yet."""
     try:
         return {name: copy_module(module) for name in names}
@@ -83,7 +83,7 @@ def replicas(model: Any, modules: Mapping[str, Any]) -> tuple[Any, ...]:  # noqa
         return tuple(pool.map(lambda item: _replica(model, *item), modules.items()))
 
 
-def _replica(model: Any, name: str, module: Any) -> Any:  # noqa: ANN401
+def _replica(model: Any, name: str, module: Any) -> Any:  # noqa: ANN401  an object of Torch
     module, where, _ = on_device(module, name)
     own = replace(model, run=module, device=where)
     try:

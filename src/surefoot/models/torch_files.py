@@ -34,7 +34,7 @@ def require_torch() -> Any:  # noqa: ANN401  the module
     return torch
 
 
-def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401
+def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401  an object of Torch
     """The module in a file: exported, scripted, or (trusted only) pickled."""
     torch = require_torch()
     if not zipfile.is_zipfile(path):
@@ -61,7 +61,7 @@ def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401
         return _loaded(path, lambda: torch.jit.load(file, map_location="cpu").eval())
 
 
-def _loaded(path: Path, load: Callable[[], Any]) -> Any:  # noqa: ANN401
+def _loaded(path: Path, load: Callable[[], Any]) -> Any:  # noqa: ANN401  an object of Torch
     try:
         with _collection_paused():
             return load()
@@ -97,7 +97,7 @@ def _tensors_only(content: bytes) -> bool:
     return True
 
 
-def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401
+def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401  an object of Torch
     if not trust:
         _refuse_weights(path, _plain_content(path))
         raise InvalidArgument(
@@ -125,7 +125,7 @@ def _plain_content(path: Path) -> Any:  # noqa: ANN401  any content
         return None
 
 
-def _refuse_weights(path: Path, content: Any) -> None:  # noqa: ANN401
+def _refuse_weights(path: Path, content: Any) -> None:  # noqa: ANN401  what Torch gives
     """Refuse weights that were saved without their network, also as part of a checkpoint."""
     if not isinstance(content, Mapping):
         return

@@ -12,7 +12,7 @@ from surefoot.models.torch_files import require_torch
 from surefoot.subject import Array, Weigh
 
 
-def logits_module(forward: Callable[[Array], Array], inner: Any = None) -> Any:  # noqa: ANN401
+def logits_module(forward: Callable[[Array], Array], inner: Any = None) -> Any:  # noqa: ANN401  an object of Torch
     """A module that runs `forward` and has the parameters of `inner`.
 
     It stays on its device and in evaluation mode, whatever a library does with it.
@@ -29,10 +29,10 @@ def logits_module(forward: Callable[[Array], Array], inner: Any = None) -> Any: 
         def forward(self, x: Array) -> Array:
             return forward(x)
 
-        def train(self, mode: bool = True) -> Any:  # noqa: ANN401
+        def train(self, mode: bool = True) -> Any:  # noqa: ANN401  an object of Torch
             return self
 
-        def _apply(self, fn: Any, recurse: bool = True) -> Any:  # noqa: ANN401
+        def _apply(self, fn: Any, recurse: bool = True) -> Any:  # noqa: ANN401  an object of Torch
             return self
 
     return Logits()
@@ -46,13 +46,13 @@ def differentiable(
 
     class Run(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
-        def forward(ctx: Any, x: Array) -> Array:  # noqa: ANN401
+        def forward(ctx: Any, x: Array) -> Array:  # noqa: ANN401  an object of Torch
             ctx.save_for_backward(x)
             logits, _ = logits_and_gradient(_numpy(x), lambda scores, _: np.zeros_like(scores))
             return torch.from_numpy(logits).to(x.device)
 
         @staticmethod
-        def backward(ctx: Any, weights: Array) -> Array:  # noqa: ANN401
+        def backward(ctx: Any, weights: Array) -> Array:  # noqa: ANN401  an object of Torch
             (x,) = ctx.saved_tensors
             own = _numpy(weights)
             _, gradient = logits_and_gradient(_numpy(x), lambda _, rows: own[rows])
@@ -62,7 +62,7 @@ def differentiable(
 
 
 @contextmanager
-def fixed_parameters(module: Any) -> Iterator[None]:  # noqa: ANN401
+def fixed_parameters(module: Any) -> Iterator[None]:  # noqa: ANN401  an object of Torch
     """No gradient reaches the parameters: `backward` then leaves nothing behind in the model."""
     changed = [p for p in module.parameters() if p.requires_grad]
     for parameter in changed:
@@ -74,5 +74,5 @@ def fixed_parameters(module: Any) -> Iterator[None]:  # noqa: ANN401
             parameter.requires_grad_(True)
 
 
-def _numpy(x: Array) -> Any:  # noqa: ANN401
+def _numpy(x: Array) -> Any:  # noqa: ANN401  an array of NumPy
     return x.detach().cpu().numpy()

@@ -11,7 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.models.torch_files import require_torch
 
 
-def scores_tensor(output: Any) -> Any:  # noqa: ANN401
+def scores_tensor(output: Any) -> Any:  # noqa: ANN401  an object of Torch
     """The scores among what a module may return: a tensor, `.logits`, or a tuple of them."""
     if hasattr(output, "logits"):
         return output.logits
@@ -21,7 +21,7 @@ def scores_tensor(output: Any) -> Any:  # noqa: ANN401
     return output[0] if isinstance(output, tuple | list) else output
 
 
-def on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa: ANN401
+def on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa: ANN401  an object of Torch
     """The module on its device, the device, and the type of its weights."""
     torch = require_torch()
     weights = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
@@ -40,7 +40,7 @@ def on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa:
     return module, where, weights.dtype
 
 
-def copy_module(module: Any) -> Any:  # noqa: ANN401
+def copy_module(module: Any) -> Any:  # noqa: ANN401  an object of Torch
     """A copy, weights and buffers too; PyTorch warns of its own exported modules meanwhile."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
@@ -52,7 +52,7 @@ def first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0][:120]
 
 
-def module_digest(module: Any) -> str:  # noqa: ANN401
+def module_digest(module: Any) -> str:  # noqa: ANN401  an object of Torch
     """A name for the structure and the weights of a module."""
     torch = require_torch()
     whole = hashlib.sha256(repr(module).encode())

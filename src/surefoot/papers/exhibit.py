@@ -108,7 +108,7 @@ class Exhibit:
         """Write the page, whole or not at all."""
         return write_page(self.view, Path(path))
 
-    def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an Altair chart
+    def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an object of Altair
         """The first figure; written as .svg, .png or Vega-Lite .json where a path is given."""
         from surefoot.report.figures import write_figure
 
@@ -225,13 +225,13 @@ def _once(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))
 
 
-def _figure(chart: Any, caption: str) -> Figure:  # noqa: ANN401
+def _figure(chart: Any, caption: str) -> Figure:  # noqa: ANN401  an object of Altair
     from surefoot.report.figures import svg
 
     return Figure(lambda: svg(chart), caption)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def _plain(value: Any) -> Any:  # noqa: ANN401  what a table holds
     """Dataclasses such as intervals, also inside rows, as dictionaries."""
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))

@@ -31,7 +31,7 @@ def make(
     paper: str,
     table: str | int | None = None,
     figure: str | int | None = None,
-    models: Any = (),  # noqa: ANN401
+    models: Any = (),  # noqa: ANN401  any kinds of models
     *,
     sources: SourceOptions,
     values: PaperOptions,
@@ -53,7 +53,7 @@ def make(
 
 def make_all(
     paper: str,
-    models: Any = (),  # noqa: ANN401
+    models: Any = (),  # noqa: ANN401  any kinds of models
     *,
     sources: SourceOptions,
     values: PaperOptions,
@@ -131,7 +131,7 @@ def _embedded_files(inputs: FileOptions) -> FileOptions:
     return replace(inputs, bounds=embedded.BOUNDS) if inputs.bounds is None else inputs
 
 
-def _named(models: Any) -> dict[str, Any]:  # noqa: ANN401
+def _named(models: Any) -> dict[str, Any]:  # noqa: ANN401  any kinds of models
     """Models by name; one alone is named like its file."""
     if isinstance(models, Sequence) and not isinstance(models, str) and not models:
         return {}

@@ -42,7 +42,7 @@ class Request:
     quick: bool = False
     caller: Caller = Caller()  # noqa: RUF009  a frozen value
 
-    def run(self, command: str, models: Any, perturb: Any, **options: Any) -> Result:  # noqa: ANN401
+    def run(self, command: str, models: Any, perturb: Any, **options: Any) -> Result:  # noqa: ANN401  handed on as they are
         """Run `estimate`, `certify`, `tail`, `curve`, `critical` or `compare` with these options.
 
         `models` is one model, or for `compare` several by name. It is what `sf.estimate(…)` does,
@@ -87,7 +87,7 @@ def chosen_options(part: Part, given: Mapping[str, Any], *, quick: bool) -> dict
     return {**part.options, **(part.quick if quick else {}), **values}
 
 
-def _read(name: str, value: Any) -> Any:  # noqa: ANN401
+def _read(name: str, value: Any) -> Any:  # noqa: ANN401  what a user gives
     """Numbers from text; what may be given several times as a tuple."""
     hint = get_type_hints(PaperOptions)[name]
     if hint == Numbers | None:

@@ -67,7 +67,7 @@ def as_csv(sheet: Sheet) -> str:
     return out.getvalue()
 
 
-def _cell(value: Any, end: str) -> Any:  # noqa: ANN401
+def _cell(value: Any, end: str) -> Any:  # noqa: ANN401  what a table holds
     return getattr(value, end) if end and value is not None else value
 
 

@@ -34,7 +34,7 @@ _DEPTH = 8
 
 
 def from_albumentations(
-    transform: Any,  # noqa: ANN401
+    transform: Any,  # noqa: ANN401  an object of another library
     level: float = 1.0,
     *,
     name: str = "",
@@ -48,7 +48,7 @@ def from_albumentations(
 
 
 def from_torchvision(
-    transform: Any,  # noqa: ANN401
+    transform: Any,  # noqa: ANN401  an object of another library
     level: float = 1.0,
     *,
     name: str = "",
@@ -61,7 +61,7 @@ def from_torchvision(
     return _adapted("torchvision", transform, _call_torchvision, level, name, input_format)
 
 
-def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne:  # noqa: ANN401
+def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne:  # noqa: ANN401  an object of another library
     """An NRTK PerturbImage: perturber(image=…), uint8 with channels last, or two axes for grey.
 
     It may return an image, or an image and boxes.
@@ -70,7 +70,7 @@ def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne
 
 
 def from_maite(
-    augmentation: Any,  # noqa: ANN401
+    augmentation: Any,  # noqa: ANN401  an object of another library
     level: float = 1.0,
     *,
     name: str = "",
@@ -92,7 +92,7 @@ class Adapted:
     transform: Any = field(hash=False)
     call: Callable[[Any, Any], Any]
 
-    def __call__(self, image: Any, rng: np.random.Generator, level: float) -> Any:  # noqa: ANN401
+    def __call__(self, image: Any, rng: np.random.Generator, level: float) -> Any:  # noqa: ANN401  an object of another library
         """The transformed image; call it within `around`."""
         seed_generators(rng, self.transform)
         return self.call(self.transform, image)
@@ -110,7 +110,7 @@ class Adapted:
         }
 
 
-def _saved_settings(transform: Any) -> dict[str, str]:  # noqa: ANN401
+def _saved_settings(transform: Any) -> dict[str, str]:  # noqa: ANN401  an object of another library
     """The settings as Albumentations saves them; none for other libraries or where it cannot.
 
     The other attributes of its objects change with every call and from process to process.
@@ -125,7 +125,7 @@ def _saved_settings(transform: Any) -> dict[str, str]:  # noqa: ANN401
 
 def _adapted(
     library: str,
-    transform: Any,  # noqa: ANN401
+    transform: Any,  # noqa: ANN401  an object of another library
     call: Callable[[Any, Any], Any],
     level: float,
     name: str,
@@ -139,11 +139,11 @@ def _adapted(
     return OneByOne(level, function, kind, View.IMAGE, input_format, only=(0.0, 1.0))
 
 
-def _call_albumentations(transform: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
+def _call_albumentations(transform: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401  an object of another library
     return _channels_first(transform(image=_channels_last(image))["image"])
 
 
-def _call_torchvision(transform: Any, image: Any) -> Any:  # noqa: ANN401
+def _call_torchvision(transform: Any, image: Any) -> Any:  # noqa: ANN401  an object of another library
     if not isinstance(image, np.ndarray):
         return transform(image)
     import torch
@@ -151,12 +151,12 @@ def _call_torchvision(transform: Any, image: Any) -> Any:  # noqa: ANN401
     return transform(torch.from_numpy(image))
 
 
-def _call_nrtk(perturber: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
+def _call_nrtk(perturber: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401  an object of another library
     out = perturber(image=image[0] if len(image) == 1 else _channels_last(image))
     return _channels_first(out[0] if isinstance(out, tuple) else out)
 
 
-def _call_maite(augmentation: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
+def _call_maite(augmentation: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401  an object of another library
     images, _, _ = augmentation(([image], [np.zeros(1, np.float32)], [{"id": 0}]))
     out = images[0] if hasattr(images[0], "detach") else np.asarray(images[0])
     return out[None] if out.ndim == 2 else out
@@ -166,7 +166,7 @@ def _channels_last(image: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(np.moveaxis(image, 0, -1))
 
 
-def _channels_first(image: Any) -> NDArray[Any]:  # noqa: ANN401
+def _channels_first(image: Any) -> NDArray[Any]:  # noqa: ANN401  an object of another library
     pixels = np.asarray(image)
     return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
 
@@ -176,22 +176,22 @@ def restored_global_generators() -> Iterator[None]:
     """A context after which the global generators are as before; one thread at a time."""
     with _GLOBAL:
         torch = sys.modules.get("torch")
-        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002  code of others draws from it
         torch_state = torch.get_rng_state() if torch else None
         try:
             yield
         finally:
             random.setstate(python_state)
-            np.random.set_state(numpy_state)  # noqa: NPY002
+            np.random.set_state(numpy_state)  # noqa: NPY002  code of others draws from it
             if torch:
                 torch.set_rng_state(torch_state)
 
 
-def seed_generators(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401
+def seed_generators(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401  an object of another library
     """Seed every generator from `rng`: the global ones and those within `holder`."""
     python_seed, numpy_seed, torch_seed, opencv_seed = rng.integers(2**31, size=4).tolist()
     random.seed(python_seed)
-    np.random.seed(numpy_seed)  # noqa: NPY002
+    np.random.seed(numpy_seed)  # noqa: NPY002  code of others draws from it
     torch, opencv = sys.modules.get("torch"), sys.modules.get("cv2")
     if torch:
         torch.default_generator.manual_seed(torch_seed)
@@ -201,7 +201,7 @@ def seed_generators(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN
         _reseed(generator, int(rng.integers(2**31)))
 
 
-def _reseed(generator: Any, seed: int) -> None:  # noqa: ANN401
+def _reseed(generator: Any, seed: int) -> None:  # noqa: ANN401  an object of another library
     match generator:
         case np.random.Generator():
             bits = generator.bit_generator
@@ -212,7 +212,7 @@ def _reseed(generator: Any, seed: int) -> None:  # noqa: ANN401
             generator.manual_seed(seed)
 
 
-def _generators_within(value: Any, visited: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401
+def _generators_within(value: Any, visited: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401  an object of another library
     """The random generators within an object, each once, in the order of its attributes."""
     if depth < 0 or id(value) in visited or isinstance(value, str | bytes | type | ModuleType):
         return
@@ -226,7 +226,7 @@ def _generators_within(value: Any, visited: set[int], depth: int) -> Iterator[An
         yield from _generators_within(part, visited, depth - 1)
 
 
-def _parts(value: Any) -> list[Any]:  # noqa: ANN401
+def _parts(value: Any) -> list[Any]:  # noqa: ANN401  an object of another library
     match value:
         case dict():
             return list(value.values())

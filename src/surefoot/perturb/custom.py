@@ -221,7 +221,7 @@ class OneByOne:
             )
 
 
-def _check_definition(name: str, function: Any, view: Any) -> None:  # noqa: ANN401
+def _check_definition(name: str, function: Any, view: Any) -> None:  # noqa: ANN401  of a function of the user
     if not isinstance(name, str) or not name or not name.isprintable():
         raise InvalidArgument(f"the name of a perturbation must be a word, got {name!r}")
     if not callable(function):
@@ -232,14 +232,14 @@ def _check_definition(name: str, function: Any, view: Any) -> None:  # noqa: ANN
         )
 
 
-def _check_shape(name: str, out: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401
+def _check_shape(name: str, out: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401  of a function of the user
     got = getattr(out, "shape", None)
     if got is None or tuple(got) != tuple(shape):
         what = type(out).__name__ if got is None else f"shape {tuple(got)}"
         raise InvalidArgument(f"{name} must return shape {tuple(shape)}, got {what}")
 
 
-def _check_type(name: str, result: Any, item: Any) -> None:  # noqa: ANN401
+def _check_type(name: str, result: Any, item: Any) -> None:  # noqa: ANN401  of a function of the user
     if isinstance(result, type(item)) or (is_image(result) and is_image(item)):
         return
     raise InvalidArgument(

@@ -64,7 +64,7 @@ def read_boxes(value: Any) -> Boxes:  # noqa: ANN401  what a detector gives for 
     raise ModelFailed(f"{type(value).__name__} holds no boxes: {_FORMS}")
 
 
-def _joined(boxes: Any, labels: Any, scores: Any) -> Boxes:  # noqa: ANN401
+def _joined(boxes: Any, labels: Any, scores: Any) -> Boxes:  # noqa: ANN401  an output or a target
     corners, classes = _numbers(boxes), _numbers(labels).reshape(-1)
     number = len(classes)
     given = np.ones(number) if scores is None else _numbers(scores)
@@ -79,7 +79,7 @@ def _joined(boxes: Any, labels: Any, scores: Any) -> Boxes:  # noqa: ANN401
     return Boxes(corners.reshape(number, 4), classes, given)
 
 
-def _numbers(value: Any) -> NDArray[np.float64]:  # noqa: ANN401
+def _numbers(value: Any) -> NDArray[np.float64]:  # noqa: ANN401  an output or a target
     try:
         return np.asarray(on_host(value), dtype=np.float64)
     except (TypeError, ValueError) as error:

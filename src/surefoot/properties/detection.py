@@ -109,7 +109,7 @@ class BoxesKept:
         parts = [f"{n} box{'es' * (n > 1)} of class {label:g}" for label, n in pairs]
         return few_words(parts) if parts else "no box"
 
-    def boxes_to_draw(self, output: Any) -> list[tuple[float, ...]]:  # noqa: ANN401
+    def boxes_to_draw(self, output: Any) -> list[tuple[float, ...]]:  # noqa: ANN401  an output or a target
         """The corners of each box."""
         return [tuple(row) for row in read_boxes(output).above(self.score).corners.tolist()]
 

@@ -77,7 +77,7 @@ class PixelsKept:
         """The largest classes, by their share of the pixels."""
         return _mask_words(output)
 
-    def mask_to_draw(self, output: Any) -> NDArray[np.int64]:  # noqa: ANN401
+    def mask_to_draw(self, output: Any) -> NDArray[np.int64]:  # noqa: ANN401  an output or a target
         """The class of each pixel."""
         return _mask_of(output)
 
@@ -146,7 +146,7 @@ class MaskIoU:
         """The largest classes, by their share of the pixels."""
         return _mask_words(output)
 
-    def mask_to_draw(self, output: Any) -> NDArray[np.int64]:  # noqa: ANN401
+    def mask_to_draw(self, output: Any) -> NDArray[np.int64]:  # noqa: ANN401  an output or a target
         """The class of each pixel."""
         return _mask_of(output)
 
@@ -219,7 +219,7 @@ def _mask_of(output: Any) -> NDArray[np.int64]:  # noqa: ANN401  an output or a 
     return mask.astype(np.int64)
 
 
-def _mask_words(output: Any) -> str:  # noqa: ANN401
+def _mask_words(output: Any) -> str:  # noqa: ANN401  an output or a target
     mask = _mask_of(output)
     labels, counts = np.unique(mask, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:_MOST_CLASSES]

@@ -91,7 +91,7 @@ class Kept:
         pairs = zip(references, on_host(outputs), strict=True)
         return np.array([self._one(one, output) for one, output in pairs], dtype=np.float64)
 
-    def _one(self, reference: Any, output: Any) -> float:  # noqa: ANN401
+    def _one(self, reference: Any, output: Any) -> float:  # noqa: ANN401  an output or a target
         with named_errors(self.name):
             answer = self.function(reference, output)
         answer = answer.item() if hasattr(answer, "item") and np.size(answer) == 1 else answer

@@ -37,7 +37,7 @@ def check_share(name: str, value: float) -> None:
         raise InvalidArgument(f"{name} must lie above 0 and at most 1, got {value}")
 
 
-def target_array(target: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:  # noqa: ANN401
+def target_array(target: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:  # noqa: ANN401  an output or a target
     """The true output of one input, as an array of this shape."""
     values = np.asarray(on_host(target))
     if values.dtype.kind not in "fiub":

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from surefoot.control_characters import escape_all_controls
 from surefoot.errors import InvalidArgument
-from surefoot.report.control_characters import escape_all_controls
 from surefoot.whole_file import write_whole
 
 INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#1d5b7a", "#d9693f", "#7b8794"
@@ -28,7 +28,7 @@ TEXT = 12
 """Font size of a figure in pixels; a page shows figures a quarter larger."""
 
 
-def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> Any:  # noqa: ANN401
+def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> Any:  # noqa: ANN401  an object of Altair
     """A bar for each kind of input, with its count; `most` is the right end of the axis."""
     import altair as alt
 
@@ -59,7 +59,7 @@ def check_figure(name: str) -> None:
         )
 
 
-def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401
+def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401  an object of Altair
     """The chart as .svg, .png, or as Vega-Lite .json."""
     check_figure(where.name)
     if where.suffix == ".json":
@@ -74,7 +74,7 @@ def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401
     return where
 
 
-def svg(chart: Any) -> str:  # noqa: ANN401
+def svg(chart: Any) -> str:  # noqa: ANN401  an object of Altair
     """The chart drawn as SVG, in the style that all figures share."""
     import vl_convert
 

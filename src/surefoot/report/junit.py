@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from surefoot.control_characters import escape_controls
 from surefoot.errors import InvalidArgument
-from surefoot.report.control_characters import escape_controls
 from surefoot.undecided_as import UNDECIDED_CHOICES, UndecidedAs
 
 Outcome = Literal["passed", "failed", "undecided", "error"]

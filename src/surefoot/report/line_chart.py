@@ -29,7 +29,7 @@ def line_chart(
     title: str = "",
     logarithmic: bool = False,
     dots: bool = False,
-) -> Any:  # noqa: ANN401  an Altair chart
+) -> Any:  # noqa: ANN401  an object of Altair
     """Curves by name over a common axis, with a legend below."""
     import altair as alt
 
@@ -63,7 +63,7 @@ def line_chart(
     )
 
 
-def histogram(counts: Sequence[int], edges: Sequence[float], x: str, *, title: str = "") -> Any:  # noqa: ANN401
+def histogram(counts: Sequence[int], edges: Sequence[float], x: str, *, title: str = "") -> Any:  # noqa: ANN401  an object of Altair
     """Bars between neighbouring edges, each as high as its count."""
     import altair as alt
 
@@ -85,7 +85,7 @@ def histogram(counts: Sequence[int], edges: Sequence[float], x: str, *, title: s
     )
 
 
-def _title(text: str) -> Any:  # noqa: ANN401
+def _title(text: str) -> Any:  # noqa: ANN401  an object of Altair
     import altair as alt
 
     return alt.TitleParams(text, anchor="start", frame="group", fontSize=12, color=INK)

@@ -6,9 +6,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from surefoot.control_characters import escape_controls
 from surefoot.errors import InvalidArgument
 from surefoot.report.collection import Collection
-from surefoot.report.control_characters import escape_controls
 from surefoot.report.inline_svg import inline_svg
 from surefoot.report.view import Figure, View
 from surefoot.whole_file import write_whole

@@ -22,7 +22,7 @@ def times_inside(intervals: Sequence[Interval]) -> Steps:
     return [*zip(ends, counts, strict=False), (ends[-1], 0)]
 
 
-def posterior_chart(networks: Mapping[str, tuple[Posterior, Interval]]) -> Any:  # noqa: ANN401
+def posterior_chart(networks: Mapping[str, tuple[Posterior, Interval]]) -> Any:  # noqa: ANN401  an object of Altair
     """The density of a posterior of each network, and the ground truth as two lines."""
     import altair as alt
 
@@ -45,7 +45,7 @@ def posterior_chart(networks: Mapping[str, tuple[Posterior, Interval]]) -> Any: 
     return alt.concat(*panels, columns=_COLUMNS)
 
 
-def counts_chart(networks: Mapping[str, tuple[Steps, Interval]]) -> Any:  # noqa: ANN401
+def counts_chart(networks: Mapping[str, tuple[Steps, Interval]]) -> Any:  # noqa: ANN401  an object of Altair
     """How many intervals contain a radius, for each network, and the ground truth."""
     import altair as alt
 
@@ -62,7 +62,7 @@ def counts_chart(networks: Mapping[str, tuple[Steps, Interval]]) -> Any:  # noqa
     return alt.concat(*panels, columns=_COLUMNS)
 
 
-def cumulative_chart(hours: Mapping[str, Sequence[float]]) -> Any:  # noqa: ANN401
+def cumulative_chart(hours: Mapping[str, Sequence[float]]) -> Any:  # noqa: ANN401  an object of Altair
     """For each network the share of runs that took no longer than so many hours."""
     import altair as alt
 
@@ -81,7 +81,7 @@ def cumulative_chart(hours: Mapping[str, Sequence[float]]) -> Any:  # noqa: ANN4
     ).properties(width=560, height=300)
 
 
-def _panel(name: str, shape: Any, truth: Interval) -> Any:  # noqa: ANN401
+def _panel(name: str, shape: Any, truth: Interval) -> Any:  # noqa: ANN401  an object of Altair
     """One network: the shape, and two lines at the ends of the ground truth."""
     import altair as alt
 

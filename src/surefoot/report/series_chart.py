@@ -41,7 +41,7 @@ class SeriesChart:
     levels: Sequence[float] = ()
     marks: bool = False
 
-    def chart(self) -> Any:  # noqa: ANN401  an Altair chart
+    def chart(self) -> Any:  # noqa: ANN401  an object of Altair
         """As an Altair chart; names keep the order of the rows."""
         import altair as alt
 
@@ -75,13 +75,13 @@ class SeriesChart:
         return alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT)
 
 
-def _data(rows: Rows) -> Any:  # noqa: ANN401
+def _data(rows: Rows) -> Any:  # noqa: ANN401  an object of Altair
     import altair as alt
 
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
-def _scale(axis: Axis) -> Any:  # noqa: ANN401
+def _scale(axis: Axis) -> Any:  # noqa: ANN401  an object of Altair
     import altair as alt
 
     more: dict[str, Any] = {"type": "log", "base": 2, "nice": False} if axis.log else {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from surefoot.claims import Claim
-from surefoot.report.control_characters import escape_controls
+from surefoot.control_characters import escape_controls
 from surefoot.report.iso_24029 import Coverage, coverage
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.sentences import sentences

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from surefoot.report.control_characters import escape_controls
+from surefoot.control_characters import escape_controls
 from surefoot.report.page import drawn
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)

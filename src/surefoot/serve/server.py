@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import socket
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument, MissingPackage, Stopped, StoreFailed
@@ -59,6 +60,18 @@ def _check_store(where: str) -> None:
         raise StoreFailed(f"{error}{beside}") from None
 
 
+def _remove_empty_journal(where: str) -> None:
+    """Have SQLite remove the two files that reading leaves beside a store.
+
+    The last connection to close removes them, unless it may only read. What a run wrote and SQLite
+    has not yet put into the store is left alone.
+    """
+    if scheme_of(where) == "sqlite":
+        with suppress(OSError, StoreFailed):
+            if Path(f"{path_of(where)}-wal").stat().st_size == 0:
+                open_existing(where).close()
+
+
 class Server:
     """A dashboard that runs in a thread of its own, until it is stopped."""
 
@@ -82,6 +95,7 @@ class Server:
             limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=1,
         )
+        self._stores = settings.stores
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -108,11 +122,13 @@ class Server:
         if self._thread.is_alive():
             self._thread.join(_END_SECONDS)
         self._socket.close()
+        for where in self._stores:
+            _remove_empty_journal(where)
 
 
 def _uvicorn() -> Any:  # noqa: ANN401  the module
     try:
-        import starlette  # noqa: F401
+        import starlette  # noqa: F401  whether it is there
         import uvicorn
     except ImportError as error:
         raise MissingPackage(

@@ -15,7 +15,7 @@ _LEAST_TOKEN = 16
 """Characters of a token: 16 at random cannot be guessed over a network."""
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _MOST_PORT = 65_535
-_MAKE_TOKEN = "python -c 'import secrets; print(secrets.token_urlsafe(24))'"  # noqa: S105
+_MAKE_TOKEN = "python -c 'import secrets; print(secrets.token_urlsafe(24))'"  # noqa: S105  it makes a token and is none
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ class Chains:
         return crc32(str(subject).encode("utf-8", "replace"), self._seed)
 
 
-def _evidence(number: int, subject: str, text: object, start: Any, stop: Any) -> Any:  # noqa: ANN401
+def _evidence(number: int, subject: str, text: object, start: Any, stop: Any) -> Any:  # noqa: ANN401  what a store holds
     """The evidence of a row whose values are possible."""
     if not (type(start) is type(stop) is int and 0 <= start < stop):
         raise BadRow(number, f"(input {subject}) holds impossible trials, {start} to {stop}")

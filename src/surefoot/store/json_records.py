@@ -138,7 +138,7 @@ def decisive_json(spec: StudySpec) -> str:
     return json.dumps(decisive, sort_keys=True)
 
 
-def _checked(kind: Any, text: str, name: str) -> Any:  # noqa: ANN401
+def _checked(kind: Any, text: str, name: str) -> Any:  # noqa: ANN401  what a store holds
     try:
         value = json.loads(text, object_hook=_with_open_ends)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -146,7 +146,7 @@ def _checked(kind: Any, text: str, name: str) -> Any:  # noqa: ANN401
     return _validated(kind, value, name)
 
 
-def _validated(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401
+def _validated(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401  any object
     from pydantic import ValidationError
 
     try:

@@ -83,7 +83,7 @@ def _psycopg() -> Any:  # noqa: ANN401  the module
     return psycopg
 
 
-def _connection_options(psycopg: Any, url: str) -> dict[str, Any]:  # noqa: ANN401
+def _connection_options(psycopg: Any, url: str) -> dict[str, Any]:  # noqa: ANN401  the module psycopg
     from psycopg.conninfo import conninfo_to_dict
 
     try:

@@ -145,7 +145,7 @@ class SqlJournal:
                 self._run_id = int(self._run(db).id)
             mark = _MARKS[db.dialect.name]
             db.exec_driver_sql(
-                f"INSERT INTO {JOURNAL.name} (run, {', '.join(COLUMNS)}) "  # noqa: S608
+                f"INSERT INTO {JOURNAL.name} (run, {', '.join(COLUMNS)}) "  # noqa: S608  names of our own
                 f"VALUES ({', '.join([mark] * (1 + len(COLUMNS)))})",
                 [(self._run_id, *row) for row in rows],
             )

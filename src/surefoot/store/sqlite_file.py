@@ -144,7 +144,7 @@ def readable_text(db: sa.Connection) -> Iterator[None]:
             connection.text_factory = str
 
 
-def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401
+def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401  of the module sqlite3
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")

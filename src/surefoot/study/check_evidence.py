@@ -40,8 +40,9 @@ def check_evidence(
 
     `key`: the file of the public key that must have signed it. Its exit code is that of
     `surefoot verify`: 2, undecided, where the claims are not recomputed within `time_limit`
-    seconds (30, and 100 more for each MB of the file). The file may unpack to a limited number of
-    values; a hard limit on memory, which is one of the whole process, is set by that command alone.
+    seconds (30, and 100 more for each MB of the file). The sizes that a file states are limited
+    before anything is made of them; a hard limit on memory, which is one of the whole process, is
+    set by that command alone.
     """
     return read_and_check(path, key, time_limit=time_limit)[0]
 

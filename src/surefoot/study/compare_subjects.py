@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from surefoot.control_characters import escape_unprintable
 from surefoot.errors import InvalidArgument
 from surefoot.evidence_file.statement import Evidence
 from surefoot.input_set import Inputs
@@ -89,8 +90,8 @@ def compare_data(part: Evidence, model: Model, inputs: Inputs) -> Check:
 
 
 def command_words(evidence: Evidence) -> str:
-    """The command of the run, without what a hostile file could steer a terminal with."""
-    text = "".join(letter for letter in evidence.command if letter.isprintable())
+    """The command of the run, one line, whatever a hostile file wrote."""
+    text = escape_unprintable(evidence.command)
     return f": {text[:_LONGEST]}" if text else ""
 
 

@@ -26,21 +26,21 @@ class Parts(Protocol):
     """The parts of a study, which must fit together."""
 
     @builtins.property
-    def model(self) -> Model: ...  # noqa: D102
+    def model(self) -> Model: ...  # noqa: D102  the name says it
     @builtins.property
-    def inputs(self) -> Inputs: ...  # noqa: D102
+    def inputs(self) -> Inputs: ...  # noqa: D102  the name says it
     @builtins.property
-    def perturbation(self) -> Perturbation: ...  # noqa: D102
+    def perturbation(self) -> Perturbation: ...  # noqa: D102  the name says it
     @builtins.property
-    def method(self) -> Any: ...  # noqa: ANN401, D102
+    def method(self) -> Any: ...  # noqa: ANN401, D102  any method; the name says it
     @builtins.property
-    def property(self) -> Property: ...  # noqa: D102
+    def property(self) -> Property: ...  # noqa: D102  the name says it
     @builtins.property
-    def population(self) -> Population | None: ...  # noqa: D102
+    def population(self) -> Population | None: ...  # noqa: D102  the name says it
     @builtins.property
-    def by_class(self) -> bool | None: ...  # noqa: D102
+    def by_class(self) -> bool | None: ...  # noqa: D102  the name says it
     @builtins.property
-    def needs(self) -> Needs: ...  # noqa: D102
+    def needs(self) -> Needs: ...  # noqa: D102  the name says it
 
 
 def check_seed(seed: Any) -> None:  # noqa: ANN401  whatever the caller passed
@@ -88,7 +88,7 @@ def check_compatibility(study: Parts) -> None:
         )
 
 
-def _name(method: Any) -> str:  # noqa: ANN401
+def _name(method: Any) -> str:  # noqa: ANN401  any method
     return type(method).__name__
 
 

@@ -81,7 +81,7 @@ def sheet(
     return canvas
 
 
-def _tile(image: NDArray[np.float32]) -> Any:  # noqa: ANN401
+def _tile(image: NDArray[np.float32]) -> Any:  # noqa: ANN401  an image of Pillow
     from PIL import Image
 
     pixels = np.clip(np.rint(image * 255), 0, 255).astype(np.uint8)

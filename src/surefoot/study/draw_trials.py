@@ -116,7 +116,7 @@ def draw_trials(
             f"{MOST_DRAWN:,}: pass a smaller share (--share {part / 100:g}), or 1 for all"
         )
     ends = np.cumsum(np.array(sizes, dtype=np.int64))
-    places = np.array(sorted(random.Random(seed).sample(range(total), number)), dtype=np.int64)  # noqa: S311
+    places = np.array(sorted(random.Random(seed).sample(range(total), number)), dtype=np.int64)  # noqa: S311  it draws no secret
     at = np.searchsorted(ends, places, side="right")
     drawn: dict[K, list[Entry]] = {}
     if single:

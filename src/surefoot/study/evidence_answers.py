@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
+from surefoot.control_characters import escape_unprintable
+
 
 class Status(StrEnum):
     """What a check came to."""
@@ -134,7 +136,7 @@ class EvidenceCheck:
             return ""
         which = "the verdict" if every == 1 else f"{number} of {every} verdicts"
         be = "is" if number == 1 else "are"
-        return f" But {which} {be} not PASS: {_printable(self.unmet[0])}"
+        return f" But {which} {be} not PASS: {escape_unprintable(self.unmet[0])}"
 
     @property
     def _again_words(self) -> str:
@@ -162,7 +164,7 @@ class EvidenceCheck:
             parts.append(("What could a forger still do?", self.again.forger))
             parts.append(("What else is not covered?", self.not_covered))
         lines = [
-            "\n  ".join([title, *(_printable(str(line)) for line in body)])
+            "\n  ".join([title, *(escape_unprintable(str(line)) for line in body)])
             for title, body in parts
             if body
         ]
@@ -179,8 +181,3 @@ class EvidenceCheck:
 def _sentences(checks: Iterable[Check]) -> list[str]:
     """Checks whose words are whole sentences."""
     return [f"{check.subject} {check.reason}".rstrip() for check in checks]
-
-
-def _printable(line: str) -> str:
-    """The line without what a hostile file could steer a terminal with, or begin a new line."""
-    return "".join(letter if letter.isprintable() else "�" for letter in line)

@@ -65,7 +65,7 @@ class FileOptions:
     def load(
         self,
         models: Sequence[Any],
-        data: Any,  # noqa: ANN401
+        data: Any,  # noqa: ANN401  any kind of data
         seed: int,
         needs: Scores | None = None,
     ) -> tuple[list[Model], Inputs]:
@@ -107,7 +107,7 @@ class FileOptions:
         self._check_random(inputs, selection.classes)
         return loaded, select(inputs, loaded, selection)
 
-    def _numbered_as(self, models: Sequence[Model], inputs: Inputs, data: Any) -> Inputs:  # noqa: ANN401
+    def _numbered_as(self, models: Sequence[Model], inputs: Inputs, data: Any) -> Inputs:  # noqa: ANN401  any kind of data or model
         """The inputs with labels numbered as the classes that estimators were fitted with."""
         names = {getattr(model, "class_names", ()) for model in models}
         loaded = isinstance(data, Inputs) or self.class_names
@@ -135,7 +135,7 @@ class FileOptions:
                 f"{of_classes}; write {available} or less, or leave it out"
             )
 
-    def _shape(self, models: Sequence[Any], data: Any) -> Shape:  # noqa: ANN401
+    def _shape(self, models: Sequence[Any], data: Any) -> Shape:  # noqa: ANN401  any kind of data or model
         """The shape that the models state, for images: they are resized to it."""
         if not isinstance(data, str | Path):
             return None
@@ -155,7 +155,7 @@ class FileOptions:
             )
         return next(iter(stated.values()), None)
 
-    def _inputs(self, data: Any, scale: float | None, shape: Shape) -> Inputs:  # noqa: ANN401
+    def _inputs(self, data: Any, scale: float | None, shape: Shape) -> Inputs:  # noqa: ANN401  any kind of data or model
         if isinstance(data, Inputs):
             self._refuse("data", _READING_OF_DATA)
             return data
@@ -184,7 +184,7 @@ class FileOptions:
         stated = scores_kind(self.scores)
         return stated is not None and not stated.of_classes
 
-    def _model(self, source: Any, inputs: Inputs, bounds_of_data: str | None) -> Model:  # noqa: ANN401
+    def _model(self, source: Any, inputs: Inputs, bounds_of_data: str | None) -> Model:  # noqa: ANN401  any kind of data or model
         bounds = bounds_of_data if self.bounds is None else self.bounds
         if _is_loaded(source):
             self._refuse("model", _READING_OF_MODEL)
@@ -217,7 +217,7 @@ class FileOptions:
                 )
 
 
-def _is_loaded(model: Any) -> bool:  # noqa: ANN401
+def _is_loaded(model: Any) -> bool:  # noqa: ANN401  any kind of model
     return isinstance(getattr(model, "signature", None), Signature)
 
 

@@ -51,7 +51,7 @@ def not_worse_elsewhere(
     return _claim(parts, name, margin, decided, Continues.ONCE)
 
 
-def _population_at(parts: Mapping[str, Record], error: float) -> Any:  # noqa: ANN401
+def _population_at(parts: Mapping[str, Record], error: float) -> Any:  # noqa: ANN401  any population
     first = next(iter(parts.values()))
     return replace(population_of(first), error=error)  # type: ignore[type-var]
 

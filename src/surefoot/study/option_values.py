@@ -12,7 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.study.registry import number
 
 
-def numbers(value: Any) -> tuple[float, ...] | None:  # noqa: ANN401
+def numbers(value: Any) -> tuple[float, ...] | None:  # noqa: ANN401  what a user gives
     """Numbers with commas between them, or a sequence of numbers."""
     if value is None:
         return None

@@ -95,7 +95,7 @@ def explain_own(own: OwnText) -> str:
     return "\n\n".join(filter(None, [value.phrase.replace("{level}", "s"), text]))
 
 
-def _at_level(own: OwnText, value: Any, level: float) -> Perturbation:  # noqa: ANN401
+def _at_level(own: OwnText, value: Any, level: float) -> Perturbation:  # noqa: ANN401  of a function of the user
     if isinstance(value, RandomLevel) or not any(f.name == "level" for f in fields(value)):
         raise InvalidArgument(
             f"{own.name} has levels of its own: leave out {own.level}, or name the function "

@@ -27,7 +27,7 @@ _SEARCHED = (
 )
 
 
-def check_estimator(method: Any, name: str, gamma: float | None) -> None:  # noqa: ANN401
+def check_estimator(method: Any, name: str, gamma: float | None) -> None:  # noqa: ANN401  any method
     """Refuse before hours of work what cannot be estimated from the method's brackets."""
     chosen = estimator_named(name, method.quantile, method.error, gamma)
     if chosen.kind != DEFAULT_ESTIMATOR and hasattr(method, "within"):

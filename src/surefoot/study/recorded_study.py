@@ -30,6 +30,8 @@ _POPULATIONS: dict[str, type[Any]] = {over.kind: over for over in (Mean, RobustS
 
 _MOST_VALUES = 10_000_000
 """Of one input: a hostile file cannot fill the memory with its shape."""
+_MOST_SIDE = 4096
+"""Pixels of an image, for the same reason: fog is drawn on a square of its longer side."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,9 @@ def method_of(spec: StudySpec) -> Any:  # noqa: ANN401  any method of the packag
 def draws_of(spec: StudySpec) -> bool | None:
     """Whether a perturbation of the catalogue is random; None where it cannot be made again."""
     part, shape = spec.perturbation, spec.model.shape
-    if part.kind not in PERTURBATIONS or not 0 < math.prod(shape) <= _MOST_VALUES:
+    side = max(spec.inputs.frame, default=0)
+    too_large = not 0 < math.prod(shape) <= _MOST_VALUES or side > _MOST_SIDE
+    if part.kind not in PERTURBATIONS or too_large:
         return None
     options = {
         name: tuple(value) if isinstance(value, list) else value

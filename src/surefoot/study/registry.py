@@ -39,12 +39,12 @@ _WHOLE = ("k", "label", "ignore")
 """Options of properties that are whole numbers."""
 
 
-def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401
+def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401  any object
     """A perturbation as its kind and its fields, and so its parts."""
     return describe(value, PERTURBATIONS | COMBINED)
 
 
-def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401
+def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401  any object
     """A value as its kind and its fields; a class of the user's own by its full name."""
     own = getattr(value, "describe", None)
     if own is not None:
@@ -56,7 +56,7 @@ def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa
     return {"kind": kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def _plain(value: Any) -> Any:  # noqa: ANN401  any object
     """What JSON can hold; a perturbation within a perturbation by its kind."""
     if is_dataclass(value) and hasattr(value, "apply"):
         return describe(value, PERTURBATIONS | COMBINED)

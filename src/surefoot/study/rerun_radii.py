@@ -59,7 +59,7 @@ def check_radii(study: Study, evidence: Evidence, request: RerunRequest) -> Agai
     brackets = {row: result for row, result in results.items() if isinstance(result, Bracket)}
     recorded = _Recorded(study, brackets)
     bench: Any = radii_run.measurement(study, 1, 1).bench
-    source = random.Random(request.seed)  # noqa: S311
+    source = random.Random(request.seed)  # noqa: S311  it draws no secret
     proved = recorded.proved
     share = SHARE if request.share is None else request.share
     number = math.ceil(share * len(proved))

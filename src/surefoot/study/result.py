@@ -221,7 +221,7 @@ class Result:
             write_whole(Path(path), text)
         return text
 
-    def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an Altair chart
+    def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an object of Altair
         """The main figure; written as .svg, .png or Vega-Lite .json where a path is given."""
         from surefoot.report.figures import write_figure
 

@@ -80,7 +80,7 @@ class RunOptions:
             )
 
 
-def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Result:  # noqa: ANN401
+def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Result:  # noqa: ANN401  an attack, or None
     """The whole flow. Nothing is written before the preflight passes."""
     check_time_limit(options.time_limit, [study.method])
     if attack is not None and study.needs is not Needs.SAMPLES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,7 @@ def _drawn_evenly(
     return dict(zip(rows, run_measurement(measurement, MemoryJournal()), strict=True))
 
 
-def _nothing(_: object) -> Any:  # noqa: ANN401
+def _nothing(_: object) -> NoReturn:
     raise NotImplementedError("points drawn for a check conclude nothing by themselves")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import fields
 
+from surefoot.control_characters import escape_unprintable
 from surefoot.evidence_file.statement import Evidence
 from surefoot.study.load_files import FileOptions
 
@@ -30,7 +31,7 @@ def verify_command(evidence: Evidence) -> str:
     options = reading_options(command)
     more = "" if options is not None or not command else " and the options of the run"
     text = shlex.join([*words, *(options or ())]) + more
-    return "".join(letter for letter in text if letter.isprintable())[:_LONGEST]
+    return escape_unprintable(text)[:_LONGEST]
 
 
 def reading_options(command: str) -> list[str] | None:

@@ -19,7 +19,7 @@ class NotRobust(AssertionError):
 
     __module__ = "surefoot.testing"  # where its users import it from
 
-    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401
+    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401  a Result, which is slow to import
         super().__init__(message)
         self.result = result
 
@@ -29,7 +29,7 @@ class RobustnessUndecided(AssertionError):
 
     __module__ = "surefoot.testing"  # where its users import it from
 
-    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401
+    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401  a Result, which is slow to import
         super().__init__(message)
         self.result = result
 
@@ -60,7 +60,7 @@ def undecided_policy(policy: UndecidedPolicy) -> Iterator[None]:
         _policies.remove(policy)
 
 
-def raise_undecided(message: str, choice: str | None = None, result: Any = None) -> None:  # noqa: ANN401
+def raise_undecided(message: str, choice: str | None = None, result: Any = None) -> None:  # noqa: ANN401  a Result, which is slow to import
     """Fail, skip or go on: as `choice` says, or else the policy of the test run."""
     __tracebackhide__ = True
     policy = _policies[-1]
@@ -78,11 +78,3 @@ def _skip(message: str) -> NoReturn:
 
     __tracebackhide__ = True
     raise SkipTest(message)
-
-
-def printable(text: str) -> str:
-    """The text with line breaks as they are and other control characters written out.
-
-    A name in a file must not move the cursor of a terminal.
-    """
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

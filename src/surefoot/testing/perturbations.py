@@ -229,9 +229,9 @@ def _no_global_randomness() -> Iterator[None]:
     )
 
 
-def _global_state() -> Any:  # noqa: ANN401
+def _global_state() -> tuple[object, ...]:
     """Where the random numbers of NumPy and of Python that a whole program shares are."""
-    numpy_state: Any = np.random.get_state()  # noqa: NPY002
+    numpy_state: Any = np.random.get_state()  # noqa: NPY002  code of others draws from it
     return numpy_state[1].tobytes(), numpy_state[2:], random.getstate()
 
 

@@ -11,6 +11,7 @@ from typing import Any, SupportsFloat
 from surefoot.claims import Claim, Verdict
 from surefoot.commands.functions import certify, estimate
 from surefoot.commands.option import option_name
+from surefoot.control_characters import escape_controls
 from surefoot.engine.worst_inputs import kept_share
 from surefoot.errors import InvalidArgument, SurefootWarning
 from surefoot.report.clean_faults import clean_fault
@@ -20,7 +21,7 @@ from surefoot.report.sentences import sentence
 from surefoot.results import Undecided
 from surefoot.store.records import InputRow
 from surefoot.study import Result
-from surefoot.testing.assertions import NotRobust, printable, raise_undecided
+from surefoot.testing.assertions import NotRobust, raise_undecided
 from surefoot.undecided_as import UNDECIDED_CHOICES
 
 _COARSEST = 0.02
@@ -123,7 +124,7 @@ def assert_robust(
     result = measure(model, inputs, perturbation, **required.options(options))
     (claim,) = result.verdicts
     for note in result.view.cautions:
-        warnings.warn(printable(note), SurefootWarning, stacklevel=2)
+        warnings.warn(escape_controls(note), SurefootWarning, stacklevel=2)
     if claim.verdict is Verdict.FAIL:
         raise NotRobust(_lines(*_verdict(claim, result), worst_inputs(result)), result)
     if claim.verdict is Verdict.UNDECIDED:
@@ -188,4 +189,4 @@ def _in_words(rate: float, row: InputRow, fault: str) -> str:
 
 
 def _lines(*parts: str) -> str:
-    return printable("\n".join(part for part in parts if part))
+    return escape_controls("\n".join(part for part in parts if part))

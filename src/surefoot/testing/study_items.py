@@ -12,7 +12,8 @@ from os import PathLike
 
 import pytest
 
-from surefoot.testing.assertions import NotRobust, printable, raise_undecided
+from surefoot.control_characters import escape_controls, escape_unprintable
+from surefoot.testing.assertions import NotRobust, raise_undecided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ class StudyFile(pytest.File):
         try:
             gate = read_gate(self.path)
         except SurefootError as error:
-            raise self.CollectError(printable(str(error))) from None
+            raise self.CollectError(escape_controls(str(error))) from None
         for study in gate.studies:
-            item: StudyItem = StudyItem.from_parent(self, name=printable(study.name))
+            item: StudyItem = StudyItem.from_parent(self, name=escape_unprintable(study.name))
             item.study = study.name
             item.add_marker("surefoot")
             yield item
@@ -64,9 +65,11 @@ class StudyItem(pytest.Item):
 
         done = self._check()
         for verdict in done.verdicts:
-            self.user_properties.append(("claim", printable(verdict.message)))
+            self.user_properties.append(("claim", escape_controls(verdict.message)))
         for note in done.cautions:
-            warnings.warn(printable(f"study {self.name}: {note}"), SurefootWarning, stacklevel=2)
+            warnings.warn(
+                escape_controls(f"study {self.name}: {note}"), SurefootWarning, stacklevel=2
+            )
         if not done.verdicts and done.outcome is Outcome.PASSED:
             pytest.skip(_NOTHING)
         match done.outcome:
@@ -75,7 +78,7 @@ class StudyItem(pytest.Item):
             case Outcome.UNDECIDED:
                 raise_undecided(_message(done), result=done.result)
             case Outcome.ERROR:
-                raise StudyError(printable(done.message))
+                raise StudyError(escape_controls(done.message))
 
     def _check(self) -> StudyOutcome:
         """The file is read again: its paths are relative to the folder of now."""
@@ -85,13 +88,13 @@ class StudyItem(pytest.Item):
         try:
             gate = read_gate(self.path)
         except SurefootError as error:
-            raise StudyError(printable(str(error))) from None
+            raise StudyError(escape_controls(str(error))) from None
         study = next((study for study in gate.studies if study.name == self.study), None)
         if study is None:
             raise StudyError(f"{self.path.name} has no study {self.name} any more: it was changed")
         return check_study(gate, study)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401  as pytest calls it
         """The claim or the error in words; a traceback would be one of surefoot."""
         if isinstance(excinfo.value, AssertionError | StudyError):
             return str(excinfo.value)
@@ -111,4 +114,4 @@ def _message(done: StudyOutcome) -> str:
     lines += done.notes
     if done.outcome is Outcome.REFUTED and done.result is not None:
         lines.append(worst_inputs(done.result))
-    return printable("\n".join(line for line in lines if line))
+    return escape_controls("\n".join(line for line in lines if line))

@@ -72,7 +72,7 @@ def _row(whole: WholeCurve, threshold: float, method: str, curve: Curve) -> Row:
     }
 
 
-def _chart(whole: WholeCurve, threshold: float, quad: Curve) -> Any:  # noqa: ANN401
+def _chart(whole: WholeCurve, threshold: float, quad: Curve) -> Any:  # noqa: ANN401  an object of Altair
     line = [
         {"level": p.level, "value": 100 * p.value, "name": "accuracy"}
         for p in whole.run.curve.points

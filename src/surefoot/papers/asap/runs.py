@@ -70,7 +70,7 @@ class CurveRuns:
             for name, model in self.request.models.items():
                 yield name, model, perturb
 
-    def run(self, model: Any, perturb: str, **options: Any) -> CurveRun:  # noqa: ANN401
+    def run(self, model: Any, perturb: str, **options: Any) -> CurveRun:  # noqa: ANN401  handed on as they are
         """One curve by `surefoot.curve`."""
         request, chosen = self.request, dict(options)
         if request.quick:

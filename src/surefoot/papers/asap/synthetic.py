@@ -142,7 +142,7 @@ def right_end_sum(points: tuple[Point, ...], threshold: float) -> float:
     return steps / (points[-1].level - points[0].level)
 
 
-def _chart(curve: Synthetic, shown: Curve) -> Any:  # noqa: ANN401
+def _chart(curve: Synthetic, shown: Curve) -> Any:  # noqa: ANN401  an object of Altair
     line = [
         {"level": x, "value": 100 * curve.accuracy(x), "name": "the curve"}
         for x in np.linspace(0, 1, _DRAWN).tolist()

@@ -37,7 +37,7 @@ def make(request: Request) -> Exhibit:
     )
 
 
-def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  # noqa: ANN401
+def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  # noqa: ANN401  any kind of model
     """All methods on one model and perturbation; the oracle serves all thresholds."""
     options = runs.request.options
     n = whole_number(only(options["points"], "points"), "points", 21)

@@ -36,7 +36,7 @@ def make(request: Request) -> Exhibit:
     )
 
 
-def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  # noqa: ANN401
+def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  # noqa: ANN401  any kind of model
     options = runs.request.options
     rows: list[Row] = []
     n = whole_number(only(options["points"], "points"), "points", 21)

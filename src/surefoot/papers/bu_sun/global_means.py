@@ -124,7 +124,7 @@ def measure(choices: Choices, perturb: str, width: float, confidence: float) -> 
 
 def _one_trial_each(
     request: Request,
-    model: Any,  # noqa: ANN401
+    model: Any,  # noqa: ANN401  any kind of model
     perturb: str,
     confidence: float,
     draws: int,

@@ -110,7 +110,7 @@ def _runner(
     noise = as_perturbation(perturb, inputs.frame)
     store = None if request.store is None else str(request.store)
 
-    def run(method: Any) -> Result:  # noqa: ANN401
+    def run(method: Any) -> Result:  # noqa: ANN401  any method
         study = Study(
             model, inputs, noise, method, property=prop, seed=request.seed, by_class=False
         )

@@ -60,7 +60,7 @@ def row_of(whole: Whole, inputs: int) -> dict[str, Any]:
     return row
 
 
-def tail(request: Request, model: Any, perturb: Any, **more: Any) -> Result:  # noqa: ANN401
+def tail(request: Request, model: Any, perturb: Any, **more: Any) -> Result:  # noqa: ANN401  handed on as they are
     """`surefoot tail` with the limit, the trials and the inputs of the request."""
     own = {name: request.options[name] for name in ("limit", "draws", "confidence")
            if name in request.options}  # fmt: skip

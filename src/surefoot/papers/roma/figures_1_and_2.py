@@ -103,7 +103,7 @@ def _make(
 
 def _shown(
     request: Request,
-    model: Any,  # noqa: ANN401
+    model: Any,  # noqa: ANN401  any kind of model
     fits: Callable[[InputRow], bool],
 ) -> tuple[InputRow, Result, bool]:
     """The input named, or the first that fits; and whether it is one that does not."""

@@ -80,7 +80,7 @@ def _exhibit(
     networks: Networks,
     lines: tuple[str, ...],
     caption: str,
-    chart: Any,  # noqa: ANN401  an Altair chart
+    chart: Any,  # noqa: ANN401  an object of Altair
 ) -> Exhibit:
     return Exhibit(
         name=request.part.name,

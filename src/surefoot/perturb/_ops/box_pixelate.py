@@ -55,7 +55,7 @@ def cells_along(length: int, cells: int) -> Cells:
     return Cells(first, stop - first, _cell_of_pixel(np.arange(length), cells / length))
 
 
-def _pixels_of_cell(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # noqa: ANN401
+def _pixels_of_cell(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # noqa: ANN401  a number, or one for each row
     """The first pixel of a cell and the one after its last; a pixel belongs where its middle is.
 
     In the order of Pillow's computation, which decides where a middle lies on an edge.
@@ -69,7 +69,7 @@ def _pixels_of_cell(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], 
     return first.astype(np.int64), stop.astype(np.int64)
 
 
-def _cell_of_pixel(pixel: NDArray[Any], scale: Any) -> NDArray[np.int64]:  # noqa: ANN401
+def _cell_of_pixel(pixel: NDArray[Any], scale: Any) -> NDArray[np.int64]:  # noqa: ANN401  a number, or one for each row
     """The cell that a pixel shows: where its middle lies."""
     cell: NDArray[np.int64] = np.floor((pixel + 0.5) * scale).astype(np.int64)
     return cell

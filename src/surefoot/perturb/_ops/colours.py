@@ -14,7 +14,7 @@ _GREY_WEIGHTS = (0.299, 0.587, 0.114)
 """Red, green and blue in the grey of ITU-R BT.601."""
 
 
-def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401
+def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401  a number, or one for each row
     """The image with saturation S · gain + offset, within [0, 1]; hue and value stay. Not clipped.
 
     With V the largest channel, a channel is V - V · S · f, where f depends on the hue alone: so
@@ -35,7 +35,7 @@ def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  #
     return vivid
 
 
-def rotate_hue(x: Array, degrees: Any) -> Array:  # noqa: ANN401
+def rotate_hue(x: Array, degrees: Any) -> Array:  # noqa: ANN401  a number, or one for each row
     """The image with its hue rotated by these degrees; saturation and value stay. Not clipped.
 
     Hue is counted in sixths of the circle: 0 is red, 2 green, 4 blue.

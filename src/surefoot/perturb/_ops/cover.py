@@ -58,7 +58,7 @@ def covered_share(order: Array, level: Level, softness: float) -> Array:
     return xp.clip(covered, 0.0, 1.0)
 
 
-def mix(x: Array, covered: Array, other: Any, bounds: Interval | None) -> Array:  # noqa: ANN401
+def mix(x: Array, covered: Array, other: Any, bounds: Interval | None) -> Array:  # noqa: ANN401  a number or an array
     """x where nothing is covered, `other` where all is, value for value; a mix between."""
     mixed = x * (1 - covered)
     mixed += covered * other

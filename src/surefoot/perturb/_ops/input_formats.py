@@ -26,7 +26,7 @@ class InputFormat(StrEnum):
     """A Pillow image of 256 levels."""
 
 
-def to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Interval) -> Any:  # noqa: ANN401
+def to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Interval) -> Any:  # noqa: ANN401  an image of a library
     """A copy of the row in this format."""
     if input_format is InputFormat.MODEL:
         return np.array(row, dtype=np.float32, order="C")
@@ -39,7 +39,7 @@ def to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Inter
     return Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))
 
 
-def as_array(out: Any) -> Any:  # noqa: ANN401
+def as_array(out: Any) -> Any:  # noqa: ANN401  an image of a library
     """What a function returned, as an array in main memory with channels first."""
     if isinstance(out, Image.Image):
         image = np.asarray(out)

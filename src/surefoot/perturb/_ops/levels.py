@@ -35,7 +35,7 @@ def is_zero(level: Level) -> bool:
     return isinstance(level, int | float) and level == 0
 
 
-def level_per_row(level: Level, like: Array) -> Any:  # noqa: ANN401
+def level_per_row(level: Level, like: Array) -> Any:  # noqa: ANN401  a number, or one for each row
     """The level as it multiplies arrays such as `like`: one number, or one for each row."""
     if isinstance(level, int | float):
         return level

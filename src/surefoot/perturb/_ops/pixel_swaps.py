@@ -15,7 +15,7 @@ from surefoot.subject import Array
 Ints = NDArray[np.int64]
 
 
-def swap_partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array:  # noqa: ANN401
+def swap_partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array:  # noqa: ANN401  a number, or one for each row
     """(n, rounds, height, width): the pixel that each one swaps with, as a flat index.
 
     A pixel swaps where its `gate` (n, 1, height, width) is below `share`; its own reach is `reach`
@@ -42,7 +42,7 @@ def swap_partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array: 
     return own + xp.astype(cell, xp.int64)
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401
+def _is_number(value: Any) -> bool:  # noqa: ANN401  any object
     return isinstance(value, int | float)
 
 

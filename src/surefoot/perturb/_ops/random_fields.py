@@ -18,7 +18,7 @@ def plasma_numbers(stream: Stream, n: int, edge: int) -> Array:
     return stream.uniform((n, max(edge * edge - 1, 1)))
 
 
-def plasma(numbers: Array, edge: int, decay: Any) -> Array:  # noqa: ANN401
+def plasma(numbers: Array, edge: int, decay: Any) -> Array:  # noqa: ANN401  a number, or one for each row
     """Plasma fractals (n, 1, edge, edge) in [0, 1] by the diamond-square algorithm.
 
     As in the fog of Hendrycks & Dietterich: each new point is the mean of its four neighbours
@@ -46,7 +46,7 @@ def plasma(numbers: Array, edge: int, decay: Any) -> Array:  # noqa: ANN401
     return field
 
 
-def _refine_grid(corners: Array, noise: list[Array], amplitude: Any) -> Array:  # noqa: ANN401
+def _refine_grid(corners: Array, noise: list[Array], amplitude: Any) -> Array:  # noqa: ANN401  a number, or one for each row
     """The grid with one more point between any two: first squares, then diamonds."""
     xp = array_namespace(corners)
     n, _, points, _ = corners.shape
@@ -62,7 +62,7 @@ def _refine_grid(corners: Array, noise: list[Array], amplitude: Any) -> Array:  
     return fine
 
 
-def _mean_plus_noise(total: Array, noise: Array, amplitude: Any) -> Array:  # noqa: ANN401
+def _mean_plus_noise(total: Array, noise: Array, amplitude: Any) -> Array:  # noqa: ANN401  a number, or one for each row
     """A quarter of the sum, plus noise between -amplitude and amplitude; overwrites `total`."""
     total *= 0.25
     total -= amplitude

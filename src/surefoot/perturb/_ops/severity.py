@@ -50,7 +50,7 @@ def at_severity_on_host(level: Level, table: Table) -> tuple[Floats, ...]:
     return tuple(np.interp(levels, severities, column) for column in zip(*table, strict=True))
 
 
-def rows_around(levels: Any, table: Table) -> tuple[Any, Any, Any]:  # noqa: ANN401
+def rows_around(levels: Any, table: Table) -> tuple[Any, Any, Any]:  # noqa: ANN401  a number, or one for each row
     """The rows of the table before and after each level, and how far it is between them."""
     xp = array_namespace(levels)
     knots = xp.asarray(table, dtype=xp.float32, device=levels.device)

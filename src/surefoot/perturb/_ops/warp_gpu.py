@@ -22,7 +22,7 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
     import triton.language as tl
 
     @triton.jit  # type: ignore[untyped-decorator]
-    def folded(at, size, mirrored: tl.constexpr, beyond):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def folded(at, size, mirrored: tl.constexpr, beyond):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Triton reads no types
         if mirrored:
             high = size - 1 + beyond
             at = tl.maximum(at, -2 * beyond - at)
@@ -32,7 +32,7 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
         return at
 
     @triton.jit  # type: ignore[untyped-decorator]
-    def taken(x, y, i, height, width, fill, here, black: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def taken(x, y, i, height, width, fill, here, black: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Triton reads no types
         if black:
             inside = (y >= 0) & (y < height) & (i >= 0) & (i < width)
             return tl.load(x + y * width + i, mask=here & inside, other=fill)
@@ -41,9 +41,9 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
         )
 
     @triton.jit  # type: ignore[untyped-decorator]
-    def sample(  # type: ignore[no-untyped-def]  # noqa: ANN202
-        out, x, ys, xs, x_row, y_row, y_down, y_right, x_row_, x_down, x_right,  # noqa: ANN001
-        channels, height, width, rows, columns, fill, beyond, low, high,  # noqa: ANN001
+    def sample(  # type: ignore[no-untyped-def]  # noqa: ANN202  Triton reads no types
+        out, x, ys, xs, x_row, y_row, y_down, y_right, x_row_, x_down, x_right,  # noqa: ANN001  Triton reads no types
+        channels, height, width, rows, columns, fill, beyond, low, high,  # noqa: ANN001  Triton reads no types
         mirrored: tl.constexpr, black: tl.constexpr, clip: tl.constexpr, tile: tl.constexpr,
     ):  # fmt: skip
         row = tl.program_id(0).to(tl.int64)
@@ -79,13 +79,13 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
 
 
 def warp_on_gpu(
-    x: Any,  # noqa: ANN401
-    ys: Any,  # noqa: ANN401
-    xs: Any,  # noqa: ANN401
+    x: Any,  # noqa: ANN401  tensors of Torch
+    ys: Any,  # noqa: ANN401  tensors of Torch
+    xs: Any,  # noqa: ANN401  tensors of Torch
     edge: str,
     fill: float,
     bounds: Interval | None,
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  tensors of Torch
     """`warp.warp` for float32 on a GPU; `fill` is the value of black."""
     import torch
 

@@ -201,7 +201,7 @@ class Gamma:
         return restore_level_zero(from_unit_range(bent, bounds), x, level)
 
 
-def _power(x: Array, power: Any) -> Array:  # noqa: ANN401
+def _power(x: Array, power: Any) -> Array:  # noqa: ANN401  a number, or one for each row
     """x to the power, x being 0 or more: through the logarithm, which takes less time."""
     bits = power / math.log(2)
     if not isinstance(x, np.ndarray):

@@ -73,7 +73,7 @@ class GlassBlur:
         return _SMALL if is_small(self.size, (height, width)) else _LARGE
 
 
-def _number_or_rows(values: Floats, like: Array, one: bool) -> Any:  # noqa: ANN401
+def _number_or_rows(values: Floats, like: Array, one: bool) -> Any:  # noqa: ANN401  a number, or one for each row
     """One number where all are equal, else an array (rows, rounds or 1, 1, 1)."""
     if one and (values == values.flat[0]).all():
         return float(values.flat[0])

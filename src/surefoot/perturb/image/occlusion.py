@@ -125,7 +125,7 @@ def _covered_along_axis(place: _Floats, length: float, pixels: int) -> tuple[_In
     return first, _coverage(begin, length, touched)
 
 
-def _patch_size(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401
+def _patch_size(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401  a number, or one for each row
     """How tall and how wide the patch of this area is, in pixels."""
     short = min(height, width)
     if isinstance(area, int | float):
@@ -138,7 +138,7 @@ def _patch_size(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa:
     return (side, other) if height <= width else (other, side)
 
 
-def _coverage(begin: Array, length: Any, first: Array) -> Array:  # noqa: ANN401
+def _coverage(begin: Array, length: Any, first: Array) -> Array:  # noqa: ANN401  a number, or one for each row
     """How much the patch covers of each pixel from `first` to first + 1: (n, pixels)."""
     xp: Any = np if isinstance(begin, np.ndarray) else array_namespace(begin)
     covered = xp.minimum(begin + length, first + 1) - xp.maximum(begin, first)

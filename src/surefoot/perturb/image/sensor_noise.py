@@ -76,7 +76,7 @@ class ShotNoise:
         return restore_level_zero(from_unit_range(counted, bounds), x, level)
 
 
-def _photons(level: Level) -> Any:  # noqa: ANN401
+def _photons(level: Level) -> Any:  # noqa: ANN401  a number, or one for each row
     """Photons at full brightness, in single precision for one level and for many."""
     if isinstance(level, int | float):
         least = np.float32(max(level, _FAINTEST))

@@ -114,7 +114,7 @@ def _cover_with_mud(x: Array, layer: Array, mud: list[Any]) -> Array:
     return covered
 
 
-def _gaussian(x: Array, sigma: Any) -> Array:  # noqa: ANN401
+def _gaussian(x: Array, sigma: Any) -> Array:  # noqa: ANN401  a number, or one for each row
     """Under a Gaussian filter of this deviation: a number, or an array (n, 1, 1, 1)."""
     if isinstance(sigma, int | float):
         return gaussian_filter(x, float(sigma))

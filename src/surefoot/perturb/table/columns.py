@@ -204,7 +204,7 @@ def load_features(source: str | Path | Mapping[str, Any]) -> tuple[Column, ...]:
     return tuple(_read_feature(entry, f"{path}, feature {i}") for i, entry in enumerate(entries, 1))
 
 
-def _read_feature(entry: Any, place: str) -> Column:  # noqa: ANN401
+def _read_feature(entry: Any, place: str) -> Column:  # noqa: ANN401  what a user gives
     if not isinstance(entry, dict):
         raise InvalidArgument(f"{place}: write [[feature]] and name = …, got {entry!r}")
     definition = OneHot if "names" in entry else Feature
@@ -251,17 +251,17 @@ def describe_misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> t
     return tuple(sentences)
 
 
-def _check_name(name: Any) -> None:  # noqa: ANN401
+def _check_name(name: Any) -> None:  # noqa: ANN401  what a user gives
     if not isinstance(name, str) or not name:
         raise InvalidArgument(f"the name of a feature must be a word, got {name!r}")
 
 
-def _check_number(name: str, what: str, value: Any) -> None:  # noqa: ANN401
+def _check_number(name: str, what: str, value: Any) -> None:  # noqa: ANN401  what a user gives
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidArgument(f"{name}: {what} must be a number, got {value!r}")
 
 
-def _check_noise(name: str, noise: Any) -> None:  # noqa: ANN401
+def _check_noise(name: str, noise: Any) -> None:  # noqa: ANN401  what a user gives
     if noise is None:
         return
     _check_number(name, "noise", noise)
@@ -276,7 +276,7 @@ def _check_chance(name: str, noise: float) -> None:
         )
 
 
-def _range_end(name: str, what: str, value: Any, open_end: float) -> float | None:  # noqa: ANN401
+def _range_end(name: str, what: str, value: Any, open_end: float) -> float | None:  # noqa: ANN401  what a user gives
     """An end of the range; None where there is none, so that it can be written as JSON."""
     if value is None or value == open_end:
         return None

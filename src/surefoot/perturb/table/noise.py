@@ -212,11 +212,11 @@ def _categories(placed: list[tuple[tuple[float, ...], float, int]]) -> _Categori
     )
 
 
-def _array_like(constant: Any, x: Array) -> Array:  # noqa: ANN401
+def _array_like(constant: Any, x: Array) -> Array:  # noqa: ANN401  a number or an array
     return array_namespace(x).asarray(constant, device=device(x))
 
 
-def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401
+def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401  a number, or one for each row
     """Write the changed numbers into `out`."""
     xp = array_namespace(x)
     normal, uniform = drawn
@@ -233,7 +233,7 @@ def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: 
     out[:, numbers.at] = change
 
 
-def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
+def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401  a number, or one for each row
     """Write other codes into `out` where they change.
 
     One of all values but the last is picked; where that is the code itself, the last is taken.
@@ -251,7 +251,7 @@ def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level:
     out[:, codes.at] = xp.where(change, fresh, here)
 
 
-def _change_groups(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
+def _change_groups(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401  a number, or one for each row
     """Swap the largest value of each group with another one, in `out`."""
     xp = array_namespace(out)
     count, longest = groups.values.shape

@@ -10,7 +10,7 @@ from surefoot.results import Bracket
 from surefoot.store.records import Record
 
 
-def attack_chart(record: Record) -> Any:  # noqa: ANN401
+def attack_chart(record: Record) -> Any:  # noqa: ANN401  an object of Altair
     """How many inputs an attack broke, and how many not."""
     broken = sum(isinstance(r.result, Bracket) and r.result.high < inf for r in record.inputs)
     counts = {"not broken": len(record.inputs) - broken, "broken": broken}

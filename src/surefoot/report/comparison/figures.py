@@ -16,7 +16,7 @@ _IN_WORDS = 12
 """Models or levels in words: a description is listened to."""
 
 
-def comparison_chart(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
+def comparison_chart(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
     """Models below each other, or the quantity against the level."""
     return (
         _models(record, comparison) if comparison.along == "model" else _levels(record, comparison)
@@ -61,7 +61,7 @@ def describe_comparison(record: Record, comparison: Comparison) -> str:
     return f"{quantity_heading(record).capitalize()} {what}: {'; '.join(words)}."
 
 
-def _models(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
+def _models(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
     """Each model with its interval, the most robust on top."""
     import altair as alt
 
@@ -75,7 +75,7 @@ def _models(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
     )
 
 
-def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
+def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
     """The quantity against the level, with its intervals; what is extrapolated is dashed."""
     import altair as alt
 
@@ -98,7 +98,7 @@ def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
     shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
     dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])
 
-    def line(column: str, name: str) -> Any:  # noqa: ANN401
+    def line(column: str, name: str) -> Any:  # noqa: ANN401  an object of Altair
         named = base.transform_filter(f"datum.{column} != null").transform_calculate(
             what=f"'{name}'"
         )
@@ -116,7 +116,7 @@ def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
     return layers.properties(width=WIDTH, height=240)
 
 
-def _diamonds(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401
+def _diamonds(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401  an object of Altair
     """Diamonds where a value is extrapolated."""
     drawn = base.transform_filter("datum.extrapolated != null")
     return drawn.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2).encode(x=x, y=y)

@@ -36,7 +36,7 @@ def _figure(group: Mapping[str, Record]) -> str:
     return svg(_chart(group))
 
 
-def curves_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
+def curves_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401  an object of Altair
     """All of them below each other, as one chart."""
     import altair as alt
 
@@ -71,7 +71,7 @@ def levels_of(record: Record) -> str:
     return levels_name(record.study.perturbation, record.study.words.perturbation)
 
 
-def _chart(records: Mapping[str, Record], title: str = "") -> Any:  # noqa: ANN401
+def _chart(records: Mapping[str, Record], title: str = "") -> Any:  # noqa: ANN401  an object of Altair
     """All curves of one perturbation; a title where the chart stands without a page."""
     first = next(iter(records.values()))
     curves = {name or "the curve": curve_in(r) for name, r in records.items()}
@@ -126,7 +126,7 @@ class _Axes:
         return cls(x, alt.Y("value:Q", **height), alt.Y("low:Q", **height), colour, right)
 
 
-def _layer(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+def _layer(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401  an object of Altair
     import altair as alt
 
     return alt.Chart(alt.InlineData(values=rows))

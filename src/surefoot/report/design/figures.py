@@ -22,7 +22,7 @@ def design_figure(design: Design) -> str:
     return svg(both.resolve_scale(color="independent", strokeDash="independent"))
 
 
-def _boundary(design: Design) -> Any:  # noqa: ANN401
+def _boundary(design: Design) -> Any:  # noqa: ANN401  an object of Altair
     """Share kept against trials; between the two bounds the design continues."""
     import altair as alt
 
@@ -66,7 +66,7 @@ def _notes(design: Design) -> list[Any]:
     return [words.encode(x="x:Q", y="y:Q", text="text:N")]
 
 
-def _costs(design: Design) -> Any:  # noqa: ANN401
+def _costs(design: Design) -> Any:  # noqa: ANN401  an object of Altair
     """Expected trials against p, with the two fixed numbers and the limit."""
     import altair as alt
 
@@ -101,7 +101,7 @@ def _mirrored(half: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [*half, *((1 - p, y) for p, y in half[-2::-1])]
 
 
-def _title(text: str) -> Any:  # noqa: ANN401
+def _title(text: str) -> Any:  # noqa: ANN401  an object of Altair
     import altair as alt
 
     return alt.TitleParams(

@@ -29,7 +29,7 @@ def _legend_above(**more: Any) -> Any:  # noqa: ANN401  of altair
     )
 
 
-def radii_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
+def radii_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401  an object of Altair
     """Share of inputs with a critical radius of at most x, between proof and counterexample."""
     import altair as alt
 
@@ -90,7 +90,7 @@ def _steps(name: str, record: Record) -> list[dict[str, Any]]:
     return [*starts, *rows]
 
 
-def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa: ANN401
+def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa: ANN401  an object of Altair
     """Share of inputs proved at a radius, and of those not refuted there; and the population's."""
     import altair as alt
 

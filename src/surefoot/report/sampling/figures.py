@@ -41,14 +41,14 @@ _FLOOR = 1e-12
 """Failure probabilities below this are drawn at it: a logarithmic axis has no zero."""
 
 
-def inputs_chart(record: Record) -> Any:  # noqa: ANN401
+def inputs_chart(record: Record) -> Any:  # noqa: ANN401  an object of Altair
     """A histogram of failure probabilities, or how many decisions of each kind."""
     population = record.study.population
     decides = population is not None and population.kind == "robust-share"
     return _decisions(record) if decides else _histogram(record)
 
 
-def _decisions(record: Record) -> Any:  # noqa: ANN401
+def _decisions(record: Record) -> Any:  # noqa: ANN401  an object of Altair
     """How many inputs were decided to be below the limit, above it, or stayed undecided."""
     return bar_chart(count_decisions(record), [STEADY, WEAK, QUIET], len(record.inputs))
 
@@ -70,7 +70,7 @@ def failure_shares(record: Record) -> NDArray[np.float64]:
     return np.array([1 - v for r in record.inputs if (v := _value(r.result)) is not None])
 
 
-def _histogram(record: Record) -> Any:  # noqa: ANN401
+def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
     """How many inputs fail how often; those that failed in no trial apart."""
     import altair as alt
 

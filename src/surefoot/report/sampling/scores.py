@@ -184,7 +184,7 @@ def _drawn(row: InputRow) -> str:
     return svg(score_chart(row))
 
 
-def score_chart(row: InputRow) -> Any:  # noqa: ANN401  an Altair chart
+def score_chart(row: InputRow) -> Any:  # noqa: ANN401  an object of Altair
     """One panel a fit, side by side: raw first, then after each transform that was tried."""
     import altair as alt
 
@@ -192,7 +192,7 @@ def score_chart(row: InputRow) -> Any:  # noqa: ANN401  an Altair chart
     return alt.hconcat(*panels, spacing=30) if len(panels) > 1 else panels[0]
 
 
-def _panel(fit: NormalFit, scores: Histogram) -> Any:  # noqa: ANN401
+def _panel(fit: NormalFit, scores: Histogram) -> Any:  # noqa: ANN401  an object of Altair
     import altair as alt
 
     edges = np.linspace(scores.low, scores.high, len(scores.counts) + 1)
@@ -233,7 +233,7 @@ def _curve(fit: NormalFit, scores: Histogram) -> list[dict[str, float]]:
     ]
 
 
-def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> Any:  # noqa: ANN401
+def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> Any:  # noqa: ANN401  an object of Altair
     """A dashed line at the limit, with z beside it; words at the edge where it is far away."""
     import altair as alt
 

@@ -17,8 +17,8 @@ from surefoot.subject import Array
 
 
 def nearest_pixel_line_kernels(
-    radius: Any,  # noqa: ANN401
-    sigma: Any,  # noqa: ANN401
+    radius: Any,  # noqa: ANN401  a number, or one for each row
+    sigma: Any,  # noqa: ANN401  a number, or one for each row
     angle: Array,
     rows: range,
     columns: range,
@@ -45,12 +45,12 @@ def nearest_pixel_line_kernels(
     return xp.matmul(there, xp.astype(right[:, :, None] == posts, xp.float32))
 
 
-def _as_column(value: Any, xp: Any) -> Any:  # noqa: ANN401
+def _as_column(value: Any, xp: Any) -> Any:  # noqa: ANN401  a number, or one for each row
     """One number, or a column with one for each row."""
     return value if isinstance(value, int | float) else xp.reshape(value, (-1, 1))
 
 
-def blur_downwards(x: Array, radius: Any, sigma: Any, angle: Array, longest: float) -> Array:  # noqa: ANN401
+def blur_downwards(x: Array, radius: Any, sigma: Any, angle: Array, longest: float) -> Array:  # noqa: ANN401  a number, or one for each row
     """Layers (n, 1, height, width) blurred along lines that come from above, edges repeated.
 
     Angles are in radians, between -135 and -45 degrees; no radius exceeds `longest`. By the Fourier

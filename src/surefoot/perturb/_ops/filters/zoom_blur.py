@@ -93,7 +93,7 @@ def _zoom_matrix_pairs(
 
 
 @lru_cache(maxsize=8)
-def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> Any:  # noqa: ANN401
+def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> Any:  # noqa: ANN401  a sparse matrix
     """The sparse matrix of the whole blur on flat images."""
     from scipy import sparse
 
@@ -105,7 +105,7 @@ def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> Any
     return total.astype(np.float32)
 
 
-def _multiply_flat(x: Array, matrix: Any) -> Array:  # noqa: ANN401
+def _multiply_flat(x: Array, matrix: Any) -> Array:  # noqa: ANN401  a sparse matrix
     """Flat images times a sparse matrix; every value is its own sum, independent of the batch.
 
     Torch arrays in main memory go through SciPy, which is faster there.

@@ -1,6 +1,7 @@
 """Characters of names that steer what shows them: each is written as an escape, which is visible.
 
 XML permits most of them in no form; a terminal obeys them; some turn the direction of writing.
+Two names that differ stay different, unless one of them holds such an escape as text.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ _CONTROLS = re.compile(
 )
 """All but tab and line break of the controls, embeddings and isolates of right-to-left text, halves
 of a surrogate pair, and U+FFFE and U+FFFF."""
-_ONE_BYTE = 0xFF
-_TWO_BYTES = 0xFFFF
 
 
 def escape_controls(text: str) -> str:
-    """The text with such characters as escapes: two names that differ stay different."""
+    """The text with such characters as escapes, its lines and tabs as they are."""
     return _CONTROLS.sub(lambda match: escape(match[0]), text)
+
+
+def escape_unprintable(text: str) -> str:
+    """The text on one line: every character that does not print as an escape, line breaks too."""
+    return "".join(c if c.isprintable() else escape(c) for c in text)
 
 
 def escape_all_controls(values: Any) -> Any:  # noqa: ANN401  what JSON can hold
@@ -34,8 +38,5 @@ def escape_all_controls(values: Any) -> Any:  # noqa: ANN401  what JSON can hold
 
 
 def escape(character: str) -> str:
-    r"""A character as `\x1b`, `\u202e` or `\U0001fffe`, which Python, YAML and people read."""
-    code = ord(character)
-    if code <= _ONE_BYTE:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= _TWO_BYTES else f"\\U{code:08x}"
+    r"""A character as `\n`, `\x1b`, `\u202e` or `\U0001fffe`, as Python and YAML read it."""
+    return character.encode("unicode_escape").decode("ascii")
