@@ -17,7 +17,7 @@ from surefoot.errors import (
     StoreFailed,
     WorkerFailed,
 )
-from surefoot.executors import pool, processes, sending
+from surefoot.executors import late_processes, pool, processes, sending
 from surefoot.executors.borrowed import Sent
 from surefoot.executors.inline import Inline
 from surefoot.study import attack_run
@@ -158,7 +158,11 @@ def test_a_model_that_answers_otherwise_in_another_process_is_refused(monkeypatc
 
 
 def test_where_processes_cannot_be_had_threads_go_on_and_say_why(monkeypatch):
+    def executor(workers, thread_name_prefix):  # the opener is done before the next batch
+        return Inline() if thread_name_prefix == "opener" else ThreadPoolExecutor(workers)
+
     monkeypatch.setattr(pool, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(late_processes, "ThreadPoolExecutor", executor)
     setup = study(model=sf.load_model(lambda x: linear(x) + 0, shape=SHAPE))
     with pytest.warns(UserWarning, match=r"2 threads, not processes: .*<lambda> .* cannot be sent"):
         result = setup.run(workers=2, batch=2)
