@@ -2,7 +2,8 @@
 
 import pickle
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
@@ -58,7 +59,6 @@ def first_task(setup):
 
 METHODS = {
     "estimate": {"method": sf.methods.BuSun(0.2, 0.2), "perturbation": shift},
-    "certify": {"method": sf.methods.KappaTest(0.2, 0.2)},
     "curve": {
         "method": sf.methods.SequentialCurve(0.0, 1.0, (0.8,), resolution=0.2),
         "perturbation": replace(NOISE, level=None),
@@ -67,8 +67,9 @@ METHODS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", METHODS.values(), ids=METHODS)
-def test_threads_and_processes_give_the_record_of_one_worker(parts):
+def test_threads_and_processes_give_the_record_of_one_worker():
+    """Of an estimate; test_same_result.py runs every kind in threads and in a pool of processes."""
+    parts = METHODS["estimate"]
     plain = masked(study(**parts).run(workers=1, batch=2000))
     assert masked(study(**parts).run(workers=2, executor="threads", batch=500)) == plain
     assert masked(study(**parts).run(workers=1, executor="processes", batch=500)) == plain
@@ -157,16 +158,32 @@ def test_a_model_that_answers_otherwise_in_another_process_is_refused(monkeypatc
         package.open()
 
 
-def test_where_processes_cannot_be_had_threads_go_on_and_say_why(monkeypatch):
-    def executor(workers, thread_name_prefix):  # the opener is done before the next batch
+@pytest.fixture
+def at_once(monkeypatch):
+    """Processes are opened with the first batch, before the next one."""
+
+    def executor(workers, thread_name_prefix):
         return Inline() if thread_name_prefix == "opener" else ThreadPoolExecutor(workers)
 
     monkeypatch.setattr(pool, "PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(late_processes, "ThreadPoolExecutor", executor)
+
+
+def test_where_processes_cannot_be_had_threads_go_on_and_say_why(at_once):
     setup = study(model=sf.load_model(lambda x: linear(x) + 0, shape=SHAPE))
     with pytest.warns(UserWarning, match=r"2 threads, not processes: .*<lambda> .* cannot be sent"):
         result = setup.run(workers=2, batch=2)
     assert masked(result) == masked(study(model=setup.model).run())
+
+
+def test_where_the_system_starts_no_process_threads_go_on_and_say_why(at_once, monkeypatch):
+    def refused(*_):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(pool, "Processes", refused)
+    with pytest.warns(UserWarning, match="2 threads, not processes: .*temporarily unavailable"):
+        result = study().run(workers=2, batch=100)
+    assert masked(result) == masked(study().run())
 
 
 @pytest.mark.slow
@@ -230,12 +247,38 @@ def test_an_attack_says_too_whether_the_user_chose_the_number(tmp_path, workers)
 
 def test_processes_that_two_threads_end_at_once_end_once():
     pool = processes.Processes(sending.pack(study().bench()), 1)
-    with ThreadPoolExecutor(2) as threads:
+    both = threading.Barrier(2)
+
+    def end():
+        both.wait()
+        pool.end()
+
+    with ThreadPoolExecutor(3) as threads:
         waiting = threads.submit(pool.wait_until_ready)
-        for ended in [threads.submit(pool.end), threads.submit(pool.end)]:
+        for ended in [threads.submit(end), threads.submit(end)]:
             ended.result()
-        with suppress(WorkerFailed):
+        with suppress(WorkerFailed):  # it may have been ready before
             waiting.result()
+
+
+def test_what_is_cancelled_while_processes_are_awaited_is_one_sentence():
+    """As by a thread that ends them between two steps of the pool."""
+    pool = processes.Processes(sending.pack(study().bench()), 1)
+
+    class Ends:
+        def submit(self, *_):
+            pool._closed = True
+            cancelled = Future()
+            cancelled.cancel()
+            return cancelled
+
+        def shutdown(self, **_):
+            pass
+
+    own, pool._pool = pool._pool, Ends()
+    own.shutdown()
+    with pytest.raises(WorkerFailed, match="were ended: begin the run again"):
+        pool.wait_until_ready()
 
 
 def test_a_file_that_has_changed_since_it_was_imported_is_not_sent_on(tmp_path):

@@ -121,10 +121,10 @@ def test_a_long_list_has_pages_and_every_run_is_on_one(tmp_path):
     assert len({run for rows in pages for run in rows}) == 103
 
 
-def test_a_report_is_exactly_the_page_of_surefoot_report(runs, client, monkeypatch):
+def test_a_report_is_exactly_the_page_of_surefoot_report(runs, monkeypatch):
     where, digests = runs
     monkeypatch.setattr(Figure, "svg", "<svg></svg>")  # drawing takes seconds
-    answer = client.get(f"/runs/0/{digests['estimate']}/report")
+    answer = client_of(where).get(f"/runs/0/{digests['estimate']}/report")
     assert answer.text == html_of(read_result(where, digests["estimate"]).view)
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
