@@ -2,9 +2,7 @@
 
 import pickle
 import sys
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +16,7 @@ from surefoot.errors import (
     StoreFailed,
     WorkerFailed,
 )
-from surefoot.executors import late_processes, pool, processes, sending
+from surefoot.executors import pool, processes, sending
 from surefoot.executors.borrowed import Sent
 from surefoot.executors.inline import Inline
 from surefoot.study import attack_run
@@ -158,34 +156,6 @@ def test_a_model_that_answers_otherwise_in_another_process_is_refused(monkeypatc
         package.open()
 
 
-@pytest.fixture
-def at_once(monkeypatch):
-    """Processes are opened with the first batch, before the next one."""
-
-    def executor(workers, thread_name_prefix):
-        return Inline() if thread_name_prefix == "opener" else ThreadPoolExecutor(workers)
-
-    monkeypatch.setattr(pool, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(late_processes, "ThreadPoolExecutor", executor)
-
-
-def test_where_processes_cannot_be_had_threads_go_on_and_say_why(at_once):
-    setup = study(model=sf.load_model(lambda x: linear(x) + 0, shape=SHAPE))
-    with pytest.warns(UserWarning, match=r"2 threads, not processes: .*<lambda> .* cannot be sent"):
-        result = setup.run(workers=2, batch=2)
-    assert masked(result) == masked(study(model=setup.model).run())
-
-
-def test_where_the_system_starts_no_process_threads_go_on_and_say_why(at_once, monkeypatch):
-    def refused(*_):
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(pool, "Processes", refused)
-    with pytest.warns(UserWarning, match="2 threads, not processes: .*temporarily unavailable"):
-        result = study().run(workers=2, batch=100)
-    assert masked(result) == masked(study().run())
-
-
 @pytest.mark.slow
 def test_a_model_that_raises_in_a_worker_gives_the_sentence_of_one_worker():
     setup = study(model=sf.load_model(fails_in_the_middle, shape=SHAPE))
@@ -245,42 +215,6 @@ def test_an_attack_says_too_whether_the_user_chose_the_number(tmp_path, workers)
     assert attack_run.measurement(setup, workers, None).requested is (workers is not None)
 
 
-def test_processes_that_two_threads_end_at_once_end_once():
-    pool = processes.Processes(sending.pack(study().bench()), 1)
-    both = threading.Barrier(2)
-
-    def end():
-        both.wait()
-        pool.end()
-
-    with ThreadPoolExecutor(3) as threads:
-        waiting = threads.submit(pool.wait_until_ready)
-        for ended in [threads.submit(end), threads.submit(end)]:
-            ended.result()
-        with suppress(WorkerFailed):  # it may have been ready before
-            waiting.result()
-
-
-def test_what_is_cancelled_while_processes_are_awaited_is_one_sentence():
-    """As by a thread that ends them between two steps of the pool."""
-    pool = processes.Processes(sending.pack(study().bench()), 1)
-
-    class Ends:
-        def submit(self, *_):
-            pool._closed = True
-            cancelled = Future()
-            cancelled.cancel()
-            return cancelled
-
-        def shutdown(self, **_):
-            pass
-
-    own, pool._pool = pool._pool, Ends()
-    own.shutdown()
-    with pytest.raises(WorkerFailed, match="were ended: begin the run again"):
-        pool.wait_until_ready()
-
-
 def test_a_file_that_has_changed_since_it_was_imported_is_not_sent_on(tmp_path):
     file = tmp_path / "changing_model.py"
     text = "def scores(x):\n    flat = x.reshape(len(x), -1)\n    return flat[:, :2]\n"
@@ -310,9 +244,3 @@ def test_a_model_that_changes_during_a_run_has_no_result(tmp_path):
         setup.run(store)
     with pytest.raises(StoreFailed, match="changed during an earlier run"):
         setup.run(store)
-
-
-def test_a_worker_process_starts_no_others(monkeypatch):
-    monkeypatch.setitem(processes.worker._state, "begun", True)
-    with pytest.raises(InvalidArgument, match='if __name__ == "__main__"'):
-        study().run(workers=2, executor="processes")
