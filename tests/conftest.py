@@ -6,6 +6,7 @@ test that is marked `slow`: one that takes more than a second of processor time.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 
@@ -57,6 +58,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.fast:
         config.hook.pytest_deselected(items=[item for item in items if is_slow(item)])
         items[:] = [item for item in items if not is_slow(item)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_late_processes():
+    """Work in threads stays there, also where a busy machine makes it last for seconds."""
+    from surefoot.executors import pool
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool, "PATIENCE_SECONDS", math.inf)
+        yield
 
 
 @pytest.fixture(scope="session")

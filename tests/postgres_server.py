@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -10,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 OWNER = "postgres"
@@ -19,7 +20,13 @@ KEEPER, PASSWORD = "keeper", "s3cr3t-p@ss/word"
 """A user who needs a password."""
 _UNSAFE_BUT_FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off",
                     "shared_buffers=16MB", "max_connections=30")  # fmt: skip
-_START_SECONDS = 30
+_SECONDS = 120
+"""To start and to stop, on a busy machine."""
+_PORTS = range(15_000, 30_000)
+"""Below those that the system gives to connections: while the server is stopped, its port stays
+free."""
+_PLACES = 20
+"""Ports that are tried: another process may take one before the server does."""
 
 
 class Server:
@@ -30,6 +37,7 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
+        """Raises where it does not run, such as where its port is taken."""
         settings = (
             f"port={self.port}", "listen_addresses=127.0.0.1", "unix_socket_directories=",
             *_UNSAFE_BUT_FAST,
@@ -40,23 +48,35 @@ class Server:
                 [program("postgres"), "-D", str(self.folder / "data"), *words],
                 stdout=log, stderr=log, **own_user(),
             )  # fmt: skip
-        until = time.monotonic() + _START_SECONDS
+        until = time.monotonic() + _SECONDS
         while not self._answers():
             if self.process.poll() is not None or time.monotonic() > until:
+                self.stop(signal.SIGQUIT)
                 raise RuntimeError((self.folder / "log").read_text())
             time.sleep(0.02)
+
+    def start_where_a_port_is_free(self) -> None:
+        """Start for the first time."""
+        for _ in range(_PLACES):
+            try:
+                return self.start()
+            except RuntimeError as error:
+                if "Address already in use" not in str(error):
+                    raise
+                self.port = free_port()
+        raise RuntimeError(f"none of {_PLACES} ports is free")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """At once, cutting every connection; by SIGQUIT as if it had crashed (-m immediate)."""
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(timeout=30)
+            self.process.wait(timeout=_SECONDS)
             self.process = None
 
     def cut_connections(self, database: str) -> None:
-        """End every connection to a database."""
+        """End every connection to a database, and wait until they have ended."""
         self.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            f"SELECT pg_terminate_backend(pid, {1000 * _SECONDS}) FROM pg_stat_activity "
             f"WHERE datname = '{database}' AND pid <> pg_backend_pid()"
         )
 
@@ -78,13 +98,15 @@ class Server:
         return self.url(name)
 
     def _answers(self) -> bool:
+        """Whether this server does; another one may have taken its port."""
         import psycopg
 
         try:
-            psycopg.connect(self.url("postgres"), connect_timeout=5).close()
+            with psycopg.connect(self.url("postgres"), connect_timeout=30) as db:
+                place = db.execute("SHOW data_directory").fetchone()
         except psycopg.OperationalError:
             return False
-        return True
+        return place == (str(self.folder / "data"),)
 
 
 @contextmanager
@@ -104,7 +126,7 @@ def running_server() -> Iterator[Server]:
         rules.write_text(
             f"host all {KEEPER} 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
         )
-        server.start()
+        server.start_where_a_port_is_free()
         server.execute(f"CREATE USER {KEEPER} SUPERUSER PASSWORD '{PASSWORD}'")
         yield server
     finally:
@@ -130,6 +152,9 @@ def program(name: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """One that nobody has now, drawn at random: other tests look for theirs."""
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as own, suppress(OSError):
+            own.bind(("127.0.0.1", port))
+            return port

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
+import pytest
 
 import surefoot as sf
+from surefoot.engine import loop
 from surefoot.engine.loop import measure
 from surefoot.executors import Inline
 from surefoot.input_set import Inputs
@@ -41,6 +46,15 @@ def study(**changes: object) -> sf.Study:
         "seed": 1,
     }
     return sf.Study(**{**parts, **changes})
+
+
+@contextmanager
+def every_batch_watched() -> Iterator[None]:
+    """Progress is reported after every batch, however quick it was and however long a report."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "_PROGRESS_INTERVAL_SECONDS", 0.0)
+        patch.setattr(loop, "_PROGRESS_SHARE", 1e9)
+        yield
 
 
 EXAMPLES = {"hue": 40.0, "rotation": 15.0, "shear": 10.0, "gain": 6.0, "table": 1.0}

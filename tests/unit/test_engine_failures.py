@@ -15,7 +15,7 @@ from surefoot.executors import Inline
 from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
 from surefoot.tasks import Subject
-from tests.worlds import SHAPE, linear, linear_model, points, run, study
+from tests.worlds import SHAPE, every_batch_watched, linear, linear_model, points, run, study
 
 
 @pytest.fixture(scope="module")
@@ -164,16 +164,15 @@ HARD_ONES_LAST = {
 
 
 @pytest.mark.parametrize("name", HARD_ONES_LAST)
-def test_inputs_that_finish_last_are_expected_while_the_easy_ones_finish(name, monkeypatch):
+def test_inputs_that_finish_last_are_expected_while_the_easy_ones_finish(name):
     """The mean of the finished inputs is too small: half the trials are left when 4 of 5 are."""
-    monkeypatch.setattr("surefoot.engine.loop._PROGRESS_INTERVAL_SECONDS", 0.0)
-    monkeypatch.setattr("surefoot.engine.loop._PROGRESS_SHARE", 1e9)
     method, rates, low, high = HARD_ONES_LAST[name]
     reports: list[Progress] = []
-    measure(
-        Pinned(method, 1.0), Coins(rates), [Subject(str(n), (n,)) for n in range(50)],
-        pool=Inline(), journal=MemoryJournal(), batch_size=10**6, watch=reports.append,
-    )  # fmt: skip
+    with every_batch_watched():
+        measure(
+            Pinned(method, 1.0), Coins(rates), [Subject(str(n), (n,)) for n in range(50)],
+            pool=Inline(), journal=MemoryJournal(), batch_size=10**6, watch=reports.append,
+        )  # fmt: skip
     final = reports[-1].trials
     later = [r for r in reports if r.trials > 0.4 * final]
     assert low * final < min(r.expected for r in later)

@@ -47,12 +47,17 @@ def trouble():
             time.sleep(1000)
         while not (FOLDER / "reached").exists():
             time.sleep(0.02)
-    elif not (FOLDER / "killed").exists():
-        (FOLDER / "killed").touch()
+    elif is_first("killed"):
         os.kill(os.getpid(), signal.SIGKILL)
-    elif not (FOLDER / "slow").exists():
-        (FOLDER / "slow").touch()
+    elif is_first("slow"):
         time.sleep(1000)
+
+def is_first(name):
+    try:
+        (FOLDER / name).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 """
 
 
@@ -77,8 +82,10 @@ def two_nodes():
 
 
 @pytest.fixture
-def cluster(two_nodes):
-    """The same, also where a test has taken a node away."""
+def cluster(two_nodes, monkeypatch):
+    """The same, also where a test has taken a node away, or others keep it from answering."""
+    for name in ("SECONDS_TO_REACH", "SECONDS_TO_CONNECT"):
+        monkeypatch.setattr(ray_connection, name, 2 * SECONDS)
     if not two_nodes.worker_nodes:
         two_nodes.add_node(**SMALL)
     return two_nodes
@@ -136,6 +143,9 @@ def test_a_connection_of_the_caller_is_used_and_left_open(cluster, monkeypatch):
             study().run(executor=Ray("10.0.0.5:6379"))
         reserved = ray.util.placement_group([{"CPU": 1}] * 2)
         assert reserved.wait(SECONDS)
+        until = time.monotonic() + SECONDS
+        while ray.available_resources().get("CPU") and time.monotonic() < until:
+            time.sleep(0.02)  # it is told of the reservation a little later
         monkeypatch.setattr(dispatch, "SECONDS_TO_PLACE", 0.5)
         with pytest.raises(WorkerFailed, match=r"each needs 1 CPU, and 0 CPU and 0 GPU .* free"):
             study().run(executor="ray")

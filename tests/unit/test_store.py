@@ -89,14 +89,14 @@ def test_a_stored_run_equals_one_in_memory(finished):
 
 def test_one_tray_is_one_transaction(tmp_path):
     """A batch that fails half-way leaves nothing behind."""
-    store = SqlStore(str(tmp_path / "run.db"))
-    store.begin("digest", study().spec, None, {})
-    journal, subject = store.journal("digest"), Subject("a", (0,))
-    with pytest.raises(KeyError):
-        journal.append(
-            [(Task(subject, 0.1, 0, 3), Counts(3, 3)), (Task(subject, 0.1, 3, 5), _Odd())]
-        )
-    assert journal.replay() == {}
+    with closing(SqlStore(str(tmp_path / "run.db"))) as store:
+        store.begin("digest", study().spec, None, {})
+        journal, subject = store.journal("digest"), Subject("a", (0,))
+        with pytest.raises(KeyError):
+            journal.append(
+                [(Task(subject, 0.1, 0, 3), Counts(3, 3)), (Task(subject, 0.1, 3, 5), _Odd())]
+            )
+        assert journal.replay() == {}
 
 
 class _Odd:
@@ -184,7 +184,8 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(tmp_path):
             kept += 1
     store.close()
     assert kept > 0
-    assert len(SqlStore(path).journal("digest").replay()["a"]) == kept
+    with closing(SqlStore(path)) as again:
+        assert len(again.journal("digest").replay()["a"]) == kept
 
 
 def test_a_missing_folder_or_store_is_named(tmp_path):

@@ -130,6 +130,8 @@ def test_credentials_come_from_the_environment_and_the_password_file(
     postgres, url, monkeypatch, tmp_path
 ):
     own = url.replace("postgres@", f"{KEEPER}@")
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "none"))
     with pytest.raises(StoreFailed, match="no password supplied: set PGPASSWORD"):
         open_store(own)
     with pytest.raises(StoreFailed, match="failed: Connection refused: check the address"):

@@ -13,7 +13,7 @@ from surefoot.methods import CURVES
 from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.study.comparison import join_results
 from surefoot.study.parse_perturbation import parse_range
-from tests.unit.test_radii_study import every_batch_watched
+from tests.worlds import every_batch_watched
 
 
 def brightness_model(x):

@@ -42,7 +42,7 @@ def test_an_input_that_only_the_network_as_read_loses_has_nothing_proved() -> No
 
 def test_a_witness_that_the_model_denies_is_no_witness() -> None:
     network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
-    bracket = bracket_radius(network, x, 0, seconds=2, replay=lambda point: 0)
+    bracket = bracket_radius(network, x, 0, replay=lambda point: 0)
     assert bracket.witness is None
     assert bracket.discarded > 0
     assert bracket.low <= 0.2
@@ -70,7 +70,7 @@ def test_the_upper_end_is_never_below_the_exact_distance(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = random_network(rng, 5, [6], 3, [0.0])
     x = (rng.random(5) * 10.0 ** rng.integers(-9, 1, 5)).astype(np.float32).astype(np.float64)
-    bracket = bracket_radius(network, x, network.label(x), seconds=2)
+    bracket = bracket_radius(network, x, network.label(x))
     if bracket.witness is None:
         assert np.isinf(bracket.high)
         return

@@ -75,7 +75,7 @@ def test_brackets_hold_the_exact_radius_of_random_networks(seed: int) -> None:
     x = rng.uniform(0, 1, network.shape)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    bracket = bracket_radius(network, x, label, tolerance=TOLERANCE, seconds=20)
+    bracket = bracket_radius(network, x, label, tolerance=TOLERANCE)
     assert bracket.low <= exact + 1e-7
     assert bracket.high >= exact - 1e-7
     if np.isfinite(exact):
@@ -99,7 +99,7 @@ def test_a_last_relu_is_judged_as_argmax_judges_it(label: int, seed: int) -> Non
     x = mine[len(mine) // 2]
     wrong = grid[labels != label]
     nearest = np.abs(wrong - x).max(axis=1).min() if len(wrong) else np.inf
-    bracket = bracket_radius(network, x, label, tolerance=TOLERANCE, seconds=20)
+    bracket = bracket_radius(network, x, label, tolerance=TOLERANCE)
     assert bracket.low <= nearest
     if np.isfinite(nearest):
         assert bracket.high <= nearest + TOLERANCE
@@ -151,7 +151,7 @@ def test_constant_networks() -> None:
     bracket = bracket_radius(clear, np.array([0.5, 0.5]), 0)
     assert (bracket.low, bracket.high) == (0.5, np.inf)
     tied = Network((linear_layer(np.zeros((2, 2)), np.zeros(2)),), (2,))
-    unsure = bracket_radius(tied, np.array([0.5, 0.5]), 0, seconds=0.5)
+    unsure = bracket_radius(tied, np.array([0.5, 0.5]), 0)
     assert (unsure.low, unsure.high) == (0.0, np.inf)
     assert bracket_radius(tied, np.array([0.5, 0.5]), 1).reason == "misclassified"
 
@@ -166,8 +166,8 @@ def test_all_neurons_dead() -> None:
 @pytest.mark.parametrize("tolerance", [0.19, 0.1999, 0.2, 0.5])
 def test_a_tolerance_as_wide_as_the_radius_ends_at_once(tolerance: float) -> None:
     network = two_ways([1.0, 1.0], 0.9)
-    bracket = bracket_radius(network, np.array([0.2, 0.3]), 0, tolerance=tolerance, seconds=30)
-    assert bracket.seconds < 10
+    bracket = bracket_radius(network, np.array([0.2, 0.3]), 0, tolerance=tolerance)
+    assert bracket.nodes <= 1
     assert bracket.low <= 0.2 <= bracket.high <= bracket.low + 1.001 * tolerance
 
 
@@ -194,18 +194,16 @@ def test_a_goal_is_decided_as_the_full_bracket_decides_it(seed: int, side: float
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reads", [1, 3, 6, 12, 30])
-def test_a_timeout_leaves_a_true_bracket(reads: int) -> None:
+def test_a_timeout_leaves_a_true_bracket() -> None:
     rng = np.random.default_rng(7)
     network = random_network(rng, 4, [4, 3], 3, [0.0])
     x = rng.uniform(0, 1, 4)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    bracket = bracket_radius(
-        network, x, label, tolerance=1e-7, seconds=float(reads), clock=ticking()
-    )
-    assert bracket.low <= exact + 1e-7
-    assert bracket.high >= exact - 1e-7
+    for reads in (1.0, 3.0, 6.0, 12.0, 30.0):
+        bracket = bracket_radius(network, x, label, tolerance=1e-7, seconds=reads, clock=ticking())
+        assert bracket.low <= exact + 1e-7, reads
+        assert bracket.high >= exact - 1e-7, reads
 
 
 def test_no_time_is_unknown_and_never_proved() -> None:

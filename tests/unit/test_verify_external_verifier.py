@@ -90,10 +90,10 @@ def test_an_exact_prover_and_ours_agree_on_a_network_that_both_read(tmp_path: Pa
     assert np.isfinite(ours.high)
     inside = box_property(x, label(x), 0.999 * ours.low, 3, low=-9, high=9)
     outside = box_property(x, label(x), 1.001 * ours.high, 3, low=-9, high=9)
-    proved = run_verifier(EXACT, path, inside, 60, label)
+    proved = run_verifier(EXACT, path, inside, 600, label)
     assert isinstance(proved, Proved)
     assert "exact_verifier.py" in proved.by
-    answer = run_verifier(EXACT, path, outside, 60, label)
+    answer = run_verifier(EXACT, path, outside, 600, label)
     assert isinstance(answer, Refuted)
     assert label(answer.witness) != label(x)
     assert np.abs(answer.witness - x).max() <= 1.001 * ours.high + 1e-12
@@ -105,6 +105,7 @@ def test_a_bracket_by_another_prover_closes_around_the_true_radius(slope: Path) 
     bracket = bracket_radius_externally(
         EXACT, slope, np.array([0.25, 0.25]), 0, 2, label, tolerance=0.05, low=-9, high=9,
         witness=np.array([0.65, 0.65]), on_bracket=lambda a, b: brackets.append((a, b)),
+        seconds=600,
     )  # fmt: skip
     assert bracket.low <= 0.25 <= bracket.high <= bracket.low + 0.0501
     assert (bracket.reason, brackets[-1]) == ("closed", (bracket.low, bracket.high))
@@ -129,16 +130,16 @@ def test_a_bracket_by_another_prover_closes_around_the_true_radius(slope: Path) 
     ],
 )
 def test_whatever_is_no_answer_is_unknown(slope: Path, code: str, words: str) -> None:
-    answer = run_verifier(saying(code), slope, around(0.1), 20, model_label(slope))
+    answer = run_verifier(saying(code), slope, around(0.1), 60, model_label(slope))
     assert isinstance(answer, Unknown)
     assert words in answer.reason
 
 
 def test_answers_may_be_printed_and_older_words_are_known(slope: Path) -> None:
     label = model_label(slope)
-    assert isinstance(run_verifier(saying("print('holds')"), slope, around(0.1), 20, label), Proved)
+    assert isinstance(run_verifier(saying("print('holds')"), slope, around(0.1), 60, label), Proved)
     says = saying("print('violated')\nprint('((X_0 0.6500000001) (X_1 0.65))')")
-    answer = run_verifier(says, slope, around(0.4), 20, label)
+    answer = run_verifier(says, slope, around(0.4), 60, label)
     assert isinstance(answer, Refuted)
     assert (answer.witness <= around(0.4).upper).all()
 
@@ -202,7 +203,7 @@ def test_marabou_agrees_just_inside_and_just_outside_our_bracket(seed: int, tmp_
     ours = bracket_radius(network, x, label(x), tolerance=1e-3, replay=label, low=-9, high=9)
     assert np.isfinite(ours.high)
     inside, outside = (
-        run_verifier(MARABOU, path, box_property(x, label(x), r, 3, low=-9, high=9), 60, label)
+        run_verifier(MARABOU, path, box_property(x, label(x), r, 3, low=-9, high=9), 600, label)
         for r in (0.999 * ours.low, 1.002 * ours.high)
     )
     assert isinstance(inside, Proved), inside

@@ -38,7 +38,6 @@ def proved(case: Float32Network) -> float:
             read_network(case.source, (INPUTS,)),
             case.x,
             case.label,
-            seconds=5,
             replay=lambda p: int(run(p.astype(np.float32)[None]).argmax()),
         ).low
 
@@ -139,7 +138,7 @@ def test_a_wrong_radius_is_contradicted_and_a_right_one_is_not() -> None:
     network = random_network(rng, 10, [12], 3, [0.0])
     x = rng.uniform(0.3, 0.7, 10).astype(np.float32)
     label = network.label(x)
-    bracket = bracket_radius(network, x, label, tolerance=1e-3, seconds=5)
+    bracket = bracket_radius(network, x, label, tolerance=1e-3)
 
     def labels(points: NDArray[Any]) -> NDArray[Any]:
         return network.scores(points.astype(float)).argmax(axis=1)

@@ -166,7 +166,7 @@ class _Opening:
                 self._pool.end()
                 return None
             self._pool.wait_until_ready()
-        except SurefootError as error:
+        except (SurefootError, OSError) as error:  # the second where the system starts no process
             self.note = WorkerNote(f"{work.workers} threads, not processes: {error}", fallback=True)
             return None
         self.note = WorkerNote(f"{_count(work.workers)}: {work.in_python}")

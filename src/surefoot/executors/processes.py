@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent import futures
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import spawn
@@ -62,7 +62,7 @@ class Processes(Executor):
                     answers = [self._pool.submit(worker.ready) for _ in range(self._workers)]
                     for one in answers:
                         one.result()
-                except RuntimeError as error:  # killed, or ended by another thread
+                except (RuntimeError, CancelledError) as error:  # killed, or ended meanwhile
                     self._replace(error)
                 else:
                     return self
@@ -94,7 +94,7 @@ class Processes(Executor):
         future.add_done_callback(self._submitted.discard)
         return future
 
-    def _replace(self, error: RuntimeError) -> None:
+    def _replace(self, error: Exception) -> None:
         """New processes for those that were killed; refused where that happened too often."""
         with self._closing:
             if self._closed:

@@ -24,37 +24,64 @@ class _Stop(BaseException):
     """Raised within a check that is to end."""
 
 
+class _Check(threading.Thread):
+    """A function in a thread of its own, which can be stopped until it has ended."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        super().__init__(daemon=True)
+        self._function = function
+        self._lock, self._ended = threading.Lock(), False
+        self.outcome: list[Any] = []
+        self.failures: list[BaseException] = []
+
+    def run(self) -> None:
+        """Call the function; `_Stop` may come at any moment, until this has ended."""
+        called = False
+        while True:
+            try:
+                if not called:
+                    called = True
+                    self._call()
+                with self._lock:
+                    self._ended = True
+                self._lock.locked()  # a call: one that is pending comes here at the latest
+                return
+            except _Stop:
+                continue
+
+    def _call(self) -> None:
+        try:
+            self.outcome.append(self._function())
+        except BaseException as error:  # noqa: BLE001  raised again where it is awaited
+            self.failures.append(error)
+
+    def stop(self) -> None:
+        """Raise in the thread; after its end another thread may have its number."""
+        with self._lock:
+            if not self._ended:
+                ident = ctypes.c_ulong(self.ident or 0)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Stop))
+
+
 def within(seconds: float, function: Callable[[], T]) -> T:
     """What the function returns or raises; `OutOfTime` after so many seconds, when it is ended."""
-    outcome: list[Any] = []
-    failures: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            try:
-                outcome.append(function())
-            except BaseException as error:  # noqa: BLE001  raised again where it is awaited
-                failures.append(error)
-        except _Stop:  # it may come while the one before is being handled
-            pass
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
+    check = _Check(function)
+    check.start()
     try:
-        thread.join(seconds)
+        check.join(seconds)
     finally:
-        late = thread.is_alive()
+        late = check.is_alive()
         if late:
-            _end(thread)
-    if late and not outcome:
+            _end(check)
+    if check.outcome:
+        done: T = check.outcome[0]
+        return done
+    if late:
         raise OutOfTime
-    if failures:
-        raise failures[0]
-    done: T = outcome[0]
-    return done
+    raise check.failures[0]
 
 
-def _end(thread: threading.Thread) -> None:
+def _end(check: _Check) -> None:
     """Raise in the thread until it ends, for a second at most.
 
     Once is not enough: Python drops what is raised within a destructor or a callback of the
@@ -62,25 +89,29 @@ def _end(thread: threading.Thread) -> None:
     """
     until = time.monotonic() + _STOP_SECONDS
     with _quiet_stops():
-        while thread.is_alive() and time.monotonic() < until:
-            ident = ctypes.c_ulong(thread.ident or 0)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Stop))
-            thread.join(_STOP_SECONDS / 20)
+        while check.is_alive() and time.monotonic() < until:
+            check.stop()
+            check.join(_STOP_SECONDS / 20)
 
 
 @contextmanager
 def _quiet_stops() -> Iterator[None]:
-    before = sys.unraisablehook
+    """What is dropped, or comes when the thread is leaving already, is not printed."""
+    dropped_before, left_before = sys.unraisablehook, threading.excepthook
 
-    def hook(dropped: sys.UnraisableHookArgs) -> None:
+    def on_dropped(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is not _Stop:
-            before(dropped)
+            dropped_before(dropped)
 
-    sys.unraisablehook = hook
+    def on_left(left: threading.ExceptHookArgs) -> None:
+        if left.exc_type is not _Stop:
+            left_before(left)
+
+    sys.unraisablehook, threading.excepthook = on_dropped, on_left
     try:
         yield
     finally:
-        sys.unraisablehook = before
+        sys.unraisablehook, threading.excepthook = dropped_before, left_before
 
 
 @contextmanager
