@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 _STOP_SECONDS = 1.0
 """For which a check that is to end is awaited; one within a long call of NumPy ends after that."""
+_AGAIN_SECONDS = 0.05
+"""After which a check that has not ended is told so again: time enough to end in."""
 
 
 class OutOfTime(Exception):
@@ -25,13 +27,18 @@ class _Stop(BaseException):
 
 
 def within(seconds: float, function: Callable[[], T]) -> T:
-    """What the function returns or raises; `OutOfTime` after so many seconds, when it is ended."""
+    """What the function returns or raises; `OutOfTime` after so many seconds, when it is ended.
+
+    They count from where it begins: a thread that the system has not run yet is not late.
+    """
     outcome: list[Any] = []
     failures: list[BaseException] = []
+    begun = threading.Event()
 
     def work() -> None:
         try:
             try:
+                begun.set()
                 outcome.append(function())
             except BaseException as error:  # noqa: BLE001  raised again where it is awaited
                 failures.append(error)
@@ -41,6 +48,7 @@ def within(seconds: float, function: Callable[[], T]) -> T:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     try:
+        begun.wait()
         thread.join(seconds)
     finally:
         late = thread.is_alive()
@@ -65,22 +73,27 @@ def _end(thread: threading.Thread) -> None:
         while thread.is_alive() and time.monotonic() < until:
             ident = ctypes.c_ulong(thread.ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Stop))
-            thread.join(_STOP_SECONDS / 20)
+            thread.join(_AGAIN_SECONDS)
 
 
 @contextmanager
 def _quiet_stops() -> Iterator[None]:
-    before = sys.unraisablehook
+    """Meanwhile nothing is printed where one is dropped, or comes when the check has just ended."""
+    unraisable, uncaught = sys.unraisablehook, threading.excepthook
 
-    def hook(dropped: sys.UnraisableHookArgs) -> None:
+    def on_unraisable(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is not _Stop:
-            before(dropped)
+            unraisable(dropped)
 
-    sys.unraisablehook = hook
+    def on_uncaught(last: threading.ExceptHookArgs) -> None:
+        if last.exc_type is not _Stop:
+            uncaught(last)
+
+    sys.unraisablehook, threading.excepthook = on_unraisable, on_uncaught
     try:
         yield
     finally:
-        sys.unraisablehook = before
+        sys.unraisablehook, threading.excepthook = unraisable, uncaught
 
 
 @contextmanager
