@@ -15,7 +15,7 @@ T = TypeVar("T")
 _STOP_SECONDS = 1.0
 """For which a check that is to end is awaited; one within a long call of NumPy ends after that."""
 _AGAIN_SECONDS = 0.05
-"""After which a check that has not ended is told so again: time enough to end in."""
+"""After which it is raised again in a check that has not ended."""
 
 
 class OutOfTime(Exception):
