@@ -11,12 +11,20 @@ import os
 import sys
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("without deadlines", deadline=None)  # the tests share the processor
-settings.load_profile("without deadlines")
+settings.register_profile(
+    "repeatable",
+    derandomize=True,  # the same examples on every machine and every day
+    deadline=None,  # the tests share the processor
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # the tests run side by side; threads would only wait
+for _name in ("FORCE_COLOR", "PY_COLORS", "NO_COLOR", "COLUMNS", "LINES",
+              "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):  # fmt: skip
+    os.environ.pop(_name, None)  # what is printed does not depend on who runs the tests
 
 
 SLOW_FOLDERS = {"promises", "system"}

@@ -4,6 +4,8 @@ Every trial is an independent draw of an input and of the noise; the driver refu
 run twice, at whatever levels.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -34,10 +36,16 @@ def run(accuracy, assume, seed, thresholds=(0.8,), **more):
     return drive_fresh(procedure, accuracy, seed).curve
 
 
+@cache
+def linear_run(assume, seed):
+    """Of which several tests ask different things."""
+    return run(linear, assume, seed)
+
+
 @pytest.mark.parametrize("assume", ASSUMPTIONS)
 def test_the_expected_crossing_of_a_linear_model_is_covered(assume):
     """With one draw for each input the interval was false in 40 of 40 seeds."""
-    results = [run(linear, assume, seed).readings[0].interval for seed in range(12)]
+    results = [linear_run(assume, seed).readings[0].interval for seed in range(12)]
     false = sum(not within(LINEAR_CROSSING, interval) for interval in results)
     assert not false_too_often(false, 12, ERROR)
 
@@ -48,7 +56,7 @@ def test_the_expected_crossing_of_a_linear_model_is_covered(assume):
 )
 def test_the_expected_crossing_of_a_linear_model_is_narrowed_down(assume, widest):
     """The curve falls by 0.9 there, so a wiggle of a point on both sides is 0.022 of the range."""
-    widths = [run(linear, assume, seed).readings[0].interval.width for seed in range(4)]
+    widths = [linear_run(assume, seed).readings[0].interval.width for seed in range(4)]
     assert np.mean(widths) < widest
 
 
@@ -130,7 +138,7 @@ def test_each_of_several_thresholds_is_covered(assume):
 def test_points_of_noise_hold_together():
     false = 0
     for seed in range(12):
-        points = run(linear, "wiggle:0.01", seed).points
+        points = linear_run("wiggle:0.01", seed).points
         false += any(not within(linear(point.level), point.interval) for point in points)
     assert not false_too_often(false, 12, ERROR)
 

@@ -192,14 +192,15 @@ def mean_trials(kappa, error, ratio):
     """
     from scipy.stats import binom
 
-    alive, trials, mean = np.ones(1), 0, 0.0
+    alive, trials, mean, ended = np.ones(1), 0, 0.0, 0.0
     for failed in range(400):
         more = clean_trials(failed, kappa, error) - trials
         alive = np.convolve(alive, binom.pmf(np.arange(60), more, ratio * kappa))
+        alive = alive[: 400 - failed]  # more failures than that do not end a run here
         trials += more
-        mean += alive[0] * trials
+        mean, ended = mean + alive[0] * trials, ended + alive[0]
         alive = alive[1:]
-    return mean + alive.sum() * trials
+    return mean + (1 - ended) * trials
 
 
 def least_trials(kappa, error, ratio):

@@ -81,8 +81,9 @@ def named_classes() -> dict[str, set[int]]:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("surefoot"):
                 module = import_module(node.module)
                 things.update(id(getattr(module, alias.name, None)) for alias in node.names)
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "perturb":
-                things.add(id(getattr(surefoot.perturb, node.attr, None)))
+            match node:
+                case ast.Attribute(value=ast.Name(id="perturb"), attr=attribute):
+                    things.add(id(getattr(surefoot.perturb, attribute, None)))
     return named
 
 

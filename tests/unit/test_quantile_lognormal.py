@@ -1,7 +1,6 @@
 """The log-normal posterior against an independent one, and at its edges."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -49,16 +48,6 @@ def test_many_inputs_do_not_underflow(n):
     quantile = LogNormalPosterior().conclude(on_grid(np.exp(rng.normal(-3, 0.5, n))), 0.05)
     assert math.exp(-3 + 0.5 * Z) in quantile.interval
     assert quantile.interval.width < 0.07 / math.sqrt(n)
-
-
-def test_it_takes_no_time():
-    local = on_grid(np.exp(np.random.default_rng(3).normal(-3, 0.5, 300)))
-    times = []
-    for _ in range(5):
-        begun = time.process_time()
-        LogNormalPosterior().conclude(local, 0.05)
-        times.append(time.process_time() - begun)
-    assert min(times) < 0.2  # 0.04 s where the benchmark runs; the machine may be busy
 
 
 def test_it_is_deterministic():

@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 _STOP_SECONDS = 1.0
 """For which a check that is to end is awaited; one within a long call of NumPy ends after that."""
+_AGAIN_SECONDS = 0.05
+"""After which it is raised again in a check that has not ended."""
 
 
 class OutOfTime(Exception):
@@ -31,6 +33,7 @@ class _Check(threading.Thread):
         super().__init__(daemon=True)
         self._function = function
         self._lock, self._ended = threading.Lock(), False
+        self.begun = threading.Event()
         self.outcome: list[Any] = []
         self.failures: list[BaseException] = []
 
@@ -51,6 +54,7 @@ class _Check(threading.Thread):
 
     def _call(self) -> None:
         try:
+            self.begun.set()
             self.outcome.append(self._function())
         except BaseException as error:  # noqa: BLE001  raised again where it is awaited
             self.failures.append(error)
@@ -64,10 +68,14 @@ class _Check(threading.Thread):
 
 
 def within(seconds: float, function: Callable[[], T]) -> T:
-    """What the function returns or raises; `OutOfTime` after so many seconds, when it is ended."""
+    """What the function returns or raises; `OutOfTime` after so many seconds, when it is ended.
+
+    They count from where it begins: a thread that the system has not run yet is not late.
+    """
     check = _Check(function)
     check.start()
     try:
+        check.begun.wait()
         check.join(seconds)
     finally:
         late = check.is_alive()
@@ -91,7 +99,7 @@ def _end(check: _Check) -> None:
     with _quiet_stops():
         while check.is_alive() and time.monotonic() < until:
             check.stop()
-            check.join(_STOP_SECONDS / 20)
+            check.join(_AGAIN_SECONDS)
 
 
 @contextmanager
