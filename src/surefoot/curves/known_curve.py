@@ -248,7 +248,9 @@ class KnownCurve:
 
     def level(self, place: int) -> Level:
         """The level at a place, begun if it was not."""
-        return self.levels.setdefault(place, Level(place, self.grid.level(place), self.sampling))
+        if place not in self.levels:
+            self.levels[place] = Level(place, self.grid.level(place), self.sampling)
+        return self.levels[place]
 
     def sketch(self, place: int) -> tuple[list[Ask], Values]:
         """What each input is worth at a place, if it is as at the nearest levels on both sides at
