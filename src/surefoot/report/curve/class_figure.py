@@ -36,8 +36,13 @@ def class_caption(curves: Curves) -> str:
     if len(curves.classes) <= MOST_CLASSES:
         return "Thick line: all inputs. In colours: the weakest classes. Dashed: the thresholds."
     threshold = percent(curves.curve.readings[0].threshold)
+    evaluated = sum(bool(row.curve.points) for row in curves.classes)
+    drawn = f"The {MOST_CLASSES} weakest of {len(curves.classes):,} classes, and all inputs."
+    if evaluated < len(curves.classes):
+        few = f"{evaluated:,} of {len(curves.classes):,} classes were evaluated"
+        drawn = f"{few}. At most {MOST_CLASSES} of them, the weakest first, and all inputs."
     return (
-        f"The {MOST_CLASSES} weakest of {len(curves.classes):,} classes, and all inputs. Dot: the "
+        f"{drawn} Dot: the "
         f"share of the levels at which the curve is at or above {threshold}. Line: its interval, "
         "where there is a guarantee. The table has all classes."
     )
@@ -70,7 +75,7 @@ def _weakest_below_each_other(curves: Curves) -> str:
     x = alt.X(
         "low:Q",
         title=f"share of levels at {percent(readings[0][1].threshold)} or above (%)",
-        scale=alt.Scale(domain=[0, 100]),
+        scale=alt.Scale(domainMin=0),
     )
     base: Any = alt.Chart(alt.InlineData(values=rows))
     lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")

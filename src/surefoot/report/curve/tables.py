@@ -36,7 +36,7 @@ def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
 
 
 def class_headings(heights: Iterable[str], *, several: bool) -> tuple[str, ...]:
-    """Of the cells of `class_row`; `several` thresholds are told apart."""
+    """Of the cells of `class_row`; `several` thresholds have a column."""
     threshold = ("threshold",) if several else ()
     return ("class", "inputs", *threshold, *_findings_headings(heights))
 
@@ -51,7 +51,7 @@ def _findings_headings(heights: Iterable[str]) -> tuple[str, ...]:
     height, *others = dict.fromkeys(heights)
     return (
         "crosses at",
-        "robustness (share of levels)",
+        "robustness",
         "interval",
         f"{'height' if others else height} at level 0",
     )

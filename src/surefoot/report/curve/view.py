@@ -152,7 +152,7 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
         lines.append(f"{head}It took {curve.trials:,} evaluations at {levels}{passes}.")
         if one.classes:
             more = sum(row.curve.trials for row in one.classes)
-            lines.append(f"{head}The curves of the classes took {more:,} more.")
+            lines.append(f"{head}It took {more:,} evaluations for the curves of the classes.")
     kinds = {part.claims[0].random for part in parts.values()}
     if Randomness.FIXED in kinds and len(kinds) > 1:
         lines.append(_FIXED)
