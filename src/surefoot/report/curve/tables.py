@@ -21,7 +21,7 @@ _SPARE = 1e-9
 
 def reading_headings(name: str, heights: Iterable[str]) -> tuple[str, ...]:
     """Of the cells of `reading_row`; `heights` say what the curves are of."""
-    return (name, "threshold", *_findings_headings(heights), "levels", "evaluations")
+    return (name, "threshold", *_findings_headings(heights), "evaluations")
 
 
 def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
@@ -30,7 +30,6 @@ def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
         name,
         percent(reading.threshold),
         *_findings(curve, reading),
-        f"{len(curve.points):,}",
         f"{curve.trials:,}",
     )
 
