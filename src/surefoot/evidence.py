@@ -56,7 +56,7 @@ class Outcomes:
     @classmethod
     def of(cls, severities: Floats, limit: float) -> Self:
         """Mark the severities strictly below the limit."""
-        return cls((48 + (severities < limit).astype(np.uint8)).tobytes().decode("ascii"))
+        return cls((np.asarray(severities < limit, dtype=np.uint8) + ord("0")).tobytes().decode())
 
     def __add__(self, other: Self, /) -> Self:
         """Append the next batch."""

@@ -133,7 +133,11 @@ class Sampling:
 
 @dataclass
 class Level:
-    """What is known at one place: the value of each trial (NaN if not run), and bounds."""
+    """What is known at one place: the value of each trial (NaN if not run), and bounds.
+
+    Of fresh draws there are values up to the last one that was run: the curves of 1,000 classes
+    begin many levels at once, and few of these need all draws.
+    """
 
     place: int
     level: float
@@ -142,7 +146,7 @@ class Level:
     first: int = 0
 
     def __post_init__(self) -> None:
-        self.values = np.full(self.sampling.most, np.nan)
+        self.values = np.full(0 if self.sampling.fresh else self.sampling.most, np.nan)
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -166,7 +170,9 @@ class Level:
 
     def asks(self, wanted: NDArray[np.bool_]) -> list[Ask]:
         """Ask for those of the trials that were not run, run by run."""
-        missing = np.flatnonzero(wanted & ~self.known)
+        not_run = wanted.copy()
+        not_run[: len(self.values)] &= np.isnan(self.values)
+        missing = np.flatnonzero(not_run)
         if not len(missing):
             return []
         offset = self.place * TRIALS_APART if self.sampling.fresh else 0
@@ -176,8 +182,10 @@ class Level:
     def put(self, start: int, values: Floats) -> None:
         """Keep what trials from `start` on came to, up to the last look that is complete."""
         start -= self.place * TRIALS_APART if self.sampling.fresh else 0
+        if (more := start + len(values) - len(self.values)) > 0:
+            self.values = np.append(self.values, np.full(more, np.nan))
         self.values[start : start + len(values)] = values
-        unknown = np.flatnonzero(~self.known)
+        unknown = np.flatnonzero(np.isnan(self.values))
         run = int(unknown[0]) if len(unknown) else len(self.values)
         self.first = max((look for look in self.sampling.looks if look <= run), default=0)
 

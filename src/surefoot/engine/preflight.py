@@ -144,7 +144,7 @@ def _finite(model: Model, x: NDArray[np.float32]) -> Finding:
         )
     kind = "scores" if model.signature.classes else "values"
     return CheckStatus.OK, (
-        f"{' × '.join(map(str, scores.shape[1:]))} finite {kind} for each input, from "
+        f"{' × '.join(f'{n:,}' for n in scores.shape[1:])} finite {kind} for each input, from "
         f"{scores.min():.3g} to {scores.max():.3g}"
     )
 
@@ -227,7 +227,7 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
             f"got {inputs.labels.max()}: {WAY_OUT}"
         )
     accuracy = float((labels == inputs.labels).mean())
-    finding = f"{100 * accuracy:.1f} % of {len(inputs)} clean inputs get their true label"
+    finding = f"{100 * accuracy:.1f} % of {len(inputs):,} clean inputs get their true label"
     doubt = label_doubt(inputs.labels, labels, model.signature.classes)
     return (CheckStatus.WARNING if doubt else CheckStatus.OK), finding + doubt
 

@@ -22,6 +22,8 @@ WIDTH, NARROW = 480, 280
 """Of a plot in pixels, and of one with names at its left: readable on a phone and on a page."""
 ABOVE = 32
 """From a plot to a legend above it: the title of the axis lies between them."""
+_BESIDE = 48
+"""From an entry of a legend to the one beside it: on a phone letters are a quarter larger."""
 _PADDING = {"left": 18, "right": 8, "top": 4, "bottom": 4}
 """Pixels around a figure: the letters of a page may be wider than those it was measured with."""
 TEXT = 12
@@ -100,7 +102,7 @@ def svg(chart: Any) -> str:  # noqa: ANN401  an object of Altair
         .configure_axisY(  # the title lies above the axis, where it is read without turning
             titleAngle=0, titleAlign="left", titleAnchor="end", titleX=-28, titleY=-14
         )
-        .configure_legend(labelColor=INK, labelFontSize=TEXT, columnPadding=20)
+        .configure_legend(labelColor=INK, labelFontSize=TEXT, columnPadding=_BESIDE)
     )
     svg: str = vl_convert.vegalite_to_svg(escape_all_controls(styled.to_dict()))
     return svg

@@ -150,8 +150,8 @@ def with_full_stop(text: str) -> str:
 
 
 def points(value: float) -> str:
-    """A difference of two shares, in percentage points, with its sign."""
-    return f"{100 * value:+.2f}"
+    """A difference of two shares, in percentage points, with its sign unless it is 0."""
+    return f"{100 * value:+.2f}" if value else "0.00"
 
 
 def points_apart(value: float) -> str:

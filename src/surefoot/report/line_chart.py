@@ -45,8 +45,8 @@ def line_chart(
         domain=names, range=[[4, 3] if curve.dashed else [1, 0] for curve in curves.values()]
     )
     legend = alt.Legend(
-        title=None, orient="bottom", columns=2, columnPadding=24, symbolType="stroke",
-        symbolSize=250, labelLimit=400,
+        title=None, orient="bottom", columns=2, symbolType="stroke", symbolSize=250,
+        labelLimit=400,
     )  # fmt: skip
     scale = alt.Scale(type="log") if logarithmic else alt.Scale(zero=False)
     axis = alt.Axis(format="~e", tickCount=6) if logarithmic else alt.Axis(tickCount=6)

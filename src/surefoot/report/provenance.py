@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 
 from surefoot.claims import About
 from surefoot.report.clauses import capitalised
@@ -70,15 +69,22 @@ def findings_section(record: Record) -> Section:
 
 
 def findings_sections(parts: Mapping[str, Record]) -> list[Section]:
-    """The preflight of each of several runs."""
-    return [
-        replace(section, id=f"preflight-{name}", title=f"{section.title}, {name}")
-        if name
-        else section
-        for name, record in parts.items()
-        if record.findings
-        for section in [findings_section(record)]
-    ]
+    """The preflight of one run; of several, in one table that says once what is the same."""
+    checked = {name: record for name, record in parts.items() if record.findings}
+    if len(checked) < 2:
+        return [findings_section(record) for record in checked.values()]
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, record in checked.items():
+        for finding in record.findings:
+            found.setdefault(finding.name, {}).setdefault(finding.finding, []).append(name)
+    rows = tuple(
+        (check, finding, "all" if len(names) == len(checked) else "; ".join(names))
+        for check, findings in found.items()
+        for finding, names in findings.items()
+    )
+    headings = ("check", "finding", "of")
+    table = Table("Checks before the runs", headings, rows, 3, page_only=True, visible_rows=20)
+    return [Section("preflight", table.title, table=table)]
 
 
 def provenance(record: Record) -> list[tuple[str, str]]:

@@ -12,6 +12,8 @@ Rows = Sequence[Mapping[str, Any]]
 _HEIGHT = 240
 _THIN, _THICK = 1.4, 4.0
 """Widths of the last and of the first line: lines that coincide all stay visible."""
+_LONG_NAME = 24
+"""Characters of a name beyond which names stand below each other: two would not fit on a phone."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class SeriesChart:
 
         names = list(dict.fromkeys(row[self.series] for row in (*self.rows, *self.dots)))
         shades = [SERIES[i % len(SERIES)] for i in range(len(names))]
-        legend = alt.Legend(title=None, orient="top", offset=ABOVE, columns=2, labelLimit=400)
+        columns = 1 if max((len(str(name)) for name in names), default=0) > _LONG_NAME else 2
+        legend = alt.Legend(title=None, orient="top", offset=ABOVE, columns=columns, labelLimit=400)
         colour = alt.Color(
             f"{self.series}:N",
             scale=alt.Scale(domain=names, range=shades),

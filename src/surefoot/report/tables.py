@@ -21,6 +21,8 @@ from surefoot.store.records import CleanLoss, Record
 TAIL_HEADINGS = ("fitted", "extrapolated", "variance", "counted", "interval of the counted")
 _SPARE_ROWS = 2
 """Rows beyond the visible ones that are shown all the same."""
+_MOST_COLUMNS = 10
+"""Columns that fit on a sheet in the letters of other tables."""
 _LONG_NAME, _LONG_NUMBER, _PHRASE = 12, 20, 40
 """Characters beyond which a cell gets more room, may break, or is a phrase: what a phone shows."""
 
@@ -63,6 +65,11 @@ class Table:
     def further_rows(self) -> tuple[tuple[str, ...], ...]:
         """The rows that a page folds."""
         return self.rows[len(self.first_rows) :]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether it has so many columns that paper needs smaller letters."""
+        return len(self.headings) > _MOST_COLUMNS
 
     @cached_property
     def text_columns(self) -> frozenset[int]:

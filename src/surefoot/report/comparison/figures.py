@@ -93,7 +93,7 @@ def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an 
     names = [f"{'counted' if dashed else 'estimated'}, with its interval at each level"]
     names += ["extrapolated, without any guarantee"] * dashed
     legend = alt.Legend(
-        title=None, orient="top", offset=ABOVE, labelLimit=300, symbolSize=300, columnPadding=30
+        title=None, orient="top", offset=ABOVE, labelLimit=300, symbolSize=300, columns=1
     )
     shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
     dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])

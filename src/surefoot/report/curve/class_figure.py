@@ -6,18 +6,23 @@ from typing import Any
 
 from surefoot.report.curve.figures import curve_rows, levels_of
 from surefoot.report.curve_quantity import curve_quantity
-from surefoot.report.figures import ABOVE, INK, QUIET, SERIES, WIDTH, svg
+from surefoot.report.figures import ABOVE, INK, NARROW, QUIET, SERIES, STEADY, WIDTH, svg
+from surefoot.report.formatting import percent
+from surefoot.results import Footing
 from surefoot.store.records import CurveRow, Curves, Record
 
 _WEAKEST = 3
 """Classes with a colour of their own: more colours are not kept apart."""
-_MOST = 60
-"""Classes that are drawn: lines of more are one grey area."""
+MOST_CLASSES = 20
+"""Classes whose curves are drawn: lines of more are one grey area, so that of more the weakest are
+drawn as intervals, below each other. The table has all."""
 
 
 def weakest_classes(curves: Curves) -> list[CurveRow]:
-    """All classes, those that are below the threshold at most levels first."""
-    return sorted(curves.classes, key=_robustness)
+    """All classes, those that are below the threshold at most levels first; last those of which a
+    time limit left nothing evaluated.
+    """
+    return sorted(curves.classes, key=lambda row: (not row.curve.points, _robustness(row)))
 
 
 def _robustness(row: CurveRow) -> float:
@@ -26,11 +31,63 @@ def _robustness(row: CurveRow) -> float:
     return sum(values) / max(len(values), 1)
 
 
+def class_caption(curves: Curves) -> str:
+    """What the marks of the figure of the classes mean."""
+    if len(curves.classes) <= MOST_CLASSES:
+        return "Thick line: all inputs. In colours: the weakest classes. Dashed: the thresholds."
+    threshold = percent(curves.curve.readings[0].threshold)
+    evaluated = sum(bool(row.curve.points) for row in curves.classes)
+    drawn = f"The {MOST_CLASSES} weakest of {len(curves.classes):,} classes, and all inputs."
+    if evaluated < len(curves.classes):
+        few = f"{evaluated:,} of {len(curves.classes):,} classes were evaluated"
+        drawn = f"{few}. At most {MOST_CLASSES} of them, the weakest first, and all inputs."
+    return (
+        f"{drawn} Dot: the "
+        f"share of the levels at which the curve is at or above {threshold}. Line: its interval, "
+        "where there is a guarantee. The table has all classes."
+    )
+
+
 def class_figure(record: Record, curves: Curves) -> str:
+    """The curves of all classes where these are few, else what the weakest came to."""
+    if len(curves.classes) <= MOST_CLASSES:
+        return _lines_of_classes(record, curves)
+    return _weakest_below_each_other(curves)
+
+
+def _weakest_below_each_other(curves: Curves) -> str:
+    import altair as alt
+
+    evaluated = [row for row in weakest_classes(curves) if row.curve.points]
+    parts = [*evaluated[:MOST_CLASSES], CurveRow("all inputs", 0, curves.curve)]
+    readings = [(row.name, row.curve.readings[0]) for row in parts]
+    rows = [
+        {
+            "class": name,
+            "value": 100 * reading.value,
+            "low": 100 * (reading.interval.low if known else reading.value),
+            "high": 100 * (reading.interval.high if known else reading.value),
+        }
+        for name, reading in readings
+        for known in (reading.guarantee.footing is not Footing.NONE,)
+    ]
+    y = alt.Y("class:N", sort=[name for name, _ in readings], title=None)
+    x = alt.X(
+        "low:Q",
+        title=f"share of levels at {percent(readings[0][1].threshold)} or above (%)",
+        scale=alt.Scale(domainMin=0),
+    )
+    base: Any = alt.Chart(alt.InlineData(values=rows))
+    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
+    return svg((lines + dots).properties(width=NARROW, height=alt.Step(22)))
+
+
+def _lines_of_classes(record: Record, curves: Curves) -> str:
     """All inputs as a thick line, the weakest classes in colours, the others in grey."""
     import altair as alt
 
-    ordered = weakest_classes(curves)[:_MOST]
+    ordered = weakest_classes(curves)
     colours, others = ordered[:_WEAKEST], ordered[_WEAKEST:]
     names = ["all inputs", *(row.name for row in colours)]
     shades = [INK, *(SERIES[i + 1] for i in range(len(colours)))]

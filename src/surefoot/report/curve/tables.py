@@ -21,33 +21,50 @@ _SPARE = 1e-9
 
 def reading_headings(name: str, heights: Iterable[str]) -> tuple[str, ...]:
     """Of the cells of `reading_row`; `heights` say what the curves are of."""
-    height, *others = dict.fromkeys(heights)
-    return (
-        name,
-        "threshold",
-        f"{'height' if others else height} at level 0",
-        "robustness (share of levels)",
-        "interval",
-        "crosses at",
-        "levels",
-        "evaluations",
-    )
+    return (name, "threshold", *_findings_headings(heights), "evaluations")
 
 
 def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
     """The cells of one threshold; the robustness is the share of the levels at or above it."""
-    guaranteed = reading.guarantee.footing is not Footing.NONE
-    open_everywhere = guaranteed and reading.interval == UNIT
-    value = "not known" if open_everywhere or not curve.points else percent(reading.value)
     return (
         name,
         percent(reading.threshold),
-        _at_zero(curve),
-        value,
-        percent_range(reading.interval) if guaranteed else "no guarantee",
-        _crossings(curve, reading, guaranteed=guaranteed),
-        f"{len(curve.points):,}",
+        *_findings(curve, reading),
         f"{curve.trials:,}",
+    )
+
+
+def class_headings(heights: Iterable[str], *, several: bool) -> tuple[str, ...]:
+    """Of the cells of `class_row`; `several` thresholds have a column."""
+    threshold = ("threshold",) if several else ()
+    return ("class", "inputs", *threshold, *_findings_headings(heights))
+
+
+def class_row(name: str, curve: Curve, reading: Reading, *, several: bool) -> tuple[str, ...]:
+    """The cells of one class and threshold."""
+    threshold = (percent(reading.threshold),) if several else ()
+    return (name, f"{curve.size:,}", *threshold, *_findings(curve, reading))
+
+
+def _findings_headings(heights: Iterable[str]) -> tuple[str, ...]:
+    height, *others = dict.fromkeys(heights)
+    return (
+        "crosses at",
+        "robustness",
+        "interval",
+        f"{'height' if others else height} at level 0",
+    )
+
+
+def _findings(curve: Curve, reading: Reading) -> tuple[str, ...]:
+    if not curve.points:
+        return ("not evaluated", "not known", "", "")
+    guaranteed = reading.guarantee.footing is not Footing.NONE
+    return (
+        _crossings(curve, reading, guaranteed=guaranteed),
+        "not known" if guaranteed and reading.interval == UNIT else percent(reading.value),
+        percent_range(reading.interval) if guaranteed else "no guarantee",
+        _at_zero(curve),
     )
 
 

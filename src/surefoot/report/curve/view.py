@@ -7,10 +7,17 @@ from functools import partial
 
 from surefoot.claims import About, Claim, Randomness
 from surefoot.report.clauses import continuation_note
-from surefoot.report.curve.class_figure import class_figure, weakest_classes
+from surefoot.report.curve.class_figure import class_caption, class_figure, weakest_classes
 from surefoot.report.curve.descriptions import describe_classes, describe_curves
 from surefoot.report.curve.figures import curve_figures, grouped
-from surefoot.report.curve.tables import SECONDS, reading_headings, reading_row, seconds_cell
+from surefoot.report.curve.tables import (
+    SECONDS,
+    class_headings,
+    class_row,
+    reading_headings,
+    reading_row,
+    seconds_cell,
+)
 from surefoot.report.curve_quantity import curve_quantity, perturbation_name
 from surefoot.report.formatting import file_name, four_digits, with_full_stop
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
@@ -85,8 +92,21 @@ def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list
                 )
         if parts[name].stopped_early:
             lines += [f"Note: {head}{with_full_stop(note)}" for note in one.curve.notes]
+            lines += [f"Note: {head}{line}" for line in _unfinished_classes(one)]
     lines += [line for part in parts.values() for line in preflight_cautions(part)]
     return list(dict.fromkeys(lines))
+
+
+def _unfinished_classes(curves: Curves) -> list[str]:
+    """How many classes a time limit left without a curve, or with one that may still narrow."""
+    none = sum(not row.curve.points for row in curves.classes)
+    begun = sum(bool(row.curve.points and row.curve.notes) for row in curves.classes)
+    every, lines = f"{len(curves.classes):,} classes", []
+    if none:
+        lines.append(f"the time limit was reached before {none:,} of {every} were evaluated.")
+    if begun:
+        lines.append(f"the curves of {begun:,} of {every} were stopped early by the time limit.")
+    return lines
 
 
 def _continuing(record: Record) -> str:
@@ -130,6 +150,9 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
         each = f"{share:,.0f}" if share >= 100 else f"{share:.3g}"
         passes = f", {each} for each of the {curve.size:,} inputs"
         lines.append(f"{head}It took {curve.trials:,} evaluations at {levels}{passes}.")
+        if one.classes:
+            more = sum(row.curve.trials for row in one.classes)
+            lines.append(f"{head}It took {more:,} evaluations for the curves of the classes.")
     kinds = {part.claims[0].random for part in parts.values()}
     if Randomness.FIXED in kinds and len(kinds) > 1:
         lines.append(_FIXED)
@@ -137,16 +160,17 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
 
 
 def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tuple[Section, ...]:
+    timed = not any(one.classes for one in curves.values())  # else the time is of all curves
     rows = tuple(
         (
             *reading_row(name or _kind(parts[name]), one.curve, reading),
-            seconds_cell(parts[name].seconds),
+            *([seconds_cell(parts[name].seconds)] if timed else []),
         )
         for name, one in curves.items()
         for reading in one.curve.readings
     )
     note = "Robustness: the share of the levels at which the curve is at or above the threshold."
-    headings = (*reading_headings("curve", _heights(parts)), SECONDS)
+    headings = (*reading_headings("curve", _heights(parts)), *([SECONDS] if timed else []))
     table = Table("Robustness curve", headings, rows, 1, note)
     shaded = [bool(one.curve.between) for one in curves.values()]
     crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
@@ -190,8 +214,9 @@ def _heights(parts: Mapping[str, Record]) -> list[str]:
 
 
 def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Section:
+    several = len({r.threshold for one in curves.values() for r in one.curve.readings}) > 1
     rows = tuple(
-        reading_row(f"{name}: {row.name}" if name else row.name, row.curve, reading)
+        class_row(f"{name}: {row.name}" if name else row.name, row.curve, reading, several=several)
         for name, one in curves.items()
         for row in weakest_classes(one)
         for reading in row.curve.readings
@@ -202,12 +227,12 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
         f"The interval is about {about}; that of each class holds by itself, with the confidence "
         "and assumption above."
     )
-    table = Table("Results by class", reading_headings("class", _heights(parts)), rows, 1, note)
-    caption = "Thick line: all inputs. In colours: the weakest classes. Dashed: the thresholds."
+    headings = class_headings(_heights(parts), several=several)
+    table = Table("Results by class", headings, rows, 1, note)
     drawn = tuple(
         Figure(
             partial(class_figure, parts[name], one),
-            f"{name}. {caption}" if name else caption,
+            f"{name}. {class_caption(one)}" if name else class_caption(one),
             description=describe_classes(one),
         )
         for name, one in curves.items()
