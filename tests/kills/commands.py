@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.kills.forked import Command, ForkedCommand, fresh
+from tests.kills.forked import Command, fresh
 from tests.kills.studies import SmallStudy, write_inputs
+from tests.system import forked
 
 _MARK = "SUREFOOT_KILLS"
 """A variable that every process of a command inherits: orphans are recognised by it."""
@@ -57,7 +58,7 @@ class Place:
                "SUREFOOT_CACHE": str(self.folder / "cache")}  # fmt: skip
         if anew:
             return fresh(words, self.folder, env)
-        return ForkedCommand(words, self.folder, os.environ | env)
+        return forked.Command(words, self.folder, os.environ | env)
 
     def outcome(self, study: SmallStudy, code: int, stdout: str) -> Outcome:
         try:
