@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -13,13 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.ports import free_port
+
 OWNER = "postgres"
 """Who runs it where the tests run as root, which the server refuses."""
 KEEPER, PASSWORD = "keeper", "s3cr3t-p@ss/word"
 """A user who needs a password."""
 _UNSAFE_BUT_FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off",
                     "shared_buffers=16MB", "max_connections=30")  # fmt: skip
-_START_SECONDS = 30
+_SECONDS = 300
+"""For it to start or to stop, on a busy machine."""
 
 
 class Server:
@@ -40,7 +42,7 @@ class Server:
                 [program("postgres"), "-D", str(self.folder / "data"), *words],
                 stdout=log, stderr=log, **own_user(),
             )  # fmt: skip
-        until = time.monotonic() + _START_SECONDS
+        until = time.monotonic() + _SECONDS
         while not self._answers():
             if self.process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError((self.folder / "log").read_text())
@@ -50,7 +52,7 @@ class Server:
         """At once, cutting every connection; by SIGQUIT as if it had crashed (-m immediate)."""
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(timeout=30)
+            self.process.wait(timeout=_SECONDS)
             self.process = None
 
     def cut_connections(self, database: str) -> None:
@@ -127,9 +129,3 @@ def program(name: str) -> str:
     if path is None:
         raise RuntimeError(f"no {name}: run scripts/get-postgres.sh")
     return str(path)
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
