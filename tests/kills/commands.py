@@ -22,7 +22,7 @@ _CLOCK_TEXT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+|\b[\d.,]+ (s|ms|seconds|minu
 _STORE_FILES = {"runs.db", "runs.db-wal", "runs.db-shm"}
 _OF_OTHERS = re.compile(r"\.ses|mat-debug-\d+\.log")
 """Files that onnxruntime keeps in the folder for temporary files."""
-SECONDS_TO_END = 90.0
+SECONDS_TO_END = 300.0
 """For a process to end after a signal, on a busy machine."""
 
 

@@ -104,8 +104,7 @@ def commands() -> list[Example]:
 
 
 def help_examples() -> list[Example]:
-    """Of every command but those that others run: the demo is the slowest, a server does not end.
-    """
+    """Of every command but those that others run: the demo is the slowest, a server does not end."""
     lines = [
         command.help.rpartition("Example: surefoot ")[2]
         for command in app.registered_commands

@@ -49,4 +49,6 @@ def test_kill_9_under_a_limit_loses_nothing_and_changes_nothing(tmp_path):
     assert stopped.details.curve.trials >= before // Climb().trials * Climb().trials
     again = slow_study().run(store)
     assert (again.claims, again.details) == (plain.claims, plain.details)
-    assert trials_in_journal(tmp_path) == plain.record.trials, "trials were run twice or are missing"
+    assert trials_in_journal(tmp_path) == plain.record.trials, (
+        "trials were run twice or are missing"
+    )

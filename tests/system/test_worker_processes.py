@@ -95,7 +95,7 @@ def test_a_run_whose_worker_is_killed_ends_with_the_same_result(own):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_a_worker_that_never_returns_to_python_ends_with_its_parent(own, sent):
     process = own.start("estimate", "mine.py:holds_the_lock", *RUN[2:], *PROCESSES)
-    wait_for(lambda: (own.folder / "held").exists())
+    wait_for((own.folder / "held").exists)
     worker = worker_of(process.pid)
     process.send_signal(sent)
     process.communicate(timeout=SECONDS)
