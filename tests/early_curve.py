@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -65,9 +64,3 @@ def slow_study(method: object = None) -> sf.Study:
     """A study of many short batches."""
     model = sf.load_model(slow_linear, shape=SHAPE)
     return sf.Study(model, points(40), sf.perturb.GaussianNoise(), method or Climb())
-
-
-if __name__ == "__main__":
-    from tests.early_curve import slow_study as study_by_its_full_name
-
-    study_by_its_full_name().run(sys.argv[1], workers=1, batch=8, time_limit=float(sys.argv[2]))

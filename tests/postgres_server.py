@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,17 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.ports import free_port
+
 OWNER = "postgres"
 """Who runs it where the tests run as root, which the server refuses."""
 KEEPER, PASSWORD = "keeper", "s3cr3t-p@ss/word"
 """A user who needs a password."""
 _UNSAFE_BUT_FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off",
                     "shared_buffers=16MB", "max_connections=30")  # fmt: skip
-_SECONDS = 120
-"""To start and to stop, on a busy machine."""
-_PORTS = range(15_000, 30_000)
-"""Below those that the system gives to connections: while the server is stopped, its port stays
-free."""
+_SECONDS = 300
+"""For it to start or to stop, on a busy machine."""
 _PLACES = 20
 """Ports that are tried: another process may take one before the server does."""
 
@@ -149,12 +146,3 @@ def program(name: str) -> str:
     if path is None:
         raise RuntimeError(f"no {name}: run scripts/get-postgres.sh")
     return str(path)
-
-
-def free_port() -> int:
-    """One that nobody has now, drawn at random: other tests look for theirs."""
-    while True:
-        port = secrets.choice(_PORTS)
-        with socket.socket() as own, suppress(OSError):
-            own.bind(("127.0.0.1", port))
-            return port

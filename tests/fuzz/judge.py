@@ -43,7 +43,7 @@ class Verdict:
     last_line: str
 
 
-def judged(kind: str, number: int, seed: int) -> Verdict:
+def judged(kind: str, number: int, seed: int, seconds: float = MOST_SECONDS) -> Verdict:
     """Make and run one case, which its kind, number and seed decide."""
     chance = random.Random(f"{seed} {kind} {number}")
     with tempfile.TemporaryDirectory() as name:
@@ -51,9 +51,9 @@ def judged(kind: str, number: int, seed: int) -> Verdict:
         case = KINDS[kind](chance, folder)
         before = _files(folder)
         try:
-            ended = forked.run(case.words, folder, MOST_SECONDS, memory=MOST_BYTES)
+            ended = forked.run(case.words, folder, seconds, memory=MOST_BYTES)
         except subprocess.TimeoutExpired:
-            return Verdict(kind, number, case, f"more than {MOST_SECONDS:g} s", -1, "")
+            return Verdict(kind, number, case, f"more than {seconds:g} s", -1, "")
         left = _files(folder) - before
         problem = _problem(case, ended, left)
     lines = ended.stderr.strip().splitlines() or [""]

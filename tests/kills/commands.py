@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.kills.forked import Command, ForkedCommand, fresh
+from tests.kills.forked import Command, fresh
 from tests.kills.studies import SmallStudy, write_inputs
+from tests.system import forked
 
 _MARK = "SUREFOOT_KILLS"
 """A variable that every process of a command inherits: orphans are recognised by it."""
@@ -21,7 +22,7 @@ _CLOCK_TEXT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+|\b[\d.,]+ (s|ms|seconds|minu
 _STORE_FILES = {"runs.db", "runs.db-wal", "runs.db-shm"}
 _OF_OTHERS = re.compile(r"\.ses|mat-debug-\d+\.log")
 """Files that onnxruntime keeps in the folder for temporary files."""
-SECONDS_TO_END = 90.0
+SECONDS_TO_END = 300.0
 """For a process to end after a signal, on a busy machine."""
 
 
@@ -57,7 +58,7 @@ class Place:
                "SUREFOOT_CACHE": str(self.folder / "cache")}  # fmt: skip
         if anew:
             return fresh(words, self.folder, env)
-        return ForkedCommand(words, self.folder, os.environ | env)
+        return forked.Command(words, self.folder, os.environ | env)
 
     def outcome(self, study: SmallStudy, code: int, stdout: str) -> Outcome:
         try:

@@ -21,7 +21,7 @@ MOMENTS = ("any",) * 3 + ("store", "output")
 STOPPED = 3
 _ANEW = 0.15
 """Share of commands that a new interpreter runs: moments of its imports are among them."""
-_WAIT_SECONDS = 300.0
+_WAIT_SECONDS = 600.0
 """For a command that is not killed."""
 
 

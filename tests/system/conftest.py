@@ -6,14 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.system import forked
+from tests.system.hold import SECONDS
 
 collect_ignore = (
     []
@@ -33,21 +36,42 @@ class Workspace:
         with np.load(str(data / "fashion_test.npz")) as stored:
             self.x, self.y = stored["x"], stored["y"]
         self.save("test.npz", x=self.x[:40], y=self.y[:40])
+        self._started: list[Any] = []
 
     def save(self, name: str, **arrays: np.ndarray) -> None:
         np.savez(self.folder / name, **arrays)
 
-    def start(self, *words: str, **more) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [COMMAND, *words],
+    def start(self, *words: str, held: bool = False) -> forked.Command:
+        """The command while it runs; `held`: as far as hold.py lets it."""
+        command = forked.Command(words, self.folder, held=held)
+        self._started.append(command)
+        return command
+
+    def start_anew(
+        self, *words: str, program: Sequence[str] = (COMMAND,), **more
+    ) -> subprocess.Popen[str]:
+        """The same in a new interpreter, as from a shell."""
+        command = subprocess.Popen(
+            [*program, *words],
             cwd=self.folder,
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             **more,
         )
+        self._started.append(command)
+        return command
 
-    def run(self, *words: str, timeout: float = 120, **more) -> subprocess.CompletedProcess[str]:
+    def end(self) -> None:
+        """Nothing that a failed test has started goes on."""
+        for command in self._started:
+            if command.poll() is None:
+                command.kill()
+                command.communicate()
+
+    def run(
+        self, *words: str, timeout: float = SECONDS, **more
+    ) -> subprocess.CompletedProcess[str]:
         """The command to its end; with anything special about its process, a new interpreter."""
         if not more:
             return forked.run(words, self.folder, timeout)
@@ -82,7 +106,9 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def workspace(tmp_path):
-    return Workspace(tmp_path)
+    made = Workspace(tmp_path)
+    yield made
+    made.end()
 
 
 @pytest.fixture

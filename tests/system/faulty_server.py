@@ -17,12 +17,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import surefoot as sf
+from tests.ports import free_port
 from tests.unit.small_models import batch
 
 SHAPE, CLASSES = (1, 4, 4), 3
 WEIGHTS = np.random.default_rng(5).normal(0, 1, (16, CLASSES)).astype(np.float32)
+NEVER = "no answer while the server runs"
 Fault = Callable[[int, Request, dict[str, Any]], Any]
-"""Of the number of the request, the request and its right answer: another one, or None."""
+"""Of the number of the request, the request and its right answer: another one, NEVER or None."""
 
 
 def scores(x: np.ndarray) -> np.ndarray:
@@ -38,13 +40,11 @@ class FaultyServer:
         self.fault: Fault = lambda number, request, right: None
         self.on_metadata: Callable[[dict[str, Any]], Any] = lambda stated: stated
         self.requests, self.tokens, self.largest = 0, set(), 0
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        scheme = "https" if encryption else "http"
-        self.address = f"{scheme}://127.0.0.1:{self.port}/v2/models/linear"
-        self.start()
+        scheme, port = "https" if encryption else "http", free_port()
+        self.address = f"{scheme}://127.0.0.1:{port}/v2/models/linear"
+        self._start(port)
 
-    def start(self) -> None:
+    def _start(self, port: int) -> None:
         routes = [
             Route("/v2/models/linear", self._metadata),
             Route("/v2/models/linear/infer", self._infer, methods=["POST"]),
@@ -56,12 +56,12 @@ class FaultyServer:
             **self._encryption,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
-        listening = socket.create_server(("127.0.0.1", self.port))
+        listening = socket.create_server(("127.0.0.1", port))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]})
         self._thread.start()
 
     def stop(self) -> None:
-        """Once everything is answered and every connection is closed."""
+        """Once everything is answered and every connection is closed; may be called again."""
         self._server.should_exit = True
         self._thread.join()
 
@@ -83,9 +83,8 @@ class FaultyServer:
         self.largest = max(self.largest, len(x))
         right = answer_of(scores(x))
         instead = self.fault(self.requests, request, right)
-        if isinstance(instead, float):
-            await asyncio.sleep(instead)
-            instead = None
+        while instead == NEVER and not self._server.should_exit:
+            await asyncio.sleep(0.01)
         if isinstance(instead, Response):
             return instead
         return Response(json.dumps(right if instead is None else instead))

@@ -8,6 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from tests.ports import free_port
+from tests.system.hold import SECONDS, wait_for
+
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -57,15 +60,17 @@ def start(folder: Path) -> Any:
     for flag in (*FLAGS, f"--user-data-dir={folder}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(
-        options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
-    )
+    service = webdriver.ChromeService(shutil.which("chromedriver"), port=free_port())
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.set_script_timeout(SECONDS)
+    return driver
 
 
 def open_page(browser: Any, path: Path) -> None:
     """Nothing is fetched and nothing is refused."""
     resize(browser, "laptop")
-    browser.get_log("performance")
+    for log in ("browser", "performance"):
+        browser.get_log(log)  # of the page before
     browser.get(path.absolute().as_uri())
     fetched = [
         json.loads(entry["message"])["message"]["params"]["request"]["url"]
@@ -83,6 +88,9 @@ def resize(browser: Any, size: str, scheme: str = "light") -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     media = {"media": "print" if size == "paper" else "screen", "features": features}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    wide = f"return window.innerWidth == {SIZES[size]} && matchMedia(arguments[0]).matches"
+    query = f"{media['media']} and (prefers-color-scheme: {scheme})"
+    wait_for(lambda: browser.execute_script(wide, query))
 
 
 def layout(browser: Any, size: str, scheme: str = "light") -> dict[str, Any]:

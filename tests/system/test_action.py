@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.system import forked
+from tests.system.hold import SECONDS
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]
@@ -124,7 +125,7 @@ def test_the_hook_runs_before_a_push_that_changes_a_model_or_data():
 
 def test_the_command_takes_the_words_of_the_action(action, commands, tmp_path):
     _, called = run_step(action, "Check the requirements", tmp_path, study=HOSTILE)
-    done = forked.run(tuple(called[1:]), tmp_path, timeout=60)
+    done = forked.run(tuple(called[1:]), tmp_path, timeout=SECONDS)
     assert done.returncode == 3
     assert f"there is no study file {HOSTILE}" in done.stderr
     assert not (tmp_path / "injected").exists()

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, save
 
+from tests.system.hold import SECONDS
+
 FILES = ("model.onnx", "test.npz")
 OK = ("--perturb", "linf:8/255", "--width", "0.1", "--report", "report.html")
 FINE = (*FILES, *OK)
@@ -155,7 +157,7 @@ def test_a_full_disk_while_measuring_is_one_sentence(workspace):
         cwd=workspace.folder,
         text=True,
         capture_output=True,
-        timeout=120,
+        timeout=SECONDS,
         check=False,
         env=workspace.environment(),
     )
@@ -176,7 +178,7 @@ def test_a_report_that_cannot_be_written_leaves_nothing_half_written(workspace):
         cwd=workspace.folder,
         text=True,
         capture_output=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
         env=workspace.environment(),
     )

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from tests.system.hold import SECONDS
+
 CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--first", "12")
 
 
@@ -20,10 +22,10 @@ def test_certify_without_a_requirement_counts_and_gives_no_verdict(workspace):
 @pytest.mark.slow
 def test_a_closed_pipe_ends_quietly_with_the_code_of_the_result(workspace):
     words = (*CERTIFY, "--kappa", "1e-3", "--max-trials", "50", "--require", "all")
-    with workspace.start(*words) as run:
+    with workspace.start_anew(*words) as run:
         run.stdout.close()  # as `| head` does once it has its lines
         errors = run.stderr.read()
-        assert run.wait(120) == 2, errors
+        assert run.wait(SECONDS) == 2, errors
     assert "Broken" not in errors
     assert "Traceback" not in errors
 

@@ -3,11 +3,11 @@
 import json
 import signal
 import sys
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from tests.system.hold import SECONDS, hold
 from tests.system.test_interruption import wait_for_evidence
 from tests.unit.test_radii_study import LINEAR, write
 
@@ -29,7 +29,7 @@ def small(workspace):
     return workspace
 
 
-RUN = ("critical", "small.onnx", "points.npz", "--bounds", "0,1", "--seconds-per-input", "5")
+RUN = ("critical", "small.onnx", "points.npz", "--bounds", "0,1", "--seconds-per-input", "600")
 
 
 def test_brackets_quantile_and_page(small):
@@ -110,21 +110,6 @@ def test_networks_side_by_side(small):
     assert 'id="pairs"' in (small.folder / "c.html").read_text()
 
 
-@pytest.fixture
-def slow(workspace):
-    """A network whose proofs take their time: random, two hidden layers."""
-    rng = np.random.default_rng(2)
-    sizes = [20, 60, 60, 3]
-    layers = [(rng.normal(0, (2 / a) ** 0.5, (b, a)), np.zeros(b)) for a, b in pairwise(sizes)]
-    write(workspace.folder / "slow.onnx", layers)
-    workspace.save("points.npz", x=rng.random((10, 20)).astype(np.float32))
-    return workspace
-
-
-SLOW = ("critical", "slow.onnx", "points.npz", "--bounds", "0,1", "--seconds-per-input", "1",
-        "--samples", "0", "--workers", "1")  # fmt: skip
-
-
 def brackets_kept(workspace):
     """The best ends the store holds for each input."""
     from surefoot.store.sql import SqlStore
@@ -137,23 +122,26 @@ def brackets_kept(workspace):
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_stopped_run_loses_no_bracket(slow, sent):
-    process = slow.start(*SLOW)
-    wait_for_evidence(slow, process, 2)
+def test_a_stopped_run_loses_no_bracket(small, sent):
+    """The seconds that a bracket took tell whether it was searched for again."""
+    hold(small.folder, 3)
+    process = small.start(*RUN, "--workers", "1", held=True)
+    wait_for_evidence(small.folder, process, 2)
     process.send_signal(sent)
-    out, err = process.communicate(timeout=60)
-    before = brackets_kept(slow)
-    assert 2 < len(before) < 10
+    out, err = process.communicate(timeout=SECONDS)
+    before = brackets_kept(small)
+    assert 2 < len(before) < 12
     if sent == signal.SIGINT:
         assert process.returncode == 3
         assert "Interrupted. The brackets so far" in out
         assert "the same command continues the run" in err
-    again = slow.run(*SLOW, "--json")
+    again = small.run(*RUN, "--json")
     assert again.returncode == 0, again.stderr
     ends = brackets_in(again.stdout)
-    assert len(ends) == 10
+    assert len(ends) == 12
+    seconds = {row["id"]: row["result"]["seconds"] for row in json.loads(again.stdout)["inputs"]}
     for name, proof in before.items():
-        assert ends[name] == (proof.low, proof.high)
+        assert (*ends[name], seconds[name]) == (proof.low, proof.high, proof.seconds)
 
 
 CSV = """network,split,image,lower,upper,runtime_s
@@ -227,15 +215,14 @@ def test_another_prover_in_place_of_ours(small):
     (small.folder / "other.py").write_text(OTHER)
     command = f"{sys.executable} other.py {{onnx}} {{vnnlib}} {{seconds}} {{result}}"
     command = command.replace("other.py", str(small.folder / "other.py"))
-    long = ("--seconds-per-input", "10")
-    done = small.run(*RUN[:-2], *long, "--first", "3", "--verifier", command, "--json")
+    done = small.run(*RUN, "--first", "3", "--verifier", command, "--json")
     assert done.returncode == 0, done.stderr
     points = np.load(small.folder / "points.npz")["x"][:3]
     for (low, high), point in zip(brackets_in(done.stdout).values(), points, strict=True):
         known = abs(float(point.sum(dtype=float)) - 1) / 2
         assert low - 1e-6 <= known <= high + 1e-6
         assert high - low <= 0.00201
-    plain = small.run(*RUN[:-2], *long, "--first", "3", "--verifier", command)
+    plain = small.run(*RUN, "--first", "3", "--verifier", command)
     assert "in its own arithmetic, and were not checked here" in plain.stdout
     for words, said in (
         (("--verifier", "tool {onnx}"), "must name {onnx} and {vnnlib}"),

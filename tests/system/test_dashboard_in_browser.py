@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -11,24 +10,20 @@ import pytest
 import surefoot as sf
 from surefoot.store.records import Source
 from tests.system import forked
+from tests.system.hold import SECONDS, hold, hold_journal, release, wait_for
 from tests.system.page_in_browser import resize
-from tests.worlds import linear, points, study
+from tests.worlds import points, study
 
 NASTY = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 TOKEN = "a-token-of-24-characters"
 EACH = "[...document.querySelectorAll(arguments[0])]"
 
 
-def slow_model(x):
-    """So slow that a page sees the run go on."""
-    time.sleep(0.05)
-    return linear(x)
-
-
-def run_slowly(where):
-    """A run that takes seconds, for a process of its own."""
-    model = sf.load_model(slow_model, shape=(6,))
-    study(model=model, method=sf.methods.ExactSequential(0.1, 0.1)).run(where, batch=8)
+def run_held(where):
+    """A run that goes as far as the test lets it, for a process of its own."""
+    os.chdir(Path(where).parent)
+    hold_journal()
+    study(method=sf.methods.ExactSequential(0.1, 0.1)).run(where, batch=8)
 
 
 @pytest.fixture
@@ -44,13 +39,13 @@ def where(tmp_path):
 
 @pytest.fixture
 def served(where, tmp_path, monkeypatch):
-    """The address of a dashboard with a token, its process, and the folder of its output."""
+    """The address of a dashboard with a token, and its process."""
     monkeypatch.setenv("DASHBOARD_TOKEN", TOKEN)
     with forked.started(
         ("serve", "--store", where, "--port", "0", "--token-env", "DASHBOARD_TOKEN"), tmp_path
-    ) as (process, place):
-        first = wait_for(lambda: re.search(r"http://127\.0\.0\.1:\d+", text(place / "out")))
-        yield first[0], process, place
+    ) as process:
+        first = wait_for(lambda: re.search(r"http://127\.0\.0\.1:\d+", process.text("out")))
+        yield first[0], process
 
 
 @pytest.fixture
@@ -62,20 +57,6 @@ def page(browser):
     browser.get("about:blank")
     for log in ("browser", "performance"):
         browser.get_log(log)
-
-
-def text(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
-
-
-def wait_for(condition, seconds=60):
-    """What it gives once it is true; a page may load itself again meanwhile."""
-    until, value = time.monotonic() + seconds, None
-    while not value:
-        assert time.monotonic() < until
-        time.sleep(0.1)
-        value = condition()
-    return value
 
 
 def texts(page, css):
@@ -93,8 +74,13 @@ def fill(page, css, words):
     page.execute_script(script, css, words)
 
 
+def progress(page):
+    """What the list says of runs that go on."""
+    return [words for words in texts(page, "[data-words]") if "begun" in words]
+
+
 def test_list_live_run_filter_compare_hostile_names_and_the_token(where, served, page):
-    address, process, place = served
+    address, process = served
     page.get(f"{address}/?token=wrong")
     assert "not the one of the dashboard" in texts(page, "main")[0]
     assert page.get_cookies() == []
@@ -102,11 +88,14 @@ def test_list_live_run_filter_compare_hostile_names_and_the_token(where, served,
     wait_for(lambda: len(texts(page, "tr[data-run]")) == 2)
     assert TOKEN not in page.current_url
 
-    runner = forked._context.Process(target=run_slowly, args=(where,))
-    runner.start()
+    folder = Path(where).parent
+    hold(folder, 1)
+    runner = forked.start(run_held, where)
     try:  # the new run shows by itself, counts, and ends with a number
-        words = wait_for(lambda: [t for t in texts(page, "[data-words]") if "begun" in t])
-        wait_for(lambda: texts(page, "[data-words]") != words)
+        words = wait_for(lambda: progress(page))
+        hold(folder, 3)
+        wait_for(lambda: progress(page) not in (words, []))
+        release(folder)
         wait_for(lambda: len(texts(page, "tr[data-run] b.figure")) == 3)
     finally:
         runner.kill()
@@ -133,6 +122,6 @@ def test_list_live_run_filter_compare_hostile_names_and_the_token(where, served,
 
     page.get("about:blank")
     os.kill(process.pid, signal.SIGINT)
-    process.join(30)
-    said = [text(place / name) for name in ("code", "out", "err")]
-    assert said == ["0", f"{said[1].splitlines()[0]}\nthe dashboard has ended\n", ""]
+    ended = process.end(SECONDS)
+    said = [ended.returncode, ended.stdout, ended.stderr]
+    assert said == [0, f"{said[1].splitlines()[0]}\nthe dashboard has ended\n", ""]

@@ -10,6 +10,7 @@ import pytest
 
 from surefoot.statistics import design_for, fixed_size, okamoto
 from surefoot.statistics.proof import expected_trials
+from tests.system.hold import SECONDS
 
 DESIGN = ("design", "--width", "0.02", "--confidence", "0.99")
 
@@ -105,6 +106,6 @@ def test_asking_for_help_imports_nothing_heavy():
         "print([m for m in ('numpy', 'scipy', 'altair', 'rich.table') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], text=True, capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", code], text=True, capture_output=True, check=True, timeout=SECONDS
     )
     assert done.stdout.strip() == "[]"

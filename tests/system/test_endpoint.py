@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,11 @@ from starlette.responses import JSONResponse, RedirectResponse
 import surefoot as sf
 from surefoot.claims import MODEL_UNCHANGED
 from surefoot.errors import InvalidArgument, ModelFailed, SurefootWarning
+from surefoot.models import endpoint_requests
 from surefoot.testing import check_model
+from tests.ports import free_port
 from tests.system.faulty_server import CLASSES, SHAPE, FaultyServer, numbers
+from tests.system.hold import SECONDS
 from tests.unit.small_models import batch, relu_net
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "endpoint.py"
@@ -45,7 +49,7 @@ def address_of(server: subprocess.Popen[str]) -> str:
 
 def end(server: subprocess.Popen[str]) -> None:
     server.kill()
-    server.wait(20)
+    server.wait(SECONDS)
     server.stdout.close()
 
 
@@ -68,7 +72,7 @@ def test_the_example_says_why_it_cannot_serve(folder, served, tmp_path):
         (folder / "net.onnx", taken, f"port {taken} cannot be listened on"),
     ):
         words = [sys.executable, str(EXAMPLE), str(model), "--port", port]
-        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=SECONDS)
         assert (done.returncode, len(done.stderr.splitlines())) == (3, 1), done.stderr
         assert sentence in done.stderr
 
@@ -183,22 +187,32 @@ def test_a_token_follows_no_redirect_to_another_host(server, monkeypatch):
         other.stop()
 
 
-def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(folder, served):
+def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(
+    folder, served, monkeypatch
+):
+    """It comes back when it was missed: the pause before another try starts it."""
+
     def study(address):
         model, inputs = loaded(address, str(folder / "test.npz"))
         method = sf.methods.ExactSequential(width=0.3, error=0.05)
         return sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), method)
 
-    running = [start(folder / "net.onnx", "--port", "0")]
+    port, starting = str(free_port()), threading.Lock()
+    running = [start(folder / "net.onnx", "--port", port)]
     address = address_of(running[0])
-    port = re.search(r":(\d+)/", address)[1]
 
     def die(progress):
         if progress.trials > 4 and len(running) == 1:
             end(running[0])
-            running.append(start(folder / "net.onnx", "--port", port))
+
+    def come_back(seconds):
+        with starting:
+            if len(running) == 1:
+                running.append(start(folder / "net.onnx", "--port", port))
+                assert address_of(running[1]) == address
 
     try:
+        monkeypatch.setattr(endpoint_requests.time, "sleep", come_back)
         with pytest.warns(SurefootWarning, match=r"tried again .* then it answered"):
             result = study(address).run(batch=4, workers=2, on_progress=die)
         assert len(running) == 2

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 import surefoot as sf
 from surefoot.cli import main
 from surefoot.errors import StoreFailed
+from tests.system.hold import SECONDS
 
 CODE = """
 import os, sys, asyncio
@@ -140,7 +141,7 @@ def test_ctrl_c_ends_native_code_that_does_not_return(workspace):
         assert process.stderr.readline() == "running\n"
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 3
     assert err == (
         "surefoot: stopped: the evidence so far is in the store; the same command continues the "
@@ -191,8 +192,8 @@ def silences(x):
 )
 def test_what_code_of_the_user_leaves_behind_decides_nothing(own, function, code, sentence):
     (own.folder / "after.py").write_text(AFTERWARDS)
-    process = own.start("estimate", f"after.py:{function}", *WORDS)
-    _, err = process.communicate(timeout=60)
+    process = own.start_anew("estimate", f"after.py:{function}", *WORDS)
+    _, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, sentence in err) == (code, True), err
 
 

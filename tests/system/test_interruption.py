@@ -5,22 +5,20 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
 from surefoot.compiled.library import compiled_library
 from tests.system.conftest import Workspace
+from tests.system.hold import SECONDS, hold, release, wait_for
 
-SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.1",
-        "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
-OTHER_BATCHES = tuple("24" if word == "16" else word for word in SLOW)
-
-
+RUN = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.1",
+       "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--first", "20",
+       "--json")  # fmt: skip
+OTHER_BATCHES = tuple("24" if word == "16" else word for word in RUN)
 NOISY_CURVE = ("curve", "model.onnx", "test.npz", "--perturb", "gaussian:0..0.1", "--threshold",
-               "0.5", "--resolution", "0.05", "--batch", "4",
-               "--json")  # fmt: skip
+               "0.5", "--resolution", "0.05", "--batch", "16", "--json")  # fmt: skip
 """Of the expectation over fresh draws of the noise."""
 
 
@@ -33,51 +31,51 @@ def result_of(done):
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     """What the same command ends with where nothing stops it."""
-    return result_of(Workspace(tmp_path_factory.mktemp("uninterrupted")).run(*SLOW))
+    return result_of(Workspace(tmp_path_factory.mktemp("uninterrupted")).run(*RUN))
 
 
-def trials_in_journal(workspace):
-    with sqlite3.connect(workspace.folder / "surefoot.db") as db:
+def trials_in_journal(folder):
+    """Read only: what a killed run has left is for the next run to put in order."""
+    with closing(sqlite3.connect(f"file:{folder}/surefoot.db?mode=ro", uri=True)) as db:
         (n,) = db.execute("SELECT coalesce(sum(stop - start), 0) FROM surefoot_journal").fetchone()
-    db.close()
     return n
 
 
-def wait_for_evidence(workspace, process, least):
+def wait_for_evidence(folder, process, least):
     """Until the journal holds more than `least` trials."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            if trials_in_journal(workspace) > least:
-                return
-        except sqlite3.Error:
-            pass
-        time.sleep(0.01)
-    raise AssertionError(f"no progress: {process.communicate()}")
+
+    def is_enough():
+        assert process.poll() is None, process.communicate()
+        with suppress(sqlite3.Error):
+            return trials_in_journal(folder) > least
+
+    wait_for(is_enough)
 
 
 def test_kill_9_in_the_middle_of_a_curve_with_noise_changes_nothing(workspace, tmp_path_factory):
-    plain = result_of(Workspace(tmp_path_factory.mktemp("curve")).run(*NOISY_CURVE, timeout=300))
+    plain = result_of(Workspace(tmp_path_factory.mktemp("curve")).run(*NOISY_CURVE))
     assert plain["claims"][0]["random"] == "fresh perturbations"
+    hold(workspace.folder, 10)
     before = 0
     for _ in range(3):
-        process = workspace.start(*NOISY_CURVE)
-        wait_for_evidence(workspace, process, before)
+        process = workspace.start(*NOISY_CURVE, held=True)
+        wait_for_evidence(workspace.folder, process, before)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        assert process.returncode == -signal.SIGKILL, "the run finished before it could be killed"
-        before = trials_in_journal(workspace)
+        assert process.returncode == -signal.SIGKILL
+        before = trials_in_journal(workspace.folder)
     assert 0 < before < plain["trials"]
-    assert result_of(workspace.run(*NOISY_CURVE, timeout=300)) == plain
-    assert trials_in_journal(workspace) == plain["trials"]
+    assert result_of(workspace.run(*NOISY_CURVE)) == plain
+    assert trials_in_journal(workspace.folder) == plain["trials"]
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, uninterrupted, sent):
-    process = workspace.start(*SLOW, "--report", "report.html")
-    wait_for_evidence(workspace, process, 0)
+    hold(workspace.folder, 10)
+    process = workspace.start(*RUN, "--report", "report.html", held=True)
+    wait_for_evidence(workspace.folder, process, 0)
     process.send_signal(sent)
-    out, err = process.communicate(timeout=90)
+    out, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 3
     assert out == ""
     assert err.strip().splitlines()[-1] == (
@@ -90,22 +88,22 @@ def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, uninterrupted, se
     unfinished = workspace.run("show")
     assert unfinished.returncode == 3
     assert "run the same command again, surefoot estimate" in unfinished.stderr
-    resumed = workspace.run(*SLOW)
+    resumed = workspace.run(*RUN)
     assert "trials that are in the store\n" in resumed.stderr
     assert result_of(resumed) == uninterrupted
 
 
 def test_two_processes_on_one_store_agree(workspace, uninterrupted):
     """Both create the store; their batches overlap without being the same."""
-    first, second = workspace.start(*SLOW), workspace.start(*OTHER_BATCHES)
+    first, second = workspace.start(*RUN), workspace.start(*OTHER_BATCHES)
     results = []
     for process in (first, second):
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, err
         results.append(json.loads(out))
     assert results[0]["claims"] == results[1]["claims"]
     assert results[0]["inputs"] == results[1]["inputs"]
-    assert result_of(workspace.run(*SLOW))["claims"] == results[0]["claims"]
+    assert result_of(workspace.run(*RUN))["claims"] == results[0]["claims"]
     assert results[0]["claims"] == uninterrupted["claims"]
     with closing(sqlite3.connect(workspace.folder / "surefoot.db")) as db:
         rows = db.execute("SELECT subject, start, stop FROM surefoot_journal").fetchall()
@@ -114,15 +112,17 @@ def test_two_processes_on_one_store_agree(workspace, uninterrupted):
 
 
 def test_a_store_that_is_removed_while_a_run_writes_is_one_sentence(workspace, uninterrupted):
-    process = workspace.start(*SLOW)
-    wait_for_evidence(workspace, process, 0)
-    for file in workspace.folder.glob("surefoot.db*"):
-        file.unlink()
-    out, err = process.communicate(timeout=90)
+    hold(workspace.folder, 10)
+    process = workspace.start(*RUN, held=True)
+    wait_for_evidence(workspace.folder, process, 0)
+    for file in list(workspace.folder.glob("surefoot.db*")):
+        file.unlink(missing_ok=True)
+    release(workspace.folder)
+    out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (3, "")
     assert "surefoot.db was removed or replaced while this run wrote to it" in err
     assert "Traceback" not in err
-    assert result_of(workspace.run(*SLOW)) == uninterrupted
+    assert result_of(workspace.run(*RUN)) == uninterrupted
 
 
 SIGNAL_ON_IMPORT = """
@@ -198,13 +198,13 @@ def test_ctrl_c_ends_code_that_holds_the_lock_and_the_run_goes_on(workspace):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
         assert process.stderr.readline() == "held\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (3, "")
     assert err == (
         "surefoot: stopped: the evidence so far is in the store; the same command continues the "
         "run\n"
     )
-    assert trials_in_journal(workspace) > 0
+    assert trials_in_journal(workspace.folder) > 0
     (workspace.folder / "hold").unlink()
     resumed = workspace.run(*words)
     assert "trials that are in the store\n" in resumed.stderr

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.system.hold import SECONDS
+
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
@@ -32,7 +34,8 @@ def test_the_notebook_runs_and_shows_its_results(tmp_path, monkeypatch):
     notebook = stored()
     nbclient.NotebookClient(
         notebook,
-        timeout=120,
+        timeout=int(SECONDS),
+        startup_timeout=int(SECONDS),
         kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},
     ).execute()

@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 from tests.system import forked
+from tests.system.hold import SECONDS
 
 PLUGIN = "surefoot.testing.pytest_plugin"
-TIMEOUT = 120
-"""Seconds for a child; it takes one or two."""
 MODEL = """
 import numpy as np
 
@@ -129,12 +128,11 @@ def run_all(folder, *runs):
     place = folder.parent / f"{folder.name} output"
     place.mkdir()
     arguments = (runs, str(folder), str(place), list(sys.path))
-    process = forked._context.Process(target=child, args=arguments)
-    process.start()
-    process.join(TIMEOUT)
+    process = forked.start(child, *arguments)
+    process.join(SECONDS)
     if process.is_alive():
         process.kill()
-        raise subprocess.TimeoutExpired(["pytest"], TIMEOUT)
+        raise subprocess.TimeoutExpired(["pytest"], SECONDS)
     files = [(place / f"{i}.code", place / f"{i}.txt") for i in range(len(runs))]
     return [(int(code.read_text()), text.read_text()) for code, text in files]
 

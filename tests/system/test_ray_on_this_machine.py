@@ -2,12 +2,15 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.system import hold
+from tests.system.hold import SECONDS, wait_for
 from tests.system.test_interruption import wait_for_evidence
-from tests.system.test_worker_processes import RUN, SECONDS, SLOW_MODEL, wait_for
+from tests.system.test_worker_processes import MODEL, RUN
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 
@@ -26,16 +29,17 @@ def processes_in(folder: Path) -> list[int]:
 
 
 def test_ctrl_c_ends_the_cluster_that_the_command_started(workspace):
-    (workspace.folder / "slow.py").write_text(SLOW_MODEL)
+    (workspace.folder / "mine.py").write_text(MODEL)
     (workspace.folder / "random.py").write_text("raise ImportError('a file of the user')")
     workspace.save("plain.npz", x=workspace.x[:12])
-    process = workspace.start(
-        *RUN, "--workers", "1", "--executor", "ray",
+    hold.hold(workspace.folder, 1)
+    process = workspace.start_anew(
+        *RUN, "--workers", "1", "--executor", "ray", program=(sys.executable, hold.__file__),
         env={**os.environ, "HOME": str(workspace.folder), "RAY_ADDRESS": ""},
         start_new_session=True,
     )  # fmt: skip
-    wait_for(lambda: True if len(processes_in(workspace.folder)) > 3 else None)
-    wait_for_evidence(workspace, process, 0)
+    wait_for(lambda: len(processes_in(workspace.folder)) > 3)
+    wait_for_evidence(workspace.folder, process, 0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 3
@@ -43,4 +47,4 @@ def test_ctrl_c_ends_the_cluster_that_the_command_started(workspace):
     assert first == "1 worker of Ray, as requested"
     assert "Traceback" not in err
     assert "ray" not in err.replace(first, "")
-    assert wait_for(lambda: True if not processes_in(workspace.folder) else None)
+    wait_for(lambda: not processes_in(workspace.folder))

@@ -10,6 +10,7 @@ import pytest
 from typer.main import get_command
 
 from surefoot.cli.main import app
+from tests.system.hold import SECONDS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -21,7 +22,7 @@ def test_the_python_example_runs_as_printed(workspace):
     assert len([line for line in code.splitlines() if line.strip()]) <= 5
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], cwd=workspace.folder, text=True,
-        capture_output=True, check=False, timeout=120,
+        capture_output=True, check=False, timeout=SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "of the perturbations make the model fail" in done.stdout
@@ -79,7 +80,7 @@ def test_a_newcomer_without_files_can_run_what_is_written(workspace):
         (workspace.folder / name).unlink()
     made = subprocess.run(
         [sys.executable, ROOT / "examples" / "files_to_try.py"], cwd=workspace.folder, text=True,
-        capture_output=True, check=True, timeout=120,
+        capture_output=True, check=True, timeout=SECONDS,
     )  # fmt: skip
     assert "model.onnx, old.onnx and test.npz (100 images)" in made.stdout
     few = ["4" if word == "20" else word for word in example_of("critical")]

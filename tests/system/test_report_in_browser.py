@@ -74,25 +74,30 @@ def test_names_from_outside_are_text_never_markup(browser, tmp_path):
     assert nasty in browser.execute_script(described)
 
 
-@pytest.fixture(scope="module", params=pages.KINDS)
-def shown(request, tmp_path_factory, browser):
-    """A page of each kind, opened once: its result, and how it lies on each kind of screen."""
-    folder = tmp_path_factory.mktemp(request.param)
-    result = pages.KINDS[request.param](folder)
-    open_page(browser, result.report(folder / "page.html"))
+@pytest.mark.parametrize("kind", pages.KINDS)
+def test_a_page_is_readable_on_every_kind_of_screen(kind, browser, tmp_path):
+    """A page of each kind is opened once, and looked at in every way."""
+    result = pages.KINDS[kind](tmp_path)
+    open_page(browser, result.report(tmp_path / "page.html"))
     layouts = {size: layout(browser, size) for size in SIZES}
     layouts["dark"] = layout(browser, "laptop", "dark")
     resize(browser, "phone")
-    return result, layouts, barriers(browser)
+    found = barriers(browser)
+    the_first_screen_has_number_interval_sentence_verdict_and_figure(result.view, layouts)
+    what_does_not_fit_on_the_first_screen_follows_the_figure(result.view, layouts)
+    no_page_scrolls_sideways_and_no_text_of_a_figure_is_cut_off(layouts)
+    every_figure_says_what_it_shows_in_numbers(layouts)
+    a_dark_screen_is_dark_with_its_figures_and_paper_hides_nothing(layouts)
+    assert found == []
 
 
 def plain(texts):
     return [text.replace("\u00a0", " ") for text in texts]
 
 
-def test_the_first_screen_has_number_interval_sentence_verdict_and_figure(shown):
+def the_first_screen_has_number_interval_sentence_verdict_and_figure(view, layouts):
     """All of it lies within the first 900 pixels of a laptop; of a tall figure its larger part."""
-    view, laptop = shown[0].view, shown[1]["laptop"]
+    laptop = layouts["laptop"]
     assert plain(laptop["numbers"]) == [key.number for key in view.key_figures]
     for text, key in zip(plain(laptop["keys"]), view.key_figures, strict=True):
         assert key.interval in text
@@ -105,37 +110,31 @@ def test_the_first_screen_has_number_interval_sentence_verdict_and_figure(shown)
     assert top + 0.5 * height < FIRST_SCREEN
 
 
-def test_what_does_not_fit_on_the_first_screen_follows_the_figure(shown):
-    view = shown[0].view
+def what_does_not_fit_on_the_first_screen_follows_the_figure(view, layouts):
     lines = [*view.claim_lines, *view.notes, *view.facts, *filter(None, [view.continuing])]
-    belief = shown[1]["laptop"]["belief"].replace("\u00a0", " ")
+    belief = layouts["laptop"]["belief"].replace("\u00a0", " ")
     assert [line for line in lines if line not in belief] == []
 
 
-def test_no_page_scrolls_sideways_and_no_text_of_a_figure_is_cut_off(shown):
+def no_page_scrolls_sideways_and_no_text_of_a_figure_is_cut_off(layouts):
     """Wide tables scroll inside their boxes."""
-    for name, lies in shown[1].items():
+    for name, lies in layouts.items():
         assert lies["wide"] <= 0, name
         assert lies["outside"] == 0 or name == "paper"
         assert lies["cut"] == [], name
-    assert shown[1]["phone"]["smallest_font"] >= SMALLEST_FONT
+    assert layouts["phone"]["smallest_font"] >= SMALLEST_FONT
 
 
-def test_every_figure_says_what_it_shows_in_numbers(shown):
-    for title, words in shown[1]["laptop"]["described"]:
+def every_figure_says_what_it_shows_in_numbers(layouts):
+    for title, words in layouts["laptop"]["described"]:
         assert title
         assert any(letter.isdigit() for letter in words)
 
 
-def test_a_dark_screen_is_dark_with_its_figures_and_paper_hides_nothing(shown):
-    lies = shown[1]
-    assert lies["laptop"]["ground"] != lies["dark"]["ground"]
-    assert lies["dark"]["unpainted"] == 0  # no colour is fixed
-    assert lies["paper"]["folded"] == 0
-
-
-def test_no_page_has_a_barrier(shown):
-    assert shown[2] == []
+def a_dark_screen_is_dark_with_its_figures_and_paper_hides_nothing(layouts):
+    assert layouts["laptop"]["ground"] != layouts["dark"]["ground"]
+    assert layouts["dark"]["unpainted"] == 0  # no colour is fixed
+    assert layouts["paper"]["folded"] == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

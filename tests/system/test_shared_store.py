@@ -2,15 +2,15 @@
 
 import json
 import signal
-import time
 from urllib.parse import quote
 
 import pytest
 
 from tests.postgres_server import KEEPER, PASSWORD
+from tests.system.hold import SECONDS, hold, release, wait_for
 
 RUN = ("estimate", "model.onnx", "test.npz", "--first", "5", "--perturb", "linf:48/255",
-       "--width", "0.04", "--method", "okamoto", "--batch", "16", "--json")  # fmt: skip
+       "--width", "0.08", "--method", "okamoto", "--batch", "16", "--json")  # fmt: skip
 SMALL_BATCHES = tuple("4" if word == "16" else word for word in RUN)
 QUICK = ("estimate", "model.onnx", "test.npz", "--first", "2", "--perturb", "linf:48/255",
          "--width", "0.2")  # fmt: skip
@@ -32,26 +32,28 @@ def rows_of(postgres, url):
     return postgres.execute(statement, url.rpartition("/")[2])
 
 
-def wait_for_rows(postgres, url, process):
-    """Until there are more rows than now."""
-    before = None
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        tables = "SELECT to_regclass('surefoot_journal') IS NOT NULL"
-        ((there,),) = postgres.execute(tables, url.rpartition("/")[2])
-        rows = len(rows_of(postgres, url)) if there else 0
-        before = rows if before is None else before
-        if rows > before:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"no progress: {process.communicate()}")
+def number_of_rows(postgres, url):
+    tables = "SELECT to_regclass('surefoot_journal') IS NOT NULL"
+    ((there,),) = postgres.execute(tables, url.rpartition("/")[2])
+    return len(rows_of(postgres, url)) if there else 0
+
+
+def wait_for_rows(postgres, url, process, least):
+    """Until there are more rows than that."""
+
+    def is_enough():
+        assert process.poll() is None, process.communicate()
+        return number_of_rows(postgres, url) > least
+
+    wait_for(is_enough)
 
 
 def test_killed_listed_and_finished_by_two_at_once(workspace, postgres, url):
     plain = workspace.run(*RUN)
     assert plain.returncode == 0, plain.stderr
-    process = workspace.start(*RUN, "--store", url)
-    wait_for_rows(postgres, url, process)
+    hold(workspace.folder, 5)
+    process = workspace.start(*RUN, "--store", url, held=True)
+    wait_for_rows(postgres, url, process, 0)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     (listed,) = json.loads(workspace.run("show", "--list", "--json", "--store", url).stdout)
@@ -61,7 +63,7 @@ def test_killed_listed_and_finished_by_two_at_once(workspace, postgres, url):
     assert "unfinished" in workspace.run("show", "--list", "--store", url).stdout
     both = [workspace.start(*RUN, "--store", url) for _ in range(2)]
     for process in both:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, err
         assert result_of(out) == result_of(plain.stdout)
     trials = [(name, t) for name, a, b in rows_of(postgres, url) for t in range(a, b)]
@@ -76,7 +78,8 @@ def test_connections_cut_and_two_restarts_in_the_middle_of_a_run_change_nothing(
     name = url.rpartition("/")[2]
     postgres.execute(f"ALTER DATABASE {name} SET synchronous_commit = on")  # as servers are
     plain = workspace.run(*RUN)
-    process = workspace.start(*SMALL_BATCHES, "--store", url)
+    hold(workspace.folder, 0)
+    process = workspace.start(*SMALL_BATCHES, "--store", url, held=True)
 
     def restart(how):
         postgres.stop(how)
@@ -87,11 +90,13 @@ def test_connections_cut_and_two_restarts_in_the_middle_of_a_run_change_nothing(
         lambda: restart(signal.SIGINT),
         lambda: restart(signal.SIGQUIT),
     ]
-    for fault in faults:
-        wait_for_rows(postgres, url, process)
+    for number, fault in enumerate(faults, 1):
+        before = number_of_rows(postgres, url)
+        hold(workspace.folder, 30 * number)
+        wait_for_rows(postgres, url, process, before)
         fault()
-        assert process.poll() is None, "the run finished before the fault"
-    out, err = process.communicate(timeout=120)
+    release(workspace.folder)
+    out, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 0, err
     assert result_of(out) == result_of(plain.stdout)
     trials = [(name, t) for name, a, b in rows_of(postgres, url) for t in range(a, b)]

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.system.hold import SECONDS
+
 QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.2")
 
 
@@ -35,7 +37,7 @@ def test_a_closed_pipe_is_an_error_not_a_refutation(workspace):
     command = f"surefoot {' '.join(QUICK)} --require 0.01 | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=workspace.folder, env=workspace.environment(), text=True,
-        capture_output=True, check=False, timeout=60,
+        capture_output=True, check=False, timeout=SECONDS,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
     assert "Traceback" not in done.stderr
@@ -45,7 +47,7 @@ def test_a_closed_pipe_is_an_error_not_a_refutation(workspace):
 def test_the_package_runs_as_a_module(workspace):
     done = subprocess.run(
         [sys.executable, "-m", "surefoot", "perturb", "fogg"], cwd=workspace.folder, text=True,
-        capture_output=True, check=False, timeout=60,
+        capture_output=True, check=False, timeout=SECONDS,
     )  # fmt: skip
     assert done.returncode == 3
     assert "there is no perturbation 'fogg': choose one such as fog" in done.stderr

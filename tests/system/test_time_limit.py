@@ -4,52 +4,51 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import surefoot as sf
 from tests.early_curve import STOPPED, Climb, slow_study
+from tests.system import forked
+from tests.system.hold import SECONDS, hold, hold_journal, wait_for
+from tests.system.test_interruption import trials_in_journal
 
-ROOT = Path(__file__).parents[2]
-
-
-def start(store, limit):
-    command = [sys.executable, "-m", "tests.early_curve", str(store), str(limit)]
-    return subprocess.Popen(command, cwd=ROOT, env=dict(os.environ))
+NO_TIME = 1e-6
 
 
-def trials_in_journal(store):
+def run_held(folder):
+    """In a process of its own: under a limit that it does not reach."""
+    os.chdir(folder)
+    hold_journal()
+    slow_study().run("surefoot.db", workers=1, batch=8, time_limit=10 * SECONDS)
+
+
+def trials_so_far(folder):
     try:
-        db = sqlite3.connect(store)
-        (n,) = db.execute("SELECT coalesce(sum(stop - start), 0) FROM surefoot_journal").fetchone()
-        db.close()
+        return trials_in_journal(folder)
     except sqlite3.Error:
         return 0
-    return n
 
 
 def test_kill_9_under_a_limit_loses_nothing_and_changes_nothing(tmp_path):
-    store, chance, before, killed = tmp_path / "s.db", random.Random(4), 0, 0
+    store, chance, before = str(tmp_path / "surefoot.db"), random.Random(4), 0
     plain = slow_study().run(batch=40)
+    hold(tmp_path, 20)
     for _ in range(3):
-        process = start(store, 60)
-        until = time.monotonic() + 60
-        while trials_in_journal(store) <= before and time.monotonic() < until:
-            time.sleep(0.005)
+        process = forked.start(run_held, str(tmp_path))
+        wait_for(lambda least=before: trials_so_far(tmp_path) > least)
         time.sleep(chance.uniform(0, 0.05))
-        process.send_signal(signal.SIGKILL)
-        killed += process.wait() == -signal.SIGKILL
-        assert trials_in_journal(store) > before
-        before = trials_in_journal(store)
-    assert killed == 3
-    assert sf.runs(str(store))[0].finished is False
-    assert start(store, 0.05).wait() == 0
-    stopped = sf.read_result(str(store))
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        before = trials_in_journal(tmp_path)
+    assert sf.runs(store)[0].finished is False
+    stopped = slow_study().run(store, workers=1, batch=8, time_limit=NO_TIME)
     assert stopped.record.stopped_early
+    assert stopped.claims == sf.read_result(store).claims
     assert stopped.details.curve.notes == (STOPPED,)
     assert stopped.details.curve.trials >= before // Climb().trials * Climb().trials
-    again = slow_study().run(str(store))
+    again = slow_study().run(store)
     assert (again.claims, again.details) == (plain.claims, plain.details)
-    assert trials_in_journal(store) == plain.record.trials, "trials were run twice or are missing"
+    assert trials_in_journal(tmp_path) == plain.record.trials, (
+        "trials were run twice or are missing"
+    )
