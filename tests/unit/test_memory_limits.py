@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -148,7 +149,9 @@ def test_pieces_and_small_batches_never_change_a_result(monkeypatch):
     assert bounded.digest == ordinary.digest
     assert result.claims == expected.claims
     assert result.record.findings == expected.record.findings
-    assert result.record.details == expected.record.details
+    got, want = result.record.details, expected.record.details
+    assert got.clean_loss.mean == pytest.approx(want.clean_loss.mean, rel=1e-9)  # sums in pieces
+    assert replace(got, clean_loss=None) == replace(want, clean_loss=None)
     assert max(pieces) == 2 < max(whole)  # two only to learn whether inputs of a batch mix
 
 
