@@ -209,9 +209,10 @@ def wrap_module(
     try:
         model = _first_run(model, options.scores, digest_answers=not digest)
     except ModelFailed as error:
+        elsewhere = "; if it was exported on a processor, export it on a GPU or use --device cpu"
         raise ModelFailed(
             f"{error} (inputs of shape {shape} were tried: if the model takes another, pass "
-            "shape=, --shape)"
+            f"shape=, --shape{elsewhere if digest and where.type != 'cpu' else ''})"
         ) from error
     several = replicas(model, copies)
     if options.half:
