@@ -20,8 +20,9 @@ LARGEST_GPU_BATCH = 131_072
 """Trials of the largest batch on a GPU, which small batches do not keep busy."""
 _ENOUGH_SECONDS = 0.1
 """Seconds of a batch beyond which no larger one is tried: a killed run loses a whole batch."""
-_NEARLY_BEST = 0.97
-"""Part of the best rate at which a larger batch is preferred: repeated timings differ as much."""
+_NEARLY_BEST = 0.93
+"""Part of the best rate at which a larger batch is preferred: repeated timings on a shared machine
+differ as much, and what a batch costs besides its trials is not timed."""
 _HOPELESS = 0.6
 """Part of the best rate below which larger batches are not tried: timing noise is smaller."""
 _REPEATS = 3
