@@ -22,6 +22,35 @@ def test_a_distance_of_exactly_the_tolerance_is_kept_in_single_precision(clean, 
     assert prop.severity(np.array([[clean + 0.11]], np.float32), references)[0] >= prop.limit
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("clean", "jump", "tolerance"),
+    [(1e6, 0.25, 0.1), (-1e6, 0.25, 0.1), (1e7, 2.0, 0.5), (1e9, 64.0, 0.5), (1e6, 0.125, 0.1)],
+)
+@pytest.mark.parametrize("of", ["predicted", "true"])
+def test_a_large_output_hides_no_distance_beyond_the_tolerance(clean, jump, tolerance, of, dtype):
+    outputs = np.array([[clean], [clean]], dtype)
+    targets = (clean, clean) if of == "true" else ()
+    for prop in (Close(tolerance, of=of), Close(share=tolerance / abs(clean), of=of)):
+        references = prop.references(outputs, targets, ["a", "b"])
+        severity = prop.severity(outputs + np.array([[0], [jump]], dtype), references)
+        assert (severity < prop.limit).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("tolerance", [0.0, 1e-6, 0.1, 3.0])
+def test_rounding_is_forgiven_up_to_a_hundredth_of_the_tolerance_and_no_more(tolerance, dtype):
+    rng, prop = np.random.default_rng(1), Close(tolerance)
+    sizes = 10.0 ** rng.uniform(-3, 4, 2000)
+    clean = (sizes * rng.choice([-1, 1], 2000)).astype(dtype)[:, None]
+    moved = (clean + rng.uniform(0.9, 1.1, clean.shape) * tolerance).astype(dtype)
+    distance = np.abs(moved.astype(float) - clean.astype(float))[:, 0]
+    severity = prop.severity(moved, prop.references(clean, (), [""] * 2000))
+    kept = severity < prop.limit
+    assert kept[distance <= tolerance].all()
+    assert (distance[kept] <= 1.01 * tolerance * (1 + 1e-12)).all()
+
+
 @pytest.mark.parametrize("prop", [PixelsKept, MaskIoU])
 def test_a_class_below_zero_is_ignored_as_stated(prop):
     kept = prop(0.95, of="true", ignore=-1)
