@@ -5,13 +5,31 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.properties import Close, LabelsKept, MaskIoU, PixelsKept
+from surefoot.properties.boxes import read_boxes
 
 
-def test_a_label_at_the_threshold_in_single_precision_is_kept_by_itself():
-    scores = np.full((3, 2), 0.7, np.float32)
-    for prop in (LabelsKept(0.7), LabelsKept(0.7, share=0.9)):
-        references = prop.references(scores, (), ["a", "b", "c"])
-        assert (prop.severity(scores, references) < prop.limit).all()
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.7, 0.9, 1 / 3, -0.7, 1e4])
+def test_a_score_at_the_threshold_is_at_least_the_threshold_in_its_own_precision(threshold, dtype):
+    at = np.full(2, threshold, dtype)
+    below = np.nextafter(at, np.array(-np.inf, dtype))
+    scores = np.stack([at, below])
+    for prop in (LabelsKept(threshold), LabelsKept(threshold, share=0.9)):
+        assert prop.references(scores, (), ["a", "b"]).tolist() == [[1, 1], [0, 0]]
+        severity = prop.severity(scores, np.ones((2, 2), np.uint8))
+        assert (severity < prop.limit).tolist() == [True, False]
+        assert [prop.words(row) for row in scores] == ["labels 0, 1", "no label"]
+    corners, labels = np.array([[0, 0, 1, 1], [2, 2, 3, 3]], dtype), np.zeros(2)
+    named = [{"boxes": corners, "labels": labels, "scores": row} for row in scores]
+    rows = [np.column_stack([corners, row, labels]).astype(dtype) for row in scores]
+    for outputs in (named, rows):
+        assert [len(read_boxes(one).above(threshold)) for one in outputs] == [2, 0]
+
+
+def test_a_threshold_that_the_scores_cannot_hold_is_not_rounded_to_zero():
+    zeros = np.zeros((1, 2), np.float16)
+    assert LabelsKept(1e-9).references(zeros, (), ["a"]).tolist() == [[0, 0]]
+    assert LabelsKept(1e6).references(zeros, (), ["a"]).tolist() == [[0, 0]]
 
 
 @pytest.mark.parametrize(("clean", "moved"), [(1.0, 1.1), (0.3, 0.4), (1.0, 0.9), (100.0, 100.1)])

@@ -72,6 +72,20 @@ def relative_rounding(array: Array) -> float:
     return max(epsilon, float(np.finfo(np.float64).eps)) / 2
 
 
+def threshold_in(array: Array, threshold: float) -> float:
+    """The number nearest to a threshold in the type of the array, so that 0.7 is at least 0.7.
+
+    The threshold itself where that type holds none within `ROUNDING_SHARE` of it.
+    """
+    xp = array_namespace(array)
+    if not xp.isdtype(array.dtype, "real floating"):
+        return threshold
+    if abs(threshold) > float(xp.finfo(array.dtype).max):
+        return threshold
+    nearest = float(xp.asarray(threshold, dtype=array.dtype))
+    return nearest if abs(nearest - threshold) <= ROUNDING_SHARE * abs(threshold) else threshold
+
+
 def few_words(values: Sequence[Any]) -> str:
     """The first values, the rest as three dots."""
     texts = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values[:_MOST_VALUES]]
