@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import surefoot as sf
+from surefoot.engine.device_arrays import in_double_precision
 from surefoot.errors import InvalidArgument
 from surefoot.properties import Close, LabelsKept, MaskIoU, PixelsKept
 from surefoot.properties.boxes import read_boxes
@@ -30,6 +32,32 @@ def test_a_threshold_that_the_scores_cannot_hold_is_not_rounded_to_zero():
     zeros = np.zeros((1, 2), np.float16)
     assert LabelsKept(1e-9).references(zeros, (), ["a"]).tolist() == [[0, 0]]
     assert LabelsKept(1e6).references(zeros, (), ["a"]).tolist() == [[0, 0]]
+
+
+def _confident_when_perturbed(x):
+    """Class 0 with 0.9 for the clean input, 0; class 1 with 0.7 for any other."""
+    return np.where(x[:, :1] == 0, [[0.9, 0.1]], [[0.3, 0.7]]).astype(np.float32)
+
+
+def test_a_confidence_at_the_limit_reaches_it_in_counts_fits_and_repeated_trials():
+    model = sf.load_model(_confident_when_perturbed, shape=(1,), scores="probabilities")
+    inputs, noise = sf.load_inputs(np.zeros((1, 1), np.float32)), sf.perturb.GaussianNoise(0.1)
+    methods = sf.methods.ExactSequential(0.2, 0.05), sf.methods.NormalTail(error=0.05, draws=100)
+    for method in methods:
+        prop = sf.properties.NoConfidentMistake(0.7)
+        study = sf.Study(model, inputs, noise, method, property=prop)
+        result = study.run().inputs[0].result
+        assert getattr(result, "counted", result).value == 0  # no trial is kept
+        assert not study.replay("0", 3).kept
+
+
+def test_a_severity_stays_on_its_side_of_the_limit_in_double_precision():
+    for limit, dtype in ((0.7, np.float32), (0.1, np.float16), (0.3, np.float64)):
+        at = np.array(limit, dtype)
+        values = np.array([np.nextafter(at, dtype(0)), at, np.nextafter(at, dtype(1))])
+        severities = in_double_precision(values, limit)
+        assert (severities < limit).tolist() == (values < limit).tolist() == [True, False, False]
+    assert in_double_precision(np.array([0, 1]), 0.5).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(("clean", "moved"), [(1.0, 1.1), (0.3, 0.4), (1.0, 0.9), (100.0, 100.1)])

@@ -53,3 +53,15 @@ def nan_where_not_finite(outputs: Outputs, severity: Array) -> NDArray[np.floati
     if on_host:  # judged in main memory
         xp, finite = np, to_host(finite)
     return to_host(xp.where(finite, severity, xp.nan))
+
+
+def in_double_precision(severities: NDArray[np.floating], limit: float) -> NDArray[np.float64]:
+    """The same severities on the same side of the limit; one that is the limit, rounded, is it.
+
+    So 0.7 in single precision reaches 0.7 wherever it is compared afterwards.
+    """
+    doubles = severities.astype(np.float64)
+    if not np.issubdtype(severities.dtype, np.floating) or severities.dtype == np.float64:
+        return doubles
+    with np.errstate(over="ignore"):
+        return np.where(severities == severities.dtype.type(limit), limit, doubles)

@@ -15,6 +15,7 @@ from surefoot.engine.cuda_streams import memory_errors, synchronized, worker_str
 from surefoot.engine.device_arrays import (
     concatenated,
     draw_rows,
+    in_double_precision,
     nan_where_not_finite,
     on_device_of,
 )
@@ -105,7 +106,8 @@ class SamplingBench(Generic[S]):
         references = self._references_of(tasks, x, rows)
         outputs = self._outputs(x, tasks)
         severity = self._judge(outputs, references, tasks)
-        severities = nan_where_not_finite(outputs, severity)
+        given = nan_where_not_finite(outputs, severity)
+        severities = in_double_precision(given, self.prop.limit)
         self._refuse_nan(severities, tasks)
         return severities
 
