@@ -15,7 +15,6 @@ from surefoot.engine.cuda_streams import memory_errors, synchronized, worker_str
 from surefoot.engine.device_arrays import (
     concatenated,
     draw_rows,
-    in_double_precision,
     nan_where_not_finite,
     on_device_of,
 )
@@ -106,8 +105,7 @@ class SamplingBench(Generic[S]):
         references = self._references_of(tasks, x, rows)
         outputs = self._outputs(x, tasks)
         severity = self._judge(outputs, references, tasks)
-        given = nan_where_not_finite(outputs, severity)
-        severities = in_double_precision(given, self.prop.limit)
+        severities = nan_where_not_finite(outputs, severity, self.prop.limit)
         self._refuse_nan(severities, tasks)
         return severities
 
