@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import Continues, Verdict
+from surefoot.claims import Claim, Continues, Verdict
 from surefoot.errors import InvalidArgument
+from surefoot.report.curve_quantity import CurveQuantity, level_quantity
 from surefoot.report.formatting import confidence
+from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.results import Interval
 from surefoot.study.comparison import studies_by_level
@@ -166,6 +168,14 @@ def _dips_early(x: np.ndarray) -> np.ndarray:
     return np.stack([-margin, margin], axis=1)
 
 
+def _dip_claim(method: Any) -> Claim:
+    x = np.stack([np.random.default_rng(1).random(400), np.zeros(400)], axis=1)
+    inputs = sf.load_inputs(x.astype(np.float32), np.ones(400, int))
+    model = sf.load_model(_dips_early, shape=(2,))
+    study = sf.Study(model, inputs, Put(), method, property=sf.properties.TrueLabel())
+    return study.run(**QUICK).claims[0]
+
+
 @pytest.mark.parametrize(
     "method",
     [
@@ -174,11 +184,29 @@ def _dips_early(x: np.ndarray) -> np.ndarray:
     ],
 )
 def test_no_level_up_to_which_where_a_dip_may_hide_before_it(method: Any) -> None:
-    x = np.stack([np.random.default_rng(1).random(400), np.zeros(400)], axis=1)
-    inputs = sf.load_inputs(x.astype(np.float32), np.ones(400, int))
-    model = sf.load_model(_dips_early, shape=(2,))
-    study = sf.Study(model, inputs, Put(), method, property=sf.properties.TrueLabel())
-    claim = study.run(**QUICK).claims[0]
+    claim = _dip_claim(method)
     up_to = claim.quantity.startswith("level up to which")
     assert claim.interval is not None
     assert not up_to or claim.interval.low <= 0.2
+
+
+@pytest.mark.parametrize("scope", ["set", "population"])
+def test_nothing_is_said_of_levels_below_the_range(scope: str) -> None:
+    claim = _dip_claim(sf.methods.SequentialCurve(0.5, 2, scope=scope))
+    said = {"set": ":Put 0.5 up to 1.6", "population": ":Put 0.5 on between"}
+    assert claim.quantity.startswith("level up to which, from 0.5 on, the accuracy under")
+    assert said[scope] in sentence(claim)
+    assert "up to which, from 0.5 on, accuracy is 80 %" in key_figure(claim).meaning
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "said"),
+    [
+        ("rotation in degrees", -60, "from rotation -60 up to 9.893 degrees"),
+        ("rotation in degrees", 0, "up to rotation 9.893 degrees"),
+        ("blur + fog", 0.25, "from level 0.25 up to 9.893 of blur + fog"),
+    ],
+)
+def test_a_range_that_does_not_start_at_zero_is_named(name: str, low: float, said: str) -> None:
+    text = level_quantity("accuracy", name, Interval(low, 60))
+    assert CurveQuantity.read(text).up_to("9.893") == said

@@ -1,5 +1,7 @@
 """How a command line writes perturbations."""
 
+import math
+
 import pytest
 
 from surefoot.errors import InvalidArgument
@@ -135,7 +137,8 @@ LISTED = [entry for entry in entries() if entry.kind != "table"]  # it needs its
 
 @pytest.mark.parametrize("entry", LISTED, ids=lambda entry: entry.kind)
 def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
-    low, _, high = entry.levels.replace("0 and above", "0 to 1").partition(" to ")
+    within = entry.levels.replace("the width of the bounds, if any", "1")
+    low, _, high = within.replace("0 and above", "0 to 1").partition(" to ")
     unit = "x" if entry.kind == "snr" else ""
     perturbation, span = parse_range(f"{entry.kind}:{low}{unit}..{high}{unit}")
     assert (span.low, span.high) == (float(low), float(high))
@@ -153,4 +156,5 @@ def test_the_catalogue_knows_directions():
     levels = {entry.kind: entry.levels for entry in entries()}
     assert levels["rotation"] == "-180 to 180"
     assert levels["zoom"] == "-0.9 to 9"
-    assert levels["linf"] == "0 to 1"
+    assert levels["gaussian"] == "0 to the width of the bounds, if any"
+    assert GaussianNoise(5.0).levels(None).high == math.inf

@@ -37,7 +37,7 @@ def draw_rows(drawn: Drawn, start: int, stop: int) -> Drawn:
     return drawn[start:stop]
 
 
-def nan_where_not_finite(outputs: Outputs, severity: Array) -> NDArray[np.floating]:
+def nan_where_not_finite(outputs: Outputs, severity: Array, limit: float) -> NDArray[np.float64]:
     """The severities in main memory, NaN where an output is no finite number."""
     if isinstance(outputs, list):
         return np.asarray(severity, dtype=np.float64)
@@ -48,8 +48,20 @@ def nan_where_not_finite(outputs: Outputs, severity: Array) -> NDArray[np.floati
         and np.issubdtype(severity.dtype, np.floating)
         and np.isfinite(outputs).all()
     ):
-        return np.asarray(severity)
+        return in_double_precision(np.asarray(severity), limit)
     finite = xp.all(xp.reshape(xp.isfinite(outputs), (len(outputs), -1)), axis=1)
     if on_host:  # judged in main memory
         xp, finite = np, to_host(finite)
-    return to_host(xp.where(finite, severity, xp.nan))
+    return in_double_precision(to_host(xp.where(finite, severity, xp.nan)), limit)
+
+
+def in_double_precision(severities: NDArray[np.floating], limit: float) -> NDArray[np.float64]:
+    """The same severities on the same side of the limit; one that is the limit, rounded, is it.
+
+    So 0.7 in single precision reaches 0.7 wherever it is compared afterwards.
+    """
+    doubles = severities.astype(np.float64)
+    if not np.issubdtype(severities.dtype, np.floating) or severities.dtype == np.float64:
+        return doubles
+    with np.errstate(over="ignore"):
+        return np.where(severities == severities.dtype.type(limit), limit, doubles)

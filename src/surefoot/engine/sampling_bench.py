@@ -105,7 +105,7 @@ class SamplingBench(Generic[S]):
         references = self._references_of(tasks, x, rows)
         outputs = self._outputs(x, tasks)
         severity = self._judge(outputs, references, tasks)
-        severities = nan_where_not_finite(outputs, severity)
+        severities = nan_where_not_finite(outputs, severity, self.prop.limit)
         self._refuse_nan(severities, tasks)
         return severities
 

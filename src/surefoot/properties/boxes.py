@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import ModelFailed
 from surefoot.object_values import on_host
+from surefoot.properties.reference_outputs import threshold_in
 
 _COLUMNS = 6
 """x1, y1, x2, y2, score, class: the row of a box, as YOLO exports and many others give it."""
@@ -22,11 +23,14 @@ _FORMS = (
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The boxes of one input: corners (k, 4) as x1, y1, x2, y2, classes (k,) and scores (k,)."""
+    """The boxes of one input: corners (k, 4) as x1, y1, x2, y2, classes (k,) and scores (k,).
+
+    Scores keep their type: a threshold is compared in it.
+    """
 
     corners: NDArray[np.float64]
     labels: NDArray[np.float64]
-    scores: NDArray[np.float64]
+    scores: NDArray[Any]
 
     def __len__(self) -> int:
         """How many."""
@@ -34,7 +38,7 @@ class Boxes:
 
     def above(self, score: float) -> Boxes:
         """Those with at least this score."""
-        chosen = self.scores >= score
+        chosen = self.scores.astype(np.float64) >= threshold_in(self.scores, score)
         return Boxes(self.corners[chosen], self.labels[chosen], self.scores[chosen])
 
     @property
@@ -55,11 +59,11 @@ def read_boxes(value: Any) -> Boxes:  # noqa: ANN401  what a detector gives for 
     if hasattr(value, "boxes") and hasattr(value, "labels"):
         return _joined(value.boxes, value.labels, getattr(value, "scores", None))
     if isinstance(value, list | tuple | np.ndarray):
-        rows = _numbers(value)
+        rows, scores = _numbers(value), _scores(value)
         if rows.size == 0:
             return Boxes(np.zeros((0, 4)), np.zeros(0), np.zeros(0))
         if rows.ndim == 2 and rows.shape[1] == _COLUMNS:
-            return Boxes(rows[:, :4], rows[:, 5], rows[:, 4])
+            return Boxes(rows[:, :4], rows[:, 5], scores[:, 4])
         raise ModelFailed(f"an array of shape {rows.shape} holds no boxes: {_FORMS}")
     raise ModelFailed(f"{type(value).__name__} holds no boxes: {_FORMS}")
 
@@ -67,7 +71,7 @@ def read_boxes(value: Any) -> Boxes:  # noqa: ANN401  what a detector gives for 
 def _joined(boxes: Any, labels: Any, scores: Any) -> Boxes:  # noqa: ANN401  an output or a target
     corners, classes = _numbers(boxes), _numbers(labels).reshape(-1)
     number = len(classes)
-    given = np.ones(number) if scores is None else _numbers(scores)
+    given = np.ones(number) if scores is None else _scores(scores)
     if given.ndim == 2 and len(given) == number:
         given = given.max(axis=1) if given.size else np.zeros(0)
     given = given.reshape(-1)
@@ -84,6 +88,12 @@ def _numbers(value: Any) -> NDArray[np.float64]:  # noqa: ANN401  an output or a
         return np.asarray(on_host(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ModelFailed(f"boxes are numbers ({error}): {_FORMS}") from error
+
+
+def _scores(value: Any) -> NDArray[Any]:  # noqa: ANN401  an output or a target
+    """The same numbers in the type in which they were given, where that is one of numbers."""
+    numbers, given = _numbers(value), np.asarray(on_host(value))
+    return given if given.dtype.kind in "fiu" else numbers
 
 
 def overlaps(a: Boxes, b: Boxes) -> NDArray[np.float64]:

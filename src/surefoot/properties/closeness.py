@@ -15,17 +15,15 @@ from surefoot.errors import InvalidArgument
 from surefoot.object_values import on_host
 from surefoot.properties.reference_outputs import (
     CLEAN,
+    ROUNDING_SHARE,
     at_most,
     few_words,
     reference_named,
+    relative_rounding,
     rows_of,
     target_array,
 )
 from surefoot.subject import Array, Reference, Scores
-
-_ROUNDING = 2.0**-22
-"""Part of a value that single precision may lose in an output and its reference together: a
-difference of exactly the tolerance is kept."""
 
 
 @dataclass(frozen=True)
@@ -90,17 +88,20 @@ class Close:
         return values
 
     def severity(self, outputs: Array, references: Array) -> Array:
-        """The largest distance over all values, or the largest share."""
+        """The largest distance over all values, or the largest share.
+
+        Beyond the tolerance what rounding in the type of the outputs explains does not count, as
+        far as that is at most `ROUNDING_SHARE` of the tolerance.
+        """
         xp = array_namespace(outputs)
-        expected = rows_of(references)
-        moved = xp.abs(rows_of(outputs) - expected)
-        if self.share is not None:
-            moved = moved / xp.abs(expected)
-        stated, rounding = self.tolerance, _ROUNDING * xp.abs(expected)
-        if stated is None:
-            stated, rounding = self.share or 0.0, xp.full_like(moved, _ROUNDING)
-        moved = xp.where(xp.abs(moved - stated) <= rounding, stated, moved)
-        return xp.max(moved, axis=1)
+        given, expected = rows_of(outputs), rows_of(references)
+        unit = xp.ones_like(expected) if self.share is None else xp.abs(expected)
+        stated = (self.tolerance if self.share is None else self.share) or 0.0
+        distance, allowed = xp.abs(given - expected), stated * unit
+        rounding = relative_rounding(outputs) * (xp.abs(given) + xp.abs(expected))
+        most = allowed + xp.minimum(rounding, ROUNDING_SHARE * allowed)
+        moved = distance / unit
+        return xp.max(xp.where((moved > stated) & (distance <= most), stated, moved), axis=1)
 
     def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
         """The values."""

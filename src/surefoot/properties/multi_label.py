@@ -21,6 +21,7 @@ from surefoot.properties.reference_outputs import (
     reference_named,
     rows_of,
     target_array,
+    threshold_in,
 )
 from surefoot.subject import Array, Reference, Scores
 
@@ -70,9 +71,7 @@ class LabelsKept:
     ) -> NDArray[np.uint8]:
         """1 for each label that is given, else 0."""
         if not targets:
-            scores = np.asarray(outputs, dtype=np.float64)  # as `severity` compares them
-            given: NDArray[np.uint8] = (scores >= self.threshold).astype(np.uint8)
-            return given
+            return self._given(outputs).astype(np.uint8)
         shape = outputs.shape[1:]
         rows = [target_array(t, shape, name) for t, name in zip(targets, names, strict=True)]
         for row, name in zip(rows, names, strict=True):
@@ -86,7 +85,7 @@ class LabelsKept:
     def severity(self, outputs: Array, references: Array) -> Array:
         """How far the worst label is beyond the threshold, or the share that does not keep it."""
         xp = array_namespace(outputs)
-        above = rows_of(outputs) - self.threshold
+        above = rows_of(outputs) - threshold_in(outputs, self.threshold)
         given = rows_of(references) == 1
         if self.share < 1:
             kept = xp.astype((above >= 0) == given, xp.float64)
@@ -96,6 +95,9 @@ class LabelsKept:
 
     def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
         """The labels that are given."""
-        scores = np.asarray(on_host(output), dtype=np.float64).reshape(-1)
-        given = np.flatnonzero(scores >= self.threshold).tolist()
+        given = np.flatnonzero(self._given(np.asarray(on_host(output)))).tolist()
         return f"labels {few_words(given)}" if given else "no label"
+
+    def _given(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+        given: NDArray[np.bool_] = scores.astype(np.float64) >= threshold_in(scores, self.threshold)
+        return given

@@ -1,4 +1,4 @@
-"""What properties of outputs share: limits that are still kept, true outputs, few words."""
+"""What properties of outputs share: limits still kept, rounding, true outputs, few words."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from surefoot.subject import Array, Reference
 _MOST_VALUES = 6
 """Values of an output that are written out: more do not fit beside an image."""
 CLEAN = "the clean input"
+ROUNDING_SHARE = 0.01
+"""Part of a stated limit that the rounding of an output may explain: more would hide failures."""
 
 
 def at_most(value: float) -> float:
@@ -60,6 +62,28 @@ def rows_of(array: Array) -> Array:
     """All values of each input in one row, in double precision."""
     xp = array_namespace(array)
     return xp.reshape(xp.astype(array, xp.float64), (array.shape[0], -1))
+
+
+def relative_rounding(array: Array) -> float:
+    """Part of a number that is lost at most where it is rounded to the type of the array."""
+    xp = array_namespace(array)
+    rounded = xp.isdtype(array.dtype, "real floating")
+    epsilon = float(xp.finfo(array.dtype).eps) if rounded else 0.0
+    return max(epsilon, float(np.finfo(np.float64).eps)) / 2
+
+
+def threshold_in(array: Array, threshold: float) -> float:
+    """The number nearest to a threshold in the type of the array, so that 0.7 is at least 0.7.
+
+    The threshold itself where that type holds none within `ROUNDING_SHARE` of it.
+    """
+    xp = array_namespace(array)
+    if not xp.isdtype(array.dtype, "real floating"):
+        return threshold
+    if abs(threshold) > float(xp.finfo(array.dtype).max):
+        return threshold
+    nearest = float(xp.asarray(threshold, dtype=array.dtype))
+    return nearest if abs(nearest - threshold) <= ROUNDING_SHARE * abs(threshold) else threshold
 
 
 def few_words(values: Sequence[Any]) -> str:

@@ -15,7 +15,8 @@ _QUANTITIES = {
 }
 _JOINED = {"chain": " + ", "mixture": " or "}
 _QUANTITY = re.compile(
-    r"(?:level up to which|share of the levels (?P<span>from \S+ to \S+) at which) "
+    r"(?:level up to which(?:, from (?P<start>\S+) on,)?"
+    r"|share of the levels (?P<span>from \S+ to \S+) at which) "
     r"the (?P<height>.+?)(?: under (?P<perturbation>.+?)(?: in (?P<unit>degrees|pixels|dB))?)? is "
     r"at least"
 )
@@ -47,9 +48,13 @@ def _part_name(part: dict[str, object]) -> str:
     return f"random {_part_name(inner)}" if isinstance(inner, dict) else str(part["kind"])
 
 
-def level_quantity(height: str, perturbation: str) -> str:
-    """The quantity of a curve that falls through its threshold once."""
-    return f"level up to which the {height} under {perturbation} is at least"
+def level_quantity(height: str, perturbation: str, span: Interval) -> str:
+    """The quantity of a curve that falls through its threshold once.
+
+    Levels below the range are not evaluated, so that it names a lowest level that is not 0.
+    """
+    start = "" if span.low == 0 else f", from {span.low:g} on,"
+    return f"level up to which{start} the {height} under {perturbation} is at least"
 
 
 def share_quantity(height: str, perturbation: str, span: Interval) -> str:
@@ -66,12 +71,16 @@ def robustness_quantity(study: StudySpec, span: Interval) -> str:
 
 @dataclass(frozen=True)
 class CurveQuantity:
-    """A quantity of a curve in its parts; `span` is empty where it is a level."""
+    """A quantity of a curve in its parts; `span` is empty where it is a level.
+
+    `start` is the lowest level of such a range, empty where that is 0.
+    """
 
     height: str
     perturbation: str
     span: str
     unit: str = ""
+    start: str = ""
 
     @classmethod
     def read(cls, text: str) -> CurveQuantity:
@@ -79,9 +88,8 @@ class CurveQuantity:
         parts = _QUANTITY.fullmatch(text)
         if parts is None:
             return cls("accuracy", "", "")
-        return cls(
-            parts["height"], parts["perturbation"] or "", parts["span"] or "", parts["unit"] or ""
-        )
+        names = ("height", "perturbation", "span", "unit", "start")
+        return cls(*(parts[name] or "" for name in names))
 
     @property
     def levels(self) -> str:
@@ -96,3 +104,9 @@ class CurveQuantity:
             of = f" of {self.perturbation}" if self.perturbation else ""
             return f"level {level}{of}"
         return f"{self.perturbation} {level} {self.unit}".rstrip()
+
+    def up_to(self, level: str) -> str:
+        """From the lowest level of the range, which need not be named where it is 0."""
+        if self.start:
+            return f"from {self.at(f'{self.start} up to {level}')}"
+        return f"up to {self.at(level)}"

@@ -51,13 +51,11 @@ def _statement(claim: Claim, around: Interval) -> str:
     value, curve = claim.value or 0.0, _curve(claim)
     if not quantity.span and claim.kind == "curve_population":
         ends = f"{at_least(around.low)} and {at_most(around.high)}"
-        return f"{curve} crosses {limit} between {quantity.at(ends)}{bracketed(claim)}"
+        start = f" from {quantity.at(quantity.start)} on" if quantity.start else ""
+        return f"{curve} crosses {limit}{start} between {quantity.at(ends)}{bracketed(claim)}"
     if not quantity.span:
-        level = quantity.at(four_digits(value))
-        return (
-            f"{curve} stays at {limit} or more up to {level}"
-            f"{bracketed(claim, radius_range(around))}"
-        )
+        levels = quantity.up_to(four_digits(value))
+        return f"{curve} stays at {limit} or more {levels}{bracketed(claim, radius_range(around))}"
     if around.low == around.high and around.low in (0.0, 1.0):
         side = f"stays at {limit} or more" if around.low == 1 else f"is below {limit}"
         return f"{curve} {side} at all {quantity.levels}{bracketed(claim)}"

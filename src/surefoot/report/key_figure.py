@@ -97,12 +97,10 @@ def _curve(claim: Claim) -> _Parts:
         number = percent(claim.value or 0.0)
         return number, percent_range(around), f"share of the {quantity.levels} where {kept}"
     unit = f" {quantity.unit}" if quantity.unit else ""
-    name = (
-        f"level of {quantity.perturbation} up to which"
-        if quantity.perturbation
-        else "level up to which"
-    )
-    return f"{four_digits(claim.value or 0.0)}{unit}", radius_range(around), f"{name} {kept}"
+    of = f" of {quantity.perturbation}" if quantity.perturbation else ""
+    start = f", from {quantity.start} on," if quantity.start else ""
+    meaning = f"level{of} up to which{start} {kept}"
+    return f"{four_digits(claim.value or 0.0)}{unit}", radius_range(around), meaning
 
 
 def _quantile(claim: Claim) -> _Parts:

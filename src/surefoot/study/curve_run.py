@@ -168,7 +168,7 @@ def _quantity(
     if known and _is_whole(reading.interval):
         return share_quantity(height, name, span), None, UNIT
     if known and _falls_once(reading, around, span):
-        return level_quantity(height, name), level(reading.value), around
+        return level_quantity(height, name, span), level(reading.value), around
     interval = reading.interval if known else None
     return share_quantity(height, name, span), reading.value, interval
 

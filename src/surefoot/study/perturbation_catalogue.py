@@ -55,8 +55,10 @@ def _required_fields(definition: type[Any]) -> dict[str, Any]:
 
 
 def _level_range(example: Any) -> str:  # noqa: ANN401  any of the catalogue
-    """The levels that mean something for values in [0, 1]; below 0 where there is a direction."""
+    """The levels that mean something; below 0 where there is a direction."""
     high = example.levels(UNIT).high
+    if high != example.levels(None).high:
+        return "0 to the width of the bounds, if any"
     if not math.isfinite(high):
         return "any" if getattr(example, "signed", False) else "0 and above"
     low = getattr(example, "least", -high) if getattr(example, "signed", False) else 0.0
