@@ -49,6 +49,43 @@ def test_a_refuted_comparison_is_in_the_evidence_beside_a_passed_requirement():
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_gate_on_the_next_model_leaves_the_verdict_of_the_earlier_one():
+    evidence_of(study("n", "require = 0.7\nconfidence = 0.97"))
+    before = sf.read_result("surefoot.db").record
+    assert "--require 0.7" in before.source.command
+    evidence_of(study("n", f"{BAD}{BEFORE}\nconfidence = 0.97"))
+    assert sf.read_result("surefoot.db").record.source.model == "models.py:bad"
+    kept = sf.read_result("surefoot.db", before.digest).record
+    assert (kept.required, kept.verdicts) == (before.required, before.verdicts)
+    assert kept.source == before.source
+    sf.write_evidence(before.digest, "kept.json", store="surefoot.db")
+    assert [one.subject[:4] for one in sf.check_evidence("kept.json").verdicts] == ["PASS"]
+    evidence_of(study("n", "confidence = 0.97"))  # the gate requires nothing of it now
+    evidence = statement_of(Path("new/n.evidence.json"))["predicate"]
+    assert (evidence["required"], evidence["verdicts"]) == (None, [])
+    assert "--require" not in sf.check_evidence("new/n.evidence.json").about[-1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_comparison_leaves_what_was_required_of_it_and_of_its_parts():
+    options = {"width": 0.3, "store": "surefoot.db"}
+    sf.estimate("models.py:good", "test.npz", "linf:1", require=0.7, **options)
+    alone = sf.read_result("surefoot.db").record
+    words = (["models.py:good", "models.py:bad"], "test.npz", "linf:1")
+    sf.compare(*words, not_worse=0.1, **options)
+    both = sf.read_result("surefoot.db").record
+    assert both.verdicts
+    sf.compare(*words, **options)
+    assert sf.read_result("surefoot.db", both.digest).record == both
+    assert sf.read_result("surefoot.db", alone.digest).record == alone
+    sf.compare(*words, attack=True, **options)  # adds to the records of the parts
+    kept = sf.read_result("surefoot.db", alone.digest).record
+    assert kept.details.attack is not None
+    assert (kept.required, kept.verdicts) == (alone.required, alone.verdicts)
+    sf.write_evidence(alone.digest, "kept.json", store="surefoot.db")
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_verdict_on_an_earlier_model_cannot_be_forged_or_dropped():
     evidence_of(study("n", BAD + BEFORE))
     path = Path("new/n.evidence.json")
