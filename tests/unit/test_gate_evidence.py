@@ -1,6 +1,7 @@
 """The evidence that a gate writes says what the gate said: no verdict is left out of it."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,30 @@ def test_an_earlier_run_on_other_inputs_is_not_taken_for_forged_where_trials_are
     check = sf.check_evidence(path, model="models.py:bad", data="other.npz", seed=1)
     assert check.exit_code == 2
     assert "it was run on other inputs than these" in str(check)
+    assert again_command(path)[3:] == ["--model", "models.py:bad", "--data", "other.npz"]
+
+
+def again_command(path):
+    """What a check says to type for running trials again."""
+    said = next(line for line in sf.check_evidence(path).not_covered if "where both are" in line)
+    words = said.split("where both are: ")[1].split(" (")[0].removesuffix(".")
+    return [path if word == "FILE" else word for word in shlex.split(words)]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_printed_command_runs_both_models_again_and_wrong_data_are_named_once():
+    evidence_of(study("n", f"{BAD}{BEFORE}\ntrust = true"))
+    path = "new/n.evidence.json"
+    assert "(and --trust, if you trust the model" in str(sf.check_evidence(path))
+    command = again_command(path)
+    assert "--trust" not in command
+    done = CliRunner().invoke(app, command[1:], standalone_mode=False)
+    assert done.return_value == 0, done.stdout
+    np.savez("other.npz", x=np.zeros((60, 2), np.float32), y=np.ones(60, int))
+    wrong = [*command[1 : command.index("--data")], "--data", "other.npz"]
+    done = CliRunner().invoke(app, wrong, standalone_mode=False)
+    assert done.return_value == 1
+    assert done.stdout.count("No: these are not the inputs of the run") == 1
 
 
 @pytest.mark.usefixtures("folder")
