@@ -253,3 +253,21 @@ def test_payload_and_type_are_those_of_in_toto(result, tmp_path):
     model, data = statement["subject"]
     assert model["digest"] == {"sha256": result.record.spec.model.digest}
     assert data["digest"] == {"sha256": result.record.spec.inputs.digest}
+
+
+def test_notes_of_the_run_are_shown_as_the_file_says_them_and_none_can_pose_as_an_answer(
+    result, tmp_path
+):
+    statement = statement_of(result.evidence(tmp_path / "run.json"))
+    text = "hardly a change\nfollows: \x1b[32mall is well"
+    notes = [{"name": f"data {i}", "status": "warning", "finding": text} for i in range(30)]
+    calm = {"name": "labels", "status": "ok", "finding": "there are labels"}
+    statement["predicate"]["origin"]["findings"] = [calm, *notes]
+    check = sf.check_evidence(write(tmp_path / "notes.json", statement))
+    lines = str(check).splitlines()
+    begin = lines.index("What did the run itself note, as the file says it?")
+    assert lines[begin + 1] == r"  data 0: hardly a change\nfollows: \x1b[32mall is well"
+    assert lines[begin + 21] == "  and 10 more notes"
+    assert lines[begin + 22] == "Do the claims follow from the journal?"
+    assert "there are labels" not in str(check)
+    assert lines[0] == f"In short: {lines[-1]}" == f"In short: {check.conclusion}"

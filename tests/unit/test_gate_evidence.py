@@ -1,6 +1,7 @@
 """The evidence that a gate writes says what the gate said: no verdict is left out of it."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,43 @@ def test_a_refuted_comparison_is_in_the_evidence_beside_a_passed_requirement():
     assert json.loads(check.to_json())["unmet"] == list(check.unmet)
     assert latest().unmet == check.unmet
     assert sf.read_result("surefoot.db").record.source.model == "models.py:bad"
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_gate_on_the_next_model_leaves_the_verdict_of_the_earlier_one():
+    evidence_of(study("n", "require = 0.7\nconfidence = 0.97"))
+    before = sf.read_result("surefoot.db").record
+    assert "--require 0.7" in before.source.command
+    evidence_of(study("n", f"{BAD}{BEFORE}\nconfidence = 0.97"))
+    assert sf.read_result("surefoot.db").record.source.model == "models.py:bad"
+    kept = sf.read_result("surefoot.db", before.digest).record
+    assert (kept.required, kept.verdicts) == (before.required, before.verdicts)
+    assert kept.source == before.source
+    sf.write_evidence(before.digest, "kept.json", store="surefoot.db")
+    assert [one.subject[:4] for one in sf.check_evidence("kept.json").verdicts] == ["PASS"]
+    evidence_of(study("n", "confidence = 0.97"))  # the gate requires nothing of it now
+    evidence = statement_of(Path("new/n.evidence.json"))["predicate"]
+    assert (evidence["required"], evidence["verdicts"]) == (None, [])
+    assert "--require" not in sf.check_evidence("new/n.evidence.json").about[-1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_comparison_leaves_what_was_required_of_it_and_of_its_parts():
+    options = {"width": 0.3, "store": "surefoot.db"}
+    sf.estimate("models.py:good", "test.npz", "linf:1", require=0.7, **options)
+    alone = sf.read_result("surefoot.db").record
+    words = (["models.py:good", "models.py:bad"], "test.npz", "linf:1")
+    sf.compare(*words, not_worse=0.1, **options)
+    both = sf.read_result("surefoot.db").record
+    assert both.verdicts
+    sf.compare(*words, **options)
+    assert sf.read_result("surefoot.db", both.digest).record == both
+    assert sf.read_result("surefoot.db", alone.digest).record == alone
+    sf.compare(*words, attack=True, **options)  # adds to the records of the parts
+    kept = sf.read_result("surefoot.db", alone.digest).record
+    assert kept.details.attack is not None
+    assert (kept.required, kept.verdicts) == (alone.required, alone.verdicts)
+    sf.write_evidence(alone.digest, "kept.json", store="surefoot.db")
 
 
 @pytest.mark.usefixtures("folder")
@@ -116,6 +154,30 @@ def test_an_earlier_run_on_other_inputs_is_not_taken_for_forged_where_trials_are
     check = sf.check_evidence(path, model="models.py:bad", data="other.npz", seed=1)
     assert check.exit_code == 2
     assert "it was run on other inputs than these" in str(check)
+    assert again_command(path)[3:] == ["--model", "models.py:bad", "--data", "other.npz"]
+
+
+def again_command(path):
+    """What a check says to type for running trials again."""
+    said = next(line for line in sf.check_evidence(path).not_covered if "where both are" in line)
+    words = said.split("where both are: ")[1].split(" (")[0].removesuffix(".")
+    return [path if word == "FILE" else word for word in shlex.split(words)]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_printed_command_runs_both_models_again_and_wrong_data_are_named_once():
+    evidence_of(study("n", f"{BAD}{BEFORE}\ntrust = true"))
+    path = "new/n.evidence.json"
+    assert "(and --trust, if you trust the model" in str(sf.check_evidence(path))
+    command = again_command(path)
+    assert "--trust" not in command
+    done = CliRunner().invoke(app, command[1:], standalone_mode=False)
+    assert done.return_value == 0, done.stdout
+    np.savez("other.npz", x=np.zeros((60, 2), np.float32), y=np.ones(60, int))
+    wrong = [*command[1 : command.index("--data")], "--data", "other.npz"]
+    done = CliRunner().invoke(app, wrong, standalone_mode=False)
+    assert done.return_value == 1
+    assert done.stdout.count("No: these are not the inputs of the run") == 1
 
 
 @pytest.mark.usefixtures("folder")

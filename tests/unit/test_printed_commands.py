@@ -34,8 +34,9 @@ def test_a_document_has_the_command_of_the_verdict_that_it_shows(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     estimate = ["estimate", *files(tmp_path)]
     plain = f"surefoot {shlex.join(estimate)}"
-    for words in (["--require", "0.1"], ["--require=0.99"], []):
+    for words in (["--require", "0.1"], ["--require=0.99"]):
         cli(monkeypatch, *estimate, *words)
+        cli(monkeypatch, *estimate)  # requires nothing, and leaves what was required
         shown = shlex.join([*plain.split(), *words])
         card = cli(monkeypatch, "export", "latest").stdout
         assert f"```sh\n{shown}\n```" in card
@@ -53,6 +54,9 @@ def test_a_document_has_the_command_of_the_verdict_that_it_shows(tmp_path, monke
         assert f'"command": "{shown}"' in cli(monkeypatch, "show", "--list", "--json").stdout
         later = cli(monkeypatch, "export", EVIDENCE, "--require", "0.5").stdout
         assert f"```sh\n{plain} --require 0.5\n```" in later
+    numbers = cli(monkeypatch, "export", "latest", "--to", "hugging-face", "--task", "other")
+    assert "model-index" in numbers.stdout
+    assert "what was required of the run is left out" in numbers.stderr
 
 
 @pytest.mark.parametrize(

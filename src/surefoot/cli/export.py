@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -67,10 +69,16 @@ def export(
 
     Example: surefoot export latest --to model-card -o robustness.md
     """
+    from surefoot.report.export.document import format_named
     from surefoot.study.read_run import read_run
 
     check_text_file(out)
-    result = _with_requirements(read_run(run, store), require, require_each, require_these)
+    result = read_run(run, store)
+    if require is not None or require_each is not None or require_these is not None:
+        result = _with_requirements(result, require, require_each, require_these)
+    elif result.verdicts and not format_named(to).verdicts:
+        sys.stderr.write(f"what was required of the run is left out: {to} has no place for it\n")
+        result = replace(result, verdicts=())
     text = result.export(
         out,
         to,
@@ -90,9 +98,7 @@ def export(
 def _with_requirements(
     result: Result, least: str | None, each: str | None, these: str | None
 ) -> Result:
-    """The result with a verdict on each requirement; as it is where there is none."""
-    if least is None and each is None and these is None:
-        return result
+    """The result with a verdict on each requirement."""
     required: float | Literal["all"] | None = None
     if least is not None:
         required = "all" if least == "all" else as_number("require", least)

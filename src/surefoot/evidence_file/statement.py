@@ -92,6 +92,17 @@ class Evidence:
         return dict(zip(required.earlier.names, (self, self.earlier), strict=True))
 
     @property
+    def members_here(self) -> dict[str, Evidence]:
+        """The members of which trials can be run again with one set of data.
+
+        An earlier model may have been run on other inputs.
+        """
+        members = self.members
+        if self.earlier is None or self.earlier.study.inputs.digest == self.study.inputs.digest:
+            return members
+        return {name: one for name, one in members.items() if one is self}
+
+    @property
     def runs(self) -> Iterator[Evidence]:
         """Every study of one model in this file: the members, and the attack beside each."""
         for one in self.members.values():

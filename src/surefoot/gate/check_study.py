@@ -24,7 +24,7 @@ from surefoot.report.page import write_page
 from surefoot.store.locations import without_passwords
 from surefoot.store.records import Curves, Record
 from surefoot.store.requirements import EarlierModel, Requirements
-from surefoot.study.curve_not_worse import check_curve_errors
+from surefoot.study.curve_not_worse import check_curve_errors, share_claims
 from surefoot.study.earlier_model import different_names, not_worse_than
 from surefoot.study.keep_outcome import keep_outcome
 from surefoot.user_code import raised_words
@@ -179,7 +179,11 @@ def _claims_by_name(record: Record, earlier: EarlierRun | None) -> tuple[Claim, 
     if earlier is None or record.required is None or record.required.earlier is None:
         return ()
     named = zip(record.required.earlier.names, (record, earlier.record), strict=True)
-    return tuple(replace(one, names=(name,)) for name, part in named for one in part.claims)
+    return tuple(
+        replace(one, names=(name,))
+        for name, part in named
+        for one in (share_claims(part) if isinstance(part.details, Curves) else part.claims)
+    )
 
 
 def _values(study: GateStudy) -> dict[str, Any]:

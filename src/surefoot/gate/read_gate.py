@@ -203,15 +203,16 @@ def _study(
 
 def _check_comparable(name: str, values: Mapping[str, Any]) -> None:
     """Refuse what leaves no results of one model to compare with those of an earlier one."""
-    way_out = (
-        "leave it out, or compare other studies only (--previous-model NAME=old.onnx, or "
-        "previous-model in their [[study]])"
-    )
     for key in ("precision", "levels", "correct_only", "within", "compare_methods"):
         if values.get(key) not in (None, False):
+            instead = "leave it out"
+            if key == "precision":  # gives the mean alone, and nothing of each input
+                and_about = " and about" * ("about" in values)
+                instead = f"write width = 0.1 in place of precision{and_about}"
             raise InvalidArgument(
                 f"study {name}: {key.replace('_', '-')} leaves no results that can be compared "
-                f"with an earlier model: {way_out}"
+                f"with an earlier model: {instead}, or compare other studies only "
+                "(--previous-model NAME=old.onnx, or previous-model in their [[study]])"
             )
     for key in ("model", "perturb"):
         if isinstance(values.get(key), list):

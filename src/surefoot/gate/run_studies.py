@@ -167,7 +167,10 @@ def write_evidence_of(
     records = {name: part.record for name, part in result.parts.items()}
     with closing(open_existing(study.store)) as store:
         known = store.stored(result.record.digest)
-        record = result.record if known is None else replace(result.record, source=known.source)
+        source = None if known is None else known.source
+        if source is not None:  # known may have another requirement, in its command too
+            source = replace(source, command=result.command)
+        record = replace(result.record, source=source or result.record.source)
         evidence = evidence_in_store(record, store, records, outcome.earlier)
     return write_statement(evidence, Path(folder) / f"{study.name}{_EVIDENCE}", key)
 

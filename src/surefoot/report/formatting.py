@@ -116,11 +116,11 @@ def error_odds(error: float) -> str:
 
 
 def confidence(error: float) -> str:
-    """1 - error as a percentage, never rounded up."""
+    """1 - error as a percentage, never rounded up; the error in it is exact to one part in 100."""
     missing = 100 * error
     for digits in range(12):
         gap = math.ceil(missing * 10**digits * (1 - 1e-9))
-        if gap < 1.1 * missing * 10**digits:
+        if gap < 1.01 * missing * 10**digits:
             return f"{100 - gap / 10**digits:.{digits}f} %"
     return f"100 % less {100 * error:.2g} %"
 

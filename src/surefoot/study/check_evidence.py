@@ -19,7 +19,7 @@ from surefoot.study.check_comparison import (
     resting,
 )
 from surefoot.study.check_run import check_run
-from surefoot.study.check_words import check_words, unchecked_words
+from surefoot.study.check_words import check_words, noted, unchecked_words
 from surefoot.study.compare_claims import claim_words
 from surefoot.study.compare_subjects import command_words
 from surefoot.study.evidence_answers import Check, EvidenceCheck, Status, of_part
@@ -134,6 +134,7 @@ def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
         not_covered(evidence),
         tuple(check_verdicts(evidence) if sound else resting(check_verdicts(evidence))),
         _unmet(evidence.record.verdicts),
+        noted=noted(evidence),
     )
 
 
@@ -222,7 +223,8 @@ def _taken_on_trust(evidence: Evidence) -> list[str]:
     random = "" if drawn else ", whether the perturbation is random"
     given = (
         "Taken as the file says it: labels and groups of the inputs, what the model predicts for "
-        f"them when clean and whether it fails then{random}, versions and times."
+        f"them when clean and whether it fails then{random}, versions, times and the checks before "
+        "the run."
     )
     again = verify_command(evidence)
     lines = [

@@ -20,6 +20,8 @@ _OF_OPTIONS = ("perturbation", "property", "reference")
 _MARK = "as the evidence file says it, not checked"
 _LONGEST = 200
 """Characters of a text in a sentence."""
+_LONGEST_NOTE, _MOST_NOTES = 1000, 20
+"""Characters of a note, and how many are shown: no run of surefoot has longer ones, or more."""
 
 
 def derived_words(spec: StudySpec) -> dict[str, tuple[str, ...]]:
@@ -106,6 +108,23 @@ def unchecked_words(evidence: Evidence, *, with_model: bool = False) -> list[str
     named = ", ".join(_short(name) for name in names if name)
     lines.append(f"The names of model and data ({named}), and the command: compare the digests.")
     return lines
+
+
+def noted(evidence: Evidence) -> tuple[str, ...]:
+    """What the checks before the runs found odd, as the file says it; of all runs alike, once."""
+    members = evidence.members
+    of: dict[str, list[str]] = {}
+    for name, part in members.items():
+        for one in part.record.findings:
+            if one.is_warning:
+                note = f"{one.name}: {one.finding}"[:_LONGEST_NOTE]
+                of.setdefault(note, []).append(name)
+    notes = [
+        note if len(names) == len(members) else f"{', '.join(names)}: {note}"
+        for note, names in of.items()
+    ]
+    more = [f"and {len(notes) - _MOST_NOTES:,} more notes"] * (len(notes) > _MOST_NOTES)
+    return (*notes[:_MOST_NOTES], *more)
 
 
 def with_marks(evidence: Evidence) -> Record:

@@ -10,7 +10,6 @@ from surefoot.evidence_file.statement import Evidence
 from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.study.evidence_answers import Check, Status
-from surefoot.study.verify_command import verify_command
 from surefoot.subject import Model
 
 _LONGEST = 300
@@ -70,8 +69,8 @@ def model_of(
     return next((model for model in in_order if model.signature.digest == spec.digest), None)
 
 
-def compare_data(part: Evidence, model: Model, inputs: Inputs) -> Check:
-    """Whether these are the inputs of a run."""
+def compare_data(part: Evidence, model: Model, inputs: Inputs, again: str) -> Check:
+    """Whether these are the inputs of a run; `again` is the command that checks the file."""
     spec = part.study.inputs
     try:
         here = fit(inputs, model.signature.shape).digest()
@@ -84,8 +83,7 @@ def compare_data(part: Evidence, model: Model, inputs: Inputs) -> Check:
         f"No: these are not the inputs of the run. Here are {len(inputs):,} with digest {here} "
         f"({inputs.selection or 'all inputs'}), the file names {spec.number:,} with digest "
         f"{spec.digest} ({spec.selection or 'all inputs'}).",
-        "If the data are the same, read and choose the inputs as the run did: "
-        f"{verify_command(part)}.",
+        f"If the data are the same, read and choose the inputs as the run did: {again}.",
     )
 
 

@@ -57,6 +57,15 @@ def curve_not_worse(
     return tuple(claims)
 
 
+def share_claims(record: Record) -> tuple[Claim, ...]:
+    """The claims of a curve as the share of the levels, which is what is compared."""
+    quantity = robustness_quantity(record.study, _curve(record).span)
+    return tuple(
+        replace(claim, quantity=quantity, value=reading.value, interval=reading.interval)
+        for claim, reading in _readings(record)
+    )
+
+
 def check_curve_errors(own: float, earlier: Record, name: str, error: float) -> None:
     """Refuse an earlier curve whose interval may be wrong more often than the comparison may."""
     other = _error(earlier)

@@ -65,7 +65,7 @@ class EvidenceCheck:
     `claims` has one check for each claim; `results` are those of the inputs and the summaries;
     `verdicts` those of what was required, empty where nothing was. `unmet` are the verdicts of
     the file that do not pass, in words, those that refute first. `again` is None without
-    model and data.
+    model and data. `noted` is what the runs themselves found odd.
     """
 
     run: str
@@ -78,6 +78,7 @@ class EvidenceCheck:
     verdicts: tuple[Check, ...] = ()
     unmet: tuple[str, ...] = ()
     again: Again | None = None
+    noted: tuple[str, ...] = ()
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -143,12 +144,13 @@ class EvidenceCheck:
         return "" if self.again is None else self.again.conclusion
 
     def __str__(self) -> str:
-        """The answers of a sceptic's questions, one after the other."""
+        """In short, then the answers of a sceptic's questions, one after the other."""
         parts: list[tuple[str, Iterable[object]]] = [("Who signed it?", [self.signature.subject])]
         if self.intact is not None:
             reason = f" {self.intact.reason}" if self.intact.reason else ""
             parts.append(("Is it intact?", [self.intact.subject + reason]))
         parts.append(("What is it about?", self.about))
+        parts.append(("What did the run itself note, as the file says it?", self.noted))
         parts.append(("Do the claims follow from the journal?", self.claims))
         if self.claims:
             nothing = ["Nothing was required of it."]
@@ -168,7 +170,7 @@ class EvidenceCheck:
             for title, body in parts
             if body
         ]
-        return "\n".join([*lines, self.conclusion])
+        return "\n".join([f"In short: {self.conclusion}", *lines, self.conclusion])
 
     def to_json(self) -> str:
         """The same for machines."""

@@ -22,8 +22,9 @@ def keep_outcome(
     """Keep a comparison as a run of its own, and the verdicts of either in its record.
 
     The evidence of a comparison is that of its parts, which are in the store already. The last
-    requirement counts, and the command that made it is kept with it. Nothing is written where the
-    store holds the same, or can only be read.
+    requirement counts, and the command that made it is kept with it: a command without one leaves
+    it, as the earlier model of a gate, as long as the claims are the same. Nothing is written where
+    the store holds the same, or can only be read.
     """
     studies = parts.values() or (record,)
     if where is None or not all(isinstance(one.spec, StudySpec) for one in studies):
@@ -33,7 +34,7 @@ def keep_outcome(
     with closing(open_existing(where)) as store:
         known = store.stored(record.digest)
         if not parts:
-            if known is not None and known.required != record.required:
+            if known is not None and record.required not in (None, known.required):
                 asked = {name: getattr(record, name) for name in _ASKED}
                 store.finish(replace(known, **asked))
             return
@@ -41,9 +42,16 @@ def keep_outcome(
         whole = replace(record, source=source)
         if known is None:
             store.begin(record.digest, record.study, source, record.environment)
-        elif whole == replace(known, started=whole.started, seconds=whole.seconds):
+        elif _is_kept(known, whole):
             return
         store.finish(whole)
+
+
+def _is_kept(known: Record, whole: Record) -> bool:
+    """Whether the store holds this comparison, with a requirement where this one has none."""
+    if whole.required is None and known.required is not None:
+        whole = replace(whole, **{name: getattr(known, name) for name in _ASKED})
+    return whole == replace(known, started=whole.started, seconds=whole.seconds)
 
 
 def stored_parts(record: Record, store: Store) -> dict[str, Record]:

@@ -61,11 +61,9 @@ class Rebuilt:
 
 def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
     """Read models and data, compare their digests with the file, and make the studies again."""
-    parts = evidence.members
+    parts = evidence.members_here
     checks: list[Check] = []
-    if evidence.earlier is not None and _other_inputs(evidence, evidence.earlier):
-        *_, name = parts
-        del parts[name]
+    for name in evidence.members.keys() - parts.keys():
         reason = "it was run on other inputs than these; check the evidence of that run by itself"
         checks.append(Check(Status.OPEN, f"Nothing of {name} can be run again: {reason}."))
     recorded: dict[str, RecordedStudy] = {}
@@ -93,7 +91,8 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
             own[name] = model, inputs
     checks += compare_models(known, models)
     if not _is_refuted(checks):
-        checks += dict.fromkeys(compare_data(known[name], *one) for name, one in own.items())
+        again = verify_command(evidence)
+        checks += dict.fromkeys(compare_data(known[n], *one, again) for n, one in own.items())
     if _is_refuted(checks):
         return Rebuilt(tuple(checks))
     details = evidence.record.details
@@ -101,16 +100,12 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
     runs = []
     for name, (model, inputs) in own.items():
         study = _study(known[name], recorded[name], request, model, inputs, by_level=by_level)
-        other = other_difference(known[name], study)
+        other = other_difference(known[name], study, verify_command(evidence))
         if other is None:
             runs.append(RebuiltRun(name, known[name], study))
         else:
             checks.append(of_part(name, other))
     return Rebuilt(tuple(checks), () if _is_refuted(checks) else tuple(runs))
-
-
-def _other_inputs(evidence: Evidence, earlier: Evidence) -> bool:
-    return evidence.study.inputs.digest != earlier.study.inputs.digest
 
 
 def _is_refuted(checks: Sequence[Check]) -> bool:
@@ -186,8 +181,11 @@ def _refuse_named_program(spec: StudySpec, trust: bool) -> None:
         )
 
 
-def other_difference(evidence: Evidence, study: Study) -> Check | None:
-    """What else of the study is not as in the file; None where its digest is the run's name."""
+def other_difference(evidence: Evidence, study: Study, again: str) -> Check | None:
+    """What else of the study is not as in the file; None where its digest is the run's name.
+
+    `again` is the command that checks the file.
+    """
     if study.digest == evidence.record.digest:
         return None
     here, there = (json.loads(decisive_json(spec)) for spec in (study.spec, evidence.study))
@@ -212,11 +210,11 @@ def other_difference(evidence: Evidence, study: Study) -> Check | None:
         )
     raise InvalidArgument(
         f"{name} of the study is {_at(here, name)} here and {_at(there, name)} in the file: "
-        f"{_way_out(name.split('.')[0], evidence)}"
+        f"{_way_out(name.split('.')[0], evidence, again)}"
     )
 
 
-def _way_out(name: str, evidence: Evidence) -> str:
+def _way_out(name: str, evidence: Evidence, again: str) -> str:
     """What to add to the command that checks the file."""
     own = {"perturbation": "perturb", "property": "property"}.get(name)
     if own is not None:
@@ -224,8 +222,8 @@ def _way_out(name: str, evidence: Evidence) -> str:
     bounds = evidence.study.bounds
     if name == "bounds" and bounds is not None:
         ends = ",".join(repr(end).removesuffix(".0") for end in (bounds.low, bounds.high))
-        return f"add --bounds {ends}: {verify_command(evidence)}"
-    return f"read model and data as the run did: {verify_command(evidence)}"
+        return f"add --bounds {ends}: {again}"
+    return f"read model and data as the run did: {again}"
 
 
 def _at(plain: Any, name: str) -> str:  # noqa: ANN401  what JSON holds

@@ -15,6 +15,7 @@ from surefoot.study.recorded_study import method_of
 from surefoot.study.rerun_request import RerunRequest
 from surefoot.study.rerun_trials import check_trials
 from surefoot.study.rerun_words import ATTACKED
+from surefoot.study.verify_command import verify_command
 
 _MOST_STEPS = 100_000
 """Gradient steps for one input: 300 times the default, and a file of a stranger can ask for more
@@ -53,7 +54,7 @@ def _attack_of(run: RebuiltRun) -> RebuiltRun | Check | None:
     try:
         recorded_study(attack.record, attack.entries)
         study = replace(run.study, method=method_of(attack.study), population=None, by_class=None)
-        different = other_difference(attack, study)
+        different = other_difference(attack, study, verify_command(attack))
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
         return _cannot(str(error))
     return different or _within_reach(RebuiltRun(run.name, attack, study))

@@ -108,7 +108,7 @@ def _run_in(
     """
     known = store.stored(study.digest)
     if known is not None and not known.stopped_early:
-        return Result(replace(known, required=None, verdicts=()), from_store=True)
+        return Result(_unrequired(known), from_store=True)
     findings = findings or preflight(study)
     measurement: Measurement = MEASUREMENTS[study.needs](study, options.workers, options.batch)
     findings += preflight_of_batches(study, measurement.batch, findings)
@@ -178,8 +178,14 @@ def _with_attack(
         claims += attacked.claims
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
         summary = attack_run.summary_of(study, attack, str(error))
-    whole = replace(record, claims=claims, details=replace(samples, attack=summary))
-    return replace(result, record=store.finish(whole))
+    known = store.stored(record.digest) or record  # with what was required of it
+    whole = replace(known, claims=claims, details=replace(samples, attack=summary))
+    return replace(result, record=_unrequired(store.finish(whole)))
+
+
+def _unrequired(record: Record) -> Record:
+    """The record for a command that states what it requires itself."""
+    return replace(record, required=None, verdicts=())
 
 
 def _with_journals(result: Result, store: Store) -> Result:

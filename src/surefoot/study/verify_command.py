@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import fields
 
@@ -13,6 +14,8 @@ _NEVER = ("trust", "token_variable")
 """Options that a file of a stranger shall not make anybody type."""
 _FLAGS = {f"--{f.name.replace('_', '-')}": f.type == "bool" for f in fields(FileOptions)}
 """How model and data are read and chosen, and whether the option has no value."""
+_TRUST = re.compile(r"(?<!\S)--trust(?!\S)|\btrust=True\b")
+"""In a command of a shell or in Python."""
 _LONGEST = 300
 """Characters of a command in a sentence."""
 
@@ -20,18 +23,22 @@ _LONGEST = 300
 def verify_command(evidence: Evidence) -> str:
     """`surefoot verify` with models, data and the options that the run read them with.
 
-    Those of a run in Python, which are no options of a shell, are named without their values.
+    Those of a run in Python, which are no options of a shell, are named without their values. That
+    a model runs code when it is read is for the reader to accept.
     """
-    parts = tuple(evidence.parts.values()) or (evidence,)
+    parts = tuple(evidence.members_here.values())
     words = ["surefoot", "verify", "FILE"]
-    for model in dict.fromkeys(part.model for part in parts):
+    models = {(p.study.model.digest, p.study.model.answers): p.model for p in parts}
+    for model in models.values():
         words += ["--model", model]
     words += ["--data", parts[0].data]
     command = evidence.command or parts[0].command
     options = reading_options(command)
     more = "" if options is not None or not command else " and the options of the run"
     text = shlex.join([*words, *(options or ())]) + more
-    return escape_unprintable(text)[:_LONGEST]
+    trusted = any(_TRUST.search(one.command) for one in (evidence, *parts))
+    accept = " (and --trust, if you trust the model: it is a file that can run code)" * trusted
+    return escape_unprintable(text)[:_LONGEST] + accept
 
 
 def reading_options(command: str) -> list[str] | None:

@@ -55,7 +55,7 @@ def document(run: ExportedRun, to: str, options: ExportOptions) -> str:
             )
     if run.verdicts and not chosen.verdicts:
         raise InvalidArgument(
-            f"{to} has no place for a requirement: export the run without one, or to model-card, "
-            "cyclonedx or junit"
+            f"{to} has no place for a requirement: export to model-card, cyclonedx or junit, or "
+            "leave it out (surefoot export leaves out one that is recorded)"
         )
     return chosen.write(run, options)
