@@ -11,6 +11,7 @@ from surefoot.report.export.hugging_face import hugging_face
 from surefoot.report.export.model_card import model_card
 from surefoot.report.export.requirement_cases import junit
 from surefoot.report.export.run import ExportedRun, ExportOptions
+from surefoot.report.export.sentence import claim_sentence
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ FORMATS: dict[str, Format] = {
     ),
     "cyclonedx": Format(cyclonedx, ("name", "dataset", "task")),
     "junit": Format(junit, ("undecided",)),
+    "sentence": Format(lambda run, _: claim_sentence(run)),
 }
 """Documents by name."""
 
@@ -56,6 +58,6 @@ def document(run: ExportedRun, to: str, options: ExportOptions) -> str:
     if run.verdicts and not chosen.verdicts:
         raise InvalidArgument(
             f"{to} has no place for a requirement: export the run without one, or to model-card, "
-            "cyclonedx or junit"
+            "cyclonedx, junit or sentence"
         )
     return chosen.write(run, options)
