@@ -28,8 +28,11 @@ def export(
         ),
     ] = LATEST,
     to: Annotated[
-        Literal["model-card", "hugging-face", "cyclonedx", "junit"],
-        typer.Option(help="Which document: a Markdown section, model-index, an ML-BOM, tests."),
+        Literal["model-card", "hugging-face", "cyclonedx", "junit", "sentence"],
+        typer.Option(
+            help="Which document: a Markdown section, model-index, an ML-BOM, tests, or one "
+            "sentence for a paper."
+        ),
     ] = "model-card",
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Write it here (default: print it).")

@@ -27,6 +27,8 @@ class MeanOptions(Protocol):
     def confidence(self) -> Number: ...  # noqa: D102  the name says it
 
 
+SIL = {1: 1e-1, 2: 1e-2, 3: 1e-3, 4: 1e-4}
+"""Probability of failure on demand, IEC 61508, low demand."""
 TRIALS_TIMES_KAPPA = 200
 """max_trials is this over kappa by default: an input that fails half as often as kappa is decided
 long before."""
@@ -128,12 +130,10 @@ def tail_method(options: TailOptions) -> NormalTail:
 
 
 def _kappa(options: KappaOptions) -> float:
-    from surefoot.report.sampling.facts import SIL
-
     if options.kappa is not None and options.sil is None:
         return as_number("kappa", options.kappa)
     if options.sil is not None and options.kappa is None:
-        return SIL[f"SIL {options.sil}"]
+        return SIL[options.sil]
     raise InvalidArgument("give either kappa (--kappa 1e-3) or sil (--sil 1 to 4)")
 
 

@@ -203,8 +203,9 @@ class Result:
     ) -> str:
         """The result as a document of others, written to `path` where one is given.
 
-        `to` is model-card (Markdown), hugging-face (`model-index`), cyclonedx (ML-BOM) or junit, in
-        which each requirement is a test. `name` is that of the model, `dataset` and `dataset_id`
+        `to` is model-card (Markdown), hugging-face (`model-index`), cyclonedx (ML-BOM), junit, in
+        which each requirement is a test, or sentence: the first claim for a paper, and how to
+        cite it. `name` is that of the model, `dataset` and `dataset_id`
         name the data, `task` says what the model does: where they are left out, names of files
         stand in. `benchmark_task`: write the first number as the result of this task of the
         benchmark `dataset_id`. `undecided`: what an undecided requirement does in JUnit, fail

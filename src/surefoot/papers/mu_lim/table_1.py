@@ -7,7 +7,7 @@ from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any
 
 from surefoot.claims import About, Sampling
-from surefoot.commands.methods import kappa_method
+from surefoot.commands.methods import SIL, kappa_method
 from surefoot.commands.options import KappaOptions
 from surefoot.commands.values import as_perturbation, as_property, error_from
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
@@ -19,7 +19,6 @@ from surefoot.papers.mu_lim.stopping_rule import rule_sheet
 from surefoot.papers.request import Request
 from surefoot.population.yes_no import share_of_inputs
 from surefoot.report.formatting import confidence, of_perturbations, percent, percent_range
-from surefoot.report.sampling.facts import SIL
 from surefoot.results import Bracket, Decision, Estimate, Interval
 from surefoot.study import Study
 from surefoot.study.select_inputs import select
@@ -248,7 +247,7 @@ def _departures(request: Request, rows: list[dict[str, Any]]) -> tuple[str, ...]
         if request.options["property"] == "same"
         else f"the property {request.options['property']}"
     )
-    limits = {limit: level for level, limit in SIL.items()}
+    limits = {limit: f"SIL {level}" for level, limit in SIL.items()}
     presets = [kappa for kappa in dict.fromkeys(r["kappa"] for r in rows) if kappa in limits]
     lines = [
         f"Robust here means {of_label}. The paper defines stability and tabulates correctness; "

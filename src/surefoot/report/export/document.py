@@ -11,6 +11,7 @@ from surefoot.report.export.hugging_face import hugging_face
 from surefoot.report.export.model_card import model_card
 from surefoot.report.export.requirement_cases import junit
 from surefoot.report.export.run import ExportedRun, ExportOptions
+from surefoot.report.export.sentence import claim_sentence
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ FORMATS: dict[str, Format] = {
     ),
     "cyclonedx": Format(cyclonedx, ("name", "dataset", "task")),
     "junit": Format(junit, ("undecided",)),
+    "sentence": Format(lambda run, _: claim_sentence(run)),
 }
 """Documents by name."""
 
@@ -55,7 +57,7 @@ def document(run: ExportedRun, to: str, options: ExportOptions) -> str:
             )
     if run.verdicts and not chosen.verdicts:
         raise InvalidArgument(
-            f"{to} has no place for a requirement: export to model-card, cyclonedx or junit, or "
-            "leave it out (surefoot export leaves out one that is recorded)"
+            f"{to} has no place for a requirement: export to model-card, cyclonedx, junit or "
+            "sentence, or leave it out (surefoot export leaves out one that is recorded)"
         )
     return chosen.write(run, options)

@@ -10,9 +10,6 @@ from surefoot.report.tables import loss_cell
 from surefoot.results import Decision, Estimate, ExtrapolatedMean, Undecided
 from surefoot.store.records import Record, Samples
 
-SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
-"""Probability of failure on demand, IEC 61508, low demand."""
-
 
 def facts_of(record: Record, samples: Samples) -> list[str]:
     """Further facts about the run; counts, not claims."""
@@ -24,17 +21,11 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             f"(confidence {confidence(error)}, each input by itself)."
         )
     decided = [r.result for r in record.inputs if isinstance(r.result, Decision)]
-    if (kappa := method.number("kappa")) is not None:
+    if method.number("kappa") is not None:
         lines.append(
             f"Each of {len(decided):,} decisions is right with confidence {confidence(error)}, by "
             "itself."
         )
-        lines += [
-            f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "
-            "IEC 61508; this is a statement about a number, not a certification."
-            for level, limit in SIL.items()
-            if limit == kappa
-        ]
     elif isinstance(samples.whole, ExtrapolatedMean):
         lines += _tail_facts(record, samples.whole)
     else:
