@@ -6,7 +6,7 @@ import pytest
 import surefoot as sf
 from surefoot.engine.device_arrays import in_double_precision
 from surefoot.errors import InvalidArgument
-from surefoot.properties import Close, LabelsKept, MaskIoU, PixelsKept
+from surefoot.properties import BoxesKept, Close, LabelsKept, MaskIoU, PixelsKept
 from surefoot.properties.boxes import read_boxes
 
 
@@ -95,6 +95,26 @@ def test_rounding_is_forgiven_up_to_a_hundredth_of_the_tolerance_and_no_more(tol
     kept = severity < prop.limit
     assert kept[distance <= tolerance].all()
     assert (distance[kept] <= 1.01 * tolerance * (1 + 1e-12)).all()
+
+
+def test_an_overlap_of_exactly_the_stated_one_is_kept_and_a_pixel_less_is_not():
+    clean = np.repeat([0, 1, 2], 5)[None, None]
+    masks = np.repeat(np.repeat([0, 3, 1, 3, 2, 3], [3, 2, 4, 1, 1, 4])[None, None], 2, axis=0)
+    masks[1, 0, 0] = 3  # IoU 3/5, 4/5, 1/5 and 0, a mean of 0.4; here a pixel less
+    prop = MaskIoU(0.4)
+    references = prop.references(np.repeat(clean, 2, axis=0), (), ["a", "b"])
+    assert (prop.severity(masks, references) < prop.limit).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("share", [0.07, 0.28, 0.55, 0.9])
+def test_a_box_cut_to_the_stated_share_is_kept_and_a_smaller_one_is_not(share):
+    outputs = [
+        {"boxes": [[0.1, 0.1, 0.1 + 0.3 * part, 0.8]], "labels": [0], "scores": [1.0]}
+        for part in (1.0, share, share - 1e-9)
+    ]
+    prop = BoxesKept(share)
+    references = prop.references(outputs[:1] * 3, (), ["a", "b", "c"])
+    assert (prop.severity(outputs, references) < prop.limit).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("prop", [PixelsKept, MaskIoU])

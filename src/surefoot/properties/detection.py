@@ -15,7 +15,7 @@ from surefoot.object_values import on_host
 from surefoot.properties.boxes import Boxes, best_worst_match, overlaps, read_boxes
 from surefoot.properties.reference_outputs import (
     CLEAN,
-    at_most,
+    all_but,
     check_share,
     few_words,
     reference_named,
@@ -64,7 +64,7 @@ class BoxesKept:
     @property
     def limit(self) -> float:
         """The severity at which it fails."""
-        return at_most(1 - self.iou)
+        return all_but(self.iou)
 
     @property
     def reference(self) -> Reference:

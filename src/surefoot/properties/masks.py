@@ -14,7 +14,7 @@ from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.object_values import on_host
 from surefoot.properties.reference_outputs import (
     CLEAN,
-    at_most,
+    all_but,
     check_share,
     reference_named,
     target_array,
@@ -53,7 +53,7 @@ class PixelsKept:
     @property
     def limit(self) -> float:
         """The severity at which it fails."""
-        return at_most(1 - self.share)
+        return all_but(self.share)
 
     @property
     def reference(self) -> Reference:
@@ -112,7 +112,7 @@ class MaskIoU:
     @property
     def limit(self) -> float:
         """The severity at which it fails."""
-        return at_most(1 - self.least)
+        return all_but(self.least)
 
     @property
     def reference(self) -> Reference:

@@ -15,7 +15,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.object_values import on_host
 from surefoot.properties.reference_outputs import (
     CLEAN,
-    at_most,
+    all_but,
     check_share,
     few_words,
     reference_named,
@@ -59,7 +59,7 @@ class LabelsKept:
     @property
     def limit(self) -> float:
         """The severity at which it fails."""
-        return 0.0 if self.share == 1 else at_most(1 - self.share)
+        return 0.0 if self.share == 1 else all_but(self.share)
 
     @property
     def reference(self) -> Reference:

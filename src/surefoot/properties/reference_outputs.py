@@ -16,6 +16,8 @@ from surefoot.subject import Array, Reference
 
 _MOST_VALUES = 6
 """Values of an output that are written out: more do not fit beside an image."""
+_SHARE_ROUNDING = 1e-12
+"""What a mean of overlaps may lose in double precision; less than one pixel in any mask."""
 CLEAN = "the clean input"
 ROUNDING_SHARE = 0.01
 """Part of a stated limit that the rounding of an output may explain: more would hide failures."""
@@ -24,6 +26,11 @@ ROUNDING_SHARE = 0.01
 def at_most(value: float) -> float:
     """The limit of a severity that may be `value` itself, but nothing above it."""
     return math.nextafter(value, math.inf)
+
+
+def all_but(share: float) -> float:
+    """The limit of a share that is lost, where `share` itself may be what is left."""
+    return 1 - share + _SHARE_ROUNDING
 
 
 def reference_named(kind: str, of: str) -> Reference:
