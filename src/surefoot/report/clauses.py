@@ -131,7 +131,7 @@ def scope_phrase(claim: Claim) -> str:
         case About.INPUT:
             return f"input {scope.name}"
         case About.CLASS:
-            kind = " of class" if scope.name else " of every class"
+            kind = " of class" if scope.name else " of every class of these data"
             return f"inputs{kind} {scope.name}".rstrip()
         case About.THESE:
             return "this input" if scope.inputs == 1 else f"these {scope.inputs:,} inputs"

@@ -76,7 +76,8 @@ class InputsSpec:
     """What names the inputs, how they were read and how they were selected.
 
     `columns` is empty where the inputs are no table. `groups` is the number of groups, where these
-    were sampled; `digest` covers which input is in which.
+    were sampled; `digest` covers which input is in which. `classes` are those that a part of the
+    data was selected from; empty where it is all of them.
     """
 
     digest: str
@@ -88,6 +89,7 @@ class InputsSpec:
     reading: str
     columns: tuple[ColumnSpec, ...] = ()
     groups: int = 0
+    classes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
