@@ -1,5 +1,7 @@
 """A requirement of each class: what may be written, what is refused, what is decided."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -196,3 +198,22 @@ def test_nothing_is_said_of_every_class_where_all_cases_of_one_were_skipped(tmp_
     with pytest.raises(InvalidArgument, match="nothing of class safety is studied here"):
         sf.tally(path, by="topic", require_each=0.8)
     assert sf.tally(path, by="topic", require_each={"maths": 0.8, "law": 0.8}).exit_code == 0
+
+
+def test_classes_without_labels_are_called_predicted_wherever_they_are_named(tmp_path):
+    """Half of the trials of what stops fail, and none of a cat's: it is the predicted class."""
+    result = of_animals(
+        labels=False, least={"0": 0.4, "1": 0.9}, class_names=("cat", "dog", "stop")
+    )
+    text, page = str(result), result.report(tmp_path / "page.html").read_text()
+    ours = [c for c in (*result.claims, *result.verdicts) if c.about.of is About.CLASS]
+    assert all(claim.about.predicted for claim in ours)
+    for words in (text, page, " ".join(map(sentence, (*result.claims, *result.verdicts)))):
+        assert not re.findall(
+            r"(?<!predicted )\b[Cc]lass(?:es)? (?!does|means)\w*(?:cat|dog)", words
+        )
+    assert "inputs of predicted class cat" in sentence(ours[0])
+    assert "for the 2 predicted classes and all inputs together" in text
+    assert "Requirement for each predicted class" in text
+    assert "each of the predicted classes cat and dog" in text
+    assert not any(c.about.predicted for c in of_animals(least={"0": 0.8}).claims)

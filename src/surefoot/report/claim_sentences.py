@@ -10,6 +10,7 @@ from surefoot.report import radius_sentences, tally_sentences
 from surefoot.report.clauses import (
     assumption,
     bracketed,
+    class_word,
     confidence_clause,
     interval_percent,
     limit_phrase,
@@ -218,10 +219,11 @@ def _quantile_difference(claim: Claim) -> str:
 
 def _classes(claim: Claim) -> str:
     differ, pairs = int(claim.value or 0), int(claim.limit or 0)
-    every = f"{differ:,} of the {pairs:,} pairs of classes"
-    text = f"in {every} the model fails more often on one class than on the other"
+    word = class_word(claim)
+    every = f"{differ:,} of the {pairs:,} pairs of {word}es"
+    text = f"in {every} the model fails more often on one {word} than on the other"
     if differ == 0:
-        of = "the two classes" if pairs == 1 else f"any of the {pairs:,} pairs of classes"
+        of = f"the two {word}es" if pairs == 1 else f"any of the {pairs:,} pairs of {word}es"
         text = f"no difference in how often the model fails is shown between {of}"
     elif differ < pairs:
         text += "; in the others no difference is shown"

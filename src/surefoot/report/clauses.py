@@ -131,12 +131,18 @@ def scope_phrase(claim: Claim) -> str:
         case About.INPUT:
             return f"input {scope.name}"
         case About.CLASS:
-            kind = " of class" if scope.name else " of every class of these data"
-            return f"inputs{kind} {scope.name}".rstrip()
+            if not scope.name:
+                return f"inputs of every {class_word(claim)} of these data"
+            return f"inputs of {class_word(claim)} {scope.name}"
         case About.THESE:
             return "this input" if scope.inputs == 1 else f"these {scope.inputs:,} inputs"
         case About.POPULATION:
             return scope.name or "inputs of this kind"
+
+
+def class_word(*claims: Claim) -> str:
+    """What a class of these claims is: a true one, or one that the model predicts."""
+    return "predicted class" if any(claim.about.predicted for claim in claims) else "class"
 
 
 def over_groups(claim: Claim, after: str = "") -> str:

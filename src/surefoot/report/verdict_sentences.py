@@ -8,6 +8,7 @@ from dataclasses import replace
 from surefoot.claims import About, Claim, Verdict
 from surefoot.report.clauses import (
     assumption,
+    class_word,
     confidence_clause,
     limit_phrase,
     over_groups,
@@ -74,7 +75,7 @@ def _every_input(claim: Claim) -> tuple[str, str]:
 def _mean(claim: Claim) -> tuple[str, str]:
     most = exact_percent(claim.requirement or 0.0)
     fails = "of the perturbations make the model fail on"
-    some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
+    some = _some_class(claim) if _is_every_class(claim) else scope_phrase(claim)
     over = over_groups(claim)
     return (
         f"at most {most} {fails} {scope_phrase(claim)}{over}",
@@ -84,7 +85,7 @@ def _mean(claim: Claim) -> tuple[str, str]:
 
 def _share(claim: Claim) -> tuple[str, str]:
     least, limit = exact_percent(claim.requirement or 0.0), limit_phrase(claim)
-    some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
+    some = _some_class(claim) if _is_every_class(claim) else scope_phrase(claim)
     over = over_groups(claim, ",")
     return (
         f"at least {least} of {scope_phrase(claim)}{over} fail under at most {limit}",
@@ -97,11 +98,15 @@ def _own_numbers(claim: Claim) -> tuple[str, str]:
     *first, last = claim.names
     if not first:
         return REQUIREMENTS[claim.kind](replace(claim, about=replace(claim.about, name=last)))
-    every, over = f"{', '.join(first)} and {last}", over_groups(claim)
+    every, over = f"{class_word(claim)}es {', '.join(first)} and {last}", over_groups(claim)
     return (
-        f"each of the classes {every} meets what is required of it{over}",
-        f"at least one of the classes {every} does not meet what is required of it{over}",
+        f"each of the {every} meets what is required of it{over}",
+        f"at least one of the {every} does not meet what is required of it{over}",
     )
+
+
+def _some_class(claim: Claim) -> str:
+    return f"inputs of at least one {class_word(claim)}"
 
 
 def _is_every_class(claim: Claim) -> bool:

@@ -77,7 +77,7 @@ class InputsSpec:
 
     `columns` is empty where the inputs are no table. `groups` is the number of groups, where these
     were sampled; `digest` covers which input is in which. `classes` are those that a part of the
-    data was selected from; empty where it is all of them.
+    data was selected from; empty where it is all of them. `labelled`: the true classes are known.
     """
 
     digest: str
@@ -90,6 +90,7 @@ class InputsSpec:
     columns: tuple[ColumnSpec, ...] = ()
     groups: int = 0
     classes: tuple[int, ...] = ()
+    labelled: bool = True
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each
 from surefoot.results import Decision, Footing, Guarantee, Undecided
 from surefoot.store.requirements import OfClasses
+from surefoot.study.claim_scopes import in_scope
 from surefoot.study.class_groups import (
     by_class,
     distinct_names,
@@ -157,7 +158,7 @@ def sampled_claim(
     together = "all classes" if scope.name else ""
     given = tuple({GIVEN_SCALES}.intersection(model.guarantee.assumptions))
     assumed = tuple(dict.fromkeys((*guarantee.assumptions, *given)))
-    return Claim(
+    claim = Claim(
         model.kind,
         replace(scope, sampling=model.about.sampling),
         model.random,
@@ -170,3 +171,4 @@ def sampled_claim(
         reason=reason,
         trials=record.trials if trials is None else trials,
     )
+    return in_scope(claim, record.study)

@@ -225,6 +225,7 @@ class Setup:
                 ),
                 groups=len(set(inputs.groups)),
                 classes=tuple(inputs.classes),
+                labelled=inputs.labels is not None,
             ),
             bounds=signature.bounds,
             perturbation=_part(describe_perturbation(self.perturbation)),

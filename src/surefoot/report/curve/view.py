@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from surefoot.claims import About, Claim, Randomness
-from surefoot.report.clauses import continuation_note
+from surefoot.report.clauses import class_word, continuation_note
 from surefoot.report.curve.class_figure import class_figure, weakest_classes
 from surefoot.report.curve.descriptions import describe_classes, describe_curves
 from surefoot.report.curve.figures import curve_figures, grouped
@@ -197,13 +197,14 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
         for reading in row.curve.readings
     )
     population = any(c.kind == "curve_population" for r in parts.values() for c in r.claims)
-    about = "the population of the class" if population else "these inputs of the class"
+    word = class_word(*(claim for part in parts.values() for claim in part.claims))
+    about = f"the population of the {word}" if population else f"these inputs of the {word}"
     note = (
-        f"The interval is about {about}; that of each class holds by itself, with the confidence "
+        f"The interval is about {about}; that of each {word} holds by itself, with the confidence "
         "and assumption above."
     )
-    table = Table("Results by class", reading_headings("class", _heights(parts)), rows, 1, note)
-    caption = "Thick line: all inputs. In colours: the weakest classes. Dashed: the thresholds."
+    table = Table(f"Results by {word}", reading_headings(word, _heights(parts)), rows, 1, note)
+    caption = f"Thick line: all inputs. In colours: the weakest {word}es. Dashed: the thresholds."
     drawn = tuple(
         Figure(
             partial(class_figure, parts[name], one),

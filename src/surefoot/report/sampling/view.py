@@ -194,7 +194,7 @@ def _sections(
     if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
         table = verdict_table(each, [row[0] for row in class_table(record, samples).rows])
         sections.append(Section("required", table.title, table=table))
-    if (contrasts := contrast_table(samples)) is not None:
+    if (contrasts := contrast_table(record, samples)) is not None:
         sections.append(Section("contrasts", contrasts.title, table=contrasts))
     sections.append(weakest_section(record, samples, store))
     sections.append(findings_section(record))
