@@ -61,6 +61,7 @@ def select(
         words.append(f"the first {unit}")
     if selection.correct_only:
         words.append(f"only the {len(chosen)} of {examined} that {who} correctly")
+        inputs = replace(inputs, only=f"that {who} correctly")
     if not words:
         return inputs
     description = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)

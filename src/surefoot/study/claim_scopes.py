@@ -9,11 +9,15 @@ from surefoot.store.spec import StudySpec
 
 
 def in_scope(claim: Claim, study: StudySpec) -> Claim:
-    """The claim with the classes called what they are: without labels, those that are predicted."""
+    """The claim about the part of the population, and the classes, that the inputs stand for.
+
+    Without labels, classes are those that are predicted.
+    """
     if claim.about.of not in (About.CLASS, About.POPULATION):
         return claim
     predicted = study.model.classes > 0 and not study.inputs.labelled
-    claim = replace(claim, about=replace(claim.about, predicted=predicted))
+    about = replace(claim.about, predicted=predicted, only=study.inputs.only)
+    claim = replace(claim, about=about)
     if not predicted:
         return claim
     together = claim.guarantee.jointly.replace(" classes", " predicted classes")

@@ -226,6 +226,7 @@ class Setup:
                 groups=len(set(inputs.groups)),
                 classes=tuple(inputs.classes),
                 labelled=inputs.labels is not None,
+                only=inputs.only,
             ),
             bounds=signature.bounds,
             perturbation=_part(describe_perturbation(self.perturbation)),
