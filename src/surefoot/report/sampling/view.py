@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from surefoot.claims import About, Claim
+from surefoot.claims import About, Claim, Randomness
 from surefoot.population.population_mean import likely_width
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
@@ -129,20 +129,20 @@ def _contradictions(record: Record) -> list[str]:
 
 def _assumptions(record: Record, samples: Samples) -> tuple[str, ...]:
     """What all claims assume in addition to what their own sentences say."""
-    lines = [
-        "Trials are independent draws of the stated perturbation: "
-        + record.study.words.perturbation
-        + "."
-    ]
+    draws = record.claims[0].random is not Randomness.NOTHING
+    words, lines = record.study.words.perturbation, []
+    if draws:
+        lines.append(f"Trials are independent draws of the stated perturbation: {words}.")
     if isinstance(samples.whole, ExtrapolatedMean):
         lines.append(
             "Extrapolated numbers assume scores that are normal, after the transform named, far "
             "beyond what was observed; a test of normality cannot show that."
         )
-    lines.append(
-        "The perturbations are random. An adversary who searches for a bad one is a different "
-        "question."
-    )
+    if draws:
+        lines.append(
+            "The perturbations are random. An adversary who searches for a bad one is a different "
+            "question."
+        )
     return tuple(lines)
 
 
