@@ -61,7 +61,9 @@ class Scope:
 
     `sampling` says how the inputs came from the population, where the claim is about one. `groups`
     is the number of groups where these were sampled and not single inputs: then the quantity is
-    the average over groups of the average within a group.
+    the average over groups of the average within a group. `predicted`: the classes are those that
+    the model predicts when clean, since the inputs have no labels. `only` is a clause that narrows
+    the population, or the class, to inputs that a model answers in some way.
     """
 
     of: About
@@ -69,6 +71,8 @@ class Scope:
     name: str = ""
     sampling: Sampling | None = None
     groups: int = 0
+    predicted: bool = False
+    only: str = ""
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,7 @@ def test_another_version_is_refused_with_the_way_out(path, tmp_path):
     statement = statement_of(path)
     for leaf, value in (
         (("predicateType",), "urn:surefoot:evidence:v2"),
-        (("predicate", "format"), 2),
+        (("predicate", "format"), 3),
     ):
         bad = write(tmp_path / "newer.json", with_leaf(statement, leaf, value))
         with pytest.raises(EvidenceFailed, match="pip install -U surefoot"):

@@ -88,3 +88,16 @@ def test_the_weakest_come_in_the_order_of_what_is_known_and_single_trials_say_so
     assert "Inputs that failed in their only trial" in str(single)
     assert "inputs are taken in random order until the mean is known" in str(single)
     assert " to 100 % of the perturbations" not in str(single)
+
+
+def test_a_trial_that_fails_by_a_tie_is_not_called_by_the_class_it_fails():
+    def tied_where_disturbed(batch):
+        first = np.where(batch[:, 0] == 1, 1.0, 0.0)
+        return np.stack([first, np.zeros(len(batch)), np.full(len(batch), -1.0)], axis=1)
+
+    model = sf.load_model(tied_where_disturbed, shape=(2,), scores="logits")
+    inputs = sf.load_inputs(np.ones((3, 2), np.float32), np.zeros(3, np.int64))
+    method = sf.methods.FixedSize(0.2, 0.05)
+    result = sf.Study(model, inputs, sf.perturb.GaussianNoise(0.1), method).run()
+    assert {e.failed_class for e in result.details.examples} == {"tie of 0, 1"}
+    assert {e.clean_class for e in result.details.examples} == {"0"}

@@ -33,6 +33,8 @@ _MASK_COLOURS = (
     (227, 119, 194), (140, 86, 75), (188, 189, 34),
 )  # fmt: skip
 """Of the classes 1, 2, 3 … of a mask, and then from the first again; class 0 is left as it is."""
+_MOST_TIED = 3
+"""Classes of a tie that are named."""
 _MASK_OPACITY = 128
 """Of 255: the image stays visible under its mask."""
 
@@ -53,8 +55,17 @@ def shown_output(bench: SamplingBench[Any], x: Array, task: Task) -> Shown:
     """What the model gives for the one input in `x`."""
     output = bench.outputs(x, [task])[0]
     if bench.model.signature.classes:
-        return Shown(bench.inputs.class_name(int(np.argmax(output))))
+        return Shown(winning_class(np.asarray(output), bench.inputs.class_name))
     return _in_words(bench, output)
+
+
+def winning_class(scores: NDArray[Any], class_name: Callable[[int], str]) -> str:
+    """The class with the highest score; of several with the same, that they are tied."""
+    highest = np.flatnonzero(scores == scores.max())
+    names = [class_name(int(label)) for label in highest[:_MOST_TIED]]
+    if len(highest) == 1:
+        return names[0]
+    return f"tie of {', '.join(names)}{', …' * (len(highest) > _MOST_TIED)}"
 
 
 def shown_clean(bench: SamplingBench[Any], row: int) -> Shown:

@@ -26,7 +26,7 @@ from surefoot.tasks import Entry
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:surefoot:evidence:v1"
 _ANY_VERSION = PREDICATE_TYPE.removesuffix("1")
-FORMAT = 1
+FORMAT = 2
 """Number of the layout of the predicate."""
 _TABLES = ("inputs", "journal")
 _TOP = (

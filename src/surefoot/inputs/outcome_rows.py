@@ -112,7 +112,7 @@ class OutcomeFile:
     """The cases of one file, in the order of their first rows.
 
     `names_cases`: the file says which case a row is of, so that two files can be matched. `task`
-    names the test, where the file does.
+    names the test, where the file does. `classes` are those of all its rows, skipped ones too.
     """
 
     path: Path
@@ -120,6 +120,7 @@ class OutcomeFile:
     remarks: tuple[Remark, ...]
     names_cases: bool = True
     task: str = ""
+    classes: tuple[str, ...] = ()
 
 
 def outcome_file(
@@ -153,7 +154,8 @@ def outcome_file(
         left = f"{were}{'' if skipped == 1 else ' are'} left out: nothing is said of such cases"
         notes.append(Remark("skipped", left, is_warning=True))
     notes += _copies(cases)
-    return OutcomeFile(path, cases, tuple(notes), names_cases, task)
+    classes = tuple(sorted({row.class_name for row in every if row.class_name}))
+    return OutcomeFile(path, cases, tuple(notes), names_cases, task, classes)
 
 
 def _copies(cases: Sequence[Case]) -> list[Remark]:

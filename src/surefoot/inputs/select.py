@@ -61,10 +61,19 @@ def select(
         words.append(f"the first {unit}")
     if selection.correct_only:
         words.append(f"only the {len(chosen)} of {examined} that {who} correctly")
+        inputs = replace(inputs, only=f"that {who} correctly")
     if not words:
         return inputs
     description = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)
-    return replace(inputs, selection=description).subset(chosen)
+    classes = tuple(sorted(selection.classes or inputs.classes or _known_classes(inputs)))
+    return replace(inputs, selection=description, classes=classes).subset(chosen)
+
+
+def _known_classes(inputs: Inputs) -> set[int]:
+    """The classes that have an input or a name; none where there are no labels."""
+    if inputs.labels is None:
+        return set()
+    return {*inputs.labels.tolist(), *range(len(inputs.class_names))}
 
 
 def _single_inputs(

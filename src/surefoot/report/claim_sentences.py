@@ -8,8 +8,10 @@ from collections.abc import Callable
 from surefoot.claims import About, Claim, Verdict
 from surefoot.report import radius_sentences, tally_sentences
 from surefoot.report.clauses import (
+    among,
     assumption,
     bracketed,
+    class_word,
     confidence_clause,
     interval_percent,
     limit_phrase,
@@ -186,8 +188,8 @@ def _difference(claim: Claim) -> str:
         text = f"has a robust share that is {points_apart(value)} {larger} than that of"
     return with_condition(
         claim,
-        f"on the same inputs and perturbations{over_groups(claim, ',')} {first} {text} {second}"
-        f"{bracketed(claim, points_range(around))}: {outcome}",
+        f"{among(claim)}on the same inputs and perturbations{over_groups(claim, ',')} {first} "
+        f"{text} {second}{bracketed(claim, points_range(around))}: {outcome}",
     )
 
 
@@ -200,7 +202,7 @@ def _best(claim: Claim) -> str:
         text = f"{names[0]} is the most robust of {number} models"
     else:
         text = f"the most robust of {number} models is {', '.join(names[:-1])} or {names[-1]}"
-    return with_condition(claim, text + over_groups(claim) + bracketed(claim))
+    return with_condition(claim, among(claim) + text + over_groups(claim) + bracketed(claim))
 
 
 def _quantile_difference(claim: Claim) -> str:
@@ -211,21 +213,23 @@ def _quantile_difference(claim: Claim) -> str:
     outcome = "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
     return with_condition(
         claim,
-        f"the {exact_percent(claim.limit or 0.0)} quantile of the critical radius of {first} is "
+        f"{among(claim)}the {exact_percent(claim.limit or 0.0)} quantile of the critical radius "
+        f"of {first} is "
         f"larger than that of {second} by {signed_range(around)}{bracketed(claim)}: {outcome}",
     )
 
 
 def _classes(claim: Claim) -> str:
     differ, pairs = int(claim.value or 0), int(claim.limit or 0)
-    every = f"{differ:,} of the {pairs:,} pairs of classes"
-    text = f"in {every} the model fails more often on one class than on the other"
+    word = class_word(claim)
+    every = f"{differ:,} of the {pairs:,} pairs of {word}es"
+    text = f"in {every} the model fails more often on one {word} than on the other"
     if differ == 0:
-        of = "the two classes" if pairs == 1 else f"any of the {pairs:,} pairs of classes"
+        of = f"the two {word}es" if pairs == 1 else f"any of the {pairs:,} pairs of {word}es"
         text = f"no difference in how often the model fails is shown between {of}"
     elif differ < pairs:
         text += "; in the others no difference is shown"
-    return with_condition(claim, f"{text} ({confidence_clause(claim)})")
+    return with_condition(claim, f"{among(claim)}{text} ({confidence_clause(claim)})")
 
 
 SENTENCES: dict[str, Callable[[Claim], str]] = {

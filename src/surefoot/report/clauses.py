@@ -131,12 +131,28 @@ def scope_phrase(claim: Claim) -> str:
         case About.INPUT:
             return f"input {scope.name}"
         case About.CLASS:
-            kind = " of class" if scope.name else " of every class"
-            return f"inputs{kind} {scope.name}".rstrip()
+            if not scope.name:
+                return f"inputs of every {class_word(claim)} of these data{only(claim)}"
+            return f"inputs of {class_word(claim)} {scope.name}{only(claim)}"
         case About.THESE:
             return "this input" if scope.inputs == 1 else f"these {scope.inputs:,} inputs"
         case About.POPULATION:
-            return scope.name or "inputs of this kind"
+            return (scope.name or "inputs of this kind") + only(claim)
+
+
+def class_word(*claims: Claim) -> str:
+    """What a class of these claims is: a true one, or one that the model predicts."""
+    return "predicted class" if any(claim.about.predicted for claim in claims) else "class"
+
+
+def only(claim: Claim) -> str:
+    """To which of such inputs the claim is narrowed, after a space; empty where to none."""
+    return f" {claim.about.only}" if claim.about.only else ""
+
+
+def among(claim: Claim) -> str:
+    """The same before a statement that names no inputs."""
+    return f"among inputs{only(claim)}, " if claim.about.only else ""
 
 
 def over_groups(claim: Claim, after: str = "") -> str:

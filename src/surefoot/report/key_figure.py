@@ -108,7 +108,7 @@ def _quantile(claim: Claim) -> _Parts:
     share = "a" if claim.limit is None else exact_percent(claim.limit)
     value = claim.value or 0.0
     number = "no upper end" if math.isinf(value) else four_digits(value)
-    grouped = f" of {scope_phrase(claim)}" if claim.about.name else ""
+    grouped = f" of {scope_phrase(claim)}" if claim.about.name or claim.about.only else ""
     meaning = f"{share} quantile of the critical radius{grouped}{over_groups(claim)}"
     return number, radius_range(around), meaning
 

@@ -22,9 +22,9 @@ def case_scope(claim: Claim) -> str:
     scope = claim.about
     match scope.of:
         case About.CLASS:
-            return (
-                f"such cases of class {scope.name}" if scope.name else "such cases of every class"
-            )
+            if not scope.name:
+                return "such cases of every class of these data"
+            return f"such cases of class {scope.name}"
         case About.THESE:
             return "this case" if scope.inputs == 1 else f"these {scope.inputs:,} cases"
         case _:

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 from surefoot.claims import About, Claim, Verdict
 from surefoot.report.clauses import (
+    among,
     assumption,
+    class_word,
     confidence_clause,
     limit_phrase,
+    only,
     over_groups,
     scope_phrase,
     subject,
@@ -74,7 +77,7 @@ def _every_input(claim: Claim) -> tuple[str, str]:
 def _mean(claim: Claim) -> tuple[str, str]:
     most = exact_percent(claim.requirement or 0.0)
     fails = "of the perturbations make the model fail on"
-    some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
+    some = _some_class(claim) if _is_every_class(claim) else scope_phrase(claim)
     over = over_groups(claim)
     return (
         f"at most {most} {fails} {scope_phrase(claim)}{over}",
@@ -84,7 +87,7 @@ def _mean(claim: Claim) -> tuple[str, str]:
 
 def _share(claim: Claim) -> tuple[str, str]:
     least, limit = exact_percent(claim.requirement or 0.0), limit_phrase(claim)
-    some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
+    some = _some_class(claim) if _is_every_class(claim) else scope_phrase(claim)
     over = over_groups(claim, ",")
     return (
         f"at least {least} of {scope_phrase(claim)}{over} fail under at most {limit}",
@@ -97,11 +100,15 @@ def _own_numbers(claim: Claim) -> tuple[str, str]:
     *first, last = claim.names
     if not first:
         return REQUIREMENTS[claim.kind](replace(claim, about=replace(claim.about, name=last)))
-    every, over = f"{', '.join(first)} and {last}", over_groups(claim)
+    every, over = f"{class_word(claim)}es {', '.join(first)} and {last}", over_groups(claim)
     return (
-        f"each of the classes {every} meets what is required of it{over}",
-        f"at least one of the classes {every} does not meet what is required of it{over}",
+        f"{among(claim)}each of the {every} meets what is required of it{over}",
+        f"{among(claim)}at least one of the {every} does not meet what is required of it{over}",
     )
+
+
+def _some_class(claim: Claim) -> str:
+    return f"inputs of at least one {class_word(claim)}{only(claim)}"
 
 
 def _is_every_class(claim: Claim) -> bool:
@@ -122,18 +129,19 @@ def _not_worse(claim: Claim) -> tuple[str, str]:
     first, *others = claim.names
     number = f"{100 * (claim.requirement or 0.0):.12g}"
     most = f"{number} {'point' if number == '1' else 'points'}"
-    over = over_groups(claim)
+    head, over = among(claim), over_groups(claim)
     every = " and ".join(others) + over
     some = every if len(others) == 1 else f"one of {', '.join(others)}{over}"
     if claim.limit is not None:
-        share = f"of {first} the share of inputs that fail under at most {limit_phrase(claim)} is"
+        share = f"{head}of {first} the share of inputs that fail under at most "
+        share += f"{limit_phrase(claim)} is"
         return (
             f"{share} at most {most} smaller than of {every}",
             f"{share} more than {most} smaller than of {some}",
         )
     return (
-        f"{first} fails at most {most} more often than {every}",
-        f"{first} fails over {most} more often than {some}",
+        f"{head}{first} fails at most {most} more often than {every}",
+        f"{head}{first} fails over {most} more often than {some}",
     )
 
 

@@ -76,7 +76,9 @@ class InputsSpec:
     """What names the inputs, how they were read and how they were selected.
 
     `columns` is empty where the inputs are no table. `groups` is the number of groups, where these
-    were sampled; `digest` covers which input is in which.
+    were sampled; `digest` covers which input is in which. `classes` are those that a part of the
+    data was selected from; empty where it is all of them. `labelled`: the true classes are known.
+    `only` is a clause that says which inputs were kept for what a model answers to them.
     """
 
     digest: str
@@ -88,6 +90,9 @@ class InputsSpec:
     reading: str
     columns: tuple[ColumnSpec, ...] = ()
     groups: int = 0
+    classes: tuple[int, ...] = ()
+    labelled: bool = True
+    only: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each
 from surefoot.results import Decision, Footing, Guarantee, Undecided
 from surefoot.store.requirements import OfClasses
+from surefoot.study.claim_scopes import in_scope
 from surefoot.study.class_groups import (
     by_class,
     distinct_names,
@@ -25,6 +26,7 @@ from surefoot.study.sampling_claims import FAILURE, GIVEN_SCALES, verdict_of
 
 if TYPE_CHECKING:
     from surefoot.store.records import Record
+    from surefoot.store.spec import InputsSpec
     from surefoot.study.setup import Setup
 
 _NEAR, _LISTED = 3, 10
@@ -41,7 +43,7 @@ def of_each_class(record: Record, over: Population, least: OfClasses) -> list[Cl
             "said: leave out of_each_class (--require-each), or load the inputs without groups"
         )
     named = distinct_names(classes, lambda i: known[i] if 0 <= i < len(known) else str(i))
-    required = named_classes(least, named)
+    required = named_classes(least, named, without_inputs(record.study.inputs, classes))
     rows = {named[label]: members for label, members in classes.items() if named[label] in required}
     own = {name: sampled_of(members) for name, members in rows.items()}
     each = requirement_of_each(over, own, required)
@@ -61,12 +63,24 @@ def of_each_class(record: Record, over: Population, least: OfClasses) -> list[Cl
     return claims
 
 
-def named_classes(least: OfClasses, names: Mapping[int, str]) -> dict[str, float]:
+def without_inputs(inputs: InputsSpec, present: Collection[int]) -> list[str]:
+    """The names of classes that data or user speak of and that have no input here."""
+    names = inputs.class_names
+    known = inputs.classes or range(len(names))
+    return [names[i] if 0 <= i < len(names) else str(i) for i in known if i not in present]
+
+
+def named_classes(
+    least: OfClasses, names: Mapping[int, str], absent: Sequence[str] = ()
+) -> dict[str, float]:
     """What is required of each class, by the name it has here, in the order of `names`.
 
-    A name that a class has goes before a number.
+    A name that a class has goes before a number. Where a class is `absent`, nothing can be shown
+    of every class, as nothing can be of that class where it is named.
     """
     if not isinstance(least, Mapping):
+        if absent:
+            _refuse_absent(least, list(names.values()), absent)
         return dict.fromkeys(names.values(), least)
     if not least:
         raise InvalidArgument("of_each_class names no class: give a number, or {'stop': 0.99}")
@@ -77,6 +91,19 @@ def named_classes(least: OfClasses, names: Mapping[int, str]) -> dict[str, float
             raise InvalidArgument(f"class {name} is named twice: require one number of it")
         required[name] = value
     return {name: required[name] for name in names.values() if name in required}
+
+
+def _refuse_absent(least: float, present: Sequence[str], absent: Sequence[str]) -> None:
+    own = _some([f"{name}={least:g}" for name in present], ",")
+    raise InvalidArgument(
+        f"nothing of class{'es' * (len(absent) > 1)} {_some(absent, ', ')} is studied here, so "
+        f"nothing can be shown of every class: name those that have something (--require-each "
+        f"{own}), or study some of every class"
+    )
+
+
+def _some(names: Sequence[str], comma: str) -> str:
+    return comma.join(names[:_LISTED]) + f"{comma}…" * (len(names) > _LISTED)
 
 
 def _class_of(key: object, names: Mapping[int, str]) -> str:
@@ -94,8 +121,7 @@ def _class_of(key: object, names: Mapping[int, str]) -> str:
 
 
 def _listed(names: Mapping[int, str]) -> str:
-    listed = [f"{name} ({i})" if name != str(i) else name for i, name in names.items()]
-    return ", ".join(listed[:_LISTED]) + (", …" if len(listed) > _LISTED else "")
+    return _some([f"{n} ({i})" if n != str(i) else n for i, n in names.items()], ", ")
 
 
 def check_classes(study: Setup, least: OfClasses) -> None:
@@ -108,7 +134,8 @@ def check_classes(study: Setup, least: OfClasses) -> None:
     labels: Sequence[int] | Any = study.fitted.labels
     labels = study.predicted if labels is None else labels
     present = sorted({int(label) for label in labels})
-    named_classes(least, distinct_names(present, study.fitted.class_name))
+    names = distinct_names(present, study.fitted.class_name)
+    named_classes(least, names, without_inputs(study.spec.inputs, present))
 
 
 def sampled_claim(
@@ -131,7 +158,7 @@ def sampled_claim(
     together = "all classes" if scope.name else ""
     given = tuple({GIVEN_SCALES}.intersection(model.guarantee.assumptions))
     assumed = tuple(dict.fromkeys((*guarantee.assumptions, *given)))
-    return Claim(
+    claim = Claim(
         model.kind,
         replace(scope, sampling=model.about.sampling),
         model.random,
@@ -144,3 +171,4 @@ def sampled_claim(
         reason=reason,
         trials=record.trials if trials is None else trials,
     )
+    return in_scope(claim, record.study)

@@ -79,7 +79,8 @@ def claim_of_ranks(record: Record) -> Claim:
     if not isinstance(radii, Radii) or radii.quantiles[0].estimator in _SAMPLE_ALONE:
         return record.claims[0]
     ranks = next(row for row in radii.quantiles if row.estimator in _SAMPLE_ALONE)
-    return _claim(ranks, About.POPULATION, record.claims[0].trials, "")
+    headline = record.claims[0]
+    return replace(_claim(ranks, About.POPULATION, headline.trials, ""), about=headline.about)
 
 
 def _claim(row: QuantileRow, of: About, trials: int, together: str) -> Claim:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.engine.output_words import png
+from surefoot.engine.output_words import png, winning_class
 from surefoot.engine.proof_bench import ProofBench, decode_point
 from surefoot.evidence import Proof
 from surefoot.executors import cores
@@ -27,6 +27,7 @@ from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampled_check import points_drawn
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, prover_for
+from surefoot.subject import to_host
 from surefoot.tasks import Subject
 
 _MOST_EXAMPLES = 8
@@ -158,13 +159,13 @@ def _examples(study: Setup, rows: Sequence[InputRow]) -> tuple[Counterexample, .
         i = inputs.ids.index(name)
         x = inputs.x[i]
         y = decode_point(bracket.witness).astype(np.float32).reshape(x.shape)
-        label = int(np.argmax(np.asarray(study.model.predict(study.model.place(y[None])))[0]))
+        scores = to_host(study.model.predict(study.model.place(y[None])))[0]
         examples.append(
             Counterexample(
                 name,
                 distance,
                 inputs.class_name(int(study.predicted[i])),
-                inputs.class_name(label),
+                winning_class(scores, inputs.class_name),
                 png(x, inputs.frame, bounds) if inputs.frame else "",
                 png(y, inputs.frame, bounds) if inputs.frame else "",
             )

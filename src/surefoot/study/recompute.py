@@ -20,6 +20,7 @@ from surefoot.store.chains import Coverage
 from surefoot.store.records import AttackSummary, Curves, Radii, Record
 from surefoot.store.spec import StudySpec
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
+from surefoot.study.claim_scopes import all_in_scope
 from surefoot.study.measurement import RecordBody
 from surefoot.study.model_stability import assuming
 from surefoot.study.radii_summaries import at_radii
@@ -49,7 +50,8 @@ def recompute(record: Record, entries: Entries) -> RecordBody:
     _check_rows(entries, study.method.evidence)
     body = _CONCLUSIONS[study.needs](study, record, entries)
     changing = is_behind_address(study.spec.model.covers)
-    claims = assuming(body.claims, MODEL_UNCHANGED if changing else "")
+    claims = all_in_scope(body.claims, study.spec)
+    claims = assuming(claims, MODEL_UNCHANGED if changing else "")
     return replace(body, claims=claims)
 
 

@@ -36,6 +36,7 @@ from surefoot.store.records import Finding, Record, Source
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
+from surefoot.study.claim_scopes import all_in_scope
 from surefoot.study.doctor import check_batch, check_level_zero, check_parts
 from surefoot.study.measurement import Measurement, RecordBody, Workplace, run_measurement
 from surefoot.study.model_stability import (
@@ -126,7 +127,7 @@ def _run_in(
         return Record(
             digest=study.digest,
             spec=study.spec,
-            claims=with_assumption(body.claims, study.model),
+            claims=with_assumption(all_in_scope(body.claims, study.spec), study.model),
             inputs=body.inputs,
             details=body.details,
             findings=findings,

@@ -48,7 +48,7 @@ from surefoot.study.perturbation_words import perturbation_words
 from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
 from surefoot.subject import Model, Outputs, Perturbation, Property, Reference, Scores
 
-FORMAT = 5
+FORMAT = 6
 """Number of the layout of a spec and of the random streams. It is in the digest: runs of another
 format have other names."""
 _DECIMALS = 6
@@ -224,6 +224,9 @@ class Setup:
                     ColumnSpec(f.heading, f.dtype, f.categories) for f in inputs.features
                 ),
                 groups=len(set(inputs.groups)),
+                classes=tuple(inputs.classes),
+                labelled=inputs.labels is not None,
+                only=inputs.only,
             ),
             bounds=signature.bounds,
             perturbation=_part(describe_perturbation(self.perturbation)),

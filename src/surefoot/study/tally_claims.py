@@ -34,7 +34,8 @@ MOST_CLASSES = 200
 
 def tally_record(file: OutcomeFile, error: float) -> Record:
     """The record of one file: claims about the population, these cases and each class."""
-    names = _class_names(file)
+    names = file.classes
+    _check_classes(file)
     grouped = any(case.group for case in file.cases)
     sampling = Sampling.GROUPED if grouped else Sampling.INDEPENDENT
     rows = tuple(_row(case, names) for case in file.cases)
@@ -57,14 +58,12 @@ def tally_record(file: OutcomeFile, error: float) -> Record:
     )
 
 
-def _class_names(file: OutcomeFile) -> tuple[str, ...]:
-    names = tuple(sorted({case.class_name for case in file.cases if case.class_name}))
-    if len(names) > MOST_CLASSES:
+def _check_classes(file: OutcomeFile) -> None:
+    if len(file.classes) > MOST_CLASSES:
         raise InvalidArgument(
-            f"{file.path} has {len(names):,} classes, more than {MOST_CLASSES}: name another "
-            "column with by (--by)"
+            f"{file.path} has {len(file.classes):,} classes, more than {MOST_CLASSES}: name "
+            "another column with by (--by)"
         )
-    return names
 
 
 def _row(case: Case, names: tuple[str, ...]) -> InputRow:
@@ -83,7 +82,7 @@ def counted_case(failed: int, trials: int) -> Estimate:
 def _details(
     over: Mean, cases: Sequence[Case], rows: Sequence[InputRow], names: tuple[str, ...]
 ) -> Tally:
-    classes = by_class(rows) if len(names) > 1 else {}
+    classes = by_class(rows) if len({row.label for row in rows} - {None}) > 1 else {}
     if not groups_within_classes(classes):
         raise InvalidArgument(
             "some groups have cases of several classes, and of such classes nothing can be said: "

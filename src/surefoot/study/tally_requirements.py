@@ -46,7 +46,8 @@ def _of_each(record: Record, over: Mean, least: OfClasses) -> list[Claim]:
         )
     classes = by_class(record.inputs)
     named = {label: details.names[label] for label in classes}
-    required = named_classes(least, named)
+    skipped = [name for i, name in enumerate(details.names) if i not in classes]
+    required = named_classes(least, named, skipped)
     rows = {named[label]: members for label, members in classes.items() if named[label] in required}
     own = {name: sampled_of(members) for name, members in rows.items()}
     decided = requirement_of_each(over, own, required)

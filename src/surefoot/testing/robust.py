@@ -21,6 +21,7 @@ from surefoot.report.sentences import sentence
 from surefoot.results import Undecided
 from surefoot.store.records import InputRow
 from surefoot.study import Result
+from surefoot.study.precision_requirement import out_of_reach
 from surefoot.testing.assertions import NotRobust, raise_undecided
 from surefoot.undecided_as import UNDECIDED_CHOICES
 
@@ -81,7 +82,7 @@ class _Requirement:
 
     def way_out(self, result: Result) -> str:
         """What may decide it besides what the claim names, where it is undecided."""
-        if self.at_least == 1 and not self.of_decisions:
+        if not self.of_decisions and out_of_reach(result.record, self.at_least):
             return ""  # nothing may: the claim says so
         open_inputs = sum(isinstance(row.result, Undecided) for row in result.inputs)
         if self.of_decisions and open_inputs:

@@ -34,10 +34,10 @@ def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
     )
 
 
-def class_headings(heights: Iterable[str], *, several: bool) -> tuple[str, ...]:
-    """Of the cells of `class_row`; `several` thresholds have a column."""
+def class_headings(word: str, heights: Iterable[str], *, several: bool) -> tuple[str, ...]:
+    """Of the cells of `class_row`; `several` thresholds have a column, `word` is for a class."""
     threshold = ("threshold",) if several else ()
-    return ("class", "inputs", *threshold, *_findings_headings(heights))
+    return (word, "inputs", *threshold, *_findings_headings(heights))
 
 
 def class_row(name: str, curve: Curve, reading: Reading, *, several: bool) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from surefoot.claims import About, Claim, Randomness
-from surefoot.report.clauses import continuation_note
+from surefoot.report.clauses import class_word, continuation_note
 from surefoot.report.curve.class_figure import class_caption, class_figure, weakest_classes
 from surefoot.report.curve.descriptions import describe_classes, describe_curves
 from surefoot.report.curve.figures import curve_figures, grouped
@@ -222,13 +222,14 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
         for reading in row.curve.readings
     )
     population = any(c.kind == "curve_population" for r in parts.values() for c in r.claims)
-    about = "the population of the class" if population else "these inputs of the class"
+    word = class_word(*(claim for part in parts.values() for claim in part.claims))
+    about = f"the population of the {word}" if population else f"these inputs of the {word}"
     note = (
-        f"The interval is about {about}; that of each class holds by itself, with the confidence "
+        f"The interval is about {about}; that of each {word} holds by itself, with the confidence "
         "and assumption above."
     )
-    headings = class_headings(_heights(parts), several=several)
-    table = Table("Results by class", headings, rows, 1, note)
+    headings = class_headings(word, _heights(parts), several=several)
+    table = Table(f"Results by {word}", headings, rows, 1, note)
     drawn = tuple(
         Figure(
             partial(class_figure, parts[name], one),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from surefoot.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import closed_to
-from surefoot.report.clauses import capitalised, conditional_confidence
+from surefoot.report.clauses import capitalised, class_word, conditional_confidence
 from surefoot.report.clean_faults import faults_note
 from surefoot.report.formatting import four_digits, percent, radius_range, signed_range
 from surefoot.report.tables import OF_POPULATION, Table
@@ -109,6 +109,7 @@ def class_table(record: Record) -> Table | None:
     claims = [c for c in record.claims if c.about.of is About.CLASS]
     if not claims:
         return None
+    word = class_word(*claims)
     claims.sort(key=lambda c: math.inf if c.value is None else c.value)
     rows = tuple(
         (
@@ -126,12 +127,12 @@ def class_table(record: Record) -> Table | None:
     reasons = [f"{c.about.name}: {c.reason}" for c in claims if c.interval is not None and c.reason]
     if reasons:
         more = len(reasons) - 1
-        classes = "1 other class" if more == 1 else f"{more:,} other classes"
+        classes = f"1 other {word}" if more == 1 else f"{more:,} other {word}es"
         others = f" ({classes} likewise)" if more else ""
-        lines.append(f"Class {reasons[0]}{others}.")
+        lines.append(f"{word.capitalize()} {reasons[0]}{others}.")
     note = " ".join(lines)
-    headings = ("class", "inputs", "quantile", OF_POPULATION)
-    return Table("Results by class", headings, rows, 1, note)
+    headings = (word, "inputs", "quantile", OF_POPULATION)
+    return Table(f"Results by {word}", headings, rows, 1, note)
 
 
 def bracket_table(record: Record, name: str = "") -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surefoot.claims import About
+from surefoot.report.clauses import class_word
 from surefoot.report.formatting import percent, percent_range, small_probability
 from surefoot.report.sampling.figures import count_decisions, failure_shares
 from surefoot.report.tables import quantity_heading
@@ -34,19 +35,20 @@ def describe_inputs(record: Record) -> str:
 
 def describe_classes(record: Record) -> str:
     """The lowest and the highest class, with their intervals."""
+    word = class_word(*record.claims)
     rows = [
         (claim.value, claim.about.name, claim.interval)
         for claim in record.claims
         if claim.about.of is About.CLASS and claim.interval is not None and claim.value is not None
     ]
     if not rows:
-        return "No class is decided."
+        return f"No {word} is decided."
     low, high = min(rows, key=lambda row: row[0]), max(rows, key=lambda row: row[0])
     ends = " to ".join(
-        f"{percent(value)} in class {name} (interval {percent_range(around)})"
+        f"{percent(value)} in {word} {name} (interval {percent_range(around)})"
         for value, name, around in (low, high)
     )
-    return f"{quantity_heading(record).capitalize()} of {len(rows):,} classes, from {ends}."
+    return f"{quantity_heading(record).capitalize()} of {len(rows):,} {word}es, from {ends}."
 
 
 def describe_tails(record: Record) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from surefoot.claims import About, Claim, Verdict
 from surefoot.item_words import TERMINAL_WIDTH, shortened_pair
-from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.clauses import capitalised, class_word, confidence_clause
 from surefoot.report.formatting import (
     confidence,
     exact_percent,
@@ -40,16 +40,17 @@ def class_table(record: Record, samples: Samples) -> Table:
     claims = {c.about.name: c for c in record.claims if c.about.of is About.CLASS}
     together = next((confidence_clause(c) for c in claims.values() if c.interval is not None), "")
     note = f"{capitalised(together)}." if together else ""
-    robust = record.study.method.number("kappa") is not None
+    robust, word = record.study.method.number("kappa") is not None, class_word(*claims.values())
+    title = f"Results by {word}"
     classes = sorted(samples.classes, key=lambda row: _weakness(claims.get(row.name), robust))
     if is_tail(record):
         rows = tuple((r.name, _size(r), *tail_cells(record, r.result)) for r in classes)
         *others, last = TAIL_HEADINGS
-        headings: tuple[str, ...] = ("class", "inputs", *others, f"{last}, for the population")
-        return Table("Results by class", headings, rows, note=note)
+        headings: tuple[str, ...] = (word, "inputs", *others, f"{last}, for the population")
+        return Table(title, headings, rows, note=note)
     rows = tuple((r.name, _size(r), *claim_cells(claims.get(r.name))) for r in classes)
-    headings = ("class", "inputs", quantity_heading(record), OF_POPULATION)
-    return Table("Results by class", headings, rows, note=note)
+    headings = (word, "inputs", quantity_heading(record), OF_POPULATION)
+    return Table(title, headings, rows, note=note)
 
 
 def _weakness(claim: Claim | None, robust: bool) -> float:
@@ -65,7 +66,7 @@ def _size(row: ClassRow) -> str:
     return f"{row.inputs:,} in {groups}" if row.groups else f"{row.inputs:,}"
 
 
-def contrast_table(samples: Samples) -> Table | None:
+def contrast_table(record: Record, samples: Samples) -> Table | None:
     """Which classes differ; pairs in the order of their p-values."""
     if not samples.contrasts:
         return None
@@ -86,8 +87,9 @@ def contrast_table(samples: Samples) -> Table | None:
         )
         for c in ordered[:_CONTRAST_ROWS]
     )
-    headings = ("class", "and class", "fails more (points)", "permutation p", "Welch p")
-    return Table("Do classes differ?", headings, rows, 2, note, page_only=True)
+    word = class_word(*record.claims)
+    headings = (word, f"and {word}", "fails more (points)", "permutation p", "Welch p")
+    return Table(f"Do {word}es differ?", headings, rows, 2, note, page_only=True)
 
 
 def verdict_table(claims: Sequence[Claim], weakest: Sequence[str]) -> Table:
@@ -105,8 +107,8 @@ def verdict_table(claims: Sequence[Claim], weakest: Sequence[str]) -> Table:
         for c in sorted(claims, key=lambda c: (_ORDER[c.verdict or Verdict.PASS], rank(c)))
         if c.verdict is not None
     )
-    headings = ("class", f"required: {what}", "outcome")
-    return Table("Requirement for each class", headings, rows, 3, EACH_CLASS_NOTE)
+    headings = (class_word(*claims), f"required: {what}", "outcome")
+    return Table(f"Requirement for each {class_word(*claims)}", headings, rows, 3, EACH_CLASS_NOTE)
 
 
 def counted_of(result: InputResult) -> Estimate | None:

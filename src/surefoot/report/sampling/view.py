@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from surefoot.claims import About, Claim
+from surefoot.claims import About, Claim, Randomness
 from surefoot.population.population_mean import likely_width
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
@@ -129,20 +129,20 @@ def _contradictions(record: Record) -> list[str]:
 
 def _assumptions(record: Record, samples: Samples) -> tuple[str, ...]:
     """What all claims assume in addition to what their own sentences say."""
-    lines = [
-        "Trials are independent draws of the stated perturbation: "
-        + record.study.words.perturbation
-        + "."
-    ]
+    draws = record.claims[0].random is not Randomness.NOTHING
+    words, lines = record.study.words.perturbation, []
+    if draws:
+        lines.append(f"Trials are independent draws of the stated perturbation: {words}.")
     if isinstance(samples.whole, ExtrapolatedMean):
         lines.append(
             "Extrapolated numbers assume scores that are normal, after the transform named, far "
             "beyond what was observed; a test of normality cannot show that."
         )
-    lines.append(
-        "The perturbations are random. An adversary who searches for a bad one is a different "
-        "question."
-    )
+    if draws:
+        lines.append(
+            "The perturbations are random. An adversary who searches for a bad one is a different "
+            "question."
+        )
     return tuple(lines)
 
 
@@ -194,7 +194,7 @@ def _sections(
     if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
         table = verdict_table(each, [row[0] for row in class_table(record, samples).rows])
         sections.append(Section("required", table.title, table=table))
-    if (contrasts := contrast_table(samples)) is not None:
+    if (contrasts := contrast_table(record, samples)) is not None:
         sections.append(Section("contrasts", contrasts.title, table=contrasts))
     sections.append(weakest_section(record, samples, store))
     sections.append(findings_section(record))
