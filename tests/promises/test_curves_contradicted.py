@@ -7,7 +7,7 @@ from surefoot.curves import SequentialCurve
 from tests.curve_worlds import drive, false_too_often, ordered, within
 from tests.step_curves import StepCurve, follow
 
-WIGGLE = "between neighbouring levels, at most 1/16 of the range apart"
+WIGGLE = "between two neighbouring levels that were measured (at most 1/16 of the range apart)"
 INSTEAD = "; wiggle is assumed instead"
 ERROR = 0.05
 
@@ -107,8 +107,8 @@ def test_a_dip_that_only_a_check_meets_is_not_stated_away(size):
 
 def test_what_the_data_show_beyond_the_wiggle_is_in_the_sentence():
     (reading,) = run(dip(0.5 - 0.02, 64), "wiggle:0.01", 0).readings
-    assert "goes at most 1 point (1" in reading.guarantee.condition
-    assert "where the data show more) beyond its values at the two" in reading.guarantee.condition
+    assert "falls at most 1 point (1" in reading.guarantee.condition
+    assert "where the data show more) below the lower" in reading.guarantee.condition
     steady = StepCurve.of([[x] for x in np.linspace(0.2, 1.2, 64)])
     (plain,) = run(steady, "wiggle:0.01", 0).readings
     assert "data show more" not in plain.guarantee.condition

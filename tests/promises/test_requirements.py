@@ -87,7 +87,7 @@ def test_an_open_requirement_tells_how_many_inputs_would_do_and_whether_they_may
     assert "may be added" in added.reason
     again = requirement(over, local, 0.86)
     assert "a new run planned with" in again.reason
-    assert "would not keep the error" in again.reason
+    assert "would err more often than the confidence says" in again.reason
     many = int(again.reason.split("about ")[1].split(" ")[0].replace(",", ""))
     assert many > len(local)
     assert isinstance(requirement(over, as_many(local, many), 0.86), Decision)

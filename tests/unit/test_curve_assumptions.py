@@ -195,9 +195,9 @@ def test_an_input_that_was_not_evaluated_contradicts_nothing():
 @pytest.mark.parametrize(
     ("text", "raised", "words"),
     [
-        ("wiggle:0.02", 0.0, "at most 1/16 of the range apart, the accuracy goes at most 2 points "
-         "beyond its values at the two"),
-        ("wiggle:0.01", 0.034, "at most 1 point (3.4 where the data show more) beyond"),
+        ("wiggle:0.02", 0.0, "(at most 1/16 of the range apart) the accuracy falls at most 2 "
+         "points below the lower of its values there and rises at most as much above the higher"),
+        ("wiggle:0.01", 0.034, "at most 1 point (3.4 where the data show more) below"),
         ("curvature:128", 0.0, "parabolas of curvature 128 per squared range"),
         ("one-crossing", 0.0, "once the accuracy is below the threshold, it stays below at "
          "stronger levels"),

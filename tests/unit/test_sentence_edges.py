@@ -22,7 +22,7 @@ def test_a_quantile_of_zero_says_that_inputs_fail_when_clean():
 @pytest.mark.parametrize(
     ("differ", "pairs", "words"),
     [
-        (0.0, 1.0, "no difference in how often the model fails is shown between the two classes"),
+        (0.0, 1.0, "No difference in how often the model fails is shown between the two classes"),
         (0.0, 45.0, "is shown between any of the 45 pairs of classes"),
         (45.0, 45.0, "in 45 of the 45 pairs of classes the model fails more often on one class"),
     ],

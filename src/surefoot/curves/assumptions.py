@@ -140,9 +140,10 @@ class Assumption:
             if raised:
                 more = f" ({100 * raised:.2g} where the data show more)"
             return (
-                f"between neighbouring levels, at most 1/{self.cells} of the range apart, the "
-                f"{what} goes at most {size:g} point{'s' * (size != 1)}{more} beyond its values "
-                "at the two"
+                f"between two neighbouring levels that were measured (at most 1/{self.cells} of "
+                f"the range apart) the {what} falls at most {size:g} point{'s' * (size != 1)}"
+                f"{more} below the lower of its values there and rises at most as much above the "
+                "higher one"
             )
         if self.name == CURVATURE:
             return (

@@ -35,12 +35,12 @@ class SequentialCurve:
     """The default of `surefoot curve`: few inputs where the curve is far from the threshold.
 
     `assume` is what is taken for true between the levels: "wiggle:0.01" (between neighbouring
-    levels the curve goes at most 1 point beyond its values at the two), "one-crossing", "monotone"
-    (each input, once wrong, stays wrong) or "curvature:128" (as ASAP has it). `resolution` is the
-    length, as a share of the range, to which a crossing is narrowed down; `clean` the level of the
-    clean input. `fixed_draws`: of a perturbation that draws, one draw for each input, the same at
-    every level, instead of the expectation over fresh ones. The study sets `size`, the number of
-    inputs, and `fresh`.
+    levels the curve goes at most 1 point below or above its values there), "one-crossing",
+    "monotone" (each input, once wrong, stays wrong) or "curvature:128" (as ASAP has it).
+    `resolution` is the length, as a share of the range, to which a crossing is narrowed down;
+    `clean` the level of the clean input. `fixed_draws`: of a perturbation that draws, one draw
+    for each input, the same at every level, instead of the expectation over fresh ones. The study
+    sets `size`, the number of inputs, and `fresh`.
     """
 
     low: float

@@ -181,7 +181,7 @@ def more_inputs(inputs: int, needed: int | None, continues: Continues, unit: str
         )
     return (
         f"a new run planned with {many} {unit} would likely decide it. Adding {unit} to these and "
-        "testing again would not keep the error"
+        "testing again would err more often than the confidence says"
     )
 
 

@@ -60,7 +60,7 @@ _SHORT = {
     CASES_WITHIN: "these cases of each class are a random sample",
     CASE_GROUPS_SAMPLED: "the groups are a random sample",
     LOG_NORMAL: LOG_NORMAL,
-    "the scales of the noise": "the scales of the noise are given",
+    "the noise keeps the scales": "the noise keeps these scales",
 }
 """Parts of assumptions about a population, and what is said of them beside a number alone.
 
@@ -104,8 +104,9 @@ def continuation_note(claims: Sequence[Claim]) -> str:
     unit = "groups" if about[0].about.groups and not about[0].about.name else "inputs"
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
-        f"advance. Adding {unit} and reading it again would not keep the error; a new run, with "
-        f"new {unit} whose number is chosen beforehand, makes a claim of its own."
+        f"advance. With {unit} added and the claim read again, it would be wrong more often than "
+        f"its confidence says; a new run, with new {unit} whose number is chosen beforehand, makes "
+        "a claim of its own."
     )
 
 

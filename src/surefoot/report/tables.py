@@ -30,9 +30,9 @@ OF_POPULATION = "interval for the population"
 """Heading of intervals about the inputs that the studied ones stand for, such as of a class."""
 
 EACH_CLASS_NOTE = (
-    "Together these outcomes keep the error chosen for the study (Holm's method). That can take "
-    "more evidence than the verdict on all classes at once: a class that is undecided here may not "
-    "be what leaves that verdict open."
+    "Together these outcomes have the confidence chosen for the study (Holm's method). That can "
+    "take more evidence than the verdict on all classes at once: a class that is undecided here "
+    "may not be what leaves that verdict open."
 )
 """Below the outcomes of single classes, which stand beside a verdict on all of them."""
 

@@ -21,10 +21,13 @@ Key = tuple[str, int]
 
 MOST_GROUPS = 20
 """Groups, so at most 190 pairs: about 5 s where all differ at an error of .01, else far less."""
-EXCHANGEABLE = "two classes that do not differ have the same distribution of values"
+EXCHANGEABLE = (
+    "two classes on which the model fails equally often on average also agree in which share of "
+    "their inputs fails how often"
+)
 EXCHANGEABLE_GROUPS = (
-    "the groups are an independent random sample of groups and two classes that do not differ have "
-    "the same distribution of the averages of groups"
+    "the groups are an independent random sample of groups and two classes on which the model "
+    "fails equally often on average also agree in which share of their groups fails how often"
 )
 
 _FEWEST_WELCH = 10

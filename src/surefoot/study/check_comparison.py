@@ -135,13 +135,13 @@ def check_intact(evidence: Evidence) -> Check:
         if hashlib.sha256(b"".join(rows)).hexdigest() != study.inputs.digest:
             return Check(Status.REFUTED, "No: its inputs are not those that the study names.")
         inputs = max(inputs, len(rows))
-    digest, named = evidence.record.digest, "is the name of its study"
+    digest, named = evidence.record.digest, "is the digest of its study, as it must be"
     if evidence.parts:
-        named = "is the name of its runs, each of them that of its study"
+        named = "follows from those of its runs, which are the digests of their studies"
         if digest != digest_of_parts(one.record.digest for one in evidence.parts.values()):
             return Check(Status.REFUTED, "No: the name of the comparison is not that of its runs.")
     of_data = f", and the digests of its {inputs:,} inputs are those of the data" if inputs else ""
-    return Check(Status.FOLLOWS, f"Yes: run {digest[:12]} {named}{of_data}.")
+    return Check(Status.FOLLOWS, f"Yes: the name of run {digest[:12]} {named}{of_data}.")
 
 
 def _records(evidence: Evidence) -> dict[str, Record]:

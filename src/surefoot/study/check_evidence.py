@@ -208,7 +208,9 @@ def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, .
         lines = ["Taken as the file says it: versions, times and the checks before the run."]
     lines += unchecked_words(evidence, with_model=with_model)
     if not with_model and any(isinstance(one, Samples) and one.clean_loss for one in details):
-        lines.append("The clean loss: it is no claim, and only the model gives it.")
+        lines.append(
+            "The loss on clean inputs: no claim uses it, and computing it again takes the model."
+        )
     if any(claim.about.sampling for claim in evidence.record.claims):
         lines.append("Whether the inputs are a sample of the population: no file can show that.")
     if evidence.record.stopped_early:

@@ -34,7 +34,7 @@ from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.setup import Setup
 
 FAILURE = "failure probability"
-GIVEN_SCALES = "the scales of the noise, which come from these inputs, are taken as given"
+GIVEN_SCALES = "the noise keeps the scales that were computed from these inputs"
 NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
 
 

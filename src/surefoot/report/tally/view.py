@@ -106,8 +106,9 @@ def _continuing(claim: Claim) -> str:
         )
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
-        f"advance. Adding {unit} and reading it again would not keep the error; a new run, with "
-        f"new {unit} whose number is chosen beforehand, makes a claim of its own."
+        f"advance. With {unit} added and the claim read again, it would be wrong more often than "
+        f"its confidence says; a new run, with new {unit} whose number is chosen beforehand, makes "
+        "a claim of its own."
     )
 
 
