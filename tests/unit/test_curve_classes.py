@@ -35,7 +35,7 @@ def test_a_class_that_was_not_evaluated_is_not_among_the_weakest():
     assert [row.name[-1] for row in weakest_classes(curves)] == ["2", "1", "0", "3"]
     cells = class_row("class 0", curve(None), curve(None).readings[0], several=False)
     assert cells == ("class 0", "2", "not evaluated", "not known", "", "")
-    assert len(cells) == len(class_headings(["accuracy"], several=False))
+    assert len(cells) == len(class_headings("class", ["accuracy"], several=False))
 
 
 def test_of_many_classes_the_weakest_are_drawn_and_the_caption_says_of_how_many():
