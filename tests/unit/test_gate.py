@@ -178,7 +178,8 @@ BAD_FILES = {
     STUDY.replace('"estimate"', "[]"): "needs a command",
     STUDY + 'store = "a\\u0000b"': "has a zero character",
     STUDY + STUDY.replace("noise", "NOISE"): "two studies are called NOISE",
-    STUDY.replace('"estimate"', '"doctor"'): "needs a command, one of estimate",
+    STUDY.replace('"estimate"', '"doctor"'): "got 'doctor': choose one of estimate, certify",
+    STUDY.replace('"estimate"', '"curv"'): "got 'curv': do you mean curve?",
     STUDY.replace('"model.onnx"', '["model.onnx"]'): "model of estimate must be text in quotes",
     STUDY.replace("model.onnx", "modell.onnx"): "there is no gate/modell.onnx for model",
     STUDY.replace('data = "test.npz"', ""): "study noise has no data",
@@ -217,6 +218,18 @@ def test_a_comparison_may_be_stated_beside_the_file(write):
     two = write(STUDY + STUDY.replace("noise", "other"))
     with pytest.raises(InvalidArgument, match=r"names none of the studies .* write NAME=gate/test"):
         read_gate(two, MoreRegressions(["gate/test.npz"]))
+    for path in ("gate/noise.evidence.jsn", "nois=gate/noise.evidence.json"):
+        with pytest.raises(InvalidArgument, match=r"jso?n: there is no such file: .*noise, other"):
+            read_gate(two, MoreRegressions([path]))
+    with pytest.raises(InvalidArgument, match="gate has no evidence of other: name the files"):
+        read_gate(two, MoreRegressions(["gate"]))
+    Path("gate/other.evidence.json").touch()
+    of_folder = read_gate(two, MoreRegressions(["gate"])).studies
+    assert [s.regression.evidence for s in of_folder] == [
+        "gate/noise.evidence.json", "gate/other.evidence.json",
+    ]  # fmt: skip
+    one, other = read_gate(two, MoreRegressions(["noise=gate"])).studies
+    assert (one.regression.evidence, other.regression) == ("gate/noise.evidence.json", None)
     with pytest.raises(InvalidArgument, match=r"margin \(--margin\) 0.1 is for a comparison"):
         read_gate(two, MoreRegressions(margin=0.1))
 

@@ -25,7 +25,8 @@ class GateOptions:
     not_worse_than: Texts | None = option(
         None,
         "Require that the model is not worse than the one of this evidence file: "
-        "NAME.evidence.json, or NAME=old.evidence.json, for the study NAME.",
+        "NAME.evidence.json, or NAME=old.evidence.json, for the study NAME; or of a folder of "
+        "them, for all studies.",
         repeats=True,
     )
     previous_model: Texts | None = option(

@@ -21,7 +21,8 @@ _ENDING = ".evidence.json"
 class MoreRegressions:
     """Comparisons with earlier models that are stated beside the file.
 
-    Each text is a path, for the study that it fits, or NAME=PATH for the study of that name.
+    Each text is a path, for the study that it fits, or NAME=PATH for the study of that name; a
+    folder of evidence has a file for each study.
     """
 
     not_worse_than: Sequence[str] = ()
@@ -40,8 +41,8 @@ def with_more(
     able = [name for name, table in studies.items() if table.get("command") in COMPARABLE]
     for text in more.not_worse_than:
         name, path = _named(text, able)
-        study = name or _study_of_file(path, able)
-        _set(studies[study], study, "not_worse_than", os.path.relpath(path, folder))
+        for study, file in _evidence_of(path, [name] if name else able).items():
+            _set(studies[study], study, "not_worse_than", os.path.relpath(file, folder))
     for text in more.previous_model:
         name, path = _named(text, able)
         chosen = [name] if name else able
@@ -86,14 +87,27 @@ def _named(text: str, names: Sequence[str]) -> tuple[str, str]:
     return (name, path) if equal and name in names else ("", text)
 
 
-def _study_of_file(path: str, names: Sequence[str]) -> str:
-    """The study of the name that the file has; or the only one."""
-    stem = Path(path).name.removesuffix(_ENDING)
-    if stem in names:
-        return stem
-    if len(names) == 1:
-        return names[0]
+def _evidence_of(path: str, names: Sequence[str]) -> dict[str, str]:
+    """The file of each study that this path is for: of a folder of evidence, of every one."""
+    place, shown = Path(path), f"not_worse_than (--not-worse-than) {path}"
+    if os.path.isdir(path):
+        files = {name: place / f"{name}{_ENDING}" for name in names}
+        missing = [name for name, file in files.items() if not file.exists()]
+        if missing or not files:
+            raise InvalidArgument(
+                f"{shown} has no evidence of {' and '.join(missing) or 'a study'}: name the files "
+                f"of the studies that are compared ({place / 'NAME'}{_ENDING})"
+            )
+        return {name: str(file) for name, file in files.items()}
+    known = ", ".join(names) or "there are none"
+    if not os.path.exists(path):
+        raise InvalidArgument(
+            f"{shown}: there is no such file: correct its name; NAME=FILE is for the study NAME "
+            f"({known})"
+        )
+    stem = place.name.removesuffix(_ENDING)
+    if stem in names or len(names) == 1:
+        return {stem if stem in names else names[0]: path}
     raise InvalidArgument(
-        f"not_worse_than (--not-worse-than) {path} names none of the studies that can be compared "
-        f"({', '.join(names) or 'there are none'}): write NAME={path}"
+        f"{shown} names none of the studies that can be compared ({known}): write NAME={path}"
     )

@@ -17,7 +17,7 @@ from surefoot.gate.budget import with_shares
 from surefoot.gate.file_paths import beside, check_model, check_there, placed, placed_model
 from surefoot.gate.gate import Gate, GateStudy, Regression
 from surefoot.gate.more_regressions import COMPARABLE, REGRESSION, MoreRegressions, with_more
-from surefoot.gate.study_options import COMMANDS, StudyCommand, is_requirement, unknown
+from surefoot.gate.study_options import COMMANDS, StudyCommand, is_requirement, near_words, unknown
 from surefoot.store.locations import check_location
 
 _TOP = ("error", "defaults", "study")
@@ -162,7 +162,7 @@ def _check_defaults(
 def _command(study: str, name: Any) -> StudyCommand:  # noqa: ANN401  what a file holds
     if not isinstance(name, str) or name not in COMMANDS:
         raise InvalidArgument(
-            f"study {study} needs a command, one of {', '.join(COMMANDS)}: got {name!r}"
+            f"study {study} needs a command, got {name!r}: {near_words(str(name), list(COMMANDS))}"
         )
     return COMMANDS[name]
 

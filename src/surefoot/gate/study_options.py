@@ -111,9 +111,13 @@ def takes_a_path(parameter: Parameter) -> bool:
 def unknown(where: str, name: str, words: Iterable[str]) -> str:
     """That there is no such word here, with the near ones."""
     known = [word.replace("_", "-") for word in words]
+    return f"{where} has no option {name.replace('_', '-')}: {near_words(name, known)}"
+
+
+def near_words(name: str, known: Sequence[str]) -> str:
+    """Which of the known words may be meant, as a question; all of them where none is near."""
     near = get_close_matches(name.replace("_", "-"), known, n=_NEAR_WORDS)
-    way_out = f"do you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(known)}"
-    return f"{where} has no option {name.replace('_', '-')}: {way_out}"
+    return f"do you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(known)}"
 
 
 def _check_kind(study: str, parameter: Parameter, value: Any) -> None:  # noqa: ANN401  TOML
