@@ -54,7 +54,8 @@ class Inputs:
     """Points with stable ids and, where known, the labels they should get.
 
     `frame` is the shape in which one row is an image; empty when it is none. `selection` says in
-    words which part of the source this is. `axes` is how the axes of a row were moved from where
+    words which part of the source this is, `selection_doubt` why that is no random sample of it,
+    where it plainly is none. `axes` is how the axes of a row were moved from where
     the data had them: perturbations are drawn as the data had them, so that models of either
     layout meet the same ones. `features` names the columns of a table. `groups` names the group of
     each input (a video, a patient), where groups were sampled and not single inputs. `targets`
@@ -77,6 +78,7 @@ class Inputs:
     groups: tuple[str, ...] = ()
     targets: tuple[Any, ...] = ()
     digest_item: ItemDigest | None = None
+    selection_doubt: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", tuple(map(escape_unprintable, self.ids)))

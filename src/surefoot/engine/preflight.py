@@ -40,6 +40,8 @@ _LEAST_PIXEL_MAXIMUM = 100
 """Values without bounds that reach this are probably pixels from 0 to 255."""
 _LEAST_RANGE = 1 / 50
 """Part of the bounds that values should span; below it the scale is probably wrong."""
+SELECTION = "selection of the inputs"
+"""Name of the check whose warning leaves claims about a population without their assumption."""
 _HALF_PRECISION_INPUTS = 256
 """Inputs on which labels in half and in full precision are compared."""
 
@@ -64,6 +66,8 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield _check("row order is irrelevant", lambda: _order(model, sample))
     size = clean_batch_size(inputs.x)
     yield _check(BATCHES, lambda: check_clean_batches(model, sample, names, size))
+    if inputs.selection_doubt:
+        yield Check(SELECTION, CheckStatus.WARNING, inputs.selection_doubt)
     yield _check("copies among the inputs", lambda: _copies(inputs))
     if not inputs.holds_items:
         yield _check("bounds of the inputs", lambda: _bounds(inputs, model))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.claims import About, Claim, Scope, Verdict
+from surefoot.engine.preflight import SELECTION
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     requirement,
@@ -43,9 +44,27 @@ from surefoot.study.tally_requirements import of_tallies, of_tally
 def check_requirements(
     record: Record, parts: Mapping[str, Record], required: Requirements
 ) -> tuple[Claim, ...]:
-    """A claim with a verdict for each requirement."""
+    """A claim with a verdict for each requirement.
+
+    On the population there is none where the inputs are plainly no random sample of it.
+    """
     if required.number == 0:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
+    every = [finding for one in (record, *parts.values()) for finding in one.findings]
+    doubt = next((f.finding for f in every if f.name == SELECTION and f.is_warning), "")
+    verdicts = _decided(record, parts, required)
+    return tuple(_withheld(claim, doubt) if doubt else claim for claim in verdicts)
+
+
+def _withheld(claim: Claim, doubt: str) -> Claim:
+    if claim.about.of is not About.POPULATION:
+        return claim
+    return replace(claim, verdict=Verdict.UNDECIDED, reason=doubt)
+
+
+def _decided(
+    record: Record, parts: Mapping[str, Record], required: Requirements
+) -> tuple[Claim, ...]:
     match record.details:
         case Samples():
             return _of_samples(record, required)
