@@ -290,16 +290,3 @@ def test_an_extrapolated_mean_is_never_without_the_counted_one():
     assert required.guarantee == stated
     assert required.trials == whole.trials
     assert record_from_json(record_to_json(result.record)) == result.record
-
-
-def test_the_first_of_sorted_inputs_pass_nothing_about_the_population():
-    whole = points(40)
-    ordered = whole.subset(np.argsort(whole.labels, kind="stable"))
-    first = sf.select(ordered, linear_model(), sf.Selection(first=12))
-    test = sf.methods.KappaTest(kappa=0.5, error=0.1)
-    result = study(inputs=first, method=test, perturbation=sf.perturb.LinfNoise(0.01)).run()
-    of_population, of_these = result.require(0.1, of_these=0.5).verdicts[::-1]
-    assert of_these.verdict is sf.Verdict.PASS
-    assert of_population.verdict is sf.Verdict.UNDECIDED
-    assert "first 12 inputs are all of class 0, and the data have 2 classes" in of_population.reason
-    assert "no random sample" in result.view.urgent[0]

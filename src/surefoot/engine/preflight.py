@@ -31,6 +31,7 @@ from surefoot.engine.perturbation_checks import (
 )
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.input_set import Inputs
+from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
 from surefoot.memory_limits import pieces, rows_together
 from surefoot.population.copies import copies, copies_note
 from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
@@ -232,8 +233,15 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
         )
     accuracy = float((labels == inputs.labels).mean())
     finding = f"{100 * accuracy:.1f} % of {len(inputs)} clean inputs get their true label"
-    doubt = label_doubt(inputs.labels, labels, model.signature.classes)
+    doubt = label_doubt(inputs.labels, labels, model.signature.classes, _label_texts(inputs))
     return (CheckStatus.WARNING if doubt else CheckStatus.OK), finding + doubt
+
+
+def _label_texts(inputs: Inputs) -> tuple[str, ...] | None:
+    """The labels as the data write them; empty: numbers as text. None: they are numbers."""
+    if LOOKED_UP in inputs.reading or ALPHABETICAL in inputs.reading:
+        return inputs.class_names
+    return () if NUMBERS in inputs.reading else None
 
 
 def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None) -> Finding:
