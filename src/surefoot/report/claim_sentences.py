@@ -11,6 +11,7 @@ from surefoot.report.clauses import (
     assumption,
     bracketed,
     confidence_clause,
+    counts_inputs,
     interval_percent,
     limit_phrase,
     over_groups,
@@ -98,7 +99,22 @@ def _tail(claim: Claim) -> str:
     )
 
 
+def _share_failing(claim: Claim) -> str:
+    """The mean where nothing is random: an input fails when perturbed, or it does not."""
+    scope, around = scope_phrase(claim), interval_percent(claim)
+    over, certain = over_groups(claim, ","), bracketed(claim)
+    text = f"{around} of {scope}{over} fail when perturbed{certain}"
+    if claim.about.of is About.THESE and claim.value is not None:
+        text = f"{percent(claim.value)} of {scope} fail when perturbed{bracketed(claim, around)}"
+        failing = claim.value * claim.about.inputs
+        if claim.interval is not None and claim.interval.width == 0:
+            text = f"{failing:,.0f} of {scope} fail when perturbed (counted: nothing is random)"
+    return subject(claim) + with_condition(claim, text)
+
+
 def _mean(claim: Claim) -> str:
+    if counts_inputs(claim) and claim.interval != UNIT:
+        return _share_failing(claim)
     value = "" if claim.value is None else f"{percent(claim.value)} of "
     if claim.about.of is About.THESE:
         text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"

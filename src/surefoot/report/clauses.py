@@ -139,6 +139,11 @@ def scope_phrase(claim: Claim) -> str:
             return scope.name or "inputs of this kind"
 
 
+def counts_inputs(claim: Claim) -> bool:
+    """Whether a mean is the share of inputs that fail: nothing is random, and there are several."""
+    return claim.random is Randomness.NOTHING and scope_phrase(claim) != "this input"
+
+
 def over_groups(claim: Claim, after: str = "") -> str:
     """That the quantity is an average over groups, after a comma; empty where it is not.
 

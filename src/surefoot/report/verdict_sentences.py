@@ -9,6 +9,7 @@ from surefoot.claims import About, Claim, Verdict
 from surefoot.report.clauses import (
     assumption,
     confidence_clause,
+    counts_inputs,
     limit_phrase,
     over_groups,
     scope_phrase,
@@ -76,6 +77,8 @@ def _mean(claim: Claim) -> tuple[str, str]:
     fails = "of the perturbations make the model fail on"
     some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
     over = over_groups(claim)
+    if counts_inputs(claim):
+        fails, over = "of", f"{over_groups(claim, ',')} fail when perturbed"
     return (
         f"at most {most} {fails} {scope_phrase(claim)}{over}",
         f"more than {most} {fails} {some}{over}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from surefoot.claims import About, Claim
+from surefoot.claims import About, Claim, Randomness
 from surefoot.population.population_mean import likely_width
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
@@ -129,6 +129,11 @@ def _contradictions(record: Record) -> list[str]:
 
 def _assumptions(record: Record, samples: Samples) -> tuple[str, ...]:
     """What all claims assume in addition to what their own sentences say."""
+    if record.claims and record.claims[0].random is Randomness.NOTHING:
+        return (
+            f"Nothing is random about the perturbation: {record.study.words.perturbation}. For "
+            "random levels give a range, as in rotation:-10..10.",
+        )
     lines = [
         "Trials are independent draws of the stated perturbation: "
         + record.study.words.perturbation
