@@ -142,7 +142,7 @@ def _count_kappa(claim: Claim) -> str:
     were = "was" if 1 in (number, claim.about.inputs) else "were"
     truly = f"; at least {least:,} truly fail{'s' * (least == 1)} more often than that"
     if least == 0:
-        truly = "; so few may all be wrong decisions" if number else ""
+        truly = "; that any truly does is not shown: a few decisions may be wrong" * bool(number)
     inputs = "1 input" if claim.about.inputs == 1 else scope_phrase(claim)
     certain = bracketed(claim)
     if certain and least == 0 and claim.about.inputs > 1:  # no number is claimed

@@ -108,8 +108,9 @@ def _how_to_narrow(record: Record, samples: Samples) -> str:
     if not about_these or whole.trials == size or likely >= whole.interval.width:
         return ""
     return (
-        f"The interval of the population is from one trial of each of {whole.trials:,} inputs; "
-        "--about population, which plans the trials for it, would likely narrow it."
+        f"The interval of the population counts one trial of each of the {whole.trials:,} inputs "
+        "of the first round alone: which inputs had trials later depends on results. --about "
+        "population, which plans the trials for the population, would likely narrow it."
     )
 
 
