@@ -202,14 +202,12 @@ def _open_reason(n: int, m: int, robust: int, fragile: int, a: float, error: flo
     if enough is not None:
         passing = f"PASS takes {n - f + enough} inputs decided to be at most that"
     number = refutation_limits(m, a, error).number + n - m
-    failing = (
-        f"FAIL takes {number} decided to be above" if number <= n else "FAIL takes more inputs"
-    )
+    failing = f"{number} decided to be above" if number <= n else "more inputs"
     return (
         f"{robust} of {n} inputs were decided to be at most that, {fragile} above, "
-        f"{n - robust - fragile} undecided. {passing}; {failing}, or fewer whose evidence is "
-        "stronger, as --method exact-binomial --looks 1 (looks=1) gives it: each input has all its "
-        "trials"
+        f"{n - robust - fragile} undecided. {passing}; FAIL takes {failing}, or stronger evidence "
+        "against fewer, as --method exact-binomial --looks 1 (looks=1) gives it: each input has "
+        "all its trials"
     )
 
 
