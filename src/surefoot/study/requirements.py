@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.claims import About, Claim, Scope, Verdict
-from surefoot.engine.preflight import SELECTION
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     requirement,
@@ -39,6 +38,7 @@ from surefoot.study.record_population import (
 )
 from surefoot.study.sampling_claims import verdict_of
 from surefoot.study.tally_requirements import of_tallies, of_tally
+from surefoot.study.withheld_verdicts import without_doubtful
 
 
 def check_requirements(
@@ -50,16 +50,7 @@ def check_requirements(
     """
     if required.number == 0:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
-    every = [finding for one in (record, *parts.values()) for finding in one.findings]
-    doubt = next((f.finding for f in every if f.name == SELECTION and f.is_warning), "")
-    verdicts = _decided(record, parts, required)
-    return tuple(_withheld(claim, doubt) if doubt else claim for claim in verdicts)
-
-
-def _withheld(claim: Claim, doubt: str) -> Claim:
-    if claim.about.of is not About.POPULATION:
-        return claim
-    return replace(claim, verdict=Verdict.UNDECIDED, reason=doubt)
+    return without_doubtful(_decided(record, parts, required), (record, *parts.values()))
 
 
 def _decided(
