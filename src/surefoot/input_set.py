@@ -54,13 +54,14 @@ class Inputs:
     """Points with stable ids and, where known, the labels they should get.
 
     `frame` is the shape in which one row is an image; empty when it is none. `selection` says in
-    words which part of the source this is, and `classes` are those it was selected from; empty
-    where it is all of the source. `only` says as a clause which inputs were kept for what a model
-    answers to them ("that the model classifies correctly"). `axes` is how the axes of a row were
-    moved from where the data had them: perturbations are drawn as the data had them, so that
-    models of either layout meet the same ones. `features` names the columns of a table. `groups`
-    names the group of each input (a video, a patient), where groups were sampled and not single
-    inputs. `targets` holds what the output of each input should be, where that is no class number.
+    words which part of the source this is, `selection_doubt` why that is no random sample of it,
+    where it plainly is none, and `classes` are those it was selected from; empty where it is all of
+    the source. `only` says as a clause which inputs were kept for what a model answers to them
+    ("that the model classifies correctly"). `axes` is how the axes of a row were moved from where
+    the data had them: perturbations are drawn as the data had them, so that models of either
+    layout meet the same ones. `features` names the columns of a table. `groups` names the group of
+    each input (a video, a patient), where groups were sampled and not single inputs. `targets`
+    holds what the output of each input should be, where that is no class number.
 
     Text, bytes and other items are an array of objects of shape (n,); one row has shape ().
     `digest_item` names items of kinds that have no name of their own.
@@ -81,6 +82,7 @@ class Inputs:
     digest_item: ItemDigest | None = None
     classes: tuple[int, ...] = ()
     only: str = ""
+    selection_doubt: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", tuple(map(escape_unprintable, self.ids)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ _MOST_TEXT = 300
 """Characters of an error's text: two or three lines of a terminal."""
 _HEAD = 100
 """Of a longer text: enough to name the subject; what went wrong is often said at the end."""
+_NO_ATTRIBUTE = re.compile(
+    r"Can't get attribute '(?P<name>[\w.]+)'(?: on <module '(?P<module>[\w.]+)')?"
+)
 
 _TORCHSCRIPT = "The following operation failed in the TorchScript interpreter."
 """How TorchScript begins every error: the lines of its program follow, and then what happened."""
@@ -40,6 +44,18 @@ def raised_words(error: BaseException) -> str:
         return f"called sys.exit({error.code!r})"
     name, text = type(error).__name__, error_text(error)
     return f"raised {name}" if text == name else f"raised {name}: {text}"
+
+
+def missing_code(error: BaseException) -> str:
+    """What a pickle needs and Python does not find, in words; empty for another error."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"the module {error.name} must be importable where surefoot runs"
+    found = _NO_ATTRIBUTE.search(error_text(error))
+    if found is None:
+        return ""
+    own = found["module"] == "__main__"
+    place = ", from a module and not from the script that saved the model" if own else ""
+    return f"the class {found['name']} must be importable where surefoot runs{place}"
 
 
 def ignore_number_warnings() -> None:

@@ -57,5 +57,5 @@ def test_an_open_requirement_says_what_either_verdict_takes():
     assert "17 of 20 inputs were decided to be at most that, 2 above, 1 undecided" in open_.reason
     enough = int(open_.reason.split("PASS takes ")[1].split()[0])
     assert robust_of_these(decisions(enough, 0, 20 - enough), 0.9, 0.05).holds
-    against = int(open_.reason.split("FAIL ")[1].split()[0])
+    against = int(open_.reason.split("FAIL takes ")[1].split()[0])
     assert robust_of_these(decisions(20 - against, against), 0.9, 0.05).holds is False

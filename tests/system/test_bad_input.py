@@ -85,7 +85,7 @@ CASES = [
     ("", (*FINE, "--mean", "1,2", "--std", "1,2,3"), "give as many of each"),
     ("", (*FINE[:-2], "--report", "no/such/report.html"), "no folder"),
     ("", (*FINE, "--store", "no/such/run.db"), "no folder"),
-    ("", (*FINE, "--bathc", "3"), "No such option: --bathc"),
+    ("", (*FINE, "--bathc", "3"), "No such option: --bathc (do you mean --batch?)"),
     ("", (*FINE, "--target", "y"), "No such option: --target (here it is --labels): try"),
     ("", ("model.onnx",), "Missing argument 'DATA'"),
     ("", ("no.such:function", "test.npz", *OK), "names nothing that can be imported"),

@@ -10,7 +10,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
 from surefoot.study.class_requirements import named_classes
 from tests.claims.parts import QUICK, noise_study, normal_inputs
-from tests.worlds import study
+from tests.worlds import linear_model, points, study
 
 NAMES = {0: "stop", 1: "parking", 4: "3"}
 
@@ -138,3 +138,16 @@ def test_the_trials_of_a_claim_about_a_class_are_those_of_its_inputs():
     assert {c.about.name: c.trials for c in of_class if c.about.name} == own
     assert sum(own.values()) == result.record.trials
     assert {c.requirement for c in result.verdicts} == {0.1}, "1 - 0.9 is 0.09999999999999998"
+
+
+def test_the_first_of_sorted_inputs_pass_nothing_about_the_population():
+    whole = points(40)
+    ordered = whole.subset(np.argsort(whole.labels, kind="stable"))
+    first = sf.select(ordered, linear_model(), sf.Selection(first=12))
+    test = sf.methods.KappaTest(kappa=0.5, error=0.1)
+    result = study(inputs=first, method=test, perturbation=sf.perturb.LinfNoise(0.01)).run()
+    of_population, of_these = result.require(0.1, of_these=0.5).verdicts[::-1]
+    assert of_these.verdict is sf.Verdict.PASS
+    assert of_population.verdict is sf.Verdict.UNDECIDED
+    assert "first 12 inputs are all of class 0, and the data have 2 classes" in of_population.reason
+    assert "no random sample" in result.view.urgent[0]

@@ -203,8 +203,8 @@ def test_a_list_can_be_resized_scaled_and_renamed(tmp_path):
     [
         ("", "columns file and label"),
         ("file,label\n", "at least one row"),
-        ("path,label\npics/one.png,1\n", "columns file and label"),
-        ("file;label\npics/one.png;1\n", "columns file and label"),
+        ("path,label\npics/one.png,1\n", "no column file: for a list of images add file"),
+        ("file;label\npics/one.png;1\n", "separates its columns by semicolons: use commas"),
         ("file,label\npics/one.png\n", "row 1 lacks a file or a label"),
         ("file,label\npics/one.png,1\n,1\n", "row 2 lacks a file or a label"),
         ("file,label\npics/one.png,1\npics/two.png,\n", "row 2 lacks a file or a label"),

@@ -80,7 +80,9 @@ def test_the_sentence_names_the_seed():
 def test_more_than_there_are_is_all_there_are():
     for selection in (Selection(first=99), Selection(random=99)):
         assert sorted(rows(select(world(), selection, unasked))) == list(range(30))
-    assert "the first 30" in select(world(), Selection(first=99), unasked).selection
+    assert "the first 30, which are all, of 99 asked for" in (
+        select(world(), Selection(first=99), unasked).selection
+    )
 
 
 def test_only_what_the_model_gets_right_is_kept_and_counted():
@@ -168,3 +170,54 @@ def test_what_needs_labels_is_refused_without_them(selection):
 def test_a_model_that_gets_nothing_right_leaves_nothing_to_study():
     with pytest.raises(InvalidArgument, match=r"holds no inputs.*only the 0 of 30"):
         select(world(), Selection(correct_only=True), lambda x: np.full(len(x), 9))
+
+
+def in_class_order(classes, each):
+    x = np.arange(classes * each, dtype=np.float32)[:, None]
+    return load_inputs(x, np.repeat(np.arange(classes), each))
+
+
+@pytest.mark.parametrize(
+    ("n", "found"),
+    [
+        (3, "first 3 inputs are all of class 0, and the data have 10 classes"),
+        (45, "first 45 inputs are all of class 0, and the data have 10 classes"),
+        (120, "first 120 inputs are of 3 of the 10 classes of the data"),
+        (470, "first 470 inputs hold 20 of class 9, where a random choice would hold about 47"),
+    ],
+)
+def test_the_first_of_data_in_class_order_are_no_random_sample(n, found):
+    chosen = select(in_class_order(10, 50), Selection(first=n), unasked)
+    assert f"{found}: no random sample of the data; use random={n}" in chosen.selection_doubt
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(first=500),
+        Selection(random=45),
+        Selection(classes=(0,), first=20),
+        Selection(classes=(3,)),
+    ],
+)
+def test_what_was_drawn_or_named_is_not_doubted(selection):
+    assert not select(in_class_order(10, 50), selection, unasked).selection_doubt
+
+
+@pytest.mark.parametrize(("classes", "each", "first"), [(2, 50, 8), (10, 5, 6), (50, 1, 20)])
+def test_the_first_of_data_in_random_order_are_hardly_ever_doubted(classes, each, first):
+    rng, ordered = np.random.default_rng(1), in_class_order(classes, each)
+    doubts = sum(
+        bool(select(mixed, Selection(first=first), unasked).selection_doubt)
+        for mixed in (ordered.subset(rng.permutation(len(ordered))) for _ in range(200))
+    )
+    assert doubts <= 3
+
+
+def test_the_first_groups_of_data_in_class_order_are_doubted_by_groups():
+    x, labels = np.zeros((60, 1), np.float32), np.repeat([0, 1], 30)
+    groups = [f"video {i // 3}" for i in range(60)]
+    chosen = select(load_inputs(x, labels, groups=groups), Selection(first=6), unasked)
+    assert "the first 6 groups are all of class 0" in chosen.selection_doubt
+    mixed = load_inputs(x, np.arange(60) % 2, groups=groups)
+    assert not select(mixed, Selection(first=6), unasked).selection_doubt

@@ -104,7 +104,9 @@ def test_headings_that_differ_in_the_unit_only_stay_whole(tmp_path):
 def test_a_column_of_labels_is_never_given_to_the_model_unnoticed(tmp_path):
     path = written(tmp_path, "a,label\n1.5,0\n2.5,1\n")
     assert sf.load_inputs(path, labels="label").x.shape == (2, 1)
-    with pytest.raises(InvalidArgument, match="file and label"):
+    with pytest.raises(
+        InvalidArgument, match=r"no column file: .* table of values, say --labels label"
+    ):
         sf.load_inputs(path)
 
 
@@ -127,7 +129,8 @@ REFUSED = [
     ("a,b\n1,2\n3\n", {}, "row 2 has 1 cells below 2 columns"),
     ("a,a\n1,2\n", {}, "two columns 'a'"),
     (",a\n0,2\n", {}, "column 1 has no name"),
-    ("a;b\n1;2\n", {}, "one column 'a;b': separate columns by commas"),
+    ("a;b\n1;2\n", {}, "separates its columns by semicolons: use commas"),
+    ("kind,b\n1,2\n", {"labels": "knd"}, r"no column 'knd' for the labels: do you mean kind\?"),
     ("5.1,3.5\n4.9,3.0\n", {}, "first row must hold the names"),
     ("a,b\n", {}, "no row"),
     ("a\n1\n", {"labels": "a"}, "no column besides the labels"),

@@ -1,7 +1,10 @@
 """Labels that were shifted or renamed are noticed; honest labels are not doubted."""
 
+import re
+
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.stats import binom
 
 import surefoot as sf
@@ -152,3 +155,49 @@ def test_the_preflight_refuses_names_of_fewer_classes_than_the_model_has():
     assert check.status is CheckStatus.FAILED
     assert "the data name 2 classes and the model has 3" in check.finding
     assert names_doubt(3, 3) == names_doubt(0, 3) == ""
+
+
+def bright_first(x):
+    """Class 0 is bright, class 1 is dark."""
+    brightness = x.reshape(len(x), -1).mean(axis=1) - 0.5
+    return np.stack([brightness, -brightness], axis=1)
+
+
+def files_of_two_classes(folder, kind):
+    """Sixty inputs, of which `ant` is dark and so the model's class 1, and `bee` bright."""
+    values, names = np.tile([20, 230], 30).astype(np.uint8), ["ant", "bee"] * 30
+    if kind == "folder":
+        for i, (value, name) in enumerate(zip(values, names, strict=True)):
+            (folder / name).mkdir(exist_ok=True)
+            Image.fromarray(np.full((2, 2), value)).save(folder / name / f"{i}.png")
+        return {"source": folder}
+    if kind == "array":
+        return {"source": values[:, None], "labels": names}
+    numbers = {"ant": "0", "bee": "1"} if kind == "numbers" else {}
+    rows = zip(values / 255, names, strict=True)
+    text = "".join(f"{v},{numbers.get(name, name)}\n" for v, name in rows)
+    (folder / "t.csv").write_text("a,kind\n" + text)
+    return {"source": folder / "t.csv", "labels": "kind"}
+
+
+@pytest.mark.parametrize("kind", ["folder", "array", "table", "numbers"])
+def test_the_proposed_class_names_put_the_labels_right(kind, tmp_path):
+    data = files_of_two_classes(tmp_path, kind)
+    shape = sf.load_inputs(**data).x.shape[1:]
+    model = sf.load_model(bright_first, shape=shape, bounds=(0, 1))
+
+    def finding(**how):
+        checks = examine(sf.load_inputs(**data, **how), model, None)
+        return next(c.finding for c in checks if c.name == NAME)
+
+    proposed = re.search(r"--class-names (\S+) \(class_names=\)", finding())[1]
+    assert finding(class_names=proposed) == "100.0 % of 60 clean inputs get their true label"
+
+
+def test_numbers_get_the_line_that_renumbers_them():
+    true, predicted = world(300, 3)
+    order = np.array([2, 0, 1])
+    message = label_doubt(order[true], predicted, 3)
+    line = re.search(r"y = np\.array\(\[(.*)\]\)\[y\]", message)[1]
+    again = np.array([int(k) for k in line.split(",")])[order[true]]
+    assert (again == true).all()

@@ -3,6 +3,8 @@
 import io
 import os
 import pickle
+import sys
+import types
 import zipfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from surefoot.errors import InvalidArgument
 from surefoot.models import load_model
 from surefoot.testing import check_model
+from surefoot.user_code import missing_code
 from tests.unit.small_models import IMAGE, batch, by_hand, estimator, module, scripted
 
 torch = pytest.importorskip("torch")
@@ -202,3 +205,29 @@ def test_a_pickle_of_something_else_is_no_classifier(tmp_path):
     plain_pickle({"accuracy": 0.99}, path)
     with pytest.raises(InvalidArgument, match="dict is no model"):
         load_model(path, trust=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (AttributeError("Can't get attribute 'Net' on <module '__main__' from 'x'>"),
+         "the class Net must be importable where surefoot runs, from a module and not from the"),
+        (AttributeError("Can't get attribute 'Net' on <module 'nets' from 'x'>"),
+         "the class Net must be importable where surefoot runs"),
+        (ModuleNotFoundError("No module named 'nets'", name="nets"), "the module nets must be"),
+        (ValueError("damaged"), ""),
+    ],
+)  # fmt: skip
+def test_a_pickle_of_code_that_is_not_here_says_which(error, sentence):
+    assert missing_code(error).startswith(sentence)
+    assert bool(missing_code(error)) is bool(sentence)
+
+
+def test_a_pickled_module_whose_class_is_gone_names_it_and_the_export(tmp_path, monkeypatch):
+    path, nets = tmp_path / "net.pth", types.ModuleType("nets")
+    nets.Net = type("Net", (torch.nn.Linear,), {"__module__": "nets"})
+    monkeypatch.setitem(sys.modules, "nets", nets)
+    torch.save(nets.Net(2, 2), path)
+    monkeypatch.delitem(sys.modules, "nets")
+    with pytest.raises(InvalidArgument, match=r"module nets must be .*; or export it with torch"):
+        load_model(path, shape=(2,), trust=True)

@@ -53,6 +53,7 @@ def test_severities_follow_the_size_of_the_image():
         ("rotaton:10", "rotation"),
         ("qqq:1", "one that exists"),
         ("linf", "needs a level"),
+        ("blur", "needs a level: write blur:0.7, or blur:s3 for a published severity"),
         ("linf:", "needs a level"),
         ("linf:x", "'x' is not a number"),
         ("linf:-0.1..0.2", "from 0 to below 1"),

@@ -254,7 +254,8 @@ def test_properties_are_written_as_text(text, expected):
         ("close:0.5,tolerance=1", "close has tolerance twice"),
         ("close:0.5,of=clean", "predicted or true"),
         ("iou:0.7,label=1.5", "must be an integer"),
-        ("nearly:0.5", "there is no property 'nearly'"),
+        ("nearly:0.5", r"no property 'nearly': choose one of same \(the label the model gives"),
+        ("correct", r"no property 'correct': do you mean true \(the label in the data wins\)\?"),
         ("@tests.unit.test_properties_of_outputs:VALUES", "is tuple: give a property"),
     ],
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from surefoot.claims import Verdict
+from surefoot.claims import About, Randomness, Scope, Verdict
 from surefoot.population.requirement import SAMPLED
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence, sentences
@@ -36,7 +36,7 @@ def test_classes_that_are_not_shown_to_differ_are_not_said_to_be_alike(differ, p
 def test_few_decisions_against_may_all_be_wrong():
     few = replace(CLAIMS["count_kappa"], value=1.0, interval=Interval(0.0, 300.0), reason="")
     assert "1 of these 300 inputs was decided to fail" in sentence(few)
-    assert "so few may all be wrong decisions" in sentence(few)
+    assert "that any truly does is not shown: a few decisions may be wrong" in sentence(few)
     none = replace(few, value=0.0)
     assert "wrong" not in sentence(none)
 
@@ -111,3 +111,20 @@ def test_an_undecided_verdict_says_no_assumption_and_none_refers_to_it():
     )
     lines = sentences([open_, CLAIMS["mean_population"]])
     assert lines[1] == sentence(CLAIMS["mean_population"])
+
+
+def test_where_nothing_is_random_inputs_are_counted_and_not_perturbations():
+    counted = replace(
+        CLAIMS["mean_set"], random=Randomness.NOTHING, value=0.06, interval=Interval(0.06, 0.06),
+        guarantee=Guarantee(Footing.SOUND, 0.0),
+    )  # fmt: skip
+    said = sentence(counted)
+    assert said == "18 of these 300 inputs fail when perturbed (counted: nothing is random)."
+    assert key_figure(counted).meaning == "share of these 300 inputs that fail when perturbed"
+    one = replace(counted, about=Scope(About.THESE, 1), value=0.0, interval=Interval(0.0, 0.0))
+    assert "this input" in sentence(one)
+    assert "counted" not in sentence(one)
+    of_all = replace(CLAIMS["mean_population"], random=Randomness.NOTHING)
+    assert "of inputs of this kind fail when perturbed (confidence" in sentence(of_all)
+    required = replace(of_all, requirement=0.1, verdict=Verdict.FAIL)
+    assert sentence(required).startswith("FAIL: more than 10 % of inputs of this kind fail when")

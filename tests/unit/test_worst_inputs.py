@@ -27,7 +27,10 @@ def test_inputs_that_are_wrong_when_clean_are_counted_and_are_no_examples():
     examples = [example.id for example in result.details.examples]
     assert examples
     assert not {"p2", "p5", "p8"} & set(examples)
-    assert "3 of 12 inputs are wrong already when clean: the headline includes them" in str(result)
+    assert "3 of 12 inputs are wrong already when clean: they count in" in str(result)
+    assert "only where its label changes" not in str(result)
+    kept = study(inputs=mislabelled(2, 5, 8)).run()
+    assert "A wrong input fails here only where its label changes." in str(kept)
 
 
 def test_where_all_are_wrong_when_clean_there_is_no_example():
@@ -71,7 +74,7 @@ def test_a_tie_is_not_called_wrong():
     result = study(inputs=inputs).run()
     assert [clean_fault(result.record, row) for row in result.inputs] == ["tied", "wrong", ""]
     text = " ".join([*result.view.facts, *result.view.sections[-2].lines])
-    assert "1 of 3 inputs is wrong already when clean and 1 is tied: the headline" in text
+    assert "1 of 3 inputs is wrong already when clean and 1 is tied: they count" in text
     assert "2 of 3 inputs get their true label, 1 of them in a tie with another" in text
 
 

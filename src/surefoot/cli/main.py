@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -208,11 +209,15 @@ def _system_words(error: OSError) -> str:
 
 
 def _our_name(error: Any) -> str:  # noqa: ANN401  click's
-    """That an option which other tools call so has another name here; else empty."""
+    """The name of an option that other tools call so, or that is misspelt; else empty."""
     ours = _OUR_NAMES.get(getattr(error, "option_name", ""), "")
     command = getattr(getattr(error, "ctx", None), "command", None)
     known = [name for option in getattr(command, "params", ()) for name in option.opts]
-    return f"No such option: {error.option_name} (here it is {ours})" if ours in known else ""
+    if ours in known:
+        return f"No such option: {error.option_name} (here it is {ours})"
+    misspelt: str = error.option_name if hasattr(error, "possibilities") else ""
+    near = get_close_matches(misspelt, known, n=1)
+    return f"No such option: {error.option_name} (do you mean {near[0]}?)" if near else ""
 
 
 def _is_broken_pipe(error: BaseException | None) -> bool:

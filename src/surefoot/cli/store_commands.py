@@ -130,7 +130,8 @@ def replay(
         typer.echo(
             f"Input {subject}, trial {trial}: clean {answer['clean']}, perturbed "
             f"{answer['perturbed']}: {'kept' if repeated.kept else 'failed'} "
-            f"(severity {repeated.severity:.4g}; {study.property.limit:g} or more fails)."
+            f"(severity {repeated.severity:.4g}: a trial fails at {study.property.limit:g} or "
+            "above)."
         )
         if words is not None and words.before:
             typer.echo(f"before: {words.before}\nafter: {words.after}")

@@ -31,7 +31,8 @@ class EstimateOptions:
 
     precision: Number | None = option(
         None,
-        "Half-width of the interval for the mean: 0.02. Few trials suffice, where they narrow it.",
+        "Half-width of the interval for the mean, such as 0.02. Needs the fewest trials: they go "
+        "to the inputs that narrow it most.",
     )
     about: str | None = option(
         None,

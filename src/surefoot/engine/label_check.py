@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +22,8 @@ _LEAST_SKILL = 0.25
 """Part of the way from guessing to perfect below which a model is hardly better than a guess."""
 _MOST_CLASSES = 1000
 """Classes beyond which the best permutation is not searched: it would take seconds."""
+_LISTED = 20
+"""Classes that are written out in a command; more are better given in a file."""
 WAY_OUT = (
     "number the classes from 0, or pass their names in the model's order (class_names=, "
     "--class-names)"
@@ -33,10 +37,31 @@ class Relabelling:
     description: str
     accuracy: float
     question: str
+    read_as: dict[int, int]
+
+    def way_out(self, classes: int, texts: Sequence[str] | None) -> str:
+        """What to do if the question is answered with yes; `texts` as in `label_doubt`."""
+        label_of = {read: label for label, read in self.read_as.items()}
+        if sorted(label_of) != list(range(classes)) or len(self.read_as) < classes:
+            return WAY_OUT
+        order = [label_of[k] for k in range(classes)]
+        if texts is None:
+            numbers = ", ".join(str(self.read_as[k]) for k in range(classes))
+            return f"renumber them: y = np.array([{numbers}])[y]" if classes <= _LISTED else WAY_OUT
+        names = [texts[k] if texts else str(k) for k in order]
+        if classes > _LISTED or any("," in name for name in names):
+            return WAY_OUT
+        names_given = shlex.quote(",".join(names))
+        return f"pass their names in the model's order: --class-names {names_given} (class_names=)"
 
 
-def label_doubt(labels: Classes, predicted: Classes, classes: int) -> str:
+def label_doubt(
+    labels: Classes, predicted: Classes, classes: int, texts: Sequence[str] | None = None
+) -> str:
     """A doubt about the labels, to follow a sentence about the accuracy; empty if there is none.
+
+    `texts` are the labels by number as the data write them, which class names in another order
+    number anew; empty: as the number itself. None: the data hold numbers.
 
     Shifted or permuted: another reading of the labels adds at least 10 points of accuracy, and a
     one-sided McNemar test rejects that it adds none (error .001 over all readings tried). Guessed:
@@ -51,7 +76,7 @@ def label_doubt(labels: Classes, predicted: Classes, classes: int) -> str:
         return guessed(int((labels == predicted).sum()), labels, classes)
     return (
         f"; with {better.description} it would be {_percent(better.accuracy)}: {better.question} "
-        f"Then {WAY_OUT}"
+        f"Then {better.way_out(classes, texts)}"
     )
 
 
@@ -92,9 +117,9 @@ def shifted(labels: Classes, predicted: Classes, classes: int) -> Relabelling | 
     which_labels = "every label" if labels.min() >= start else f"the labels from {start} on"
     examples = ", ".join(f"{k} as {k + by}" for k in affected[:2])
     examples += ", …" if len(affected) > 2 else ""
-    return Relabelling(
-        f"{which_labels} read as one {word} ({examples})", accuracy, "are the labels shifted?"
-    )
+    read_as = {k: k + by if k in affected else k for k in np.unique(labels).tolist()}
+    description = f"{which_labels} read as one {word} ({examples})"
+    return Relabelling(description, accuracy, "are the labels shifted?", read_as)
 
 
 def permuted(labels: Classes, predicted: Classes) -> Relabelling | None:
@@ -122,7 +147,8 @@ def permuted(labels: Classes, predicted: Classes) -> Relabelling | None:
     changes = [f"{k} as {j}" for k, j in zip(rows, best, strict=True) if k != j]
     examples = ", ".join(changes[:3]) + (", …" if len(changes) > 3 else "")
     question = "are the classes in another order?"
-    return Relabelling(f"the labels renamed ({examples})", hits / n, question)
+    read_as = dict(zip(rows.tolist(), best.tolist(), strict=True))
+    return Relabelling(f"the labels renamed ({examples})", hits / n, question, read_as)
 
 
 def _best_renaming(labels: Classes, predicted: Classes, rows: Classes, columns: Classes) -> Classes:

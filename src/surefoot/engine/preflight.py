@@ -31,6 +31,7 @@ from surefoot.engine.perturbation_checks import (
 )
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.input_set import Inputs
+from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
 from surefoot.memory_limits import pieces, rows_together
 from surefoot.population.copies import copies, copies_note
 from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
@@ -40,6 +41,8 @@ _LEAST_PIXEL_MAXIMUM = 100
 """Values without bounds that reach this are probably pixels from 0 to 255."""
 _LEAST_RANGE = 1 / 50
 """Part of the bounds that values should span; below it the scale is probably wrong."""
+SELECTION = "selection of the inputs"
+"""Name of the check whose warning leaves claims about a population without their assumption."""
 _HALF_PRECISION_INPUTS = 256
 """Inputs on which labels in half and in full precision are compared."""
 
@@ -64,6 +67,8 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield _check("row order is irrelevant", lambda: _order(model, sample))
     size = clean_batch_size(inputs.x)
     yield _check(BATCHES, lambda: check_clean_batches(model, sample, names, size))
+    if inputs.selection_doubt:
+        yield Check(SELECTION, CheckStatus.WARNING, inputs.selection_doubt)
     yield _check("copies among the inputs", lambda: _copies(inputs))
     if not inputs.holds_items:
         yield _check("bounds of the inputs", lambda: _bounds(inputs, model))
@@ -228,8 +233,15 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
         )
     accuracy = float((labels == inputs.labels).mean())
     finding = f"{100 * accuracy:.1f} % of {len(inputs):,} clean inputs get their true label"
-    doubt = label_doubt(inputs.labels, labels, model.signature.classes)
+    doubt = label_doubt(inputs.labels, labels, model.signature.classes, _label_texts(inputs))
     return (CheckStatus.WARNING if doubt else CheckStatus.OK), finding + doubt
+
+
+def _label_texts(inputs: Inputs) -> tuple[str, ...] | None:
+    """The labels as the data write them; empty: numbers as text. None: they are numbers."""
+    if LOOKED_UP in inputs.reading or ALPHABETICAL in inputs.reading:
+        return inputs.class_names
+    return () if NUMBERS in inputs.reading else None
 
 
 def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None) -> Finding:

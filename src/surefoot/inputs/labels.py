@@ -19,6 +19,10 @@ _LARGEST = 2**31 - 1
 """No classifier has more classes; above it float labels would lose digits sooner or later."""
 _SMALL = "number the classes 0, 1, 2 and so on"
 _LIST = "the class names in the order of the model's outputs (--class-names, class_names=)"
+LOOKED_UP = "labels are names of the list of classes, numbered in its order"
+ALPHABETICAL = "class names numbered alphabetically"
+NUMBERS = "labels are numbers and read as such"
+"""How labels that are texts were read; class names in another order would number them anew."""
 Where = Callable[[int], str]
 
 
@@ -118,13 +122,11 @@ def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -
         return Labels(
             _looked_up(texts, source, names, where),
             names,
-            "labels are names of the list of classes, numbered in its order",
+            LOOKED_UP,
         )
     plain = [bool(_NUMBER.fullmatch(text)) for text in texts]
     if all(plain):
-        return Labels(
-            _of_numbers(texts, source, where), names, "labels are numbers and read as such"
-        )
+        return Labels(_of_numbers(texts, source, where), names, NUMBERS)
     word = plain.index(False)
     if any(plain):
         number = plain.index(True)
@@ -135,9 +137,7 @@ def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -
     if names:
         _refuse_unlisted(texts[word], source, names, where(word))
     ends = f"0 is {texts[0]}" + (f", {len(texts) - 1} is {texts[-1]}" if len(texts) > 1 else "")
-    return Labels(
-        np.arange(len(texts)), tuple(texts), f"class names numbered alphabetically ({ends})"
-    )
+    return Labels(np.arange(len(texts)), tuple(texts), f"{ALPHABETICAL} ({ends})")
 
 
 def _as_listed(text: str, names: tuple[str, ...]) -> str:

@@ -42,5 +42,5 @@ def fit(inputs: Inputs, shape: tuple[int, ...]) -> Inputs:
         return replace(inputs, x=inputs.x.reshape(len(inputs), *shape), frame=frame, axes=())
     raise InvalidArgument(
         f"the model takes inputs of shape {shape}, but {inputs.source} holds {have}: "
-        "resize or rearrange the data"
+        "resize or rearrange the data (arrays are taken as they are; files of images are resized)"
     )

@@ -24,6 +24,7 @@ from surefoot.inputs.media_files import (
     refuse_irregular,
 )
 from surefoot.inputs.sounds import stack_sounds
+from surefoot.inputs.text_rows import refuse_other_separators
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,12 @@ def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
         raise InvalidArgument(
             f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
         ) from error
+    refuse_other_separators(header, str(path))
+    if "label" in header and "file" not in header:
+        raise InvalidArgument(
+            f"{path} has a column label and no column file: for a list of images add file; if it "
+            "is a table of values, say --labels label (labels=)"
+        )
     if not rows or header.count("file") != 1 or header.count("label") > 1:
         raise InvalidArgument(
             f"{path} must have the columns file and label (or file alone, without labels), and at "

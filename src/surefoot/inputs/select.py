@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
+from surefoot.inputs.composition import composition_doubt
 
 Predicted = Callable[[NDArray[np.intp]], NDArray[np.int64]]
 """The label predicted for each of these rows; -1 where several models do not agree."""
@@ -54,19 +55,24 @@ def select(
         names = ", ".join(inputs.class_name(c) for c in selection.classes)
         words.append(f"classes {names}")
     take = _whole_groups if inputs.groups else _single_inputs
-    chosen, examined, unit = take(inputs, order, selection, predicted)
+    taken = take(inputs, order, selection, predicted)
+    doubt = inputs.selection_doubt
     if selection.random is not None:
-        words.append(f"{unit} drawn at random (seed {selection.seed})")
+        words.append(f"{taken.words} drawn at random (seed {selection.seed})")
     elif selection.first is not None:
-        words.append(f"the first {unit}")
+        words.append(f"the first {taken.words}")
+        doubt = doubt or _doubt_of_first(inputs, order, taken)
+        if selection.first > taken.available:
+            words.append(f"which are all, of {selection.first} asked for")
     if selection.correct_only:
-        words.append(f"only the {len(chosen)} of {examined} that {who} correctly")
+        words.append(f"only the {len(taken.rows)} of {taken.examined} that {who} correctly")
         inputs = replace(inputs, only=f"that {who} correctly")
     if not words:
         return inputs
-    description = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)
+    description = f"{len(taken.rows)} of {len(inputs)} inputs: " + ", ".join(words)
     classes = tuple(sorted(selection.classes or inputs.classes or _known_classes(inputs)))
-    return replace(inputs, selection=description, classes=classes).subset(chosen)
+    chosen = replace(inputs, selection=description, classes=classes, selection_doubt=doubt)
+    return chosen.subset(taken.rows)
 
 
 def _known_classes(inputs: Inputs) -> set[int]:
@@ -76,22 +82,51 @@ def _known_classes(inputs: Inputs) -> set[int]:
     return {*inputs.labels.tolist(), *range(len(inputs.class_names))}
 
 
+@dataclass(frozen=True)
+class _Taken:
+    """The rows chosen, how many inputs and units (inputs or groups) were examined for them.
+
+    `available` is how many units there are.
+    """
+
+    rows: NDArray[np.intp]
+    examined: int
+    units: int
+    available: int
+    words: str
+
+
+def _doubt_of_first(inputs: Inputs, order: NDArray[np.intp], taken: _Taken) -> str:
+    """Why the first units are no random choice, by their classes; empty if they may be one."""
+    if inputs.labels is None:
+        return ""
+    labels = inputs.labels[order]
+    if not inputs.groups:
+        return composition_doubt(labels, taken.units, "inputs", inputs.class_name)
+    class_of: dict[str, int] = {}
+    for row, label in zip(order.tolist(), labels.tolist(), strict=True):
+        if class_of.setdefault(inputs.groups[row], label) != label:
+            return ""  # groups of several classes have no class to count
+    of_groups = np.array(list(class_of.values()), dtype=np.int64)
+    return composition_doubt(of_groups, taken.units, "groups", inputs.class_name)
+
+
 def _single_inputs(
     inputs: Inputs, order: NDArray[np.intp], selection: Selection, predicted: Predicted
-) -> tuple[NDArray[np.intp], int, str]:
-    """The rows chosen, how many inputs were examined, and what was drawn, in words."""
+) -> _Taken:
     if selection.random is not None:
         order = np.random.default_rng(selection.seed).permutation(order)
     count = selection.first or selection.random or len(order)
     if selection.correct_only:
-        chosen, examined = _correct(inputs, order, count, predicted)
-        return chosen, examined, str(examined)
-    return order[:count], min(count, len(order)), str(min(count, len(order)))
+        rows, examined = _correct(inputs, order, count, predicted)
+    else:
+        rows, examined = order[:count], min(count, len(order))
+    return _Taken(rows, examined, examined, len(order), str(examined))
 
 
 def _whole_groups(
     inputs: Inputs, order: NDArray[np.intp], selection: Selection, predicted: Predicted
-) -> tuple[NDArray[np.intp], int, str]:
+) -> _Taken:
     """The same by whole groups: all of a group's rows, or those that are classified correctly.
 
     Groups are taken until n of them have an input.
@@ -118,8 +153,8 @@ def _whole_groups(
         kept = rows if labels is None else rows[predicted(rows) == labels[rows]]
         chosen.extend(int(row) for row in kept)
         taken, examined, drawn = taken + (len(kept) > 0), examined + len(rows), drawn + 1
-    unit = "1 group" if drawn == 1 else f"{drawn} groups"
-    return np.array(chosen, dtype=np.intp), examined, unit
+    words = "1 group" if drawn == 1 else f"{drawn} groups"
+    return _Taken(np.array(chosen, dtype=np.intp), examined, drawn, len(groups), words)
 
 
 def _labels(inputs: Inputs, why: str) -> NDArray[np.int64]:

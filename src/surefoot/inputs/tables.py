@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from surefoot.inputs.table_columns import (
     polars_columns,
     text_column,
 )
+from surefoot.inputs.text_rows import refuse_other_separators
 
 _MOST_BYTES = 2**30
 """Bytes of a .csv file: read as text it takes ten times as much memory."""
@@ -173,10 +175,9 @@ def _split(table: Table, labels: Any) -> tuple[list[TableColumn], TableColumn | 
     )
     if place is None:
         some = ", ".join(headings[:_LISTED]) + (", …" if len(headings) > _LISTED else "")
-        raise InvalidArgument(
-            f"{table.source} has no column {labels!r} for the labels: its columns are {some}"
-            "; name one of them"
-        )
+        near = get_close_matches(labels, headings, n=1)
+        there = f"do you mean {near[0]}?" if near else f"its columns are {some}; name one of them"
+        raise InvalidArgument(f"{table.source} has no column {labels!r} for the labels: {there}")
     rest = [column for i, column in enumerate(table.columns) if i != place]
     return rest, table.columns[place]
 
@@ -184,10 +185,7 @@ def _split(table: Table, labels: Any) -> tuple[list[TableColumn], TableColumn | 
 def _check_headings(headings: list[str], source: str) -> None:
     if not headings:
         raise InvalidArgument(f"{source} has no columns: write their names in the first row")
-    if len(headings) == 1 and (";" in headings[0] or "\t" in headings[0]):
-        raise InvalidArgument(
-            f"{source} has one column {headings[0]!r}: separate columns by commas"
-        )
+    refuse_other_separators(headings, source)
     for number, heading in enumerate(headings, 1):
         if not heading.strip():
             raise InvalidArgument(

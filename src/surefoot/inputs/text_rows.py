@@ -10,6 +10,13 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 
 
+def refuse_other_separators(headings: Sequence[str], source: str) -> None:
+    """Refuse the first row of a .csv file whose columns are not separated by commas."""
+    for sign, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(headings) == 1 and sign in headings[0]:
+            raise InvalidArgument(f"{source} separates its columns by {name}: use commas")
+
+
 def refuse_twice(names: Sequence[str], what: str) -> None:
     """Refuse a name that stands twice; `what` begins the sentence."""
     again = next((name for i, name in enumerate(names) if name in names[:i]), None)

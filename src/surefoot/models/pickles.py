@@ -13,7 +13,7 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.models.load_options import LoadOptions
 from surefoot.subject import Model
-from surefoot.user_code import INTERRUPTS, error_text
+from surefoot.user_code import INTERRUPTS, error_text, missing_code
 
 
 def open_pickle(
@@ -42,6 +42,8 @@ def _read(path: Path) -> Any:  # noqa: ANN401  what a file holds
     except INTERRUPTS:
         raise
     except BaseException as error:
+        missing = missing_code(error)
+        again = f"{missing}, or save" if missing else "save"
         raise InvalidArgument(
-            f"{path} cannot be unpickled ({error_text(error)}): save the model again"
+            f"{path} cannot be unpickled ({error_text(error)}): {again} the model again"
         ) from error

@@ -20,7 +20,7 @@ from surefoot.models.archive import (
     plain_script,
     read_parts,
 )
-from surefoot.user_code import error_text
+from surefoot.user_code import error_text, missing_code
 
 
 def require_torch() -> Any:  # noqa: ANN401  the module
@@ -66,7 +66,11 @@ def _loaded(path: Path, load: Callable[[], Any]) -> Any:  # noqa: ANN401  an obj
         with _collection_paused():
             return load()
     except Exception as error:
-        text = error_text(error)
+        text, missing = error_text(error), missing_code(error)
+        if missing:
+            raise InvalidArgument(
+                f"{path} cannot be read ({text}): {missing}; or export it with torch.export.save"
+            ) from error
         raise InvalidArgument(
             f"{path} cannot be read as a PyTorch model ({text}): export it again"
         ) from error

@@ -198,15 +198,16 @@ def _open_reason(n: int, m: int, robust: int, fragile: int, a: float, error: flo
     """What was decided, and what either verdict would take."""
     f = n - m + 1
     enough = next((k for k in range(1, f + 1) if _too_many_robust(k, f, a, error)), None)
-    passing = "no number of decisions at this error shows it"
+    passing = "No number of decisions at this error can give PASS"
     if enough is not None:
-        passing = f"PASS takes {n - f + enough} decided to be at most that"
+        passing = f"PASS takes {n - f + enough} inputs decided to be at most that"
     number = refutation_limits(m, a, error).number + n - m
-    failing = f"FAIL {number} decided to be above" if number <= n else "FAIL more inputs"
+    failing = f"{number} decided to be above" if number <= n else "more inputs"
     return (
         f"{robust} of {n} inputs were decided to be at most that, {fragile} above, "
-        f"{n - robust - fragile} undecided. {passing}, {failing}, or strong evidence against a few "
-        "(a fixed size, method exact-binomial with looks=1, --looks 1, gives it)"
+        f"{n - robust - fragile} undecided. {passing}; FAIL takes {failing}, or stronger evidence "
+        "against fewer, as --method exact-binomial --looks 1 (looks=1) gives it: each input has "
+        "all its trials"
     )
 
 

@@ -13,6 +13,7 @@ from surefoot.report.clauses import (
     bracketed,
     class_word,
     confidence_clause,
+    counts_inputs,
     interval_percent,
     limit_phrase,
     over_groups,
@@ -100,7 +101,22 @@ def _tail(claim: Claim) -> str:
     )
 
 
+def _share_failing(claim: Claim) -> str:
+    """The mean where nothing is random: an input fails when perturbed, or it does not."""
+    scope, around = scope_phrase(claim), interval_percent(claim)
+    over, certain = over_groups(claim, ","), bracketed(claim)
+    text = f"{around} of {scope}{over} fail when perturbed{certain}"
+    if claim.about.of is About.THESE and claim.value is not None:
+        text = f"{percent(claim.value)} of {scope} fail when perturbed{bracketed(claim, around)}"
+        failing = claim.value * claim.about.inputs
+        if claim.interval is not None and claim.interval.width == 0:
+            text = f"{failing:,.0f} of {scope} fail when perturbed (counted: nothing is random)"
+    return subject(claim) + with_condition(claim, text)
+
+
 def _mean(claim: Claim) -> str:
+    if counts_inputs(claim) and claim.interval != UNIT:
+        return _share_failing(claim)
     value = "" if claim.value is None else f"{percent(claim.value)} of "
     if claim.about.of is About.THESE:
         text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"
@@ -128,7 +144,7 @@ def _count_kappa(claim: Claim) -> str:
     were = "was" if 1 in (number, claim.about.inputs) else "were"
     truly = f"; at least {least:,} truly fail{'s' * (least == 1)} more often than that"
     if least == 0:
-        truly = "; so few may all be wrong decisions" if number else ""
+        truly = "; that any truly does is not shown: a few decisions may be wrong" * bool(number)
     inputs = "1 input" if claim.about.inputs == 1 else scope_phrase(claim)
     certain = bracketed(claim)
     if certain and least == 0 and claim.about.inputs > 1:  # no number is claimed

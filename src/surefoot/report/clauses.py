@@ -156,6 +156,11 @@ def among(claim: Claim) -> str:
     return f"among inputs{only(claim)}, " if claim.about.only else ""
 
 
+def counts_inputs(claim: Claim) -> bool:
+    """Whether a mean is the share of inputs that fail: nothing is random, and there are several."""
+    return claim.random is Randomness.NOTHING and scope_phrase(claim) != "this input"
+
+
 def over_groups(claim: Claim, after: str = "") -> str:
     """That the quantity is an average over groups, after a comma; empty where it is not.
 

@@ -25,7 +25,10 @@ def clean_fault(record: Record, row: InputRow) -> str:
 def clean_faults_note(record: Record) -> str:
     """How many inputs are not right when clean, and so no examples; empty for none."""
     counts = Counter(clean_fault(record, row) for row in record.inputs)
-    return faults_note([(fault, counts[fault]) for fault in _FAULTS], len(record.inputs))
+    note = faults_note([(fault, counts[fault]) for fault in _FAULTS], len(record.inputs))
+    if counts[WRONG] and record.study.property.kind == "same":
+        note += " A wrong input fails here only where its label changes."
+    return note
 
 
 def faults_note(counts: Sequence[tuple[str, int]], inputs: int, unit: str = "inputs") -> str:
@@ -39,10 +42,10 @@ def faults_note(counts: Sequence[tuple[str, int]], inputs: int, unit: str = "inp
     (fault, number), *others = some
     first = f"{number:,} of {inputs:,} {unit} {_words(fault, number)} already when clean"
     listed = " and ".join([first, *(f"{n:,} {_words(fault, n)}" for fault, n in others)])
-    them = "it" if sum(n for _, n in some) == 1 else "them"
+    they = "it counts" if sum(n for _, n in some) == 1 else "they count"
     return (
-        f"{listed}: the headline includes {them}; this list is of inputs that are right until they "
-        "are perturbed."
+        f"{listed}: {they} in the result above, but this list is of inputs that are right until "
+        "they are perturbed."
     )
 
 

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from surefoot.claims import About, Claim
-from surefoot.report.clauses import limit_phrase, over_groups, sample_condition, scope_phrase
+from surefoot.report.clauses import (
+    counts_inputs,
+    limit_phrase,
+    over_groups,
+    sample_condition,
+    scope_phrase,
+)
 from surefoot.report.curve_quantity import CurveQuantity
 from surefoot.report.formatting import (
     confidence,
@@ -72,6 +78,8 @@ def _around(claim: Claim) -> Interval:
 def _share_of_perturbations(claim: Claim) -> _Parts:
     around = percent_range(_around(claim))
     number = around if claim.value is None else percent(claim.value)
+    if counts_inputs(claim) and claim.about.of is not About.INPUT:
+        return number, around, f"share of {scope_phrase(claim)} that fail when perturbed"
     one = claim.about.of is About.INPUT or scope_phrase(claim) == "this input"
     return number, around, f"{'' if one else 'mean '}failure probability of {scope_phrase(claim)}"
 

@@ -11,6 +11,7 @@ from surefoot.report.clauses import (
     assumption,
     class_word,
     confidence_clause,
+    counts_inputs,
     limit_phrase,
     only,
     over_groups,
@@ -79,6 +80,8 @@ def _mean(claim: Claim) -> tuple[str, str]:
     fails = "of the perturbations make the model fail on"
     some = _some_class(claim) if _is_every_class(claim) else scope_phrase(claim)
     over = over_groups(claim)
+    if counts_inputs(claim):
+        fails, over = "of", f"{over_groups(claim, ',')} fail when perturbed"
     return (
         f"at most {most} {fails} {scope_phrase(claim)}{over}",
         f"more than {most} {fails} {some}{over}",

@@ -20,7 +20,7 @@ _KEY_FIGURES = 4
 """Numbers at the top, of several models or thresholds; more are in the first table."""
 _TERMINAL_ROWS = 12
 """Rows of a table on a terminal: all of them are on the page and in the JSON."""
-_AT_ONCE = ("Contradiction", "contradict", "is not reached")
+_AT_ONCE = ("Contradiction", "contradict", "is not reached", "no random sample")
 """Words of a caution that changes how the number is read: it stands right below the headline."""
 
 

@@ -13,6 +13,7 @@ from surefoot.study.curve_not_worse import curve_not_worse
 from surefoot.study.model_stability import as_in_records
 from surefoot.study.not_worse import not_worse_claim, not_worse_elsewhere
 from surefoot.study.radius_not_worse import radius_not_worse
+from surefoot.study.withheld_verdicts import without_doubtful
 
 _CURVE_OPTIONS = ("low", "high", "thresholds", "scope", "measure", "fixed_draws", "clean")
 """Options that say which curve is measured; the others say how."""
@@ -44,6 +45,7 @@ def not_worse_than(
         claims = (radius_not_worse(parts, margin),)
     else:
         claims = (_at_one_level(parts, margin, error),)
+    claims = without_doubtful(claims, (record, earlier))
     return as_in_records(claims, (record, earlier))
 
 

@@ -129,11 +129,10 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         )
     class_ = PERTURBATIONS[kind]
     if not colon or not rest:
-        example = (
-            f"{kind}:s3 for a published severity"
-            if hasattr(class_, "presets")
-            else f"{kind}:{_example(kind)}"
-        )
+        presets = getattr(class_, "presets", None)
+        example = f"{kind}:{_example(kind)}"
+        if presets is not None:
+            example = f"{kind}:{presets['small'][2]:.3g}, or {kind}:s3 for a published severity"
         raise InvalidArgument(f"{kind} needs a level: write {example}")
     level, *pairs = rest.split(",")
     options = _options(kind, pairs, class_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from surefoot import perturb
@@ -35,6 +36,8 @@ COMBINED: dict[str, type[Any]] = dict(
 PROPERTIES: dict[str, type[Any]] = {
     class_.kind: class_ for group in (OF_CLASSES, OF_OUTPUTS) for class_ in group
 }
+_OTHER_WORDS = {"correct": "true", "accuracy": "true", "label": "true", "unchanged": "same"}
+"""What people call a property who have not met its name."""
 _WHOLE = ("k", "label", "ignore")
 """Options of properties that are whole numbers."""
 
@@ -83,6 +86,12 @@ def number(text: str) -> float:
     return value
 
 
+def _meaning(name: str) -> str:
+    """What a property holds the model to, in a few words: the first line of its docstring."""
+    line = (PROPERTIES[name].__doc__ or "").partition("\n")[0]
+    return line[:1].lower() + line[1:].rstrip(".").replace("`", "")
+
+
 def parse_property(text: str) -> Property:
     """A property as a person writes it: `same`, `topk:5`, `close:5%,of=true`, `@module:name`.
 
@@ -93,9 +102,13 @@ def parse_property(text: str) -> Property:
         return _own_property(text[1:])
     kind, _, value = text.partition(":")
     if kind not in PROPERTIES:
+        meant = _OTHER_WORDS.get(kind) or next(iter(get_close_matches(kind, PROPERTIES, n=1)), "")
+        others = [name for name in PROPERTIES if name != meant]
+        there = "choose one of " + "; ".join(f"{name} ({_meaning(name)})" for name in others)
+        if meant:
+            there = f"do you mean {meant} ({_meaning(meant)})? Others are {', '.join(others)}"
         raise InvalidArgument(
-            f"there is no property {kind!r}: choose one of {', '.join(PROPERTIES)}, or "
-            "@module:name for one of your own"
+            f"there is no property {kind!r}: {there}; or write @module:name for one of your own"
         )
     names = [f.name for f in fields(PROPERTIES[kind])]
     if value and not names:

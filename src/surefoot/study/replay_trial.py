@@ -46,8 +46,8 @@ def replay(study: Setup, subject: str, trial: int) -> Replay:
     subjects = {s.name: s for s in study.fitted.subjects()}
     if subject not in subjects:
         raise InvalidArgument(
-            f"there is no input {subject!r} among the {len(subjects)} of this study; see `surefoot "
-            "show --json` for their ids"
+            f"there is no input {subject!r} among the {len(subjects)} of this study: its inputs "
+            f"have ids such as {next(iter(subjects))}; `surefoot show --json` has all of them"
         )
     if trial < 0:
         raise InvalidArgument(f"trials count from 0, got {trial}: give 0 or more")

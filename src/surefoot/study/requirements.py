@@ -38,14 +38,24 @@ from surefoot.study.record_population import (
 )
 from surefoot.study.sampling_claims import verdict_of
 from surefoot.study.tally_requirements import of_tallies, of_tally
+from surefoot.study.withheld_verdicts import without_doubtful
 
 
 def check_requirements(
     record: Record, parts: Mapping[str, Record], required: Requirements
 ) -> tuple[Claim, ...]:
-    """A claim with a verdict for each requirement."""
+    """A claim with a verdict for each requirement.
+
+    On the population there is none where the inputs are plainly no random sample of it.
+    """
     if required.number == 0:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
+    return without_doubtful(_decided(record, parts, required), (record, *parts.values()))
+
+
+def _decided(
+    record: Record, parts: Mapping[str, Record], required: Requirements
+) -> tuple[Claim, ...]:
     match record.details:
         case Samples():
             return _of_samples(record, required)

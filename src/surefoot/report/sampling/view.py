@@ -108,8 +108,9 @@ def _how_to_narrow(record: Record, samples: Samples) -> str:
     if not about_these or whole.trials == size or likely >= whole.interval.width:
         return ""
     return (
-        f"The interval of the population is from one trial of each of {whole.trials:,} inputs; "
-        "--about population, which plans the trials for it, would likely narrow it."
+        f"The interval of the population counts one trial of each of the {whole.trials:,} inputs "
+        "of the first round alone: which inputs had trials later depends on results. --about "
+        "population, which plans the trials for the population, would likely narrow it."
     )
 
 
@@ -130,9 +131,14 @@ def _contradictions(record: Record) -> list[str]:
 def _assumptions(record: Record, samples: Samples) -> tuple[str, ...]:
     """What all claims assume in addition to what their own sentences say."""
     draws = record.claims[0].random is not Randomness.NOTHING
-    words, lines = record.study.words.perturbation, []
+    words = record.study.words.perturbation
     if draws:
-        lines.append(f"Trials are independent draws of the stated perturbation: {words}.")
+        lines = [f"Trials are independent draws of the stated perturbation: {words}."]
+    else:
+        lines = [
+            f"Nothing is random about the perturbation: {words}. For random levels give a range, "
+            "as in rotation:-10..10."
+        ]
     if isinstance(samples.whole, ExtrapolatedMean):
         lines.append(
             "Extrapolated numbers assume scores that are normal, after the transform named, far "
