@@ -25,7 +25,7 @@ from surefoot.serve.run_list import worst
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import served_stores
 
-NAMED = Source("m.onnx", "d.npz", {}, "surefoot run studies.toml --only 'every night'")
+NAMED = Source("m.onnx", "d.npz", {}, "surefoot estimate m.onnx d.npz", study="every night")
 
 
 def shifted(x):
@@ -85,7 +85,10 @@ def test_the_list_marks_and_filters_verdicts_and_a_run_says_the_sentence(runs, c
     shown = client.get(f"/runs/0/{runs[1][str(verdict)]}")
     assert f'class="verdict {kind}"' in shown.text
     assert " ".join(sentence.replace(":", " :", 1).split()) in words_of(shown)
-    assert ("every night" in rows[runs[1][str(verdict)]]) is (verdict is not Verdict.PASS)
+    is_named = verdict is not Verdict.PASS
+    assert ("every night" in rows[runs[1][str(verdict)]]) is is_named
+    assert ("every night: run" in words_of(shown)) is is_named
+    assert (runs[1][str(verdict)] in rows_of(client.get("/?q=every+night"))) is is_named
     assert rows_of(client.get("/?verdict=nonsense")) == {}
 
 

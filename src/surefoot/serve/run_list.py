@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -67,17 +66,6 @@ class ListedRun:
     def data(self) -> str:
         """The file of the inputs."""
         return PurePath(self.line.data).name or self.line.data
-
-    @property
-    def study(self) -> str:
-        """Its name in the file of `surefoot run` that it came from; empty without one."""
-        try:
-            words = shlex.split(self.line.command)
-        except ValueError:
-            return ""
-        if words[:2] != ["surefoot", "run"] or "--only" not in words:
-            return ""
-        return next(iter(words[words.index("--only") + 1 :]), "")
 
     @property
     def state_words(self) -> str:

@@ -32,12 +32,14 @@ class RunLine:
     data: str
     model: str = ""
     command: str = ""
+    study: str = ""
     problem: str = ""
 
     @property
     def words(self) -> str:
         """The text that a search goes through, in small letters."""
-        parts = (self.digest, self.command, self.model, self.data, self.perturbation, self.method)
+        named = (self.digest, self.study, self.command, self.model, self.data)
+        parts = (*named, self.perturbation, self.method)
         return "\n".join(parts).lower()
 
 

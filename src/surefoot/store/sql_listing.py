@@ -127,15 +127,16 @@ def _line(row: sa.Row[Any]) -> RunLine:
         words, method, inputs = spec["words"], spec["method"], spec["inputs"]
         perturbation = str(source.get("perturb") or words["perturbation"])
         named = str(words["source"]), str(method["kind"]), _whole(inputs["number"])
-        model, command = str(source.get("model", "")), str(source.get("command", ""))
+        model, command, study = (str(source.get(n, "")) for n in ("model", "command", "study"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        problem, perturbation, named, model, command = _UNREADABLE, "", ("", "", 0), "", ""
+        problem, perturbation, named = _UNREADABLE, "", ("", "", 0)
+        model = command = study = ""
     data, kind, number = named
     seconds = row.seconds if isinstance(row.seconds, float | int) else 0.0
     return RunLine(
         int(row.id), str(row.digest), str(row.started or ""), str(row.written or ""),
         str(row.finished or ""), bool(row.stopped), _whole(row.trials), _whole(row.rows),
-        float(seconds), kind, number, perturbation, data, model, command, problem,
+        float(seconds), kind, number, perturbation, data, model, command, study, problem,
     )  # fmt: skip
 
 
