@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from surefoot.claims import Claim, Verdict
+from surefoot.claims import Claim
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class RunListing(Protocol):
         """The first claims of finished runs, as they are stored."""
         ...
 
-    def verdicts(self, keys: Sequence[int]) -> Mapping[int, tuple[Verdict, ...]]:
-        """The verdicts of finished runs, as they are stored; none where nothing was required."""
+    def verdicts(self, keys: Sequence[int]) -> Mapping[int, tuple[Claim, ...]]:
+        """The verdicts of finished runs with their claims; none where nothing was required."""
         ...
 
     def positions(self, since: str, most: int) -> list[RunPosition]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from surefoot.claims import Claim, Verdict
+from surefoot.claims import Claim
 from surefoot.errors import StoreFailed
 from surefoot.evidence import Counts, Outcomes, Severities
 from surefoot.store.database import Database
@@ -54,8 +54,8 @@ class Listing:
             claims |= self._claims(_select(RUNS.c.record).where(RUNS.c.id.in_(long)))
         return claims
 
-    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Verdict, ...]]:
-        """The verdicts of finished runs, as they are stored; none where they are damaged."""
+    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
+        """The verdicts of finished runs with their claims; none where they are damaged."""
         size = sa.func.length(RUNS.c.record)
         end = sa.func.substr(RUNS.c.record, sa.case((size > _END, size - _END), else_=1))
         own = RUNS.c.id.in_(keys), RUNS.c.record.is_not(None)
@@ -100,7 +100,7 @@ class Listing:
     def _claims(self, query: sa.Select[Any]) -> dict[int, tuple[Claim, ...]]:
         return {int(row.id): _claims(row.text) for row in self._all(query)}
 
-    def _verdicts(self, query: sa.Select[Any]) -> dict[int, tuple[Verdict, ...] | None]:
+    def _verdicts(self, query: sa.Select[Any]) -> dict[int, tuple[Claim, ...] | None]:
         return {int(row.id): _verdicts(row.text) for row in self._all(query)}
 
     def _all(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
@@ -161,7 +161,7 @@ def _claims(text: object) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _verdicts(text: object) -> tuple[Verdict, ...] | None:
+def _verdicts(text: object) -> tuple[Claim, ...] | None:
     """The verdicts at the end of a record; None where they do not begin in this text."""
     # As a key it stands nowhere else: within a string of JSON its quotes have a backslash.
     _, key, claims = str(text).rpartition(_VERDICTS)
@@ -169,8 +169,8 @@ def _verdicts(text: object) -> tuple[Verdict, ...] | None:
         return None
     try:
         values, _ = json.JSONDecoder().raw_decode(claims)
-        return tuple(Verdict(value["verdict"]) for value in values)
-    except (ValueError, TypeError, KeyError, RecursionError):
+        return tuple(map(claim_from_plain, values))
+    except (ValueError, TypeError, RecursionError, StoreFailed):
         return ()
 
 
