@@ -1,6 +1,7 @@
 """Pages as text: what each part says of failures, examples, and names from outside."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -91,3 +92,17 @@ def test_a_column_of_words_is_set_left_and_only_long_cells_break(cell, others, s
     assert table.style(0, "n") == ""
     assert table.style(0, "a_model_of_a_long_name.onnx") == "long"
     assert (1 in table.text_columns) == ("number" not in style)
+
+
+def test_a_warning_stands_in_full_below_the_verdict_and_many_do_not_hide_the_figure():
+    result = study(perturbation=sf.perturb.LinfNoise(0.0001)).run().require(0.5)
+    (warning,) = (line for line in result.view.cautions if "hardly a change" in line)
+    page, text = html_of(replace(result.view, sections=())), str(result)
+    assert 0 < page.index('id="verdict"') < page.index(warning) < page.index('id="about"')
+    assert text.index("PASS") < text.index(warning) < text.index("Assumptions")
+    assert text.count(warning) == 1 and 'href="#notes"' not in page
+    cautions = (*(f"Note: odd {i}." for i in range(9)), "Note: ± 0.1 is not reached: few.")
+    view = replace(result.view, cautions=cautions, sections=())
+    assert view.first_cautions[0] == cautions[-1]
+    assert sorted(view.first_cautions + view.notes) == sorted(cautions)
+    assert "6 further notes" in html_of(view)

@@ -98,12 +98,12 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
         x=alt.X(
             "low:Q",
             title="share of perturbations under which the input fails (%)",
-            scale=alt.Scale(domain=[_NONE - 3, 100]),
+            scale=alt.Scale(domain=[_NONE - 3, 100], nice=False),
             axis=alt.Axis(
                 values=[_NONE, *range(0, 101, 20)],
                 labelExpr="datum.value < 0 ? 'none' : datum.value",
+                labelOverlap=False,
                 grid=False,
-                domain=False,
             ),
         ),
         x2="high:Q",
