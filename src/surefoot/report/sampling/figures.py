@@ -93,18 +93,15 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
         {"low": _NONE - 2.5, "high": _NONE + 2.5, "inputs": int((values == 0).sum()), "kind": never}
     )
     highest = max(int(row["inputs"]) for row in rows)
+    ticks, words = [_NONE, *range(0, 101, 20)], "datum.value < 0 ? 'none' : datum.value"
+    axis = alt.Axis(values=ticks, labelExpr=words, labelOverlap=False, grid=False)
     base = alt.Chart(alt.InlineData(values=rows))
     bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
         x=alt.X(
             "low:Q",
             title="share of perturbations under which the input fails (%)",
             scale=alt.Scale(domain=[_NONE - 3, 100], nice=False),
-            axis=alt.Axis(
-                values=[_NONE, *range(0, 101, 20)],
-                labelExpr="datum.value < 0 ? 'none' : datum.value",
-                labelOverlap=False,
-                grid=False,
-            ),
+            axis=axis,
         ),
         x2="high:Q",
         y=alt.Y(
@@ -123,7 +120,7 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
         base.transform_filter("datum.inputs > 0")
         .transform_calculate(middle="(datum.low + datum.high) / 2")
         .mark_text(dy=-7, fontSize=TEXT, color=INK)
-        .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
+        .encode(x=alt.X("middle:Q", axis=axis), y="inputs:Q", text="inputs:Q")
     )
     return (bars + labels).properties(width=WIDTH, height=220)
 
