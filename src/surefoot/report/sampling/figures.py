@@ -94,7 +94,7 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
     )
     highest = max(int(row["inputs"]) for row in rows)
     ticks, words = [_NONE, *range(0, 101, 20)], "datum.value < 0 ? 'none' : datum.value"
-    axis = alt.Axis(values=ticks, labelExpr=words, labelOverlap=False, grid=False)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=words, grid=False)
     base = alt.Chart(alt.InlineData(values=rows))
     bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
         x=alt.X(
@@ -120,7 +120,7 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
         base.transform_filter("datum.inputs > 0")
         .transform_calculate(middle="(datum.low + datum.high) / 2")
         .mark_text(dy=-7, fontSize=TEXT, color=INK)
-        .encode(x=alt.X("middle:Q", axis=axis), y="inputs:Q", text="inputs:Q")
+        .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
     )
     return (bars + labels).properties(width=WIDTH, height=220)
 
