@@ -23,7 +23,7 @@ from tables import print_table
 
 import surefoot as sf
 from surefoot.input_set import Inputs
-from surefoot.perturb._ops.levels import level_words
+from surefoot.level_words import level_words
 from surefoot.subject import Gradients, Model
 
 onnx = need_package("onnx")

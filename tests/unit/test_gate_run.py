@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shlex
+from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,6 +17,7 @@ import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.errors import InvalidArgument
 from surefoot.gate import Outcome
+from surefoot.store import open_existing
 from tests.unit.test_evidence_file import statement_of
 from tests.unit.test_evidence_file import write as write_evidence
 
@@ -106,6 +108,9 @@ def test_a_line_for_each_requirement_one_exit_code_and_nothing_is_run_twice(fold
     )
     assert measured in root.findall(".//failure")[0].get("message")
     assert "Measured: " in lines[0] and "Measured: " in lines[2]
+    with closing(open_existing("surefoot.db", read_only=True)) as store:
+        named = [line.study for line in store.listing().lines()]
+    assert named == ["kept_well", "too.strict", "open", "no requirement"]
     summary = Path("summary.md").read_text()
     assert "| **passed** | kept\\_well | at most 30 % of the perturbations" in summary
 

@@ -1,15 +1,21 @@
 """Pages as text: what each part says of failures, examples, and names from outside."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 import surefoot as sf
+from surefoot.claims import Verdict
 from surefoot.papers.exhibit import Column, Exhibit, Sheet, view_of_paper
+from surefoot.report.key_figure import key_figure
 from surefoot.report.page import html_of
+from surefoot.report.provenance import shared_provenance
+from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
 from surefoot.study.comparison import join_results
 from tests import pages
+from tests.unit.example_claims import CLAIMS
 from tests.worlds import study
 
 
@@ -91,3 +97,41 @@ def test_a_column_of_words_is_set_left_and_only_long_cells_break(cell, others, s
     assert table.style(0, "n") == ""
     assert table.style(0, "a_model_of_a_long_name.onnx") == "long"
     assert (1 in table.text_columns) == ("number" not in style)
+
+
+def test_a_warning_stands_in_full_below_the_verdict_and_many_do_not_hide_the_figure():
+    result = study(perturbation=sf.perturb.LinfNoise(0.0001)).run().require(0.5)
+    (warning,) = (line for line in result.view.cautions if "hardly a change" in line)
+    page, text = html_of(replace(result.view, sections=())), str(result)
+    assert 0 < page.index('id="verdict"') < page.index(warning) < page.index('id="about"')
+    assert text.index("PASS") < text.index(warning) < text.index("Assumptions")
+    assert text.count(warning) == 1 and 'href="#notes"' not in page
+    cautions = (*(f"Note: odd {i}." for i in range(9)), "Note: ± 0.1 is not reached: few.")
+    view = replace(result.view, cautions=cautions, sections=())
+    assert view.first_cautions[0] == cautions[-1]
+    assert sorted(view.first_cautions + view.notes) == sorted(cautions)
+    assert "6 further notes" in html_of(view)
+
+
+def test_what_runs_have_in_common_is_said_once_and_nothing_is_lost():
+    def runs(n):
+        return tuple((f"r{i}", (("Study", f"d{i}"), ("Seed", "1"))) for i in range(n))
+
+    assert shared_provenance(runs(1)) == runs(1)
+    assert shared_provenance(runs(2)) == (
+        ("All runs", (("Seed", "1"),)),
+        ("r0", (("Study", "d0"),)),
+        ("r1", (("Study", "d1"),)),
+    )
+    common, each = shared_provenance(runs(9))
+    assert common == ("All runs", (("Seed", "1"),))
+    assert each == ("Each run", tuple((f"r{i}", f"Study: d{i}") for i in range(9)))
+
+
+def test_a_stated_radius_has_one_form():
+    claim = replace(CLAIMS["robust_accuracy"], limit=8 / 255)
+    assert "radius 8/255" in sentence(claim) and "radius 8/255" in key_figure(claim).meaning
+    required = replace(CLAIMS["radius_quantile"], requirement=8 / 255, verdict=Verdict.PASS)
+    assert "a critical radius of 8/255 or more" in sentence(required)
+    odd = replace(required, requirement=0.012345678)  # rounded up it would say more than was shown
+    assert "a critical radius of 0.012345678 or more" in sentence(odd)

@@ -9,6 +9,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.claims import Verdict
+from surefoot.report.key_figure import key_figure
+from surefoot.report.verdict_sentences import required_statement
 from surefoot.report.view import Figure
 from surefoot.store import open_existing
 from surefoot.store.records import Source
@@ -25,7 +27,7 @@ from surefoot.serve.run_list import worst
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import served_stores
 
-NAMED = Source("m.onnx", "d.npz", {}, "surefoot run studies.toml --only 'every night'")
+NAMED = Source("m.onnx", "d.npz", {}, "surefoot estimate m.onnx d.npz", study="every night")
 
 
 def shifted(x):
@@ -85,20 +87,41 @@ def test_the_list_marks_and_filters_verdicts_and_a_run_says_the_sentence(runs, c
     shown = client.get(f"/runs/0/{runs[1][str(verdict)]}")
     assert f'class="verdict {kind}"' in shown.text
     assert " ".join(sentence.replace(":", " :", 1).split()) in words_of(shown)
-    assert ("every night" in rows[runs[1][str(verdict)]]) is (verdict is not Verdict.PASS)
+    is_named = verdict is not Verdict.PASS
+    assert ("every night" in rows[runs[1][str(verdict)]]) is is_named
+    assert ("every night: run" in words_of(shown)) is is_named
+    assert (runs[1][str(verdict)] in rows_of(client.get("/?q=every+night"))) is is_named
     assert rows_of(client.get("/?verdict=nonsense")) == {}
 
 
 def test_the_worst_of_several_verdicts_counts_and_long_or_damaged_ends_are_read(runs, monkeypatch):
-    assert worst([Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL]) is Verdict.FAIL
-    assert worst([Verdict.PASS, Verdict.UNDECIDED]) is Verdict.UNDECIDED
-    assert worst([]) is None
     with closing(open_existing(runs[0], read_only=True)) as store:
         keys = [line.key for line in store.listing().lines()]
         whole = store.listing().verdicts(keys)
-        assert sorted(whole.values()) == [("FAIL",), ("PASS",), ("UNDECIDED",)]
+        assert sorted([c.verdict for c in own] for own in whole.values()) == [
+            ["FAIL"], ["PASS"], ["UNDECIDED"],
+        ]  # fmt: skip
         monkeypatch.setattr("surefoot.store.sql_listing._END", 40)
         assert store.listing().verdicts(keys) == whole
+    (failed,), (passed,), (open_,) = sorted(whole.values(), key=lambda own: own[0].verdict)
+    assert worst([passed, open_, failed]) is failed
+    assert worst([passed, open_]) is open_
+    assert worst([]) is None
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_beside_a_verdict_stands_what_was_required_and_the_number_that_decided(
+    runs, client, verdict
+):
+    store, digest = served_stores([runs[0]])[0], runs[1][str(verdict)]
+    result = store.result(next(line for line in store.lines() if line.digest == digest))
+    (claim,) = result.verdicts
+    about = [key_figure(c).line for c in result.claims if c.about.of is claim.about.of]
+    others = [key_figure(c).line for c in result.claims if c.about.of is not claim.about.of]
+    row = words_of(client.get(f"/?verdict={verdict}"))
+    number, _, meaning = about[0].partition(": ")
+    assert f"{verdict} required: {required_statement(claim)} {number} {meaning}" in row
+    assert others and not any(line.partition(": ")[0] in row for line in others)
 
 
 def test_a_comparison_has_every_page_and_its_number_is_that_of_the_report(

@@ -10,8 +10,8 @@ import surefoot as sf
 from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.preflight import examine
 from surefoot.errors import InvalidArgument
+from surefoot.level_words import level_words
 from surefoot.methods import ESTIMATORS
-from surefoot.perturb._ops.levels import level_words
 from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.study.parse_perturbation import parse_perturbation
 from surefoot.study.registry import PERTURBATIONS, PROPERTIES, number, parse_property

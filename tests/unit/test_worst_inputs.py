@@ -1,10 +1,17 @@
 """Where it is weakest: inputs that were right and break, not those that are wrong when clean."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import surefoot as sf
 from surefoot.report.clean_faults import clean_fault
+from surefoot.report.figures import svg
+from surefoot.report.sampling.few_trials import count_words, is_from_few
+from surefoot.report.sampling.figures import inputs_chart
+from surefoot.results import UNIT, Estimate, Footing, Guarantee
 from tests.worlds import linear, points, study
 
 
@@ -91,6 +98,31 @@ def test_the_weakest_come_in_the_order_of_what_is_known_and_single_trials_say_so
     assert "Inputs that failed in their only trial" in str(single)
     assert "inputs are taken in random order until the mean is known" in str(single)
     assert " to 100 % of the perturbations" not in str(single)
+    section = single.view.sections[0]
+    kept = sum(row.result.trials == 1 and row.result.value == 1 for row in single.inputs)
+    assert section.title == "How many inputs failed"
+    assert section.figures[0].caption.startswith("One trial of each input: it says nothing")
+    assert f"{kept:,} kept in its trial, " in section.figures[0].description
+    assert "%" not in section.figures[0].description
+
+
+def test_few_trials_are_counted_and_many_give_an_interval():
+    def said(trials, **changes):
+        one = replace(Estimate(0.5, UNIT, Guarantee(Footing.SOUND, 0.01), trials), **changes)
+        return count_words(one) if is_from_few(one) else ""
+
+    assert said(2) == "failed in 1 of its 2 trials"
+    assert said(8) == "failed in 4 of its 8 trials"
+    assert said(1, value=0.0) == "failed in its only trial"
+    assert said(10) == ""
+    assert said(8, unbiased=0.5, unbiased_from=4) == ""  # the value is of the last four alone
+    assert said(1, value=0.0, guarantee=Guarantee(Footing.SOUND, 0.0)) == ""  # nothing is random
+
+
+def test_inputs_that_never_failed_stand_apart_from_the_scale():
+    drawn = svg(inputs_chart(study().run().record))
+    ticks = re.findall(r"<text[^>]*>(none|\d+0|0|100)<", drawn)
+    assert ticks[:7] == ["none", "0", "20", "40", "60", "80", "100"]
 
 
 def test_a_trial_that_fails_by_a_tie_is_not_called_by_the_class_it_fails():

@@ -38,7 +38,7 @@ def print_view(view: View) -> None:
         _print_line(console, view.what_fails)
     for _, line in view.verdict_lines:
         _print_line(console, line, style="bold")
-    for line in view.urgent:
+    for line in view.first_cautions:
         _print_line(console, line, style="yellow")
     for table in view.tables:
         print_table(console, table)

@@ -39,7 +39,7 @@ class Caller:
     `display` opens what shows progress, for the unit that is counted; `announce` gets the name of
     each of several studies before it runs; `remark` gets one sentence on the request;
     `on_workers` gets a note on where batches run; `on_interrupt` gets the result so far, where that
-    already says something.
+    already says something. `study` is the name of the study in a file of studies, else empty.
     """
 
     command: str = ""
@@ -48,3 +48,4 @@ class Caller:
     remark: Callable[[str], None] = ignore
     on_interrupt: Callable[[Result], None] = ignore
     on_workers: Callable[[WorkerNote], None] = warn_of_fallback
+    study: str = ""

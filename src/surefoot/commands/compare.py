@@ -145,7 +145,7 @@ def compare(
     subjects = read_subjects(several, data, inputs, running.seed, prop.needs)
     request = SamplingRequest(None, data, perturb, inputs, kept_if, method)
     studies = {name: request.of_model(name, subjects, prop, running.seed) for name in several}
-    sources = subjects.sources(caller.command, perturb, kept_if)
+    sources = subjects.sources(caller, perturb, kept_if)
     run = partial(run_all, studies, reference=values, attack=gradient_attack)
     result = run_each(
         run, list(studies), sources, caller, part="model", **running.arguments(), **limits

@@ -141,7 +141,7 @@ def critical(
     check_estimator(method, outcome.estimator, gamma)
     subjects = read_subjects(models, data, inputs, running.seed)
     studies = _studies(subjects, method, outcome.by_class, running.seed)
-    sources = subjects.sources(caller.command, "", next(iter(studies.values())).property.kind)
+    sources = subjects.sources(caller, "", next(iter(studies.values())).property.kind)
     unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
     run = partial(compare, studies, on_interrupt=caller.on_interrupt)
     result = run_each(

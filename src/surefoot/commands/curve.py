@@ -87,7 +87,7 @@ def curve(
     stated = measurement.property
     needs = None if stated is None else as_property(stated).needs
     subjects = read_subjects(models, data, inputs, running.seed, needs)
-    request = _CurveRequest(subjects, measurement, outcome.by_class, running.seed, caller.command)
+    request = _CurveRequest(subjects, measurement, outcome.by_class, running.seed, caller)
     studies, sources = request.studies(perturbations)
     more = {**running.arguments(), **limits}
     result = run_each(
@@ -121,7 +121,7 @@ class _CurveRequest:
     measurement: CurveOptions
     by_class: bool
     seed: int
-    command: str
+    caller: Caller
 
     def studies(
         self, perturbations: list[Any]
@@ -154,7 +154,7 @@ class _CurveRequest:
                         seed=self.seed,
                         by_class=self.by_class,
                     )
-                    sources[key] = self.subjects.source(name, self.command, perturb, kept_if)
+                    sources[key] = self.subjects.source(name, self.caller, perturb, kept_if)
         known = {key: source for key, source in sources.items() if source is not None}
         return studies, known if len(known) == len(studies) else None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.bu_sun_options import BuSunOptions
+from surefoot.commands.caller import Caller
 from surefoot.commands.doctor import SeedOptions
 from surefoot.commands.methods import kappa_method, mean_or_each, refuse_method
 from surefoot.commands.option import PANEL_OF_RUN, option
@@ -88,5 +89,5 @@ def plan(
     assumed = [share("assume", p) for p in as_numbers("assume", measurement.assume)]
     method = measurement.planned(stages)
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
-    study, _ = request.study(choice.seed)
+    study, _ = request.study(choice.seed, Caller())
     return study.plan(assumed, work.workers)

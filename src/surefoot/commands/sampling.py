@@ -38,13 +38,13 @@ class SamplingRequest:
     property: Any
     method: Any
 
-    def study(self, seed: int, command: str = "") -> tuple[Study, Source | None]:
+    def study(self, seed: int, caller: Caller) -> tuple[Study, Source | None]:
         """The study, and what a store remembers of how it was requested."""
         prop = as_property(self.property)
         as_perturbation(self.perturb)  # refuses a mistake before files are read
         subjects = read_subjects({"": self.model}, self.data, self.inputs, seed, prop.needs)
         study = self.of_model("", subjects, prop, seed)
-        return study, subjects.source("", command, self.perturb, self.property)
+        return study, subjects.source("", caller, self.perturb, self.property)
 
     def of_model(self, name: str, subjects: Subjects, prop: Any, seed: int) -> Study:  # noqa: ANN401  any property
         """The study of one of the models."""
@@ -77,7 +77,7 @@ def run_sampling(
             request, chosen_levels(levels.levels, request.perturb), running.seed, caller, more
         )
         return running.write(result, caller.command, levels.figure)
-    study, source = request.study(running.seed, caller.command)
+    study, source = request.study(running.seed, caller)
     requirement.check_classes(study)
     with caller.display("inputs") as watch:
         result = study.run(
@@ -101,7 +101,7 @@ def _sweep(
     text = request.perturb
     rising = sorted(set(levels))
     first = at_level(text, rising[0]) if isinstance(text, str) else replace(text, level=rising[0])
-    study, source = replace(request, perturb=first).study(seed, caller.command)
+    study, source = replace(request, perturb=first).study(seed, caller)
     names = list(studies_by_level(study, levels))  # refuses bad levels before anything is said
     if isinstance(text, str) and (written := written_level(text)):
         each = option_name("levels")

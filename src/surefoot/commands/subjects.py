@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from surefoot.commands.caller import Caller
 from surefoot.commands.function import is_plain
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
@@ -26,7 +27,7 @@ class Subjects:
     data: Any
     reading: FileOptions
 
-    def source(self, name: str, command: str, perturb: Any, property: Any) -> Source | None:  # noqa: ANN401  a perturbation, or its text
+    def source(self, name: str, caller: Caller, perturb: Any, property: Any) -> Source | None:  # noqa: ANN401  a perturbation, or its text
         """What a store remembers of the request; None where a part of it is in memory."""
         options = {f.name: getattr(self.reading, f.name) for f in fields(self.reading)}
         texts = [*self.given.values(), self.data, perturb, property]
@@ -39,15 +40,16 @@ class Subjects:
             str(self.given[name]),
             str(self.data),
             {k: v for k, v in asdict(self.reading).items() if v is not None},
-            command=command,
+            command=caller.command,
             perturb=perturb,
             property=property,
             models=tuple(paths) if len(paths) > 1 else (),
+            study=caller.study,
         )
 
-    def sources(self, command: str, perturb: Any, property: Any) -> dict[str, Source] | None:  # noqa: ANN401  a perturbation, or its text
+    def sources(self, caller: Caller, perturb: Any, property: Any) -> dict[str, Source] | None:  # noqa: ANN401  a perturbation, or its text
         """The source of each model; None where a part of the request is in memory."""
-        sources = {name: self.source(name, command, perturb, property) for name in self.models}
+        sources = {name: self.source(name, caller, perturb, property) for name in self.models}
         known = {name: source for name, source in sources.items() if source is not None}
         return known if len(known) == len(sources) else None
 

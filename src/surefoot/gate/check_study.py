@@ -82,7 +82,7 @@ def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOu
     before, hardly anything but the model itself can fail here.
     """
     began = time.monotonic()
-    caller = replace(caller, command=repeat_command(study))
+    caller = replace(caller, command=repeat_command(study), study=study.name)
     try:
         result, earlier = _run(gate, study, caller)
     except SurefootError as error:

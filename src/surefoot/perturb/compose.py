@@ -8,9 +8,10 @@ from typing import ClassVar
 from array_api_compat import array_namespace
 
 from surefoot.errors import InvalidArgument
+from surefoot.level_words import level_words
 from surefoot.perturb._ops.arrays import copy_rows
 from surefoot.perturb._ops.definition import Levels, perturbation
-from surefoot.perturb._ops.levels import level_of, level_words
+from surefoot.perturb._ops.levels import level_of
 from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Perturbation, Stream, View
 

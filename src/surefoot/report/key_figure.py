@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from surefoot.claims import About, Claim
+from surefoot.level_words import level_words
 from surefoot.report.clauses import (
     counts_inputs,
     limit_phrase,
@@ -129,20 +130,20 @@ def _refuted(claim: Claim) -> _Parts:
     return (
         f"{refuted:,} of {n:,}",
         rest,
-        f"inputs made to fail within radius {claim.limit or 0:.4g}",
+        f"inputs made to fail within radius {level_words(claim.limit or 0)}",
     )
 
 
 def _robust_population(claim: Claim) -> _Parts:
-    around = percent_range(_around(claim))
-    return around, around, f"{scope_phrase(claim)} robust up to radius {claim.limit or 0:.4g}"
+    around, radius = percent_range(_around(claim)), level_words(claim.limit or 0)
+    return around, around, f"{scope_phrase(claim)} robust up to radius {radius}"
 
 
 def _mean_radius(claim: Claim) -> _Parts:
     around = radius_range(_around(claim))
     inputs = scope_phrase(claim)
     if claim.kind == "severity":
-        inputs += f" refuted within {claim.limit or 0:.4g}"
+        inputs += f" refuted within {level_words(claim.limit or 0)}"
     return around, around, f"mean critical radius of {inputs}"
 
 

@@ -16,12 +16,12 @@ _OF_EACH = ("mean_population", "share_kappa", "curve_set", "curve_population", "
 
 def measured_words(verdict: Claim, claims: Sequence[Claim]) -> str:
     """What was measured of what is required, in a sentence; empty where no claim has a number."""
-    figures = [key_figure(claim) for claim in _measured(verdict, claims)]
+    figures = [key_figure(claim) for claim in measured_claims(verdict, claims)]
     lines = [figure.line for figure in figures if figure.number != "undecided"]
     return f"Measured: {'; '.join(lines)}." if lines else ""
 
 
-def _measured(verdict: Claim, claims: Sequence[Claim]) -> list[Claim]:
+def measured_claims(verdict: Claim, claims: Sequence[Claim]) -> list[Claim]:
     """The claims about the same inputs whose number decides, or what there is of each model."""
     kind = _MEASURED_AS.get(verdict.kind, verdict.kind)
     same = [c for c in claims if c.kind == kind and c.limit == verdict.limit]

@@ -10,6 +10,7 @@ from surefoot.control_characters import escape_controls
 from surefoot.errors import InvalidArgument
 from surefoot.report.collection import Collection
 from surefoot.report.inline_svg import inline_svg
+from surefoot.report.provenance import shared_provenance
 from surefoot.report.view import Figure, View
 from surefoot.whole_file import write_whole
 
@@ -38,6 +39,7 @@ def _environment() -> Environment:
     )
     pages.filters["unbroken"] = _unbroken
     pages.filters["drawn"] = drawn
+    pages.filters["shared"] = shared_provenance
     pages.globals["number"] = count(1).__next__
     return pages
 

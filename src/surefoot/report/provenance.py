@@ -12,6 +12,11 @@ from surefoot.report.tables import Table
 from surefoot.report.view import Section
 from surefoot.store.records import Record
 
+Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+"""Runs by name, each line by line: what it is, and its words."""
+_TABLES = 3
+"""Runs with a table of their own; more have a row each, or they would fill sheets of paper."""
+
 
 def about_run(record: Record) -> str:
     """Which model, which inputs, which perturbation, and what counts as failed."""
@@ -85,6 +90,20 @@ def findings_sections(parts: Mapping[str, Record]) -> list[Section]:
     headings = ("check", "finding", "of")
     table = Table("Checks before the runs", headings, rows, 3, page_only=True, visible_rows=20)
     return [Section("preflight", table.title, table=table)]
+
+
+def shared_provenance(parts: Provenance) -> Provenance:
+    """What all runs have in common once, then what is each run's own: in a row, of many runs."""
+    if len(parts) < 2:
+        return parts
+    first, *others = (dict(rows) for _, rows in parts)
+    common = {k: v for k, v in first.items() if all(own.get(k) == v for own in others)}
+    own = [(name, [row for row in rows if row[0] not in common]) for name, rows in parts]
+    all_runs = (("All runs", tuple(common.items())),) if common else ()
+    if len(parts) <= _TABLES:
+        return (*all_runs, *((name, tuple(rows)) for name, rows in own))
+    each = tuple((name, "; ".join(f"{k}: {v}" for k, v in rows)) for name, rows in own)
+    return (*all_runs, ("Each run", each))
 
 
 def provenance(record: Record) -> list[tuple[str, str]]:

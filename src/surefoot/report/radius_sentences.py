@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surefoot.claims import Claim
+from surefoot.level_words import level_words
 from surefoot.report.clauses import (
     bracketed,
     interval_percent,
@@ -70,7 +71,7 @@ def mean_radius_population(claim: Claim) -> str:
 
 
 def _radius(claim: Claim) -> str:
-    return f"{claim.limit or 0.0:.6g}"
+    return level_words(claim.limit or 0.0)
 
 
 def _range(claim: Claim) -> str:

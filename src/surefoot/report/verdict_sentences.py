@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from surefoot.claims import About, Claim, Verdict
+from surefoot.level_words import level_words
 from surefoot.report.clauses import (
     among,
     assumption,
@@ -121,7 +122,8 @@ def _is_every_class(claim: Claim) -> bool:
 def _quantile(claim: Claim) -> tuple[str, str]:
     share = exact_percent(claim.limit or 0.0)
     inputs = f"{scope_phrase(claim)}{over_groups(claim, ',')}"
-    least = f"{claim.requirement or 0.0:.12g}"
+    stated = level_words(claim.requirement or 0.0)
+    least = stated if "/" in stated else f"{claim.requirement or 0.0:.12g}"  # never rounded
     return (
         f"all but {share} of {inputs} have a critical radius of {least} or more",
         f"more than {share} of {inputs} have a critical radius below {least}",

@@ -21,7 +21,9 @@ _KEY_FIGURES = 4
 _TERMINAL_ROWS = 12
 """Rows of a table on a terminal: all of them are on the page and in the JSON."""
 _AT_ONCE = ("Contradiction", "contradict", "is not reached", "no random sample")
-"""Words of a caution that changes how the number is read: it stands right below the headline."""
+"""Words of a caution without which the number must not be read: it comes first."""
+_CAUTIONS_ABOVE = 4
+"""Cautions right below the verdicts; more, as of many curves, would hide the figure."""
 
 
 @dataclass(frozen=True)
@@ -157,10 +159,17 @@ class View:
         return [line for line in self.cautions if any(word in line for word in _AT_ONCE)]
 
     @property
+    def first_cautions(self) -> list[str]:
+        """The cautions right below the verdicts, the urgent ones first."""
+        urgent = self.urgent
+        others = [line for line in self.cautions if line not in urgent]
+        return urgent + others[: max(0, _CAUTIONS_ABOVE - len(urgent))]
+
+    @property
     def notes(self) -> list[str]:
         """The other cautions."""
-        urgent = self.urgent
-        return [line for line in self.cautions if line not in urgent]
+        first = self.first_cautions
+        return [line for line in self.cautions if line not in first]
 
     @property
     def verdict_lines(self) -> list[tuple[str, str]]:
@@ -199,7 +208,7 @@ class View:
         lines += [
             *filter(None, [self.what_fails]),
             *(line for _, line in self.verdict_lines),
-            *self.urgent,
+            *self.first_cautions,
         ]
         for table in self.tables:
             lines += ["", table.title, *table.text(), *filter(None, [table.note])]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -11,6 +10,8 @@ from pathlib import PurePath
 from surefoot.claims import About, Claim, Verdict
 from surefoot.errors import SurefootError
 from surefoot.report.key_figure import KeyFigure, key_figure
+from surefoot.report.measured_words import measured_claims
+from surefoot.report.verdict_sentences import required_statement
 from surefoot.serve.page_numbers import PageNumbers
 from surefoot.serve.run_state import State, progress_words, short_time, state_of, state_words
 from surefoot.serve.stores import ServedStore
@@ -45,13 +46,16 @@ class Filter:
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A run as the list shows it; `key` is its number where it is known, `verdict` the worst."""
+    """A run as the list shows it: `verdict` is the worst, and `key` the number that decided it.
+
+    Without a verdict `key` is the number of the report; None where it is not known.
+    """
 
     store: ServedStore
     line: RunLine
     state: State
     key: KeyFigure | None = None
-    verdict: Verdict | None = None
+    verdict: Claim | None = None
 
     @property
     def name(self) -> str:
@@ -69,15 +73,12 @@ class ListedRun:
         return PurePath(self.line.data).name or self.line.data
 
     @property
-    def study(self) -> str:
-        """Its name in the file of `surefoot run` that it came from; empty without one."""
+    def required(self) -> str:
+        """What the verdict is on, in one phrase; empty without one, or where it is damaged."""
         try:
-            words = shlex.split(self.line.command)
-        except ValueError:
+            return "" if self.verdict is None else f"required: {required_statement(self.verdict)}"
+        except (ArithmeticError, ValueError, TypeError, LookupError):
             return ""
-        if words[:2] != ["surefoot", "run"] or "--only" not in words:
-            return ""
-        return next(iter(words[words.index("--only") + 1 :]), "")
 
     @property
     def state_words(self) -> str:
@@ -139,14 +140,15 @@ def _fitting(
     fitting = [line for line in lines if wanted.fits(store, line)]
     if wanted.verdict:
         verdicts = store.verdicts([line.key for line in fitting if line.finished])
-        fitting = [one for one in fitting if worst(verdicts.get(one.key, ())) == wanted.verdict]
+        of_run = {one.key: worst(verdicts.get(one.key, ())) for one in fitting}
+        fitting = [o for o in fitting if (v := of_run[o.key]) and v.verdict == wanted.verdict]
     return [(store, line) for line in fitting]
 
 
-def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """What several come to together: FAIL before UNDECIDED; None without any."""
+def worst(verdicts: Sequence[Claim]) -> Claim | None:
+    """What several come to together: the first FAIL before UNDECIDED; None without any."""
     order = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS)
-    return next((one for one in order if one in verdicts), None)
+    return next((one for word in order for one in verdicts if one.verdict is word), None)
 
 
 def _with_headlines(
@@ -154,7 +156,7 @@ def _with_headlines(
 ) -> tuple[ListedRun, ...]:
     """The runs with their numbers and verdicts; what cannot be read is added to the problems."""
     claims: dict[tuple[int, int], tuple[Claim, ...]] = {}
-    verdicts: dict[tuple[int, int], tuple[Verdict, ...]] = {}
+    verdicts: dict[tuple[int, int], tuple[Claim, ...]] = {}
     for store in {store.number: store for store, _ in chosen}.values():
         keys = [line.key for own, line in chosen if own is store and line.finished]
         try:
@@ -162,26 +164,28 @@ def _with_headlines(
             verdicts |= {(store.number, key): own for key, own in store.verdicts(keys).items()}
         except SurefootError as error:
             problems.append(str(error))
-    return tuple(
-        ListedRun(
-            store,
-            line,
-            state_of(line),
-            _headline(claims.get((store.number, line.key), ())),
-            worst(verdicts.get((store.number, line.key), ())),
-        )
-        for store, line in chosen
-    )
+    runs = []
+    for store, line in chosen:
+        own = claims.get((store.number, line.key), ())
+        verdict = worst(verdicts.get((store.number, line.key), ())) if own else None
+        runs.append(ListedRun(store, line, state_of(line), _number(own, verdict), verdict))
+    return tuple(runs)
 
 
-def _headline(claims: Sequence[Claim]) -> KeyFigure | None:
+def _number(claims: Sequence[Claim], verdict: Claim | None) -> KeyFigure | None:
     """The number of a run; none where it cannot be one: a list checks no seal."""
     try:
-        figure = headline(claims)
+        figure = headline(claims) if verdict is None else _decisive(claims, verdict)
         is_number = figure is None or not _NO_NUMBER.search(figure.number)
         return figure if is_number else None
     except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError):
         return None
+
+
+def _decisive(claims: Sequence[Claim], verdict: Claim) -> KeyFigure | None:
+    """The number that a verdict was decided by; none where no claim of the run has it."""
+    measured = measured_claims(verdict, claims)
+    return key_figure(measured[0]) if measured else None
 
 
 def headline(claims: Sequence[Claim]) -> KeyFigure | None:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from surefoot.claims import Claim, Verdict
+from surefoot.claims import Claim
 from surefoot.errors import StoreFailed
 from surefoot.serve.bounded_cache import BoundedCache
 from surefoot.store import SavedStore, open_existing, public_location
@@ -77,8 +77,8 @@ class ServedStore:
         with self.reader() as store:
             return dict(store.listing().headlines(keys))
 
-    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Verdict, ...]]:
-        """The verdicts of finished runs of which something was required."""
+    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
+        """The claims with the verdicts of finished runs of which something was required."""
         with self.reader() as store:
             return dict(store.listing().verdicts(keys))
 

@@ -21,7 +21,8 @@ class Source:
     """Where model and data came from, and how they were read: enough to load them again.
 
     `reading` holds the options of the command line that read model and data. `models`: all models
-    for which the inputs were chosen together; empty where that is this one alone.
+    for which the inputs were chosen together; empty where that is this one alone. `study`: its name
+    in a file of studies; empty where it is of none.
     """
 
     model: str
@@ -31,6 +32,7 @@ class Source:
     perturb: str = ""
     property: str = ""
     models: tuple[str, ...] = ()
+    study: str = ""
 
 
 @dataclass(frozen=True)

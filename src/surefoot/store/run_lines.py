@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from surefoot.claims import Claim, Verdict
+from surefoot.claims import Claim
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,14 @@ class RunLine:
     data: str
     model: str = ""
     command: str = ""
+    study: str = ""
     problem: str = ""
 
     @property
     def words(self) -> str:
         """The text that a search goes through, in small letters."""
-        parts = (self.digest, self.command, self.model, self.data, self.perturbation, self.method)
+        named = (self.digest, self.study, self.command, self.model, self.data)
+        parts = (*named, self.perturbation, self.method)
         return "\n".join(parts).lower()
 
 
@@ -78,8 +80,8 @@ class RunListing(Protocol):
         """The first claims of finished runs, as they are stored."""
         ...
 
-    def verdicts(self, keys: Sequence[int]) -> Mapping[int, tuple[Verdict, ...]]:
-        """The verdicts of finished runs, as they are stored; none where nothing was required."""
+    def verdicts(self, keys: Sequence[int]) -> Mapping[int, tuple[Claim, ...]]:
+        """The verdicts of finished runs with their claims; none where nothing was required."""
         ...
 
     def positions(self, since: str, most: int) -> list[RunPosition]:

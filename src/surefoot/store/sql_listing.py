@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from surefoot.claims import Claim, Verdict
+from surefoot.claims import Claim
 from surefoot.errors import StoreFailed
 from surefoot.evidence import Counts, Outcomes, Severities
 from surefoot.store.database import Database
@@ -54,8 +54,8 @@ class Listing:
             claims |= self._claims(_select(RUNS.c.record).where(RUNS.c.id.in_(long)))
         return claims
 
-    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Verdict, ...]]:
-        """The verdicts of finished runs, as they are stored; none where they are damaged."""
+    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
+        """The verdicts of finished runs with their claims; none where they are damaged."""
         size = sa.func.length(RUNS.c.record)
         end = sa.func.substr(RUNS.c.record, sa.case((size > _END, size - _END), else_=1))
         own = RUNS.c.id.in_(keys), RUNS.c.record.is_not(None)
@@ -100,7 +100,7 @@ class Listing:
     def _claims(self, query: sa.Select[Any]) -> dict[int, tuple[Claim, ...]]:
         return {int(row.id): _claims(row.text) for row in self._all(query)}
 
-    def _verdicts(self, query: sa.Select[Any]) -> dict[int, tuple[Verdict, ...] | None]:
+    def _verdicts(self, query: sa.Select[Any]) -> dict[int, tuple[Claim, ...] | None]:
         return {int(row.id): _verdicts(row.text) for row in self._all(query)}
 
     def _all(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
@@ -127,15 +127,16 @@ def _line(row: sa.Row[Any]) -> RunLine:
         words, method, inputs = spec["words"], spec["method"], spec["inputs"]
         perturbation = str(source.get("perturb") or words["perturbation"])
         named = str(words["source"]), str(method["kind"]), _whole(inputs["number"])
-        model, command = str(source.get("model", "")), str(source.get("command", ""))
+        model, command, study = (str(source.get(n, "")) for n in ("model", "command", "study"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        problem, perturbation, named, model, command = _UNREADABLE, "", ("", "", 0), "", ""
+        problem, perturbation, named = _UNREADABLE, "", ("", "", 0)
+        model = command = study = ""
     data, kind, number = named
     seconds = row.seconds if isinstance(row.seconds, float | int) else 0.0
     return RunLine(
         int(row.id), str(row.digest), str(row.started or ""), str(row.written or ""),
         str(row.finished or ""), bool(row.stopped), _whole(row.trials), _whole(row.rows),
-        float(seconds), kind, number, perturbation, data, model, command, problem,
+        float(seconds), kind, number, perturbation, data, model, command, study, problem,
     )  # fmt: skip
 
 
@@ -160,7 +161,7 @@ def _claims(text: object) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _verdicts(text: object) -> tuple[Verdict, ...] | None:
+def _verdicts(text: object) -> tuple[Claim, ...] | None:
     """The verdicts at the end of a record; None where they do not begin in this text."""
     # As a key it stands nowhere else: within a string of JSON its quotes have a backslash.
     _, key, claims = str(text).rpartition(_VERDICTS)
@@ -168,8 +169,8 @@ def _verdicts(text: object) -> tuple[Verdict, ...] | None:
         return None
     try:
         values, _ = json.JSONDecoder().raw_decode(claims)
-        return tuple(Verdict(value["verdict"]) for value in values)
-    except (ValueError, TypeError, KeyError, RecursionError):
+        return tuple(map(claim_from_plain, values))
+    except (ValueError, TypeError, RecursionError, StoreFailed):
         return ()
 
 

@@ -12,7 +12,7 @@ from surefoot.claims import About, Claim, Continues, Randomness, Scope
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.perturb._ops.levels import level_words
+from surefoot.level_words import level_words
 from surefoot.procedure import Pinned
 from surefoot.region.attack_method import (
     FOUND,

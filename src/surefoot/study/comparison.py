@@ -10,7 +10,7 @@ from surefoot.engine.progress import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
-from surefoot.perturb._ops.levels import level_words
+from surefoot.level_words import level_words
 from surefoot.procedure import Needs
 from surefoot.region import AnyAttack
 from surefoot.store.records import Source

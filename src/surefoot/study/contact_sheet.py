@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import level_words
+from surefoot.level_words import level_words
 from surefoot.results import UNIT
 from surefoot.subject import Perturbation, View
 

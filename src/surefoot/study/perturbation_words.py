@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.perturb._ops.levels import level_words
+from surefoot.level_words import level_words
 from surefoot.procedure import Needs
 from surefoot.results import Interval
 from surefoot.subject import Perturbation

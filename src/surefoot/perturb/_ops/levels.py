@@ -21,15 +21,6 @@ def level_of(part: Perturbation) -> float:
     return float(part.level)
 
 
-def level_words(level: float) -> str:
-    """A level as its user would write it: 8/255 rather than 0.0313725."""
-    short = f"{level:.6g}"
-    of_255 = level * 255
-    if len(short) > 5 and abs(of_255 - round(of_255)) < 1e-9:
-        return f"{round(of_255)}/255"
-    return short
-
-
 def is_zero(level: Level) -> bool:
     """Whether the level is the number 0; an array of levels never is."""
     return isinstance(level, int | float) and level == 0

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from surefoot.claims import Claim
+from surefoot.level_words import level_words
 from surefoot.population import mean_radii, robust_accuracy, runtimes
 from surefoot.population.radii import RobustAccuracy
 from surefoot.region.proof_limits import ended_by_limit
@@ -65,7 +66,7 @@ def accuracy_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     cells = tuple(
         (
             *row.names,
-            f"{row.counts.radius:.6g}",
+            level_words(row.counts.radius),
             *(f"{n:,}" for n in (row.counts.proved, row.counts.refuted, row.counts.open)),
             _counted(row.counts.share),
             _share(row.population),
@@ -94,7 +95,7 @@ def severity_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     cells = tuple(
         (
             *row.names,
-            f"{row.counts.radius:.6g}",
+            level_words(row.counts.radius),
             _counted(row.counts.frequency),
             _radius(row.severity),
             f"{row.counts.refuted:,}",

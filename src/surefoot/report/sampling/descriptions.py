@@ -5,6 +5,7 @@ from __future__ import annotations
 from surefoot.claims import About
 from surefoot.report.clauses import class_word
 from surefoot.report.formatting import percent, percent_range, small_probability
+from surefoot.report.sampling.few_trials import count_inputs, few_trials_words
 from surefoot.report.sampling.figures import count_decisions, failure_shares
 from surefoot.report.tables import quantity_heading
 from surefoot.results import Extrapolation
@@ -17,6 +18,10 @@ def describe_inputs(record: Record) -> str:
         counts = count_decisions(record)
         words = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
         return f"Of {len(record.inputs):,} inputs: {words}."
+    if few := few_trials_words(record):
+        counts = count_inputs(record)
+        words = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
+        return f"Of {sum(counts.values()):,} inputs with a trial: {words}. {few}"
     shares = failure_shares(record)
     failed = shares[shares > 0]
     with_trial = " with a trial" if len(shares) < len(record.inputs) else ""

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from surefoot.report.clean_faults import clean_faults_note
 from surefoot.report.formatting import of_perturbations
+from surefoot.report.sampling.few_trials import FAILED_ONCE, is_count
 from surefoot.report.sampling.tables import (
-    FAILED_ONCE,
     example_table,
     fails_under,
     shows_texts,
@@ -30,9 +30,12 @@ def weakest_section(record: Record, samples: Samples, store: str) -> Section:
         others = "No input that is right when clean" if wrong else "No input"
         lines = (f"{others} {_no_failure(record)}", *filter(None, [wrong]))
         return Section("weakest", "Weakest inputs", lines)
-    once = all(getattr(results[e.id], "from_one_trial", False) for e in samples.examples)
-    title = "Inputs that failed in their only trial" if once else "Weakest inputs"
-    lines = tuple(filter(None, ["" if once else single_input_note(record), wrong]))
+    said = [fails_under(record, results[e.id]) for e in samples.examples]
+    counted = all(map(is_count, said))
+    once = all(words == FAILED_ONCE for words in said)
+    title = "Inputs that failed" if counted else "Weakest inputs"
+    title = "Inputs that failed in their only trial" if once else title
+    lines = tuple(filter(None, ["" if counted else single_input_note(record), wrong]))
     table = replace(example_table(record, samples), title=title, note=" ".join(lines))
     return Section("weakest", title, lines, cards=cards, terminal_table=table)
 
@@ -60,7 +63,7 @@ def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
     )
     labels = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
     fails = fails_under(record, result)
-    fails = fails if fails == FAILED_ONCE else f"fails under {fails}"
+    fails = fails if is_count(fails) else f"fails under {fails}"
     return Card(
         title=f"{e.id} {fails}{true_class}",
         text="" if e.image else labels,

@@ -20,6 +20,7 @@ from surefoot.report.figures import (
     bar_chart,
     svg,
 )
+from surefoot.report.sampling.few_trials import count_inputs, few_trials_words
 from surefoot.report.tables import quantity_heading
 from surefoot.results import (
     Decision,
@@ -33,6 +34,8 @@ from surefoot.store.records import Record, Samples
 
 _BINS = 20
 """Bars of the histogram: 5 percentage points each."""
+_NONE = -9
+"""Where the bar of inputs that failed in no trial stands: apart from the scale, not on it."""
 MOST_CLASSES = 20
 """Classes in a figure, the weakest first: the table has all."""
 _MOST_MARKS = 250
@@ -42,10 +45,14 @@ _FLOOR = 1e-12
 
 
 def inputs_chart(record: Record) -> Any:  # noqa: ANN401  an object of Altair
-    """A histogram of failure probabilities, or how many decisions of each kind."""
+    """A histogram of failure probabilities, or how many inputs of each kind."""
     population = record.study.population
-    decides = population is not None and population.kind == "robust-share"
-    return _decisions(record) if decides else _histogram(record)
+    if population is not None and population.kind == "robust-share":
+        return _decisions(record)
+    if few_trials_words(record):
+        counts = count_inputs(record)
+        return bar_chart(counts, [STEADY, WEAK], sum(counts.values()))
+    return _histogram(record)
 
 
 def _decisions(record: Record) -> Any:  # noqa: ANN401  an object of Altair
@@ -82,15 +89,19 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
         {"low": 100 * a, "high": 100 * b, "inputs": int(n), "kind": failed}
         for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    rows.append({"low": -6.5, "high": -1.5, "inputs": int((values == 0).sum()), "kind": never})
+    rows.append(
+        {"low": _NONE - 2.5, "high": _NONE + 2.5, "inputs": int((values == 0).sum()), "kind": never}
+    )
     highest = max(int(row["inputs"]) for row in rows)
+    ticks, words = [_NONE, *range(0, 101, 20)], "datum.value < 0 ? 'none' : datum.value"
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=words, grid=False)
     base = alt.Chart(alt.InlineData(values=rows))
     bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
         x=alt.X(
             "low:Q",
             title="share of perturbations under which the input fails (%)",
-            scale=alt.Scale(domain=[-7, 100]),
-            axis=alt.Axis(values=list(range(0, 101, 20)), tickCount=6, grid=False),
+            scale=alt.Scale(domain=[_NONE - 3, 100], nice=False),
+            axis=axis,
         ),
         x2="high:Q",
         y=alt.Y(

@@ -15,6 +15,7 @@ from surefoot.report.formatting import (
     percent_range,
     points,
 )
+from surefoot.report.sampling.few_trials import count_words, counted_of, is_count, is_from_few
 from surefoot.report.tables import (
     EACH_CLASS_NOTE,
     OF_POPULATION,
@@ -25,12 +26,11 @@ from surefoot.report.tables import (
     quantity_heading,
     tail_cells,
 )
-from surefoot.results import Bracket, Decision, Estimate, InputResult, Interval
+from surefoot.results import Decision, InputResult, Interval
 from surefoot.store.examples import Example
 from surefoot.store.records import ClassRow, Record, Samples
 
 _CONTRAST_ROWS = 12
-FAILED_ONCE = "failed in its only trial"
 _ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}
 """What a reader looks for first."""
 
@@ -111,17 +111,10 @@ def verdict_table(claims: Sequence[Claim], weakest: Sequence[str]) -> Table:
     return Table(f"Requirement for each {class_word(*claims)}", headings, rows, 3, EACH_CLASS_NOTE)
 
 
-def counted_of(result: InputResult) -> Estimate | None:
-    """The estimate from an input's own trials, with its guarantee."""
-    if isinstance(result, Bracket):
-        return None
-    return result if isinstance(result, Estimate) else result.counted
-
-
 def fails_under(record: Record, result: InputResult) -> str:
     """Under how many perturbations an input fails: as decided, or between its bounds.
 
-    Of a single trial, that it failed: its interval says next to nothing.
+    Of few trials, in how many it failed: their interval says next to nothing.
     """
     kappa = record.study.method.number("kappa")
     if isinstance(result, Decision) and kappa is not None:
@@ -129,8 +122,8 @@ def fails_under(record: Record, result: InputResult) -> str:
     estimate = counted_of(result)
     if estimate is None:
         return "undecided"
-    if estimate.from_one_trial and estimate.value < 1:
-        return FAILED_ONCE
+    if is_from_few(estimate):
+        return count_words(estimate)
     around = Interval(1 - estimate.interval.high, 1 - estimate.interval.low)
     return f"{percent_range(around)} of the perturbations"
 
@@ -139,22 +132,24 @@ def example_table(record: Record, samples: Samples) -> Table:
     """The weakest inputs, with their true classes or outputs where these are known."""
     texts = any(map(shows_texts, samples.examples))
     truth = "true class" if record.study.model.classes else "true output"
-    headings: tuple[str, ...] = ("input", "fails under", truth, "clean", "fails as", "in trial")
-    headings += ("before", "after") if texts else ()
     results = {row.id: row.result for row in record.inputs}
+    fails = [fails_under(record, results[e.id]) for e in samples.examples]
+    often = "how often" if any(is_count(words) for words in fails) else "fails under"
+    headings: tuple[str, ...] = ("input", often, truth, "clean", "fails as", "in trial")
+    headings += ("before", "after") if texts else ()
     lines = [
         headings,
         *(
             (
                 e.id,
-                fails_under(record, results[e.id]),
+                words,
                 e.true_class,
                 e.clean_class,
                 e.failed_class,
                 f"{e.trial}",
                 *(_texts(e) if texts else ()),
             )
-            for e in samples.examples
+            for e, words in zip(samples.examples, fails, strict=True)
         ),
     ]
     labelled = any(e.true_class for e in samples.examples)

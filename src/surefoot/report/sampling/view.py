@@ -23,6 +23,7 @@ from surefoot.report.sampling.descriptions import (
 )
 from surefoot.report.sampling.examples import weakest_section
 from surefoot.report.sampling.facts import facts_of, page_facts_of
+from surefoot.report.sampling.few_trials import few_trials_words
 from surefoot.report.sampling.figures import (
     MOST_CLASSES,
     class_figure,
@@ -163,14 +164,16 @@ def _not_drawn(record: Record) -> str:
     return words
 
 
+def _draw_inputs(record: Record) -> str:
+    return svg(inputs_chart(record))
+
+
 def _sections(
     record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
-    figures = [
-        Figure(
-            lambda: svg(inputs_chart(record)), id="histogram", description=describe_inputs(record)
-        )
-    ]
+    few = few_trials_words(record)
+    draw_inputs, described = partial(_draw_inputs, record), describe_inputs(record)
+    figures = [Figure(draw_inputs, few, "histogram", described)]
     if isinstance(samples.whole, ExtrapolatedMean):
         caption = (
             "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "
@@ -178,7 +181,8 @@ def _sections(
         ) + _not_drawn(record)
         draw = partial(tail_figure, record)
         figures.append(Figure(draw, caption, "tails", describe_tails(record)))
-    sections = [Section("distribution", "How often each input fails", figures=tuple(figures))]
+    title = "How many inputs failed" if few else "How often each input fails"
+    sections = [Section("distribution", title, figures=tuple(figures))]
     sections += score_sections(record)
     if samples.attack is not None:
         table = baseline_table(record, samples)
