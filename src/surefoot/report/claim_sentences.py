@@ -244,7 +244,7 @@ def _classes(claim: Claim) -> str:
         of = f"the two {word}es" if pairs == 1 else f"any of the {pairs:,} pairs of {word}es"
         text = f"no difference in how often the model fails is shown between {of}"
         condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-        return f"{text} ({confidence_clause(claim)}){condition}"
+        return f"{among(claim)}{text} ({confidence_clause(claim)}){condition}"
     if differ < pairs:
         text += "; in the others no difference is shown"
     return with_condition(claim, f"{among(claim)}{text} ({confidence_clause(claim)})")

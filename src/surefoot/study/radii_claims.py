@@ -80,7 +80,9 @@ def claim_of_ranks(record: Record) -> Claim:
         return record.claims[0]
     ranks = next(row for row in radii.quantiles if row.estimator in _SAMPLE_ALONE)
     headline = record.claims[0]
-    return replace(_claim(ranks, About.POPULATION, headline.trials, ""), about=headline.about)
+    claim = _claim(ranks, About.POPULATION, headline.trials, "")
+    scope = headline.about
+    return replace(claim, about=replace(claim.about, predicted=scope.predicted, only=scope.only))
 
 
 def _claim(row: QuantileRow, of: About, trials: int, together: str) -> Claim:
