@@ -33,7 +33,7 @@ def test_a_curve_says_up_to_which_level_and_how_sure(full):
         )
     numbers = done.stdout.splitlines()[:2]
     assert all(re.match(r"[\d.]+ pixels \([\d.]+ to [\d.]+, confidence", n) for n in numbers)
-    assert done.stdout.count("if between neighbouring levels") == 1, "the others refer to it"
+    assert done.stdout.count("below the lower of its values") == 1, "the others refer to it"
     assert "if the same is assumed" in done.stdout
     page = (full.folder / "c.html").read_text()
     assert 'id="strips"' in page
@@ -102,8 +102,8 @@ def test_methods_side_by_side_have_a_row_each(full):
     assert set(rows) == set(METHODS)
     assert [name for name, row in rows.items() if "no guarantee" in row] == ["uniform", "quad"]
     for row in rows.values():
-        *_, levels, evaluations, seconds, _ = row
-        assert int(evaluations.replace(",", "")) >= int(levels) >= 2
+        *_, evaluations, seconds, _ = row
+        assert int(evaluations.replace(",", "")) >= 2
         assert float(seconds) > 0
 
 
@@ -129,7 +129,7 @@ def test_a_contradicted_assumption_is_said_beside_the_result(full):
     note = next(line for line in done.stdout.splitlines() if line.startswith("Note: the data"))
     assert "contradict the assumption monotone" in note
     assert "wiggle is assumed instead" in note
-    assert "if between neighbouring levels" in done.stdout.splitlines()[1]
+    assert "below the lower of its values there" in done.stdout.splitlines()[1]
 
 
 def test_a_sequence_goes_from_nothing_to_all_of_it(full):
