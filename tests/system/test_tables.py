@@ -95,7 +95,7 @@ def test_classes_are_numbered_as_the_estimators_where_the_table_lacks_one(folder
 
 
 def test_mistakes_are_refused_with_the_columns_there_are():
-    with pytest.raises(InvalidArgument, match="no column 'rsk' .* do you mean risk"):
+    with pytest.raises(InvalidArgument, match=r"no column 'rsk' .* do you mean risk"):
         run(*STUDY[:4], "rsk", "--trust", *NOISE)
     with pytest.raises(InvalidArgument, match="but the data also have risk"):
         run(*STUDY[:3], "--trust", *NOISE)
