@@ -179,7 +179,7 @@ class Faulty:
 
 
 class Patient(Faulty):
-    """Answers batches when the other device was asked too, however the threads are scheduled."""
+    """Answers batches when the other device has a batch too, however the threads are scheduled."""
 
     def __init__(self, bench, other):
         super().__init__(bench)

@@ -80,7 +80,7 @@ def test_the_sentence_names_the_seed():
 def test_more_than_there_are_is_all_there_are():
     for selection in (Selection(first=99), Selection(random=99)):
         assert sorted(rows(select(world(), selection, unasked))) == list(range(30))
-    assert "the first 30, which are all, of 99 asked for" in (
+    assert "the first 30, which are all, fewer than 99" in (
         select(world(), Selection(first=99), unasked).selection
     )
 

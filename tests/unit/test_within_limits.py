@@ -80,7 +80,7 @@ def test_a_check_is_ended_even_where_python_drops_the_first_request(capfd, monke
         while True:
             pass
 
-    while not dropped.is_set():  # it may be told to end before it gets there
+    while not dropped.is_set():  # it may have to end before it gets there
         with pytest.raises(OutOfTime):
             within(0.05, endless)
     assert "Exception ignored" not in capfd.readouterr().err

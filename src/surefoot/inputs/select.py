@@ -63,7 +63,7 @@ def select(
         words.append(f"the first {taken.words}")
         doubt = doubt or _doubt_of_first(inputs, order, taken)
         if selection.first > taken.available:
-            words.append(f"which are all, of {selection.first} asked for")
+            words.append(f"which are all, fewer than {selection.first}")
     if selection.correct_only:
         words.append(f"only the {len(taken.rows)} of {taken.examined} that {who} correctly")
         inputs = replace(inputs, only=f"that {who} correctly")
