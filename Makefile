@@ -10,7 +10,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
 # Tests that wait for a server or another process leave their core to others.
 BENCHMARKS := startup overhead samples kappa perturb procedure_time claims store
 
-.PHONY: demo check fast test everything lint docs servers bench dist clean
+.PHONY: demo check fast test everything lint docs papers servers bench dist clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core
@@ -41,6 +41,13 @@ lint: $(VENV)/.check
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "open site/index.html in a browser"
+
+# Two minutes: every table and figure of the five papers, small, on the embedded networks.
+papers: $(VENV)/.core
+	mkdir -p exhibits
+	for name in bu-sun mu-lim roma sigma asap; do $(BIN)/python -m papers $$name --quick \
+	  --store exhibits/papers.db --report exhibits/$$name.html > exhibits/$$name.txt || exit 1; done
+	@echo "open exhibits/*.html in a browser"
 
 # What is uploaded, see docs/release.md; scripts/try-wheel.sh tries it in a fresh environment.
 dist: $(VENV)/.release
@@ -86,4 +93,4 @@ $(VENV)/.bench: $(VENV)/.core
 	@touch $@
 
 clean:
-	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html surefoot.db*
+	rm -rf $(VENV) site exhibits dist .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html surefoot.db*

@@ -1,7 +1,7 @@
 """How often does a classifier fail when its input is perturbed, and how certain is that number?
 
 Nouns and verbs of everyday use are here; methods, perturbations, properties and results are in the
-modules `methods`, `papers`, `perturb`, `properties`, `population`, `results`, `claims`, `errors`,
+modules `methods`, `perturb`, `properties`, `population`, `results`, `claims`, `errors`,
 `executors`, `statistics` and `testing`. Each name is imported when it is first used, so that
 `surefoot --help` is quick.
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         errors,
         executors,
         methods,
-        papers,
         perturb,
         population,
         properties,
@@ -83,7 +82,6 @@ __all__ = [
     "load_model",
     "methods",
     "new_key",
-    "papers",
     "parse_perturbation",
     "perturb",
     "plan",

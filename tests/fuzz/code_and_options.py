@@ -72,7 +72,7 @@ _VALUES = (
 )  # fmt: skip
 _COMMANDS = (
     "estimate", "certify", "tail", "curve", "critical", "compare", "plan", "doctor", "perturb",
-    "show", "report", "replay", "tally", "brackets", "papers", "design",
+    "show", "report", "replay", "tally", "brackets", "design",
 )  # fmt: skip
 _SLOW = {"workers", "executor", "time_limit", "precision", "trust"}
 """Options that may rightly take long, or run what they name."""

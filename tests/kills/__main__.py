@@ -86,7 +86,7 @@ class Killing:
         place = self._place(self.databases.new() if kind == "postgresql" else "runs.db")
         words = f"{name}, {executor}, {kind}"
         for _ in range(chance.randint(1, _MOST_FAULTS)):
-            fault = Fault.draw(chance, executor != "threads" and study.has_executor)
+            fault = Fault.draw(chance, executor != "threads")
             finding = commit(fault, place, study, executor, whole)
             with self._lock:
                 self.figures.kills += finding.killed

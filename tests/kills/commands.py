@@ -51,9 +51,9 @@ class Place:
 
     def start(self, study: SmallStudy, executor: str, anew: bool = False) -> Command:
         """The command; `anew`: in a new interpreter, as from a shell."""
+        workers = "1" if executor == "processes" else "2"
         words = [*study.words, "--store", self.store, "--json"]
-        if study.has_executor:
-            words += ["--executor", executor, "--workers", "1" if executor == "processes" else "2"]
+        words += ["--executor", executor, "--workers", workers]
         env = {_MARK: self.mark, "TMPDIR": str(self.folder / "tmp"), "OMP_NUM_THREADS": "1",
                "SUREFOOT_CACHE": str(self.folder / "cache")}  # fmt: skip
         if anew:

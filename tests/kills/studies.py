@@ -32,7 +32,6 @@ class SmallStudy:
 
     words: tuple[str, ...]
     files: tuple[str, ...] = ()
-    has_executor: bool = True
 
 
 STUDIES = {
@@ -64,11 +63,6 @@ STUDIES = {
         ("compare", "mine.py:scores", "mine.py:others", *_FUNCTION[1:], *_NOISE, "--width", "0.1",
          "--report", "report.html"),
         ("report.html",),
-    ),
-    "papers": SmallStudy(
-        ("papers", "roma", "--figure", "2", "--quick", "--save", "figure.json"),
-        ("figure.json",),
-        has_executor=False,
     ),
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from papers.__main__ import app as papers
 from surefoot.cli.main import app
 from tests.system.docs_files import write_files
 
@@ -22,7 +23,7 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 """Its commands follow from each other; test_tutorial runs them."""
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {TUTORIAL})]
 CODE = re.compile(r"```(?P<kind>\w*)\n(?P<block>.*?)```|`(?P<inline>[^`\n]+)`", re.DOTALL)
-COMMAND = re.compile(r"(?:^|run: )\s*surefoot (.+)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^|run: )\s*(?:surefoot |python -m (?=papers ))(.+)", re.MULTILINE)
 SHELL_WORDS = {">", "|", "||", "&&", ";"}
 """What follows one of these in a line is not an argument of the command."""
 REQUIREMENT_OPTIONS = {"--require", "--require-each", "--not-worse", "--kappa"}
@@ -198,7 +199,8 @@ def test_a_command_runs_as_printed(example, request, monkeypatch, tmp_path):
     if words[0] == "papers" and len(words) > 2:
         smaller = [pair for pair in SMALLER if pair[0] not in words]
         words += [word for pair in smaller for word in pair if "--random" not in words]
-    done = CliRunner().invoke(app, words, standalone_mode=False)
+    whose = (papers, words[1:]) if words[0] == "papers" else (app, words)
+    done = CliRunner().invoke(*whose, standalone_mode=False)
     assert done.exception is None, done.exception
     undecided = REQUIREMENT_OPTIONS & set(words) and (example.page != HELP or words[0] == "compare")
     assert done.return_value in ({0, 1, 2} if undecided else {0}), done.output

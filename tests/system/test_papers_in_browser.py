@@ -2,11 +2,11 @@
 
 import pytest
 
+from papers import PAPERS, embedded
+from papers.exhibit import view_of_paper
+from papers.make_exhibit import make_all
+from papers.options import PaperOptions, SourceOptions
 from surefoot.commands.caller import Caller
-from surefoot.papers import PAPERS, embedded
-from surefoot.papers.exhibit import view_of_paper
-from surefoot.papers.make_exhibit import make_all
-from surefoot.papers.options import PaperOptions, SourceOptions
 from surefoot.report.page import write_page
 from surefoot.study.load_files import FileOptions
 from tests.system.page_in_browser import barriers, layout, open_page

@@ -88,12 +88,10 @@ def named_classes() -> dict[str, set[int]]:
 
 
 def files_that_name(class_: type) -> set[str]:
-    """Files of the package, besides the class's own module and the tables of papers."""
+    """Files of the package, besides the class's own module."""
     home = Path(sys.modules[class_.__module__].__file__).relative_to(SOURCE).as_posix()
     return {
-        name
-        for name, things in named_classes().items()
-        if name != home and id(class_) in things and not name.startswith("papers/")
+        name for name, things in named_classes().items() if name != home and id(class_) in things
     }
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
+from papers.catalogue import PAPERS
 from surefoot.claims import Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.methods import METHODS
-from surefoot.papers.catalogue import PAPERS
 from surefoot.report.export.citation import AFTER, PUBLISHED, citations
 from surefoot.report.export.run import ExportedRun
 from surefoot.report.export.sentence import claim_sentence

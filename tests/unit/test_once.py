@@ -27,5 +27,3 @@ def test_options_that_take_several_values_are_given_several_times():
     done = invoke("curve", "no.onnx", "no.npz", "--perturb", "blur:0..2", "--threshold", "0.6",
                   "--threshold", "0.9")  # fmt: skip
     assert "twice" not in str(done.exception)
-    done = invoke("papers", "asap", "--table", "1", "--perturb", "blur:0..2", "--perturb", "zoom")
-    assert "needs models and data" in str(done.exception)

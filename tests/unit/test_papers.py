@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-import surefoot as sf
+import papers
+from papers import PAPERS, Column, Exhibit, Sheet
+from papers.make_exhibit import make_all
+from papers.options import PaperOptions, SourceOptions
+from papers.request import chosen_options
+from papers.save import as_csv, as_latex, as_markdown, check_kind, save
 from surefoot.errors import InvalidArgument
-from surefoot.papers import PAPERS, Column, Exhibit, Sheet
-from surefoot.papers.make_exhibit import make_all
-from surefoot.papers.options import PaperOptions, SourceOptions
-from surefoot.papers.request import chosen_options
-from surefoot.papers.save import as_csv, as_latex, as_markdown, check_kind, save
 from surefoot.results import Interval
 
 PARTS = [(paper, part) for paper in PAPERS.values() for part in paper.parts]
@@ -45,15 +45,15 @@ def test_numbers_may_be_roman(number):
 
 def test_what_is_not_there_is_refused_with_what_is():
     with pytest.raises(InvalidArgument, match="no paper 'asp': choose one of bu-sun"):
-        sf.papers.make("asp", table=1)
+        papers.make("asp", table=1)
     with pytest.raises(InvalidArgument, match="mu-lim has no table 7: it has table 1"):
-        sf.papers.make("mu-lim", table=7)
+        papers.make("mu-lim", table=7)
     with pytest.raises(InvalidArgument, match="either a table"):
-        sf.papers.make("mu-lim")
+        papers.make("mu-lim")
     with pytest.raises(InvalidArgument, match=r"needs models and data: add --models model.onnx"):
-        sf.papers.make("mu-lim", table=1)
+        papers.make("mu-lim", table=1)
     with pytest.raises(InvalidArgument, match="needs data"):
-        sf.papers.make("mu-lim", table=1, models=["a.onnx"], quick=True)
+        papers.make("mu-lim", table=1, models=["a.onnx"], quick=True)
 
 
 def test_an_option_that_plays_no_part_is_refused():

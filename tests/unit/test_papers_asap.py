@@ -4,16 +4,17 @@ from itertools import pairwise
 
 import pytest
 
+import papers
 import surefoot as sf
+from papers import embedded
+from papers.asap.perturbations import ALL, PUBLISHED, name_of
+from papers.asap.published import TABLE_1, TABLE_2, printed_shares_that_are_none
+from papers.asap.synthetic import LINE, VALLEY, WAVE
+from papers.asap.table_1 import ASAP, ORACLE, OURS, _few_inputs
 from surefoot.curves.published.asap import AdaptiveCurve
 from surefoot.curves.published.comparators import QuadCurve, UniformCurve
 from surefoot.curves.published.replay import lines_through, replay, share_of_lines
 from surefoot.errors import InvalidArgument
-from surefoot.papers import embedded
-from surefoot.papers.asap.perturbations import ALL, PUBLISHED, name_of
-from surefoot.papers.asap.published import TABLE_1, TABLE_2, printed_shares_that_are_none
-from surefoot.papers.asap.synthetic import LINE, VALLEY, WAVE
-from surefoot.papers.asap.table_1 import ASAP, ORACLE, OURS, _few_inputs
 from surefoot.study.parse_perturbation import parse_range
 
 BLUR = "blur:0..2"
@@ -48,7 +49,7 @@ def by_method(exhibit):
 
 @pytest.mark.slow
 def test_table_1_has_each_method_as_it_is_by_itself(net):
-    exhibit = sf.papers.make("asap", table=1, perturb=BLUR, points=24, **net)
+    exhibit = papers.make("asap", table=1, perturb=BLUR, points=24, **net)
     rows = by_method(exhibit)
     truth = rows["oracle"]["value"]
     uniform = {"method": "uniform", "levels": rows["ASAP"]["points"]}
@@ -90,7 +91,7 @@ def test_what_ours_costs_on_few_inputs_is_said_from_the_passes():
 
 @pytest.mark.slow
 def test_table_1_takes_several_thresholds_and_noise_with_one_draw_an_image(net):
-    exhibit = sf.papers.make(
+    exhibit = papers.make(
         "asap", table=1, perturb="gaussian:0..0.5", threshold=(0.8, 0.6), points=24, **net
     )
     rows = exhibit.sheets[0].rows
@@ -107,11 +108,11 @@ def test_no_method_profits_from_a_store(net, tmp_path):
     more = {"perturb": BLUR, "points": 24, **net, "store": store}
     stopped = curve_of(net, **METHODS["ASAP"], store=store, time_limit=1e-9)
     assert stopped.points == ()
-    first = by_method(sf.papers.make("asap", table=1, **more))
+    first = by_method(papers.make("asap", table=1, **more))
     assert first["ASAP"]["seconds"] is None
     assert "saved" not in first["ASAP"]
     assert first["ASAP"]["value"] == curve_of(net, **METHODS["ASAP"]).readings[0].value
-    again = by_method(sf.papers.make("asap", table=1, **more))
+    again = by_method(papers.make("asap", table=1, **more))
     assert again["ours"]["seconds"] == first["ours"]["seconds"] > 0
     own = [run.trials for run in sf.runs(store)]
     assert sum(own) == 12 * sum(row["passes"] for row in first.values())
@@ -126,7 +127,7 @@ def test_a_published_method_keeps_to_a_time_limit(net, method):
 
 
 def test_table_1_says_timeout_where_the_time_ran_out(net):
-    exhibit = sf.papers.make("asap", table=1, perturb=BLUR, points=24, time_limit=1e-9, **net)
+    exhibit = papers.make("asap", table=1, perturb=BLUR, points=24, time_limit=1e-9, **net)
     assert {row["value"] for row in exhibit.sheets[0].rows} == {"timeout"}
     assert not any("error" in row or "interval" in row for row in exhibit.sheets[0].rows)
     assert str(exhibit).count("timeout") >= 5
@@ -134,7 +135,7 @@ def test_table_1_says_timeout_where_the_time_ran_out(net):
 
 
 def test_table_2_has_the_error_and_the_bound_of_the_api(net):
-    exhibit = sf.papers.make("asap", table=2, perturb=BLUR, points=24, **net)
+    exhibit = papers.make("asap", table=2, perturb=BLUR, points=24, **net)
     (row,) = exhibit.sheets[0].rows
     reading = curve_of(net, **METHODS["ASAP"]).readings[0]
     assert row["error"] == reading.value - curve_of(net, **METHODS["oracle"]).readings[0].value
@@ -184,14 +185,14 @@ def test_the_perturbations_of_the_paper_have_declared_ranges():
 
 
 def test_figure_2_is_a_curve_that_even_levels_miss():
-    rows = by_method(sf.papers.make("asap", figure=2))
+    rows = by_method(papers.make("asap", figure=2))
     assert rows["uniform, share of levels"]["value"] == 1
     assert WAVE.robustness() == pytest.approx(0.5, abs=1e-3)
 
 
 def test_figure_5_has_the_published_numbers_that_follow():
     """Example 1: 38.8 %, 39.06 %, 80.4 % and 81.2 %; 34 levels with â = 100, not 256."""
-    rows = sf.papers.make("asap", figure=5).sheets[0].rows
+    rows = papers.make("asap", figure=5).sheets[0].rows
     value = {(row["curve"], row["method"]): row["value"] for row in rows}
     assert value["a line", "uniform, right ends"] == pytest.approx(19 / 49)
     assert value["a line", "ASAP, as printed"] == 25 / 64
@@ -200,14 +201,14 @@ def test_figure_5_has_the_published_numbers_that_follow():
     assert LINE.robustness() == pytest.approx(0.4, abs=1e-4)
     (hundred,) = (
         row
-        for row in sf.papers.make("asap", figure=5, curvature=100).sheets[0].rows
+        for row in papers.make("asap", figure=5, curvature=100).sheets[0].rows
         if (row["curve"], row["method"]) == (VALLEY.name, "ASAP, as printed")
     )
     assert (hundred["points"], hundred["value"]) == (34, 0.8125)
 
 
 def test_figure_6_takes_the_levels_of_the_integrator(net):
-    exhibit = sf.papers.make("asap", figure=6, perturb=BLUR, oracle=33, points=64, **net)
+    exhibit = papers.make("asap", figure=6, perturb=BLUR, oracle=33, points=64, **net)
     quad, asap = exhibit.sheets[0].rows
     points = curve_of(net, method="uniform", levels=33).points
     own = replay(QuadCurve(0, 2, (0.8,), 64, size=12), lines_through(points))
@@ -217,7 +218,7 @@ def test_figure_6_takes_the_levels_of_the_integrator(net):
 
 
 def test_figure_7_scatters_as_a_binomial_does(net):
-    exhibit = sf.papers.make("asap", figure=7, perturb=BLUR, oracle=33, points="10,90", **net)
+    exhibit = papers.make("asap", figure=7, perturb=BLUR, oracle=33, points="10,90", **net)
     few, many = exhibit.sheets[0].rows
     assert few["repeats"] == 100
     for row in (few, many):
@@ -231,7 +232,7 @@ def test_figures_8_to_10_have_what_asap_does_on_the_network_itself(net, figure, 
     """At n = 16 its levels are among the 33 that were evaluated: nothing is interpolated."""
     bends = 2.0 if figure == 8 else (2.0, 128.0)
     more = {"perturb": BLUR, "oracle": 33, "points": "8,16", "curvature": bends}
-    exhibit = sf.papers.make("asap", figure=figure, **more, **net)
+    exhibit = papers.make("asap", figure=figure, **more, **net)
     for row in exhibit.sheets[0].rows:
         own = {"method": "asap", "curvature": row["curvature"], "grid": row["points"]}
         printed = curve_of(net, **own, as_printed=True)
@@ -287,4 +288,4 @@ def test_a_curve_has_bars_only_where_it_has_no_shade(net):
 )
 def test_what_makes_no_table_is_refused(net, options, sentence):
     with pytest.raises(InvalidArgument, match=sentence):
-        sf.papers.make("asap", table=1, perturb=BLUR, **options, **net)
+        papers.make("asap", table=1, perturb=BLUR, **options, **net)

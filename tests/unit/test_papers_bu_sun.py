@@ -5,13 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import papers
 import surefoot as sf
+from papers.bu_sun.global_means import kept
+from papers.bu_sun.pairs import read_pairs
+from papers.bu_sun.table_1 import PUBLISHED
+from papers.bu_sun.table_2 import configurations
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.papers.bu_sun.global_means import kept
-from surefoot.papers.bu_sun.pairs import read_pairs
-from surefoot.papers.bu_sun.table_1 import PUBLISHED
-from surefoot.papers.bu_sun.table_2 import configurations
 from surefoot.results import Undecided
 from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
 from surefoot.statistics.agreement import Correlation, agreement, correlation
@@ -35,9 +36,7 @@ def few(tmp_path_factory):
 
 def made(few, names=("first", "second", "third"), **options):
     models = {name: few.models[name] for name in names}
-    return sf.papers.make(
-        "bu-sun", models=models, data=few.data, bounds=(0, 1), store=None, **options
-    )
+    return papers.make("bu-sun", models=models, data=few.data, bounds=(0, 1), store=None, **options)
 
 
 def rows_of(exhibit, sheet=0):
@@ -49,7 +48,7 @@ def rows_of(exhibit, sheet=0):
 
 def test_table_1_has_the_published_averages_and_ours():
     """Bu & Sun, table I: averages .946 and .877; measured again with their code .9457 and .8774."""
-    exhibit = sf.papers.make("bu-sun", table=1, pairs=["0.05,0.05", "0.03,0.03"], repeats=30)
+    exhibit = papers.make("bu-sun", table=1, pairs=["0.05,0.05", "0.03,0.03"], repeats=30)
     first, second = rows_of(exhibit)
     assert (first["okamoto"], second["okamoto"]) == (738, 2334)
     assert first["bu_sun_average"] == pytest.approx(0.9457, abs=0.004)
@@ -71,14 +70,14 @@ def test_every_published_okamoto_number_but_the_misprint_is_right():
 
 
 def test_a_pair_that_was_not_published_has_no_published_columns():
-    (row,) = rows_of(sf.papers.make("bu-sun", table=1, pairs=[(0.2, 0.1)], repeats=2))
+    (row,) = rows_of(papers.make("bu-sun", table=1, pairs=[(0.2, 0.1)], repeats=2))
     assert not [key for key in row if key.startswith("published")]
 
 
 @pytest.mark.parametrize("pairs", ["0.05", "0.05,0.05,0.1"])
 def test_a_pair_is_two_numbers(pairs):
     with pytest.raises(InvalidArgument, match="takes a width and an error"):
-        sf.papers.make("bu-sun", table=1, pairs=pairs)
+        papers.make("bu-sun", table=1, pairs=pairs)
 
 
 def test_runs_simulated_at_once_are_those_of_the_method():
@@ -98,7 +97,7 @@ def test_runs_simulated_at_once_are_those_of_the_method():
 
 
 def test_figure_2_has_both_bounds_above_the_exact_probability():
-    exhibit = sf.papers.make("bu-sun", figure=2)
+    exhibit = papers.make("bu-sun", figure=2)
     assert len(exhibit.charts) == 1
     rows = {row["p"]: row for row in rows_of(exhibit)}
     for row in rows.values():
@@ -123,7 +122,7 @@ def test_theorem_3_bounds_the_probability_that_binomial_sums_give(p):
 
 
 def test_figure_3_has_a_panel_for_each_pair():
-    exhibit = sf.papers.make("bu-sun", figure=3, pairs=["0.03,0.03", "0.05,0.05"], repeats=5)
+    exhibit = papers.make("bu-sun", figure=3, pairs=["0.03,0.03", "0.05,0.05"], repeats=5)
     assert len(exhibit.charts) == 2
     ends = [row for row in rows_of(exhibit) if row["p"] in (0, 1)]
     assert [row["ours"] for row in ends if row["width"] == 0.05] == [85, 85]

@@ -5,11 +5,11 @@ import json
 import pytest
 from scipy.stats import binom
 
+import papers
 import surefoot as sf
-from surefoot import papers
+from papers.mu_lim.stopping_rule import doubling, each_trial, falsely_robust
+from papers.save import as_csv
 from surefoot.claims import Sampling
-from surefoot.papers.mu_lim.stopping_rule import doubling, each_trial, falsely_robust
-from surefoot.papers.save import as_csv
 from surefoot.population.yes_no import share_of_inputs
 from surefoot.statistics import clopper_pearson
 from tests.unit import small_models as small

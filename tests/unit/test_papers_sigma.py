@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-import surefoot as sf
+import papers
+from papers.sigma.networks import thesis_interval
+from papers.sigma.published import HOURS, OVERLAPS, SPREADS, printed
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
-from surefoot.papers.sigma.networks import thesis_interval
-from surefoot.papers.sigma.published import HOURS, OVERLAPS, SPREADS, printed
 from surefoot.population import AlgorithmOne, OrderStatistics
 from surefoot.population.quantile_resampling import quantile_of, resample
 from surefoot.results import Interval
@@ -36,7 +36,7 @@ def file(tmp_path_factory):
 
 
 def exhibit(file, **part):
-    return sf.papers.make("sigma", **part, brackets=file, repeats=4, progress=False)
+    return papers.make("sigma", **part, brackets=file, repeats=4, progress=False)
 
 
 def test_the_thesis_ranks_are_one_too_high():
@@ -124,7 +124,7 @@ def small(tmp_path_factory):
 
 @pytest.mark.parametrize("table", ["4.1", "4.2"])
 def test_runs_without_an_interval_are_counted_as_such(small, table):
-    made = sf.papers.make("sigma", table=table, brackets=small, repeats=8, progress=False)
+    made = papers.make("sigma", table=table, brackets=small, repeats=8, progress=False)
     row = made.sheets[-1].rows[0]
     assert row["runs"] == 8 > row["given"] > 0
     assert f"that {row['given']} of 8 runs of algorithm 1 gave" in made.lines[0]
@@ -134,7 +134,7 @@ def test_runs_without_an_interval_are_counted_as_such(small, table):
 
 @pytest.mark.parametrize(("quantile", "few"), [(0.05, True), (0.3, False)])
 def test_a_ground_truth_with_a_lower_end_is_not_said_to_have_none(small, quantile, few):
-    made = sf.papers.make(
+    made = papers.make(
         "sigma", table="4.1", brackets=small, repeats=8, quantile=quantile, progress=False
     )
     assert (made.sheets[0].rows[0]["truth"].low == 0) == few
@@ -143,7 +143,7 @@ def test_a_ground_truth_with_a_lower_end_is_not_said_to_have_none(small, quantil
 
 def test_the_number_of_inputs_explains_the_time_only_where_it_does(small, file):
     assert any("number of inputs divided" in line for line in exhibit(file, table="4.3").lines)
-    made = sf.papers.make("sigma", table="4.3", brackets=small, repeats=8, progress=False)
+    made = papers.make("sigma", table="4.3", brackets=small, repeats=8, progress=False)
     assert not any("number of inputs divided" in line for line in made.lines)
 
 
@@ -165,7 +165,7 @@ def test_every_figure_is_drawn_and_says_what_is_seen(file, number):
 
 def test_a_split_that_the_file_lacks_is_refused_with_those_it_has(file):
     with pytest.raises(InvalidArgument, match="no rows of split 'train': choose --split test"):
-        sf.papers.make("sigma", table="4.2", brackets=file, split="train", progress=False)
+        papers.make("sigma", table="4.2", brackets=file, split="train", progress=False)
 
 
 def test_brackets_that_algorithm_1_cannot_use_are_named(tmp_path):
@@ -190,7 +190,7 @@ def test_published_numbers_stand_beside_the_same_number_of_inputs_only():
 
 @pytest.mark.slow
 def test_quick_proves_brackets_of_the_embedded_network(tmp_path):
-    table = sf.papers.make(
+    table = papers.make(
         "sigma", table="4.2", quick=True, random=4, repeats=2, store=None, progress=False
     )
     assert [row["inputs"] for row in table.sheets[0].rows] == [4]

@@ -6,17 +6,20 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.option import Groups, option_name
-from surefoot.papers.embedded import IMAGES, MODELS
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.study import Result
 
-_CNN, _NEW = MODELS["fashion-cnn"], MODELS["fashion-mlp-noise"]
+_DATA = Path(str(files("surefoot") / "data"))
+_CNN, _NEW = _DATA / "fashion_cnn.onnx", _DATA / "fashion_mlp_noise.onnx"
+IMAGES = _DATA / "fashion_test.npz"
+"""300 test images of Fashion-MNIST, the first 30 of each class."""
 _NOISE = "linf:32/255"
 FILES = (_CNN, _NEW, IMAGES)
 """The files that the commands of all steps name."""

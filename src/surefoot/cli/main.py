@@ -25,7 +25,6 @@ from surefoot.cli import (
     estimate,
     evidence,
     export,
-    papers,
     perturb,
     plan,
     run,
@@ -107,7 +106,7 @@ _COMMANDS = {
     ),
     "Hand over evidence": (evidence.evidence, evidence.verify, evidence.key),
     "Results of other tools": (tally.tally, brackets.brackets),
-    "Background": (papers.papers, design.design),
+    "Background": (design.design,),
 }
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:

@@ -64,7 +64,7 @@ def run_measurement(
     on_progress: Callable[[Progress], None] = lambda _: None,
     time_limit: float | None = None,
     on_time_up: Callable[[], None] = lambda: None,
-    where: Workplace = Workplace(),  # noqa: B008  a frozen value
+    where: Workplace = Workplace(),
 ) -> list[Any]:
     """What each subject's procedure concludes, through the one loop."""
     bench, executor = measurement.bench, where.executor
