@@ -68,6 +68,22 @@ def test_crossings_are_where_the_curve_meets_the_threshold(name):
         assert crossing.interval.low - 0.01 <= level <= crossing.interval.high + 0.01
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "level"), [(0.3, 0.95, 10 / 13), (0.3, 0.9, 5 / 6), (0.95, 0.3, 3 / 13)]
+)
+def test_a_crossing_between_levels_far_apart_is_where_the_line_between_them_meets(
+    first, last, level
+):
+    """Not as far from the other end of the stretch, rising or falling: that is 0.022 away."""
+    curve = StepCurve.of(follow([(0.0, first), (1.0, last)], 1000))
+    procedure = SequentialCurve(0.0, 1.0, resolution=0.06, size=1000)
+    (crossing,) = drive(procedure, ordered(curve, 1)).curve.readings[0].crossings
+    assert crossing.level == pytest.approx(level, abs=0.002)
+    assert crossing.interval.width == 1 / 16
+    mirrored = crossing.interval.low + crossing.interval.high - crossing.level
+    assert abs(mirrored - level) > 0.02
+
+
 def test_what_is_between_the_levels_covers_the_range_in_order():
     curve = StepCurve.of(follow(CURVES["valley"][0], 50))
     for assume in ("wiggle:0.01", "one-crossing", "monotone", "curvature:128"):

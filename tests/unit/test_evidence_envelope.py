@@ -1,13 +1,14 @@
 """Keys, envelopes and packed tables: what is signed, and what a hostile file cannot do."""
 
 import stat
+from dataclasses import replace
 
 import pytest
 
 import surefoot as sf
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.evidence_file.envelope import Envelope, pre_authentication_encoding
-from surefoot.evidence_file.keys import read_public_key
+from surefoot.evidence_file.keys import read_private_key, read_public_key
 from surefoot.evidence_file.packed import pack, unpack
 
 
@@ -15,6 +16,20 @@ def test_the_encoding_that_is_signed_is_that_of_the_specification():
     """The example of the DSSE protocol."""
     encoded = pre_authentication_encoding("http://example.com/HelloWorld", b"hello world")
     assert encoded == b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+
+
+def test_a_signature_is_over_every_byte_of_the_payload_and_its_type(tmp_path):
+    public = read_public_key(sf.new_key(tmp_path / "key.pem"))
+    payload = bytes(range(256)) * 2
+    envelope = Envelope(payload).signed(read_private_key(tmp_path / "key.pem"))
+    assert envelope.is_signed_by(public)
+    for place in range(len(payload)):
+        changed = bytearray(payload)
+        changed[place] ^= 1
+        assert not replace(envelope, payload=bytes(changed)).is_signed_by(public)
+    for other in (payload[:-1], payload + b"0", b""):
+        assert not replace(envelope, payload=other).is_signed_by(public)
+    assert not replace(envelope, payload_type="text/plain").is_signed_by(public)
 
 
 def test_a_private_key_is_for_its_owner_alone_and_is_never_replaced(tmp_path):
