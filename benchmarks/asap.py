@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from surefoot.evidence import Counts
-from surefoot.procedure import Ask
-from surefoot.results import Curve, Footing, Guarantee, Interval, Point, Reading
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Ask
+from surefoot.core.results import Curve, Footing, Guarantee, Interval, Point, Reading
 
 Known = dict[float, float]
 

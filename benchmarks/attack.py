@@ -22,9 +22,9 @@ from processor import print_processor
 from tables import print_table
 
 import surefoot as sf
-from surefoot.input_set import Inputs
-from surefoot.level_words import level_words
-from surefoot.subject import Gradients, Model
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Gradients, Model
+from surefoot.system.text import level_words
 
 onnx = need_package("onnx")
 torch = need_package("torch")

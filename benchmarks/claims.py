@@ -26,7 +26,7 @@ from scipy.stats import binomtest  # noqa: E402
 from tests.claims.every_world import WORLDS  # noqa: E402
 from tests.claims.worlds import Outcome, add_up  # noqa: E402
 
-from surefoot.claims import KINDS  # noqa: E402
+from surefoot.core.claims import KINDS  # noqa: E402
 
 LEVEL = 0.001
 FIRST = 1_000_000

@@ -39,7 +39,7 @@ from processor import print_processor
 from published_brackets import Published, published_brackets
 from tables import print_table
 
-from surefoot.evidence import closed_to
+from surefoot.core.counts import closed_to
 from surefoot.verify import (
     BracketResult,
     ExternalVerifier,

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.evidence import Outcomes
-from surefoot.procedure import Session
-from surefoot.results import Curve
+from surefoot.core.counts import Outcomes
+from surefoot.core.procedure import Session
+from surefoot.core.results import Curve
 
 Floats = NDArray[np.float64]
 Right = NDArray[np.bool_]

@@ -14,18 +14,18 @@ from asap import PublishedAsap
 from curve_cases import Answer, Floats, Right, Run, scored
 
 import surefoot as sf
+from surefoot.core.counts import Outcomes
+from surefoot.core.tasks import Subject, Task
 from surefoot.curves import SequentialCurve
 from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.evidence import Outcomes
 from surefoot.executors import open_pool
-from surefoot.input_set import Inputs
 from surefoot.inputs import fit
+from surefoot.records.record import Curves
 from surefoot.store.memory import MemoryJournal
-from surefoot.store.records import Curves
-from surefoot.subject import Model, Perturbation
-from surefoot.tasks import Subject, Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Perturbation
 
 SEED = 1
 ASAP, OURS = "ASAP, published", "ours, default"

@@ -26,9 +26,9 @@ from prerequisites import need_package
 from processor import print_processor
 
 import surefoot as sf
+from surefoot.core.tasks import Subject, Task
+from surefoot.records.record import Source
 from surefoot.store import open_store
-from surefoot.store.records import Source
-from surefoot.tasks import Subject, Task
 
 RUNS, QUICK_RUNS = 200, 20
 INPUTS = 100_000

@@ -30,12 +30,12 @@ from typing import Any
 from processor import processor_name
 from tables import print_table
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Pinned
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.loop import measure
-from surefoot.evidence import Counts
 from surefoot.executors import Inline
-from surefoot.procedure import Pinned
 from surefoot.store import Journal, open_store
-from surefoot.tasks import Subject, Task
 from surefoot.testing.stores import example_spec
 
 TARGET = 1_000

@@ -24,13 +24,13 @@ from processor import print_processor
 from tables import print_table
 
 import surefoot as sf
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
-from surefoot.input_set import Inputs
 from surefoot.models.torch_devices import copies_for, replicas
-from surefoot.subject import Model, Perturbation
-from surefoot.tasks import Subject, Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Perturbation
 
 torch = need_package("torch")
 nn = torch.nn

@@ -20,7 +20,7 @@ from processor import print_processor
 from scipy.stats import binom
 from tables import print_table
 
-from surefoot.results import Decision
+from surefoot.core.results import Decision
 from surefoot.statistics import KappaTest
 from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
 from surefoot.statistics.bounds import divergence

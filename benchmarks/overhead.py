@@ -26,17 +26,17 @@ from processor import print_processor
 from tables import print_table
 
 import surefoot as sf
+from surefoot.core.procedure import Pinned
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.clean_predictions import clean_labels
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.executors import open_pool
-from surefoot.input_set import Inputs
 from surefoot.inputs import fit
-from surefoot.procedure import Pinned
 from surefoot.store.sql import SqlStore
-from surefoot.subject import Model, Perturbation
-from surefoot.tasks import Subject, Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Perturbation
 from surefoot.testing.stores import example_spec
 
 onnx = need_package("onnx")

@@ -25,10 +25,10 @@ from prerequisites import need_package
 from processor import print_processor
 from tables import print_table
 
+from surefoot.catalogue.registry import PERTURBATIONS
+from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
-from surefoot.results import Interval
-from surefoot.study.registry import PERTURBATIONS
-from surefoot.subject import Perturbation, View
+from surefoot.subject.protocols import Perturbation, View
 
 SIZES = {"32": (128, 32), "224": (8, 224)}
 UNIT = Interval(0.0, 1.0)

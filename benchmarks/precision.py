@@ -23,9 +23,9 @@ import numpy as np
 from processor import print_processor
 
 import surefoot as sf
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
 from surefoot.population.set_mean import SetMean
-from surefoot.procedure import Session
 from surefoot.statistics.stratified_mean import MeanBounds, allocate
 
 ERROR = 0.01

@@ -21,8 +21,8 @@ import numpy as np
 from processor import print_processor
 from tables import print_table
 
-from surefoot.evidence import Counts
-from surefoot.procedure import Pinned, Procedure, Session
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Pinned, Procedure, Session
 from surefoot.statistics import (
     BuSun,
     ExactBinomial,

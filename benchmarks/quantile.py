@@ -39,9 +39,9 @@ from quantile_tables import ENDS, ERROR, SHARE, differences_table, rank, stoppin
 from tables import print_table
 
 import surefoot as sf
+from surefoot.core.results import Bracket, Interval, Quantile
 from surefoot.inputs import PublishedBracket, read_brackets
 from surefoot.population import LogNormalPosterior, OrderStatistics, ShortestRanks
-from surefoot.results import Bracket, Interval, Quantile
 from surefoot.statistics.ranks import Ranks, equal_tails, shortest
 
 CEILING = 0.4

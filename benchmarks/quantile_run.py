@@ -17,10 +17,10 @@ import onnxruntime
 from numpy.typing import NDArray
 
 import surefoot as sf
+from surefoot.core.counts import Proof
+from surefoot.core.procedure import Ask
 from surefoot.engine.proof_bench import decode_point, encode_point
-from surefoot.evidence import Proof
 from surefoot.population import CriticalQuantileResult
-from surefoot.procedure import Ask
 from surefoot.verify import Network, bracket_radius, check_reader, read_network
 
 Floats = NDArray[np.float64]

@@ -8,6 +8,7 @@ from collections import defaultdict
 import numpy as np
 from tables import print_table
 
+from surefoot.core.results import Bracket, Interval
 from surefoot.inputs import PublishedBracket
 from surefoot.population import (
     OrderStatistics,
@@ -15,7 +16,6 @@ from surefoot.population import (
     ShortestRanks,
     quantile_difference,
 )
-from surefoot.results import Bracket, Interval
 
 SHARE = ERROR = 0.05
 ENDS = ("low", "high")

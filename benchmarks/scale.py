@@ -41,9 +41,9 @@ from scale_ray import Fixed, ray_over_threads
 from tables import print_table
 
 import surefoot as sf
+from surefoot.core.procedure import Pinned
 from surefoot.engine.loop import measure
 from surefoot.executors.pool import Work, open_work
-from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
 from surefoot.study import radii_run, sampling_run
 from surefoot.study.measurement import Measurement

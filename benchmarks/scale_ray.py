@@ -19,10 +19,10 @@ import numpy as np
 from prerequisites import need_package
 
 import surefoot as sf
+from surefoot.core.procedure import Pinned
 from surefoot.engine.loop import measure
 from surefoot.executors import one_cluster
 from surefoot.executors.pool import Work, open_work
-from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
 from surefoot.study import sampling_run
 from surefoot.study.measurement import Measurement

@@ -23,10 +23,10 @@ import numpy as np
 from processor import print_processor
 
 import surefoot as sf
-from surefoot.evidence import Counts
-from surefoot.procedure import Session
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
+from surefoot.core.tasks import Subject, Task
 from surefoot.store import open_store
-from surefoot.tasks import Subject, Task
 from surefoot.testing.stores import example_spec
 
 INPUTS, QUICK_INPUTS = 100_000, 5_000

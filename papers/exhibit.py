@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.records.json_records import plain_numbers
 from surefoot.report.formatting import plain_words
 from surefoot.report.notebook import notebook_html
 from surefoot.report.page import write_page
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, Section, View
-from surefoot.store.json_records import plain_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from surefoot.claims import Claim
+    from surefoot.core.claims import Claim
     from surefoot.study import Result
 
 Row = Mapping[str, Any]

@@ -17,9 +17,9 @@ from surefoot.study.load_files import FileOptions
 
 if TYPE_CHECKING:
     from papers.paper import Part
-    from surefoot.input_set import Inputs
     from surefoot.study import Result
-    from surefoot.subject import Model
+    from surefoot.subject.inputs import Inputs
+    from surefoot.subject.protocols import Model
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.results import Interval
-from surefoot.whole_file import write_whole
+from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     from papers.exhibit import Exhibit, Sheet

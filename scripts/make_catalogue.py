@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
+from surefoot.catalogue.parse import parse_perturbation
+from surefoot.catalogue.registry import PERTURBATIONS
+from surefoot.catalogue.words import Entry, entries
+from surefoot.core.results import UNIT
 from surefoot.perturb._ops.definition import NOTHING
-from surefoot.results import UNIT
 from surefoot.study.contact_sheet import sheet
-from surefoot.study.parse_perturbation import parse_perturbation
-from surefoot.study.perturbation_catalogue import Entry, entries
-from surefoot.study.registry import PERTURBATIONS
-from surefoot.subject import View
+from surefoot.subject.protocols import View
 
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "docs" / "figures" / "catalogue"

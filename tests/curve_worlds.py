@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import binomtest
 
-from surefoot.evidence import Counts
-from surefoot.procedure import Session
-from surefoot.results import Curve, Interval
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
+from surefoot.core.results import Curve, Interval
 from tests.step_curves import StepCurve
 
 Goodness = Callable[[float], np.ndarray]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import surefoot as sf
-from surefoot.evidence import Outcomes
-from surefoot.procedure import Ask, Needs, TimeUp
-from surefoot.results import Curve, Footing, Guarantee, Interval, Point, Reading
+from surefoot.core.counts import Outcomes
+from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.results import Curve, Footing, Guarantee, Interval, Point, Reading
 from tests.worlds import SHAPE, linear, points
 
 STOPPED = "the time was up"

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import binom
 
-from surefoot.results import Bracket, Footing, Guarantee, Interval
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 
 PROVED = Guarantee(Footing.SOUND, 0.0)
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.procedure import Pinned
 from surefoot.engine import loop
 from surefoot.engine.loop import measure
 from surefoot.executors import Inline
-from surefoot.input_set import Inputs
-from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
-from surefoot.subject import Model
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model
 
 SHAPE = (6,)
 
@@ -63,8 +63,8 @@ EXAMPLES = {"hue": 40.0, "rotation": 15.0, "shear": 10.0, "gain": 6.0, "table": 
 
 def example(kind: str) -> object:
     """A perturbation of the catalogue at a middling level."""
+    from surefoot.catalogue.registry import PERTURBATIONS
     from surefoot.perturb import Feature
-    from surefoot.study.registry import PERTURBATIONS
 
     perturbation = PERTURBATIONS[kind]
     presets = getattr(perturbation, "presets", None)

@@ -8,11 +8,11 @@ from papers.asap.runs import only, whole_number
 from papers.asap.whole_curve import WholeCurve, note_on, whole_curves
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
+from surefoot.core.results import Curve
 from surefoot.curves.published.asap import AdaptiveCurve
 from surefoot.curves.published.comparators import QuadCurve
 from surefoot.report.formatting import percent, points
 from surefoot.report.series_chart import Axis, SeriesChart
-from surefoot.results import Curve
 
 _NEAR = 1 / 64
 """Share of the range around a crossing in which a level is called near."""

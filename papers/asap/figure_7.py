@@ -10,11 +10,11 @@ from papers.asap.runs import whole_number
 from papers.asap.whole_curve import WholeCurve, note_on, whole_curves
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
+from surefoot.core.counts import Counts
+from surefoot.core.results import Interval
 from surefoot.curves.published.comparators import RandomCurve
-from surefoot.evidence import Counts
 from surefoot.report.formatting import percent, percent_range
 from surefoot.report.series_chart import Axis, SeriesChart
-from surefoot.results import Interval
 from surefoot.statistics.bounds import clopper_pearson
 
 _ERROR = 0.05

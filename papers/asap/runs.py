@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from surefoot.core.results import Curve, Reading
 from surefoot.errors import InvalidArgument
-from surefoot.results import Curve, Reading
 from surefoot.store import store_exists
 from surefoot.store.saved_runs import runs
 

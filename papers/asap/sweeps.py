@@ -10,10 +10,10 @@ from papers.asap.runs import whole_number
 from papers.asap.whole_curve import WholeCurve, note_on, whole_curves
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
+from surefoot.core.results import Footing
 from surefoot.curves.published.asap import AdaptiveCurve
 from surefoot.report.formatting import percent, percent_range, points
 from surefoot.report.series_chart import Axis, SeriesChart
-from surefoot.results import Footing
 
 if TYPE_CHECKING:
     from surefoot.study import Result

@@ -10,10 +10,10 @@ from papers.asap.published import TABLE_1, printed_shares_that_are_none
 from papers.asap.runs import CurveRun, CurveRuns, only, whole_number
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
-from surefoot.claims import Randomness
+from surefoot.core.claims import Randomness
+from surefoot.core.results import Footing, Interval
 from surefoot.curves.levels import FIRST_LOOK
 from surefoot.report.formatting import percent, percent_range, points
-from surefoot.results import Footing, Interval
 
 ORACLE, ASAP, INTEGRAL, UNIFORM = "oracle", "ASAP", "numerical integration", "uniform, same #p"
 OURS, OURS_FRESH = "ours", "ours, fresh draws"

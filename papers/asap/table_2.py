@@ -9,8 +9,8 @@ from papers.asap.published import TABLE_1, TABLE_2
 from papers.asap.runs import CurveRun, CurveRuns, only, whole_number
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
+from surefoot.core.results import Footing
 from surefoot.report.formatting import percent, percent_range, points
-from surefoot.results import Footing
 
 _DIGITS = 12
 """Of a share: sums of steps are rounded in binary."""

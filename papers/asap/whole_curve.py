@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from papers.asap.perturbations import name_of
 from papers.asap.runs import CurveRun, CurveRuns
+from surefoot.core.results import Curve
 from surefoot.curves.published.replay import (
     Accuracy,
     Published,
@@ -15,7 +16,6 @@ from surefoot.curves.published.replay import (
     replay,
     share_of_lines,
 )
-from surefoot.results import Curve
 
 if TYPE_CHECKING:
     from papers.request import Request

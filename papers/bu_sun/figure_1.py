@@ -7,9 +7,9 @@ import numpy as np
 from papers.bu_sun.pairs import one_number, with_images
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
+from surefoot.core.results import Estimate
 from surefoot.report.formatting import percent
 from surefoot.report.line_chart import histogram
-from surefoot.results import Estimate
 from surefoot.study import Result
 
 EDGES = tuple(round(0.05 * i, 2) for i in range(21))

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from papers.bu_sun.pairs import with_images
 from papers.request import Request
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.results import Estimate, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.results import Estimate, Interval
 from surefoot.statistics.agreement import Correlation, correlation
 from surefoot.study import Result
 

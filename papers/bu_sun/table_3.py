@@ -21,10 +21,10 @@ from papers.bu_sun.global_means import (
 from papers.bu_sun.pairs import image_numbers
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
+from surefoot.core.results import Interval
 from surefoot.report.figures import QUIET, STEADY
 from surefoot.report.formatting import percent, percent_range
 from surefoot.report.line_chart import ORANGE, Curve, line_chart
-from surefoot.results import Interval
 from surefoot.study import Result
 
 PUBLISHED: tuple[Row, ...] = (

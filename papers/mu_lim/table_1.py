@@ -10,24 +10,24 @@ from papers.exhibit import Column, Exhibit, Sheet
 from papers.mu_lim.published import published_sheet
 from papers.mu_lim.stopping_rule import rule_sheet
 from papers.request import Request
-from surefoot.claims import About, Sampling
+from surefoot.catalogue.methods import PGD, Attack
 from surefoot.commands.methods import SIL, kappa_method
 from surefoot.commands.options import KappaOptions
 from surefoot.commands.values import as_perturbation, as_property, error_from
+from surefoot.core.claims import About, Sampling
+from surefoot.core.results import Bracket, Decision, Estimate, Interval
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.inputs import Selection
-from surefoot.methods import PGD, Attack
 from surefoot.population.yes_no import share_of_inputs
 from surefoot.report.formatting import confidence, of_perturbations, percent, percent_range
-from surefoot.results import Bracket, Decision, Estimate, Interval
 from surefoot.study import Study
 from surefoot.study.select_inputs import select
 
 if TYPE_CHECKING:
-    from surefoot.claims import Claim
-    from surefoot.input_set import Inputs
+    from surefoot.core.claims import Claim
     from surefoot.study import Result
-    from surefoot.subject import Model
+    from surefoot.subject.inputs import Inputs
+    from surefoot.subject.protocols import Model
 
 _QUICK = Attack(starts=1, iterations=10)
 """Our own attack in the quick version."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from papers.exhibit import Column
 from papers.request import Request
+from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Whole
 from surefoot.population import sound
 from surefoot.report.formatting import percent, percent_range, small_probability, variance
-from surefoot.results import Estimate, ExtrapolatedMean, Interval, Whole
 from surefoot.study import Result
 
 NO_GUARANTEE = (

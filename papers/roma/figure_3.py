@@ -5,7 +5,7 @@ from __future__ import annotations
 from papers.exhibit import Column, Exhibit, Sheet
 from papers.request import Request
 from papers.roma.averages import COLUMNS, COMPLEMENT, NO_GUARANTEE, row_of, tail, words_of
-from surefoot.store.records import Comparison
+from surefoot.records.record import Comparison
 
 
 def make(request: Request) -> Exhibit:

@@ -10,7 +10,9 @@ from papers.exhibit import Column, Exhibit, Sheet
 from papers.request import Request
 from papers.roma.averages import COMPLEMENT, number_of_inputs, tail
 from papers.roma.published import FIGURE_1, FIGURE_2B, Example
+from surefoot.core.results import Extrapolation, Undecided
 from surefoot.errors import InvalidArgument
+from surefoot.records.record import InputRow
 from surefoot.report.formatting import (
     p_bound,
     percent_range,
@@ -25,8 +27,6 @@ from surefoot.report.sampling.scores import (
     score_chart,
     transform_name,
 )
-from surefoot.results import Extrapolation, Undecided
-from surefoot.store.records import InputRow
 from surefoot.study import Result
 from surefoot.study.load_files import FileOptions
 

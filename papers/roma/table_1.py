@@ -9,9 +9,9 @@ from papers.exhibit import Column, Exhibit, Sheet
 from papers.request import Request
 from papers.roma.published import TABLE_1
 from surefoot.commands.values import error_from
+from surefoot.core.counts import Counts
 from surefoot.engine.clean_predictions import finite_scores
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
 from surefoot.inputs import fit
 from surefoot.report.formatting import confidence, percent, percent_range
 from surefoot.statistics import clopper_pearson

@@ -16,9 +16,9 @@ from papers.roma.averages import (
     words_of,
 )
 from papers.roma.published import TABLE_2
+from surefoot.records.record import Samples
 from surefoot.report.formatting import p_value, points, variance
 from surefoot.report.sentences import sentences
-from surefoot.store.records import Samples
 from surefoot.study import Result
 
 _PAIRS = (

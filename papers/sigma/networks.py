@@ -12,11 +12,11 @@ import numpy as np
 from papers import embedded
 from papers.exhibit import Column, Row
 from papers.request import Request
+from surefoot.core.results import Bracket, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
 from surefoot.population import AlgorithmOne, OrderStatistics
 from surefoot.population.quantile_resampling import Resampling, resample
-from surefoot.results import Bracket, Interval, Quantile
 from surefoot.statistics.ranks import fewest
 from surefoot.study import Result
 

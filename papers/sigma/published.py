@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from surefoot.results import Interval
+from surefoot.core.results import Interval
 
 
 @dataclass(frozen=True)

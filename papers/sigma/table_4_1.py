@@ -16,7 +16,7 @@ from papers.sigma.networks import (
     networks_of,
 )
 from papers.sigma.published import OVERLAPS, printed
-from surefoot.results import Interval
+from surefoot.core.results import Interval
 
 
 def make(request: Request) -> Exhibit:

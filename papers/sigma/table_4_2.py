@@ -18,9 +18,9 @@ from papers.sigma.networks import (
     networks_of,
 )
 from papers.sigma.published import SPREADS, printed
+from surefoot.core.results import Interval
 from surefoot.population import AlgorithmOne, ShortestRanks
 from surefoot.report.formatting import percent, percent_range
-from surefoot.results import Interval
 
 
 def make(request: Request) -> Exhibit:

@@ -8,10 +8,10 @@ import altair as alt
 import numpy as np
 
 from figures.panels import OCHRE, figure, heading
-from surefoot.evidence import Proof
+from surefoot.core.counts import Proof
+from surefoot.core.procedure import Session
 from surefoot.graph.network import linear_layer
 from surefoot.population import CriticalQuantile
-from surefoot.procedure import Session
 from surefoot.report.figures import INK, STEADY, WEAK, svg
 from surefoot.verify import BracketResult, Layer, Network, bracket_radius
 

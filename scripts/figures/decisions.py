@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from figures.panels import DASHED, DOTTED, OCHRE, Axis, Curve, Drawing, beside, level, note, panel
+from surefoot.core.results import Decision, Estimate, Footing, Guarantee
 from surefoot.population import RobustShare
 from surefoot.report.figures import INK, STEADY, WEAK
-from surefoot.results import Decision, Estimate, Footing, Guarantee
 from surefoot.statistics import KappaTest
 from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
 from surefoot.statistics.kappa import log_evidence_above, log_evidence_below

@@ -6,11 +6,11 @@ import altair as alt
 import numpy as np
 
 from figures.panels import Drawing, figure, heading
+from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.perturb import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
 from surefoot.report.figures import STEADY, WEAK, svg
-from surefoot.results import Interval
-from surefoot.subject import Perturbation
+from surefoot.subject.protocols import Perturbation
 
 INPUT = (0.75, 0.5)
 TRIALS, DOT = 200, 0.004

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from figures.panels import Axis, Curve, beside, panel
+from surefoot.core.results import Estimate, Footing, Guarantee, Interval
 from surefoot.population import Mean
 from surefoot.report.figures import STEADY, WEAK
-from surefoot.results import Estimate, Footing, Guarantee, Interval
 
 ERROR, RUNS, TRIALS, GAP = 0.05, 200, 85, 0.05
 SIZES = (25, 50, 100, 200, 400, 800)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from figures.panels import DOTTED, OCHRE, Axis, Curve, beside, level, panel
+from surefoot.core.results import Interval
 from surefoot.report.figures import INK, STEADY, WEAK
-from surefoot.results import Interval
 from surefoot.statistics import betting
 
 Floats = NDArray[np.float64]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from figures.panels import DOTTED, OCHRE, Axis, Curve, beside, panel
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
 from surefoot.population import SetMean
-from surefoot.procedure import Session
 from surefoot.report.figures import INK, STEADY, WEAK
 
 Floats = NDArray[np.float64]

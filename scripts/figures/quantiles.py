@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from figures.panels import DOTTED, OCHRE, Axis, Curve, beside, level, panel
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile
 from surefoot.population import (
     LevelQuantile,
     LogNormalPosterior,
@@ -12,7 +13,6 @@ from surefoot.population import (
     ShortestRanks,
 )
 from surefoot.report.figures import INK, STEADY, WEAK
-from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
 
 ERROR, STEP = 0.05, 0.002
 SIZES = (60, 72, 85, 100, 125, 150, 200, 250, 300, 400, 500)

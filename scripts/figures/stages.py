@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
 from surefoot.statistics import BuSun
 
 Floats = NDArray[np.float64]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr, ndtr
 
 from figures.panels import OCHRE, Drawing, beside, heading, note
-from surefoot.evidence import Counts, Severities
+from surefoot.core.counts import Counts, Severities
+from surefoot.core.results import Extrapolation, Undecided
 from surefoot.report.figures import INK, STEADY
-from surefoot.results import Extrapolation, Undecided
 from surefoot.statistics import NormalTail, clopper_pearson
 
 Floats = NDArray[np.float64]

@@ -16,19 +16,9 @@ TYPE_CHECKING = False  # a signal is answered before `typing` is imported
 if TYPE_CHECKING:
     from typing import Any
 
-    from surefoot import (
-        claims,
-        errors,
-        executors,
-        methods,
-        perturb,
-        population,
-        properties,
-        results,
-        statistics,
-        testing,
-    )
-    from surefoot.claims import Claim, Verdict
+    from surefoot import errors, executors, perturb, population, properties, statistics, testing
+    from surefoot.catalogue import methods
+    from surefoot.catalogue.parse import parse_perturbation
     from surefoot.commands.functions import (
         certify,
         check_evidence,
@@ -41,18 +31,19 @@ if TYPE_CHECKING:
         tail,
     )
     from surefoot.commands.tally import tally
-    from surefoot.evidence_file.keys import new_key
+    from surefoot.core import claims, results
+    from surefoot.core.claims import Claim, Verdict
+    from surefoot.core.results import Undecided
+    from surefoot.evidence.keys import new_key
+    from surefoot.evidence.write import write_evidence
     from surefoot.gate.python_function import run_studies
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
-    from surefoot.results import Undecided
     from surefoot.store.saved_runs import check_store, repair_run, runs
     from surefoot.study import Result, Study, select, sweep
     from surefoot.study.draw_sheet import contact_sheet
     from surefoot.study.external_brackets import brackets
-    from surefoot.study.parse_perturbation import parse_perturbation
     from surefoot.study.read_store import read_result, read_study
-    from surefoot.study.write_evidence import write_evidence
     from surefoot.testing.robust import assert_robust
 
 __version__ = "0.1.0"
@@ -128,15 +119,15 @@ _MODULE_OF = {
     "contact_sheet": "study.draw_sheet",
     "load_inputs": "inputs",
     "load_model": "models",
-    "new_key": "evidence_file.keys",
-    "parse_perturbation": "study.parse_perturbation",
+    "new_key": "evidence.keys",
+    "parse_perturbation": "catalogue.parse",
     **dict.fromkeys(("check_store", "repair_run", "runs"), "store.saved_runs"),
     **dict.fromkeys(("read_result", "read_study"), "study.read_store"),
     "run_studies": "gate.python_function",
     "select": "study",
     "sweep": "study",
     "tally": "commands.tally",
-    "write_evidence": "study.write_evidence",
+    "write_evidence": "evidence.write",
 }
 """Where each name is defined; a name of `__all__` that is not here is itself a module."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import surefoot as sf
-from surefoot.claims import About
+from surefoot.core.claims import About
 from tests.claims.groups import ONE_TRIAL
 from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.claims.sampled import KAPPA

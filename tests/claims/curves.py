@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import surefoot as sf
-from surefoot.claims import Claim, Randomness
+from surefoot.core.claims import Claim, Randomness
 from tests.claims.parts import (
     QUICK,
     Shift,

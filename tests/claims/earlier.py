@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import surefoot as sf
-from surefoot.input_set import Inputs
-from surefoot.study.earlier_model import not_worse_than
+from surefoot.conclude.earlier_model import not_worse_than
+from surefoot.subject.inputs import Inputs
 from tests.claims.curves import curve_of
 from tests.claims.parts import (
     QUICK,

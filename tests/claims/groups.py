@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import surefoot as sf
-from surefoot.claims import Continues, Sampling
-from surefoot.input_set import Inputs
+from surefoot.core.claims import Continues, Sampling
+from surefoot.subject.inputs import Inputs
 from tests.claims.parts import (
     QUICK,
     line_inputs,

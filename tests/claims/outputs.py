@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 import surefoot as sf
-from surefoot.subject import Model
+from surefoot.subject.protocols import Model
 from tests.claims.curves import ERROR, curve_of, near
 from tests.claims.parts import QUICK, Shift
 from tests.claims.worlds import Outcome, add_up, all_missed, judged, missed, of_kind, world

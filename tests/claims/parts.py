@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import ndtri
 
 import surefoot as sf
-from surefoot.input_set import Inputs
-from surefoot.results import Interval
-from surefoot.subject import Model, View
+from surefoot.core.results import Interval
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, View
 
 Floats = np.ndarray
 QUICK: dict[str, Any] = {"workers": 1, "batch": 4096}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import surefoot as sf
-from surefoot.claims import About, Claim
+from surefoot.core.claims import About, Claim
 from tests.claims.parts import QUICK, noise_study
 from tests.claims.worlds import Outcome, judged, missed, of_kind, world
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import surefoot as sf
-from surefoot.claims import About, Continues, Randomness
+from surefoot.core.claims import About, Continues, Randomness
 from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.claims.worlds import (
     Outcome,

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 import surefoot as sf
-from surefoot.claims import KINDS
+from surefoot.core.claims import KINDS
 from tests.claims import groups, tallies
 from tests.claims.every_world import WORLDS
 from tests.claims.parts import QUICK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from surefoot.claims import Claim, Verdict
+from surefoot.core.claims import Claim, Verdict
 
 
 @dataclass(frozen=True)

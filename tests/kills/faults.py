@@ -9,7 +9,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-from surefoot.whole_file import UNFINISHED
+from surefoot.system.whole_file import UNFINISHED
 from tests.kills.commands import SECONDS_TO_END, Outcome, Place, workers_of
 from tests.kills.forked import Command
 from tests.kills.studies import SmallStudy

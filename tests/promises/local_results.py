@@ -4,13 +4,7 @@ import math
 
 from hypothesis import settings
 
-from surefoot.results import (
-    Decision,
-    Estimate,
-    Footing,
-    Guarantee,
-    Interval,
-)
+from surefoot.core.results import Decision, Estimate, Footing, Guarantee, Interval
 
 LAW = settings(deadline=None, database=None, derandomize=True, max_examples=60)
 SOUND = Guarantee(Footing.SOUND, 0.05)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surefoot.results import Interval
+from surefoot.core.results import Interval
 from surefoot.statistics import betting
 from surefoot.statistics.intervals import _lower_end, _Sample, betting_trials, p_value_above
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from surefoot.core.results import Footing, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     Difference,
@@ -18,11 +19,6 @@ from surefoot.population import (
     ranks,
 )
 from surefoot.population.comparison import _holds
-from surefoot.results import (
-    Footing,
-    Interval,
-    Undecided,
-)
 from surefoot.statistics import betting
 from tests.promises.local_results import SOUND, allowed, counted, decided
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.results import Undecided
 from surefoot.statistics import (
     agreement,
     contrasts,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.results import Estimate
 from surefoot.population import Mean, RobustShare
-from surefoot.results import Estimate
 from surefoot.statistics import (
     BuSun,
     ExactBinomial,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from surefoot.core.results import Footing
 from surefoot.curves import SequentialCurve
-from surefoot.results import Footing
 from tests.curve_worlds import drive, false_too_often, ordered, within
 from tests.step_curves import StepCurve, follow
 

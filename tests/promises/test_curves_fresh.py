@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
 from surefoot.curves.levels import MOST_DRAWS, MOST_NOISY_LEVELS
-from surefoot.results import Interval
 from tests.curve_worlds import drive_fresh, false_too_often, within
 
 ERROR = 0.05

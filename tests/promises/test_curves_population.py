@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
-from surefoot.results import Interval
 from tests.curve_worlds import breaking, drive, false_too_often, within
 
 RANKS, WALKS = ("monotone",), ("wiggle:0.01", "one-crossing")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from surefoot.core.results import Curve, Interval
 from surefoot.curves import SequentialCurve
-from surefoot.results import Curve, Interval
 from tests.curve_worlds import drive, drive_fresh, false_too_often, ordered, within
 from tests.step_curves import StepCurve, follow
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from surefoot.evidence import Counts, Severities
-from surefoot.procedure import Session
-from surefoot.results import Extrapolation, Footing, Guarantee, Interval, Undecided
+from surefoot.core.counts import Counts, Severities
+from surefoot.core.procedure import Session
+from surefoot.core.results import Extrapolation, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics import (
     ExactBinomial,
     ExactSequential,

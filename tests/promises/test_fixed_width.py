@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.results import Estimate, Footing
+from surefoot.core.results import Estimate, Footing
 from surefoot.statistics import BuSun, ExactSequential, FixedSize, Okamoto
 from surefoot.statistics.bounds import worst_miss
 from surefoot.testing import outcomes

@@ -5,7 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.claims import Continues, Sampling
+from surefoot.core.claims import Continues, Sampling
+from surefoot.core.results import (
+    UNIT,
+    Bracket,
+    Decision,
+    Estimate,
+    Footing,
+    Guarantee,
+    Interval,
+    Quantile,
+    Undecided,
+)
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     Group,
@@ -19,17 +30,6 @@ from surefoot.population import (
     requirement,
     requirement_of_each,
     requires_of_groups,
-)
-from surefoot.results import (
-    UNIT,
-    Bracket,
-    Decision,
-    Estimate,
-    Footing,
-    Guarantee,
-    Interval,
-    Quantile,
-    Undecided,
 )
 from surefoot.statistics import betting
 from tests.promises.local_results import SOUND, allowed, counted, decided

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from surefoot.core.counts import Counts
+from surefoot.core.results import Decision, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.results import Decision, Undecided
 from surefoot.statistics import ExactBinomial, KappaTest
 from surefoot.statistics.bounds import divergence
 from surefoot.statistics.kappa import (

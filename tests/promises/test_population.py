@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surefoot.claims import Continues, Sampling
-from surefoot.evidence import Counts
+from surefoot.core.claims import Continues, Sampling
+from surefoot.core.counts import Counts
+from surefoot.core.results import UNIT, Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.population import Mean, RobustShare, all_robust
-from surefoot.results import UNIT, Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics import betting, clopper_pearson
 
 SOUND = Guarantee(Footing.SOUND, 0.05)

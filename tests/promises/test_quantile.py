@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from surefoot.core.results import Decision, Quantile
 from surefoot.population import (
     LogNormalPosterior,
     LowerBound,
@@ -14,7 +15,6 @@ from surefoot.population import (
     of_each,
     requires,
 )
-from surefoot.results import Decision, Quantile
 from surefoot.statistics.ranks import (
     Ranks,
     coverage,

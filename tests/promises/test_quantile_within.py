@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.counts import Proof
+from surefoot.core.results import Quantile
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Proof
 from surefoot.population import QuantileWithin
-from surefoot.results import Quantile
 from surefoot.statistics.ranks import at_every_look, equal_tails, ever_missed
 from tests.quantiles import WORLDS, as_found, most_misses, points
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from surefoot.claims import Continues
+from surefoot.core.claims import Continues
+from surefoot.core.counts import Counts
+from surefoot.core.results import Decision, Estimate, Extrapolation, Footing, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
 from surefoot.population import (
     Mean,
     RobustShare,
@@ -20,14 +21,6 @@ from surefoot.population import (
     requirement_of_each,
 )
 from surefoot.population.requirement import as_many
-from surefoot.results import (
-    Decision,
-    Estimate,
-    Extrapolation,
-    Footing,
-    Guarantee,
-    Undecided,
-)
 from surefoot.statistics import clopper_pearson
 from tests.promises.local_results import LAW, allowed, counted, decided
 

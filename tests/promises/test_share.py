@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.results import Decision, Footing, Guarantee, Undecided
 from surefoot.population import (
     RobustShare,
     all_robust,
@@ -14,7 +15,6 @@ from surefoot.population import (
     robust_at_least,
 )
 from surefoot.population.share import refutation_limits
-from surefoot.results import Decision, Footing, Guarantee, Undecided
 from surefoot.statistics import KappaTest, clopper_pearson
 from surefoot.statistics.planning import simulate
 

@@ -3,8 +3,8 @@
 import pytest
 from scipy.stats import binom
 
+from surefoot.core.results import Decision, Undecided
 from surefoot.population import all_robust, robust_of_these
-from surefoot.results import Decision, Undecided
 from tests.promises.test_share import OPEN, decisions
 
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from surefoot.core.counts import Counts
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
 from surefoot.population import RobustShare
 from surefoot.statistics import (
     BuSun,

@@ -10,16 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.results import Estimate, Interval, Undecided
 from surefoot.population import (
     Mean,
     RobustShare,
     weakest,
-)
-from surefoot.results import (
-    Estimate,
-    Interval,
-    Undecided,
 )
 from surefoot.statistics import KappaTest, betting, clopper_pearson
 from surefoot.statistics.intervals import p_value_above

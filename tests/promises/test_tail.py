@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from surefoot.core.counts import Counts, Severities
+from surefoot.core.results import Extrapolation, Footing, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts, Severities
-from surefoot.results import Extrapolation, Footing, Undecided
 from surefoot.statistics import NormalTail, anderson_darling, clopper_pearson
 from surefoot.statistics.normality import normality_p_value
 from surefoot.statistics.transforms import TRANSFORMS

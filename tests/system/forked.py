@@ -36,7 +36,7 @@ _PRELOADED = [
     "surefoot.models.onnx",
     "surefoot.report.page",
     "surefoot.store.database",
-    "surefoot.study.parse_perturbation",
+    "surefoot.catalogue.parse",
     "altair",
     "array_api_compat.numpy",
     "PIL.ImageDraw",

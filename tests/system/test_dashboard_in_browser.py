@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
-from surefoot.store.records import Source
+from surefoot.records.record import Source
 from tests.system import forked
 from tests.system.hold import SECONDS, hold, hold_journal, release, wait_for
 from tests.system.page_in_browser import resize

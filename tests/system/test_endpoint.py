@@ -16,7 +16,7 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse
 
 import surefoot as sf
-from surefoot.claims import MODEL_UNCHANGED
+from surefoot.core.claims import MODEL_UNCHANGED
 from surefoot.errors import InvalidArgument, ModelFailed, SurefootWarning
 from surefoot.models import endpoint_requests
 from surefoot.testing import check_model

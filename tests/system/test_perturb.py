@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import surefoot
-from surefoot.study.registry import PERTURBATIONS
+from surefoot.catalogue.registry import PERTURBATIONS
 
 SOURCE = Path(surefoot.__file__).parents[1]
 QUICK = ("--first", "3", "--width", "0.3", "--confidence", "0.8")

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
-from surefoot.results import Footing, Guarantee, Interval
+from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
+from surefoot.core.results import Footing, Guarantee, Interval
 
 SAMPLE = "the inputs are a random sample"
 REAL = "the model computes in real arithmetic"

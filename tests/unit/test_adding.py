@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 
 import surefoot
-from surefoot import methods
-from surefoot.evidence import Counts
-from surefoot.methods import METHODS
+from surefoot.catalogue import methods
+from surefoot.catalogue.methods import METHODS
+from surefoot.catalogue.registry import PERTURBATIONS, PROPERTIES
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Needs
 from surefoot.models.endpoint import EndpointModel
 from surefoot.models.onnx import OnnxModel
 from surefoot.models.python import PythonModel
 from surefoot.models.torch import TorchModel
-from surefoot.procedure import Needs
 from surefoot.store.memory import MemoryStore
 from surefoot.store.sql import SqlStore
-from surefoot.study.registry import PERTURBATIONS, PROPERTIES
 from surefoot.testing import check_procedure
 from tests.unit.test_fitting import SMALL
 
@@ -43,12 +43,12 @@ OWN_ROLE = {
     },
     "AttackFunction": {
         "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_function.py",
-        "study/attack_run.py", "study/recompute.py",
+        "study/attack_run.py", "evidence/recompute.py",
     },
     "BuSun": {"statistics/planning.py"},  # its Table I
     "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
-        "commands/critical.py", "study/radii_claims.py", "study/radii_run.py",
+        "commands/critical.py", "conclude/radii.py", "study/radii_run.py",
     },
     "NormalTail": {"commands/methods.py"},
     "LinfNoise": {"commands/critical.py", "study/sampled_check.py"},  # the ball of proofs

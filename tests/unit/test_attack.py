@@ -6,15 +6,15 @@ import pytest
 from onnx import TensorProto
 
 import surefoot as sf
+from surefoot.core.procedure import Pinned
+from surefoot.core.tasks import Task
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.loop import measure
 from surefoot.errors import OutOfMemory
 from surefoot.executors import Inline
-from surefoot.procedure import Pinned
 from surefoot.region.attack_method import FOUND, NOT_FOUND
 from surefoot.store.memory import MemoryJournal
-from surefoot.subject import to_host
-from surefoot.tasks import Task
+from surefoot.subject.protocols import to_host
 from tests.unit import small_models as small
 
 torch = pytest.importorskip("torch")

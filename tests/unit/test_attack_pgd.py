@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.tasks import Task
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.errors import InvalidArgument
 from surefoot.region.attack_method import FOUND, NOT_FOUND
-from surefoot.tasks import Task
 from tests.unit import small_models as small
 from tests.unit.test_attack import (
     Overheard,

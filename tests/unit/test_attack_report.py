@@ -10,11 +10,11 @@ import pytest
 from onnx import TensorProto, helper
 
 import surefoot as sf
+from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.report.attack.tables import attack_notes, baseline_table
 from surefoot.report.page import html_of
-from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
-from surefoot.subject import Ball
+from surefoot.subject.protocols import Ball
 from tests.unit import small_models as small
 from tests.unit import test_attack
 from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from surefoot.core.counts import Counts
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.results import Interval
 from surefoot.statistics import (
     BuSun,
     FixedSize,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import About
+from surefoot.core.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
 

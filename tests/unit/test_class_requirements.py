@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import About
 from surefoot.commands.values import class_shares
+from surefoot.conclude.class_requirements import named_classes
+from surefoot.core.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
-from surefoot.study.class_requirements import named_classes
 from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.worlds import linear_model, points, study
 

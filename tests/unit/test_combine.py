@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
 from surefoot.perturb.signal.audio import Gain
-from surefoot.results import Interval
-from surefoot.subject import View
+from surefoot.subject.protocols import View
 from surefoot.testing import check_image_perturbation, check_perturbation
 
 UNIT = Interval(0.0, 1.0)

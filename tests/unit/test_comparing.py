@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.conclude.comparison import MODELS
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
 from surefoot.study.comparison import join_results
-from surefoot.study.comparison_claims import MODELS
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 

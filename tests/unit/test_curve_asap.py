@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surefoot.core.results import Footing, Interval
 from surefoot.curves.published.asap import AdaptiveCurve
 from surefoot.curves.published.geometry import parabolas_meet
-from surefoot.results import Footing, Interval
 from tests.curve_worlds import drive_until, drive_whole
 
 FINE = 10**9

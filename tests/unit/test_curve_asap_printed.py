@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from surefoot.core.results import Footing, Interval
 from surefoot.curves.published.asap import AdaptiveCurve
-from surefoot.results import Footing, Interval
 from tests.curve_worlds import drive_until, drive_whole
 
 

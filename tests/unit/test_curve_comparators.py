@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
+from surefoot.core.results import Footing, Interval
 from surefoot.curves.published.asap import AdaptiveCurve
 from surefoot.curves.published.comparators import QuadCurve, RandomCurve, UniformCurve
-from surefoot.evidence import Counts
-from surefoot.procedure import Session
-from surefoot.results import Footing, Interval
 from tests.curve_worlds import drive_until, drive_whole
 
 KINDS = [UniformCurve, RandomCurve, QuadCurve]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from surefoot.core.results import Interval
 from surefoot.curves.published.geometry import (
     between_parabolas,
     exact_points,
@@ -15,7 +16,6 @@ from surefoot.curves.published.geometry import (
     parabolas_meet,
     share_above,
 )
-from surefoot.results import Interval
 
 unit = st.floats(0, 1)
 

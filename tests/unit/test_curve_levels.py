@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from surefoot.core.results import Interval
 from surefoot.curves.levels import (
     FIRST_LOOK,
     MOST_DRAWS,
@@ -21,7 +22,6 @@ from surefoot.curves.levels import (
     _stratified,
     mean_bounds,
 )
-from surefoot.results import Interval
 
 SPANS = [(0.0, 1.0, 0.0), (-30.0, 30.0, 0.0), (-1.0, 3.0, 0.123), (0.5, 2.0, 0.0), (1e-3, 2e-3, 1)]
 

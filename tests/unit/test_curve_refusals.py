@@ -4,11 +4,11 @@ import math
 
 import pytest
 
+from surefoot.core.procedure import Session
 from surefoot.curves import SequentialCurve
 from surefoot.curves.published.asap import AdaptiveCurve
 from surefoot.curves.published.comparators import QuadCurve, RandomCurve, UniformCurve
 from surefoot.errors import InvalidArgument
-from surefoot.procedure import Session
 
 KINDS = [AdaptiveCurve, UniformCurve, RandomCurve, QuadCurve, SequentialCurve]
 

@@ -6,10 +6,10 @@ from pytest import approx
 
 import surefoot as sf
 from surefoot.commands.curve_options import CurveOptions
+from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
 from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, Grid
 from surefoot.report.curve.tables import reading_row
-from surefoot.results import Interval
 from tests.curve_worlds import breaking, drive, drive_fresh
 from tests.unit.test_tracing import shades, study
 

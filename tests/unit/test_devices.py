@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.tasks import Task
 from surefoot.engine.device_benches import device_benches
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, WorkerFailed
 from surefoot.executors.devices import DeviceBench, Devices
 from surefoot.models.torch_devices import device_names
-from surefoot.tasks import Task
 from tests.unit.small_models import IMAGE, batch, exported, module
 from tests.unit.test_executors import masked
 
@@ -220,8 +220,8 @@ def test_a_device_that_answers_otherwise_is_not_used(torch):
 
 
 def test_a_device_with_little_memory_halves_the_batch_for_all(torch):
+    from surefoot.core.procedure import Pinned
     from surefoot.engine.loop import measure
-    from surefoot.procedure import Pinned
     from surefoot.store.memory import MemoryJournal
 
     setup = study_on("cpu")

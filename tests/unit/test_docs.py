@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from surefoot.claims import KINDS
+from surefoot.core.claims import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.stem: page.read_text() for page in (ROOT / "docs" / "methods").glob("*.md")}

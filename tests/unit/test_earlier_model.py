@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import Verdict
+from surefoot.conclude.earlier_model import not_worse_than
+from surefoot.core.claims import Verdict
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
-from surefoot.results import Interval
-from surefoot.study.earlier_model import not_worse_than
 from tests.claims.curves import curve_of, noise_study
 from tests.claims.parts import QUICK, Shift, line_inputs, line_model, radius_study
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.catalogue.methods import ESTIMATORS
+from surefoot.catalogue.registry import PERTURBATIONS, PROPERTIES
+from surefoot.core.counts import Severities
+from surefoot.core.procedure import Pinned
+from surefoot.core.tasks import Task
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import ReplayMismatch
-from surefoot.evidence import Severities
-from surefoot.methods import ESTIMATORS
-from surefoot.procedure import Pinned
 from surefoot.properties import OF_CLASSES
 from surefoot.store.memory import MemoryJournal
-from surefoot.study.registry import PERTURBATIONS, PROPERTIES
-from surefoot.subject import View
-from surefoot.tasks import Task
+from surefoot.subject.protocols import View
 from tests.worlds import SHAPE, Spy, example, linear, points, run, study
 
 

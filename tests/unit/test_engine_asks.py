@@ -5,14 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from surefoot.core.counts import Counts, Outcomes
+from surefoot.core.procedure import Ask
+from surefoot.core.tasks import Subject, Task
 from surefoot.curves import AdaptiveCurve, SequentialCurve
 from surefoot.engine.loop import measure
 from surefoot.errors import InvalidArgument, OutOfMemory, ReplayMismatch
-from surefoot.evidence import Counts, Outcomes
 from surefoot.executors import Inline
-from surefoot.procedure import Ask
 from surefoot.store.memory import MemoryJournal
-from surefoot.tasks import Subject, Task
 from tests.curve_worlds import breaking, drive
 from tests.worlds import Spy
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Pinned
+from surefoot.core.tasks import Subject
 from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
-from surefoot.evidence import Counts
 from surefoot.executors import Inline
-from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
-from surefoot.tasks import Subject
 from tests.worlds import SHAPE, every_batch_watched, linear, linear_model, points, run, study
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import EvidenceFailed, InvalidArgument
-from surefoot.evidence_file.envelope import Envelope, pre_authentication_encoding
-from surefoot.evidence_file.keys import read_private_key, read_public_key
-from surefoot.evidence_file.packed import pack, unpack
+from surefoot.evidence.envelope import Envelope, pre_authentication_encoding
+from surefoot.evidence.keys import read_private_key, read_public_key
+from surefoot.evidence.packed import pack, unpack
 
 
 def test_the_encoding_that_is_signed_is_that_of_the_specification():

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 import surefoot as sf
 from surefoot.errors import EvidenceFailed
-from surefoot.evidence_file.envelope import PAYLOAD_TYPE, Envelope, read_envelope
-from surefoot.evidence_file.packed import unpack
+from surefoot.evidence.envelope import PAYLOAD_TYPE, Envelope, read_envelope
+from surefoot.evidence.packed import unpack
 from tests.worlds import linear_model, points, study
 
 SCHEMA = json.loads(

@@ -10,15 +10,15 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
+from surefoot.catalogue.recorded import perturbation_of
+from surefoot.catalogue.registry import PERTURBATIONS, describe_perturbation
 from surefoot.errors import EvidenceFailed
-from surefoot.evidence_file.envelope import Envelope, read_envelope
-from surefoot.evidence_file.statement import read_statement
-from surefoot.study import within_limits
-from surefoot.study.compare_claims import claim_words, compare_claims
+from surefoot.evidence import within_limits
+from surefoot.evidence.compare_claims import claim_words, compare_claims
+from surefoot.evidence.envelope import Envelope, read_envelope
+from surefoot.evidence.statement import read_statement
+from surefoot.evidence.within_limits import OutOfTime, memory_limit, within
 from surefoot.study.read_run import read_run
-from surefoot.study.recorded_perturbation import perturbation_of
-from surefoot.study.registry import PERTURBATIONS, describe_perturbation
-from surefoot.study.within_limits import OutOfTime, memory_limit, within
 from tests.unit.test_evidence_file import GIVEN, exit_code, leaves, statement_of, write
 from tests.worlds import example, points, study
 

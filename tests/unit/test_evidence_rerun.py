@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Entry
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.evidence_file.statement import evidence_of
-from surefoot.study.draw_trials import catch_probability, draw_trials
-from surefoot.study.recompute import recompute
-from surefoot.study.write_evidence import write_statement
-from surefoot.tasks import Entry
+from surefoot.evidence.recompute import recompute
+from surefoot.evidence.statement import evidence_of
+from surefoot.evidence.write import write_statement
+from surefoot.recheck.draw_trials import catch_probability, draw_trials
 from tests.worlds import linear_model, points, study
 
 SEEDS = 1000

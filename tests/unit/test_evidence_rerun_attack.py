@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
-from surefoot.evidence_file.statement import evidence_of
+from surefoot.evidence.recompute import recompute
+from surefoot.evidence.statement import evidence_of
+from surefoot.evidence.write import write_statement
+from surefoot.recheck import attack
 from surefoot.region.attack_method import FOUND, NOT_FOUND
-from surefoot.study import rerun_attack
-from surefoot.study.recompute import recompute
-from surefoot.study.write_evidence import write_statement
 from tests import worlds
 from tests.unit.test_radii_study import linear_study
 
@@ -115,7 +115,7 @@ def test_an_attack_that_cannot_be_run_again_is_open_with_the_reason(
 
     in_python = worlds.study(inputs=worlds.points(4), method=study.method)
     own = in_python.run(attack=sf.methods.AttackFunction(corner))
-    monkeypatch.setattr(rerun_attack, "_MOST_STEPS", 2 * 20 * 9 - 1)
+    monkeypatch.setattr(attack, "_MOST_STEPS", 2 * 20 * 9 - 1)
     for of, result, reason in (
         (in_python, own, "the method attack-function is code of its user"),
         (study, run, "it makes 360 gradient steps an input"),

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.evidence import Counts
-from surefoot.evidence_file.statement import evidence_of
-from surefoot.study.draw_trials import draw_trials
-from surefoot.study.joined_record import joined_record
-from surefoot.study.recompute import recompute
-from surefoot.study.write_evidence import write_statement
+from surefoot.conclude.joined_record import joined_record
+from surefoot.core.counts import Counts
+from surefoot.evidence.recompute import recompute
+from surefoot.evidence.statement import evidence_of
+from surefoot.evidence.write import write_statement
+from surefoot.recheck.draw_trials import draw_trials
 from tests.worlds import linear_model, points, study
 
 SEEDS = 1000

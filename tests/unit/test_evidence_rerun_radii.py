@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.conclude.joined_record import joined_record
 from surefoot.engine.proof_bench import decode_point, encode_point
 from surefoot.errors import InvalidArgument
-from surefoot.evidence_file.statement import evidence_of
-from surefoot.study.joined_record import joined_record
-from surefoot.study.recompute import recompute
-from surefoot.study.write_evidence import write_statement
+from surefoot.evidence.recompute import recompute
+from surefoot.evidence.statement import evidence_of
+from surefoot.evidence.write import write_statement
 from tests.unit.test_radii_study import linear_study
 
 POINTS = [(0.5, 0.7), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5)]

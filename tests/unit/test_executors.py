@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.tasks import Task
 from surefoot.errors import (
     InvalidArgument,
     ModelChanged,
@@ -20,7 +21,6 @@ from surefoot.executors import pool, processes, sending
 from surefoot.executors.borrowed import Sent
 from surefoot.executors.inline import Inline
 from surefoot.study import attack_run
-from surefoot.tasks import Task
 from tests.unit.small_models import batch, linear_net
 from tests.unit.worker_models import (
     FLAG,

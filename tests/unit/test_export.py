@@ -16,15 +16,15 @@ from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.claims import KINDS
 from surefoot.cli.main import app
+from surefoot.core.claims import KINDS
+from surefoot.core.results import Interval
 from surefoot.errors import EvidenceFailed, InvalidArgument
+from surefoot.records.record import Source
 from surefoot.report.export.metrics import metrics_of
 from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
 from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import COMPARED
-from surefoot.results import Interval
-from surefoot.store.records import Source
 from tests.unit.example_claims import CLAIMS
 from tests.worlds import linear_model, points, study
 
@@ -278,7 +278,7 @@ def test_an_evidence_file_is_exported_only_if_its_claims_follow(stored):
     file = folder / "run.evidence.json"
     sf.write_evidence("latest", file, store=store)
     assert sentence(sf.read_result(store).claims[0])[:40] in command(str(file)).output
-    from surefoot.evidence_file.envelope import Envelope, read_envelope
+    from surefoot.evidence.envelope import Envelope, read_envelope
 
     statement = json.loads(read_envelope(file).payload)
     statement["predicate"]["claims"][0]["interval"]["high"] = 1e-6

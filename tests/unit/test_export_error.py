@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import surefoot as sf
-from surefoot.results import Footing, Guarantee
+from surefoot.core.results import Footing, Guarantee
 from tests.worlds import points, study
 
 

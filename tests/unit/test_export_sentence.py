@@ -8,15 +8,15 @@ import pytest
 
 import surefoot as sf
 from papers.catalogue import PAPERS
-from surefoot.claims import Verdict
+from surefoot.catalogue.methods import METHODS
+from surefoot.core.claims import Verdict
+from surefoot.core.results import UNIT
 from surefoot.errors import InvalidArgument
-from surefoot.methods import METHODS
 from surefoot.report.export.citation import AFTER, PUBLISHED, citations
 from surefoot.report.export.run import ExportedRun
 from surefoot.report.export.sentence import claim_sentence
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
-from surefoot.results import UNIT
 from tests.unit.example_claims import CLAIMS
 from tests.worlds import points, study
 

@@ -5,9 +5,9 @@ from itertools import product
 import pytest
 
 import surefoot as sf
+from surefoot.catalogue.methods import METHODS
+from surefoot.catalogue.registry import PROPERTIES
 from surefoot.errors import InvalidArgument
-from surefoot.methods import METHODS
-from surefoot.study.registry import PROPERTIES
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)

@@ -7,7 +7,7 @@ import surefoot as sf
 from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.perturbation_checks import check_repeats
 from surefoot.perturb import OneByOne
-from surefoot.subject import View
+from surefoot.subject.protocols import View
 from tests.worlds import linear_model
 
 X = np.random.default_rng(3).uniform(0.1, 0.9, (6, 2)).astype(np.float32)

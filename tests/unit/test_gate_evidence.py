@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.cli.main import app
-from surefoot.study.evidence_answers import Status
+from surefoot.evidence.answers import Status
 from tests.unit.test_evidence_file import exit_code, statement_of, write
 from tests.unit.test_gate_run import CURVE, PERTURB, folder, run, study  # noqa: F401
 

@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.claims import About, Continues, Sampling
 from surefoot.cli.main import app
+from surefoot.core.claims import About, Continues, Sampling
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
-from surefoot.results import Interval
 from tests.unit.small_models import batch, relu_net
 from tests.worlds import SHAPE, linear_model, points, study
 

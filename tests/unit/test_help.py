@@ -8,11 +8,11 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import surefoot as sf
+from surefoot.catalogue.methods import METHODS
+from surefoot.catalogue.registry import number
 from surefoot.cli.main import app, running_text
 from surefoot.commands.curve_options import CurveOptions
-from surefoot.methods import METHODS
 from surefoot.study.external_brackets import brackets
-from surefoot.study.registry import number
 
 COMMANDS = {command.name: command for command in app.registered_commands}
 
@@ -90,6 +90,6 @@ def test_an_option_has_the_default_of_the_field_it_sets(command, option, method,
 
 
 def test_a_curve_without_options_is_the_one_of_python():
-    from surefoot.results import Interval
+    from surefoot.core.results import Interval
 
     assert CurveOptions().method_on(Interval(0.0, 2.0), 1) == sf.methods.SequentialCurve(0.0, 2.0)

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 import surefoot as sf
-from surefoot.control_characters import escape_controls
+from surefoot.records.record import Source
 from surefoot.report.page import html_of
-from surefoot.store.records import Source
+from surefoot.system.text import escape_controls
 from tests.worlds import points, study
 
 NAMES = (

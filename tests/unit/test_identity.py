@@ -7,10 +7,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
+from surefoot.core.tasks import Task
 from surefoot.engine.clean_predictions import clean_outputs
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs import fit
-from surefoot.tasks import Task
 from tests.worlds import SHAPE, linear, points, study
 
 RNG = np.random.default_rng(0)

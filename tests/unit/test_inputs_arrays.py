@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs import load_inputs
+from surefoot.subject.inputs import Inputs
 
 LAW = settings(deadline=None, database=None, derandomize=True)
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)

@@ -5,7 +5,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Feature
+from surefoot.subject.inputs import Feature
 
 CSV = """\
 age [years],income (€),job,member,risk

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 import surefoot as sf
-from surefoot.control_characters import escape_unprintable
-from surefoot.item_words import PAGE_WIDTH, item_change, shortened_pair
-from surefoot.store.json_records import record_from_json, record_to_json
+from surefoot.records.json_records import record_from_json, record_to_json
+from surefoot.subject.item_words import PAGE_WIDTH, item_change, shortened_pair
+from surefoot.system.text import escape_unprintable
 
 HOSTILE = [
     "<script>alert('x')</script>",

@@ -10,7 +10,7 @@ from PIL import Image
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument
-from surefoot.items import copy_item, item_digest, same_item
+from surefoot.subject.items import copy_item, item_digest, same_item
 
 TEXTS = ["a good film", "a bad film", "", "good <b>bad</b> & good", "gööd 😀 good", "a good film"]
 LABELS = [1, 0, 0, 1, 1, 1]
@@ -41,7 +41,7 @@ def test_different_items_have_different_names_and_a_copy_has_the_same():
 def test_an_item_has_the_same_name_in_another_process():
     item = {"text": "gööd", "set": {"a", "b", "c"}, "parts": [b"\0", 1.5, ("x",)]}
     code = (
-        "from surefoot.items import item_digest; "
+        "from surefoot.subject.items import item_digest; "
         f"print(item_digest({item!r}))"  # hashes of texts differ between processes
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

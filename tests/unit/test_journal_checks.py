@@ -9,12 +9,12 @@ from zlib import crc32
 
 import pytest
 
+from surefoot.core.counts import Counts, Outcomes
+from surefoot.core.tasks import Subject, Task
 from surefoot.errors import AnswersDiffer, StoreFailed
-from surefoot.evidence import Counts, Outcomes
+from surefoot.records.record import AttackSummary, Record
 from surefoot.store.chains import BadRow, Chains, Coverage
-from surefoot.store.records import AttackSummary, Record
 from surefoot.store.sql import SqlStore
-from surefoot.tasks import Subject, Task
 from surefoot.testing.stores import example_spec
 
 ONE, TWO = Subject("one", (0,)), Subject("two", (1,))

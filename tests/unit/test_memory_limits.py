@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 
 import surefoot as sf
-from surefoot import memory_limits
+from surefoot.core.results import Interval
 from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.output_words import png
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.inputs import load_inputs
-from surefoot.results import Interval
+from surefoot.system import memory_limits
 
 MIB = 2**20
 

@@ -13,7 +13,7 @@ from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.clean_predictions import clean_outputs
 from surefoot.engine.preflight import examine
 from surefoot.errors import ModelFailed
-from surefoot.input_set import Inputs
+from surefoot.subject.inputs import Inputs
 from surefoot.testing import check_model
 from tests.worlds import SHAPE, linear, points, study
 

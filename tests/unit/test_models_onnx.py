@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.models import load_model
-from surefoot.results import Interval
-from surefoot.subject import Scores
+from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
 from tests.unit.small_models import batch, by_hand, linear_net, pooled_net, save_graph, weights
 

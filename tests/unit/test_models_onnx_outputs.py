@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.models import as_probabilities, load_model
-from surefoot.subject import Scores
+from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
 from tests.unit.small_models import (
     IMAGE,

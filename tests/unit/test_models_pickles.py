@@ -14,8 +14,8 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.models import load_model
+from surefoot.system.user_code import missing_code
 from surefoot.testing import check_model
-from surefoot.user_code import missing_code
 from tests.unit.small_models import IMAGE, batch, by_hand, estimator, module, scripted
 
 torch = pytest.importorskip("torch")

@@ -12,10 +12,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
 from surefoot.models import as_probabilities, load_model
-from surefoot.results import Interval
-from surefoot.subject import Scores
+from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
 from tests.unit.small_models import batch, by_hand, estimator, softmax
 

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.models import load_model
-from surefoot.subject import Scores
+from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
 from tests.unit.small_models import (
     IMAGE,

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import Claim, Continues, Verdict
+from surefoot.core.claims import Claim, Continues, Verdict
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.report.curve_quantity import CurveQuantity, level_quantity
 from surefoot.report.formatting import confidence
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
-from surefoot.results import Interval
 from surefoot.study.comparison import studies_by_level
-from surefoot.subject import View
+from surefoot.subject.protocols import View
 from tests.claims.parts import (
     QUICK,
     line_inputs,

@@ -4,17 +4,12 @@ import math
 
 import pytest
 
+from surefoot.catalogue.parse import at_level, level_reader, parse_perturbation, parse_range
+from surefoot.catalogue.registry import describe_perturbation
+from surefoot.catalogue.words import entries
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
-from surefoot.results import Interval
-from surefoot.study.parse_perturbation import (
-    at_level,
-    level_reader,
-    parse_perturbation,
-    parse_range,
-)
-from surefoot.study.perturbation_catalogue import entries
-from surefoot.study.registry import describe_perturbation
 
 mine = LinfNoise(0.25)
 SMALL, LARGE = (3, 32, 32), (3, 224, 224)

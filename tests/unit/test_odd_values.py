@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.catalogue import option_values
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.inputs.labels import read_labels
 from surefoot.models.archive import read_parts
 from surefoot.models.scores import PROBES, probe
 from surefoot.perturb.table.columns import load_features
-from surefoot.study import option_values
 from surefoot.study.draw_sheet import read_image
-from surefoot.user_code import error_text, named_errors
+from surefoot.system.user_code import error_text, named_errors
 
 
 def rows(x: np.ndarray) -> np.ndarray:
@@ -50,7 +50,7 @@ def test_a_scale_that_makes_all_inputs_alike_is_refused(scale: float) -> None:
 
 @pytest.mark.parametrize("text", ["blur:1e30", "l2:1e300"])
 def test_a_level_beyond_all_images_is_refused(text: str) -> None:
-    from surefoot.study.parse_perturbation import parse_perturbation
+    from surefoot.catalogue.parse import parse_perturbation
 
     with pytest.raises(InvalidArgument, match="level must be"):
         parse_perturbation(text)

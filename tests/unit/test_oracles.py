@@ -10,8 +10,8 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import boxcox1p
 
-from surefoot.evidence import Counts
-from surefoot.results import Interval
+from surefoot.core.counts import Counts
+from surefoot.core.results import Interval
 from surefoot.statistics import (
     anderson_darling,
     chernoff,

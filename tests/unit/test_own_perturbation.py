@@ -10,18 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 import surefoot as sf
+from surefoot.catalogue.parse import at_level, parse_perturbation, parse_range, written_level
 from surefoot.cli.main import app
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Batched, Chain, Mixture, OneByOne, RandomLevel
-from surefoot.results import Interval
-from surefoot.store.named_code import named_code
-from surefoot.store.records import Source
-from surefoot.study.parse_perturbation import (
-    at_level,
-    parse_perturbation,
-    parse_range,
-    written_level,
-)
+from surefoot.records.named_code import named_code
+from surefoot.records.record import Source
 from surefoot.study.read_store import read_study
 
 CODE = '''

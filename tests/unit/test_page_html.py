@@ -7,7 +7,7 @@ import pytest
 
 import surefoot as sf
 from papers.exhibit import Column, Exhibit, Sheet, view_of_paper
-from surefoot.claims import Verdict
+from surefoot.core.claims import Verdict
 from surefoot.report.key_figure import key_figure
 from surefoot.report.page import html_of
 from surefoot.report.provenance import shared_provenance

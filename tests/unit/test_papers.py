@@ -11,8 +11,8 @@ from papers.make_exhibit import make_all
 from papers.options import PaperOptions, SourceOptions
 from papers.request import chosen_options
 from papers.save import as_csv, as_latex, as_markdown, check_kind, save
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.results import Interval
 
 PARTS = [(paper, part) for paper in PAPERS.values() for part in paper.parts]
 SHEET = Sheet(

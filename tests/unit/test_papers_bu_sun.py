@@ -11,9 +11,9 @@ from papers.bu_sun.global_means import kept
 from papers.bu_sun.pairs import read_pairs
 from papers.bu_sun.table_1 import PUBLISHED
 from papers.bu_sun.table_2 import configurations
+from surefoot.core.counts import Counts
+from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.results import Undecided
 from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
 from surefoot.statistics.agreement import Correlation, agreement, correlation
 from surefoot.statistics.bounds import binomial_miss, chernoff_miss

@@ -12,8 +12,8 @@ import surefoot as sf
 from papers.roma.averages import plr_words
 from papers.roma.published import FIGURE_1, FIGURE_2B, TABLE_2
 from papers.roma.table_2 import dog_line
+from surefoot.core.counts import Counts
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
 from surefoot.statistics import clopper_pearson
 
 X = np.random.default_rng(3).uniform(0.3, 0.7, (12, 2)).astype(np.float32)

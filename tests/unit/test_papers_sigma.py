@@ -8,11 +8,11 @@ import pytest
 import papers
 from papers.sigma.networks import thesis_interval
 from papers.sigma.published import HOURS, OVERLAPS, SPREADS, printed
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
 from surefoot.population import AlgorithmOne, OrderStatistics
 from surefoot.population.quantile_resampling import quantile_of, resample
-from surefoot.results import Interval
 from tests.quantiles import brackets, on_grid
 
 HEAD = "network,split,image,lower,upper,runtime_s,source\n"

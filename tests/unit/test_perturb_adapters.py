@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import ImageOps
 
+from surefoot.core.results import Interval
 from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
@@ -24,7 +25,6 @@ from surefoot.perturb.adapters import (
     restored_global_generators,
     seed_generators,
 )
-from surefoot.results import Interval
 from surefoot.testing import check_image_perturbation
 
 torch = pytest.importorskip("torch")

@@ -8,9 +8,9 @@ import pytest
 from scipy import ndimage
 from scipy.stats import kstest, poisson
 
+from surefoot.catalogue.parse import level_reader, parse_perturbation
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.study.parse_perturbation import level_reader, parse_perturbation
 from tests.unit.test_perturb_weather import UNIT, images
 from tests.unit.test_perturb_weather_definitions import published_plasma
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import (
@@ -22,7 +23,6 @@ from surefoot.perturb import (
     WhiteBalance,
 )
 from surefoot.perturb._ops.cover import covered_share, ranks
-from surefoot.results import Interval
 from surefoot.testing.perturbations import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.function_source import describe_function
 from surefoot.perturb import Batched, InputFormat, OneByOne, custom
-from surefoot.results import Interval
-from surefoot.subject import View
+from surefoot.subject.protocols import View
+from surefoot.system.function_source import describe_function
 from surefoot.testing import check_image_perturbation, check_perturbation
 
 UNIT = Interval(0, 1)

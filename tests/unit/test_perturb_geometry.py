@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from scipy.ndimage import map_coordinates
 
+from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.edges import Edge
@@ -21,7 +22,6 @@ from surefoot.perturb.image.geometry import (
     TranslationY,
     Zoom,
 )
-from surefoot.results import Interval
 from surefoot.testing.perturbations import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)

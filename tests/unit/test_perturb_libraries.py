@@ -8,12 +8,12 @@ import json
 import numpy as np
 import pytest
 
+from surefoot.core.results import Interval
 from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk
-from surefoot.results import Interval
 from surefoot.testing import check_image_perturbation
 
 torch = pytest.importorskip("torch")

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
 from surefoot.perturb.image.digital import JPEG, Pixelate
 from surefoot.perturb.image.occlusion import Dropout, Occlusion
 from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, SpeckleNoise
-from surefoot.results import Interval
 from surefoot.testing import check_perturbation
 from surefoot.testing.perturbations import check_image_perturbation
 

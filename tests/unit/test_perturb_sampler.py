@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.results import Interval
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import block_key, stream
 from surefoot.perturb import LinfNoise, UniformNoise
@@ -27,8 +29,6 @@ from surefoot.perturb._ops.warp import (
     warp,
 )
 from surefoot.perturb._ops.warp_cpu import compiled_sampler
-from surefoot.results import Interval
-from surefoot.tasks import Subject, Task
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compile_library.py"
 BOUNDS = Interval(-0.5, 0.8)

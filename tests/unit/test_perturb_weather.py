@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from surefoot.core.results import Interval
 from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
@@ -13,7 +14,6 @@ from surefoot.perturb._ops.severity import at_severity
 from surefoot.perturb.image.snow import Snow
 from surefoot.perturb.image.spatter import Spatter
 from surefoot.perturb.image.weather import Fog, Frost
-from surefoot.results import Interval
 from surefoot.testing.perturbations import check_image_perturbation, check_perturbation
 
 WEATHER = [Fog, Frost, Snow, Spatter]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.subject import View
+from surefoot.subject.protocols import View
 from surefoot.testing import check_perturbation
 from tests.claims.parts import Shift
 

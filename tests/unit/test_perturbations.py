@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from surefoot.catalogue.registry import PERTURBATIONS
+from surefoot.core.results import Interval
 from surefoot.engine.streams import base_of, block_size, generator_for, row_keys, stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
-from surefoot.results import Interval
-from surefoot.study.registry import PERTURBATIONS
-from surefoot.subject import View
+from surefoot.subject.protocols import View
 from surefoot.testing import check_perturbation
 from tests.worlds import example
 

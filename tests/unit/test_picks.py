@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 
 import surefoot as sf
+from surefoot.core.counts import Outcomes
+from surefoot.core.results import Interval
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.example_strip import strip
 from surefoot.engine.output_words import png
 from surefoot.engine.streams import base_of, picks, row_keys
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Outcomes
-from surefoot.results import Interval
 from surefoot.store import open_store
-from surefoot.tasks import Subject, Task
 from surefoot.testing.stores import example_spec
 from tests.worlds import SHAPE, points, study
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import About, Continues, Sampling, Verdict
+from surefoot.catalogue.methods import PopulationMean, SetMean
+from surefoot.core.claims import About, Continues, Sampling, Verdict
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
+from surefoot.core.results import Estimate, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.methods import PopulationMean, SetMean
 from surefoot.population import inputs_needed
-from surefoot.procedure import Session
-from surefoot.results import Estimate, Undecided
 from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
 from tests.claims.parts import QUICK, noise_study
 

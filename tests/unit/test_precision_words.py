@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.evidence import Counts
-from surefoot.methods import PopulationMean, SetMean
+from surefoot.catalogue.methods import PopulationMean, SetMean
+from surefoot.core.counts import Counts
 from surefoot.population.population_mean import likely_width
 from surefoot.statistics.bounds import clopper_pearson
 from tests.claims.parts import QUICK, noise_study

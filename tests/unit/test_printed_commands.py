@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from surefoot.cli.main import app
-from surefoot.store.requirements import Requirements
+from surefoot.evidence.verify_command import reading_options
+from surefoot.records.requirements import Requirements
 from surefoot.study.required_command import required_command
-from surefoot.study.verify_command import reading_options
 from tests.unit.small_models import batch, relu_net
 
 EVIDENCE = "run.evidence.json"

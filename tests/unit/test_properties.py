@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from surefoot.errors import InvalidArgument
 from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
-from surefoot.subject import Reference, Scores
+from surefoot.subject.protocols import Reference, Scores
 
 EVERY = [SameLabel(), TrueLabel(), TopK(1), TopK(2), NoConfidentMistake(0.6)]
 

@@ -5,10 +5,10 @@ import functools
 import numpy as np
 import pytest
 
+from surefoot.catalogue.registry import describe, parse_property
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, Close, Kept, LabelsKept, MaskIoU, PixelsKept
-from surefoot.study.registry import describe, parse_property
-from surefoot.subject import Reference, Scores
+from surefoot.subject.protocols import Reference, Scores
 
 
 def kept(prop, clean, perturbed, targets=()):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from surefoot.core.results import Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     LogNormalPosterior,
@@ -15,7 +16,6 @@ from surefoot.population import (
     of_each,
 )
 from surefoot.population.requirement import SAMPLED
-from surefoot.results import Footing, Guarantee, Interval, Quantile, Undecided
 from tests.quantiles import bracket, brackets, never_refuted, on_grid, points
 
 RANKED = [OrderStatistics(), ShortestRanks(), LowerBound()]

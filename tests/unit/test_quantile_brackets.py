@@ -5,11 +5,11 @@ import math
 
 import pytest
 
+from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
+from surefoot.records.spec import BracketFileSpec
 from surefoot.report.radii.figures import times_figure
-from surefoot.results import Footing
-from surefoot.store.spec import BracketFileSpec
 from surefoot.study.external_brackets import brackets
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"

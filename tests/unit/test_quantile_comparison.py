@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from surefoot.core.results import Footing, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population import ShortestRanks, quantile_difference, quantile_differences
 from surefoot.population.quantile_comparison import _split
-from surefoot.results import Footing, Interval
 from tests.quantiles import as_found, brackets, never_refuted, on_grid, points
 
 

@@ -7,10 +7,10 @@ import pytest
 from scipy.special import ndtri
 
 import surefoot as sf
+from surefoot.core.results import Footing, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import AlgorithmOne, LogNormalPosterior, estimator_named
 from surefoot.population.quantile_estimators import ESTIMATORS
-from surefoot.results import Footing, Undecided
 from tests.quantiles import brackets, on_grid, points
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"

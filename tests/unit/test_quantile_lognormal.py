@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
+from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import LogNormalPosterior
 from surefoot.population.lognormal import LEAST_INPUTS
 from surefoot.population.requirement import SAMPLED
-from surefoot.results import Undecided
 from tests.quantiles import brackets, never_refuted, on_grid, points
 
 Z = float(ndtri(0.05))

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from surefoot.core.results import Decision, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     LowerBound,
@@ -13,7 +14,6 @@ from surefoot.population import (
     requires_of_interval,
     robust_accuracy,
 )
-from surefoot.results import Decision, Footing, Guarantee, Interval, Quantile, Undecided
 from tests.quantiles import bracket, brackets, never_refuted, points
 
 

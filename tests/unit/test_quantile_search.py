@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.counts import Proof
+from surefoot.core.results import Quantile
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Proof
 from surefoot.population import ShortestRanks
 from surefoot.region.critical_level import bracket_of
-from surefoot.results import Quantile
 from surefoot.statistics.ranks import shortest
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefoot.claims import About
+from surefoot.core.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     unpaired_quantile_difference,

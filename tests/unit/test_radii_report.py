@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import Verdict
+from surefoot.core.claims import Verdict
+from surefoot.core.counts import Proof
+from surefoot.core.results import Interval, Undecided
+from surefoot.core.tasks import Task
 from surefoot.engine.proof_bench import BuiltInProver, ProofBench, decode_point
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Proof
 from surefoot.graph.read_network import read_network
 from surefoot.region.proof_limits import ProofLimits
 from surefoot.report.radii.figures import radii_chart
 from surefoot.report.radii.tables import quantile_table
-from surefoot.results import Interval, Undecided
 from surefoot.study.comparison import join_results
 from surefoot.study.export_counterexamples import write_properties
-from surefoot.tasks import Task
 from tests.unit.test_radii_study import LINEAR, POINTS, linear_study, truth, write
 
 

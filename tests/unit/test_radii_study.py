@@ -8,11 +8,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
-from surefoot.claims import Verdict
+from surefoot.core.claims import Verdict
+from surefoot.core.counts import Proof
 from surefoot.engine import loop
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Proof
-from surefoot.store.json_records import record_from_json, record_to_json
+from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.claims import About
 from surefoot.commands.progress import SecondsLeft, TimeLeft, progress_words
+from surefoot.core.claims import About
+from surefoot.core.counts import Counts
+from surefoot.core.results import Interval
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
 from surefoot.population import (
     Group,
     ShortestRanks,
@@ -25,7 +26,6 @@ from surefoot.population import (
 from surefoot.population.requirement import SAMPLED_WITHIN, STRATIFIED, WHOLE_GROUPS
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
-from surefoot.results import Interval
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.study.external_brackets import brackets
 from tests.quantiles import bracket, never_refuted, points

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
-from surefoot.claims import About, Continues, Randomness, Scope
+from surefoot.core.claims import About, Continues, Randomness, Scope
+from surefoot.core.results import Bracket, PointsDrawn, Quantile
 from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.records.json_records import record_from_json, record_to_json
+from surefoot.records.record import AttackSummary, Comparison, Curves, QuantileRow, Radii, Samples
 from surefoot.report.sentences import sentence
-from surefoot.results import Bracket, PointsDrawn, Quantile
-from surefoot.store.json_records import record_from_json, record_to_json
-from surefoot.store.records import AttackSummary, Comparison, Curves, QuantileRow, Radii, Samples
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from surefoot.claims import About, Randomness, Scope, Verdict
+from surefoot.core.claims import About, Randomness, Scope, Verdict
+from surefoot.core.results import Footing, Guarantee, Interval
 from surefoot.population.requirement import SAMPLED
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence, sentences
-from surefoot.results import Footing, Guarantee, Interval
 from tests.unit.example_claims import CLAIMS, LEVEL, SHARE
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from surefoot.claims import KINDS, Randomness, Verdict
+from surefoot.core.claims import KINDS, Randomness, Verdict
+from surefoot.core.results import Footing, Guarantee, Interval
 from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import COMPARED, REQUIREMENTS
-from surefoot.results import Footing, Guarantee, Interval
 from tests.unit.example_claims import CLAIMS, LEVEL, SHARE, SOUND
 from tests.unit.example_sentences import SENTENCES_BY_KIND
 

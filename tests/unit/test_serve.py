@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Subject, Task
 from surefoot.errors import StoreFailed
-from surefoot.evidence import Counts
+from surefoot.records.record import Source
+from surefoot.records.spec import PartSpec
 from surefoot.report.page import html_of
 from surefoot.report.view import Figure
 from surefoot.serve.settings import Settings
 from surefoot.store import open_existing, open_store
-from surefoot.store.records import Source
-from surefoot.store.spec import PartSpec
 from surefoot.study.read_store import read_result
-from surefoot.tasks import Subject, Task
 from surefoot.testing.stores import example_spec
 from tests.worlds import points, study
 

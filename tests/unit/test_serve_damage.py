@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 import surefoot as sf
+from surefoot.records.record import Source
 from surefoot.store import open_store
 from surefoot.store.chains import seal_of
-from surefoot.store.records import Source
 from surefoot.testing.stores import example_spec
 from tests.worlds import study
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Subject, Task
 from surefoot.errors import InvalidArgument, StoreFailed
-from surefoot.evidence import Counts
+from surefoot.records.record import Source
 from surefoot.serve.bounded_cache import BoundedCache
 from surefoot.serve.run_state import State, state_of, state_words
 from surefoot.serve.settings import Settings
 from surefoot.store import open_existing, open_store
-from surefoot.store.records import Source
-from surefoot.tasks import Subject, Task
 from surefoot.testing.stores import example_spec
 from tests.unit.small_models import batch, linear_net
 from tests.worlds import study

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import Verdict
+from surefoot.core.claims import Verdict
+from surefoot.records.record import Source
 from surefoot.report.key_figure import key_figure
 from surefoot.report.verdict_sentences import required_statement
 from surefoot.report.view import Figure
 from surefoot.store import open_existing
-from surefoot.store.records import Source
 from surefoot.study.comparison import compare, sweep
 from surefoot.study.keep_outcome import keep_outcome
 from tests.worlds import SHAPE, linear, study

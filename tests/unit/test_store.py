@@ -12,14 +12,14 @@ import pytest
 import sqlalchemy as sa
 
 import surefoot as sf
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Subject, Task
 from surefoot.errors import InvalidArgument, StoreFailed
-from surefoot.evidence import Counts
-from surefoot.store.json_records import plain_numbers, record_from_json, record_to_json
+from surefoot.records.json_records import plain_numbers, record_from_json, record_to_json
+from surefoot.records.record import Source
 from surefoot.store.memory import MemoryJournal
-from surefoot.store.records import Source
 from surefoot.store.schema import META
 from surefoot.store.sql import SqlStore
-from surefoot.tasks import Subject, Task
 from surefoot.testing import check_journal, check_store
 from tests.worlds import points, study
 

@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 import pytest
 
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Subject, Task
 from surefoot.errors import InvalidArgument, MissingPackage, StoreFailed
-from surefoot.evidence import Counts
 from surefoot.store import open_existing, open_store, store_exists
 from surefoot.store.locations import public_location, without_passwords
 from surefoot.store.sql import SqlStore
-from surefoot.tasks import Subject, Task
 from surefoot.testing import check_store
 from surefoot.testing.stores import example_spec
 from tests.postgres_server import KEEPER, PASSWORD

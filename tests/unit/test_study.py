@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.catalogue.methods import ESTIMATORS
+from surefoot.catalogue.parse import parse_perturbation
+from surefoot.catalogue.registry import PERTURBATIONS, PROPERTIES, number, parse_property
 from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.preflight import examine
 from surefoot.errors import InvalidArgument
-from surefoot.level_words import level_words
-from surefoot.methods import ESTIMATORS
-from surefoot.store.json_records import record_from_json, record_to_json
-from surefoot.study.parse_perturbation import parse_perturbation
-from surefoot.study.registry import PERTURBATIONS, PROPERTIES, number, parse_property
-from surefoot.subject import View
+from surefoot.records.json_records import record_from_json, record_to_json
+from surefoot.subject.protocols import View
+from surefoot.system.text import level_words
 from surefoot.testing import check_model, check_procedure
 from tests.worlds import SHAPE, linear, linear_model, points, study
 

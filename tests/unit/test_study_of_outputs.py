@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.cli.main import app
+from surefoot.core.results import Interval
 from surefoot.engine.output_words import Shown, png
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, Close, Kept, LabelsKept, PixelsKept, SameLabel
-from surefoot.results import Interval
 from surefoot.study.read_store import read_study
 
 QUICK = {"workers": 1, "batch": 64}

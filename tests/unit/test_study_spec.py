@@ -8,8 +8,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument, StoreFailed
-from surefoot.store.json_records import decisive_json, spec_from_json, spec_to_json
-from surefoot.store.spec import ComparisonSpec, PartSpec
+from surefoot.records.json_records import decisive_json, spec_from_json, spec_to_json
+from surefoot.records.spec import ComparisonSpec, PartSpec
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.catalogue.methods import PopulationMean
+from surefoot.catalogue.parse import at_level, parse_range, written_level
+from surefoot.conclude.sampling import GIVEN_SCALES
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Feature, Inputs
-from surefoot.methods import PopulationMean
 from surefoot.perturb import TableNoise, load_features
 from surefoot.store import open_store
-from surefoot.study.parse_perturbation import at_level, parse_range, written_level
-from surefoot.study.sampling_claims import GIVEN_SCALES
+from surefoot.subject.inputs import Feature, Inputs
 
 COLUMNS = (
     Feature("age", "years", "age [years]", "int64"),

@@ -9,16 +9,15 @@ import pytest
 from scipy.stats import norm
 
 import surefoot as sf
-from surefoot.evidence import Severities
-from surefoot.normal_fit import LEAST_PROBABILITY
+from surefoot.core.counts import Severities
+from surefoot.core.results import LEAST_PROBABILITY, Extrapolation, Undecided
 from surefoot.population import TailMean
+from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.report.formatting import p_bound, p_value, small_probability, variance
 from surefoot.report.page import html_of
-from surefoot.results import Extrapolation, Undecided
 from surefoot.statistics import NormalTail, anderson_darling, welch
-from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.study.clean_loss import cross_entropy, mean_loss
-from surefoot.subject import Scores
+from surefoot.subject.protocols import Scores
 
 
 def concluded(values, limit=0.6, **how):

@@ -8,8 +8,8 @@ from scipy.stats import binomtest
 from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.claims import Continues, Verdict
 from surefoot.cli.main import app
+from surefoot.core.claims import Continues, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import outcome_rows
 from surefoot.inputs.outcome_meaning import meaning_of_one

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
+from surefoot.core.counts import Outcomes
+from surefoot.core.tasks import Entry, Subject
 from surefoot.engine import loop, time_limit
 from surefoot.engine.loop import measure
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.engine.time_limit import TimeLimit
 from surefoot.errors import InvalidArgument, OutOfMemory
-from surefoot.evidence import Outcomes
 from surefoot.executors import Inline
 from surefoot.store.memory import MemoryJournal
-from surefoot.tasks import Entry, Subject
 from tests.early_curve import STOPPED, Climb, Stubborn, slow_study
 
 ALL = Subject("all", (0,))

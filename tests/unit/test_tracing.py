@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.claims import Randomness, Verdict
+from surefoot.catalogue.methods import CURVES
+from surefoot.catalogue.parse import parse_range
+from surefoot.core.claims import Randomness, Verdict
 from surefoot.errors import InvalidArgument
-from surefoot.methods import CURVES
-from surefoot.store.json_records import record_from_json, record_to_json
+from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.study.comparison import join_results
-from surefoot.study.parse_perturbation import parse_range
 from tests.worlds import every_batch_watched
 
 

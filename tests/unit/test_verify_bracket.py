@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.evidence import closed_to
+from surefoot.core.counts import closed_to
 from surefoot.verify import Refuted, Unknown, bracket_radius
 from surefoot.verify.bracket import BracketState
 from tests.unit.radius_verdict import verdict

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surefoot.core.results import UNIT
 from surefoot.errors import InvalidArgument
-from surefoot.results import UNIT
 from surefoot.verify import margin_difference, read_network
 from surefoot.verify.float32 import PointKind
 from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band

@@ -11,8 +11,8 @@ import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.properties import GivenLabel
-from surefoot.results import UNIT, Interval
 from surefoot.verify import bracket_radius, find_contradiction, points_near_ties, read_network
 from surefoot.verify.near_ties import lies_within
 from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band, softmax_tie

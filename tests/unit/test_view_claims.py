@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from surefoot.claims import About
+from surefoot.core.claims import About
 from surefoot.report.clauses import AS_ABOVE, SAME_ASSUMPTION, repeated_assumption
 from surefoot.report.formatting import percent_range, radius_range
 from surefoot.report.sentences import sentence

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.catalogue.registry import PERTURBATIONS
+from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit
-from surefoot.study.registry import PERTURBATIONS
-from surefoot.subject import View
-from surefoot.tasks import Task
+from surefoot.subject.protocols import View
 from tests.worlds import example
 
 IMAGE_KINDS = [k for k, made in PERTURBATIONS.items() if made.view is View.IMAGE]

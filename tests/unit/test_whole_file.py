@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.commands.output_files import check_file
 from surefoot.errors import InvalidArgument, ReportFailed
-from surefoot.whole_file import UNFINISHED, open_beside, remove_unfinished, write_whole
+from surefoot.system.whole_file import UNFINISHED, open_beside, remove_unfinished, write_whole
 
 
 def names(folder):

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from surefoot.study import within_limits
-from surefoot.study.within_limits import OutOfTime, within
+from surefoot.evidence import within_limits
+from surefoot.evidence.within_limits import OutOfTime, within
 
 SECONDS = 60
 """For a thread to get its turn, on a busy machine."""

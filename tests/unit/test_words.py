@@ -6,12 +6,12 @@ from fractions import Fraction
 import pytest
 
 import surefoot as sf
+from surefoot.core.results import Interval
+from surefoot.records.record import Source
 from surefoot.report import formatting
 from surefoot.report.sampling.examples import replay_command
 from surefoot.report.sampling.tables import example_table
 from surefoot.report.sentences import sentence
-from surefoot.results import Interval
-from surefoot.store.records import Source
 from tests.worlds import points, study
 
 RANGE = r"([\d.]+) % to ([\d.]+) % of the perturbations"

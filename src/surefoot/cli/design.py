@@ -69,7 +69,7 @@ def _check_figure(figure: str | None) -> None:
 
 def _draw(stopping_design: Design, figure: str) -> None:
     from surefoot.report.design.figures import design_figure
-    from surefoot.whole_file import write_whole
+    from surefoot.system.whole_file import write_whole
 
     write_whole(Path(figure), design_figure(stopping_design))
     sys.stderr.write(f"figure written to {figure}\n")

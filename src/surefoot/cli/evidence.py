@@ -41,8 +41,8 @@ def evidence(
 
     Example: surefoot evidence latest -o run.evidence.json
     """
+    from surefoot.evidence.write import write_evidence
     from surefoot.study.read_store import read_result
-    from surefoot.study.write_evidence import write_evidence
 
     check_text_file(out)
     result = read_result(store, run)
@@ -89,8 +89,8 @@ def verify(
 
     Example: surefoot verify run.evidence.json
     """
-    from surefoot.study.check_evidence import read_and_check
-    from surefoot.study.within_limits import memory_limit
+    from surefoot.evidence.check import read_and_check
+    from surefoot.evidence.within_limits import memory_limit
 
     if time_limit is not None and not time_limit > 0:
         raise InvalidArgument(f"--time-limit must be above 0 seconds, got {time_limit:g}: try 600")
@@ -122,7 +122,7 @@ def key(
     Example: surefoot key new -o key.pem
     """
     del action  # there is only one
-    from surefoot.evidence_file.keys import key_id, new_key, read_public_key
+    from surefoot.evidence.keys import key_id, new_key, read_public_key
 
     check_file(out)
     public = new_key(out)

@@ -44,9 +44,9 @@ from surefoot.cli.terminal import (
     stdout_is_closed,
     stdout_takes_text,
 )
-from surefoot.control_characters import escape_controls
 from surefoot.errors import Stopped, SurefootError
-from surefoot.user_code import ignore_number_warnings, raised_words
+from surefoot.system.text import escape_controls
+from surefoot.system.user_code import ignore_number_warnings, raised_words
 
 _MOST_LETTERS = 400
 """Of a word in a sentence: longer than any path, shorter than a number that fills the terminal."""

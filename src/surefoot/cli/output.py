@@ -14,7 +14,7 @@ import typer
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.terminal import close_quietly, print_view, prints_to_stderr
 from surefoot.commands.caller import Caller
-from surefoot.control_characters import escape_controls
+from surefoot.system.text import escape_controls
 
 if TYPE_CHECKING:
     from surefoot.study import Result

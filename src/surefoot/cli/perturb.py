@@ -15,13 +15,13 @@ from surefoot.cli.terminal import HOLDS, open_console, print_table, prints_to_st
 from surefoot.commands.output_files import check_file
 from surefoot.commands.values import as_numbers
 from surefoot.errors import InvalidArgument, ReportFailed
-from surefoot.whole_file import write_whole
+from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from surefoot.subject import Perturbation
+    from surefoot.subject.protocols import Perturbation
 
 _SHEET, _SAMPLES = "sheet.png", 4
 
@@ -90,8 +90,8 @@ def _refuse_without_image(options: dict[str, object]) -> None:
 
 
 def _list(as_json: bool) -> None:
+    from surefoot.catalogue.words import entries
     from surefoot.report.tables import Table
-    from surefoot.study.perturbation_catalogue import entries
 
     catalogue = entries()
     if as_json:
@@ -104,9 +104,9 @@ def _list(as_json: bool) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-    from surefoot.study.own_perturbation import explain_own, own_text
-    from surefoot.study.parse_perturbation import parse_perturbation
-    from surefoot.study.perturbation_catalogue import entries
+    from surefoot.catalogue.own import explain_own, own_text
+    from surefoot.catalogue.parse import parse_perturbation
+    from surefoot.catalogue.words import entries
 
     if (own := own_text(name)) is not None:
         definition = explain_own(own)

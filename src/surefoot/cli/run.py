@@ -12,7 +12,7 @@ from surefoot.cli import options as o
 from surefoot.cli.output import shell_caller
 from surefoot.cli.terminal import close_quietly, prints_to_stderr
 from surefoot.commands.gate_options import DEFAULT_FILE, GateOptions
-from surefoot.control_characters import escape_controls
+from surefoot.system.text import escape_controls
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file whose Markdown GitHub shows beside a job."""

@@ -16,7 +16,7 @@ from surefoot.cli.store_check import print_check, print_repair
 from surefoot.cli.terminal import HOLDS, open_console, print_table, prints_to_stderr
 from surefoot.commands.output_files import check_file, check_page_file
 from surefoot.errors import InvalidArgument, ReportFailed
-from surefoot.whole_file import write_whole
+from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     from surefoot.store import RunSummary
@@ -104,8 +104,8 @@ def replay(
 
     Example: surefoot replay latest 17 42 --save perturbed.png
     """
-    from surefoot.item_words import item_change
     from surefoot.study.read_store import read_study
+    from surefoot.subject.item_words import item_change
 
     check_file(save)
     with prints_to_stderr():
@@ -223,8 +223,8 @@ def _command_word(run: RunSummary) -> str:
 def _save(path: Path, study: Study, x: object) -> None:
     import numpy as np
 
+    from surefoot.core.results import Interval
     from surefoot.engine.output_words import png
-    from surefoot.results import Interval
 
     try:
         if study.fitted.holds_items:

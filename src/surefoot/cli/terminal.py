@@ -10,15 +10,15 @@ import warnings
 from contextlib import AbstractContextManager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
-from surefoot.control_characters import escape_controls
 from surefoot.errors import SurefootWarning
+from surefoot.system.text import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from surefoot.records.record import Finding
     from surefoot.report.tables import Table
     from surefoot.report.view import View
-    from surefoot.store.records import Finding
 
 HOLDS = 0
 _STYLES = {"Notes": "yellow"}

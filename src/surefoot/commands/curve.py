@@ -18,11 +18,11 @@ from surefoot.errors import InvalidArgument
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.commands.subjects import Subjects
-    from surefoot.results import Interval
-    from surefoot.store.records import Source
+    from surefoot.core.results import Interval
+    from surefoot.records.record import Source
     from surefoot.study import Result, Study
     from surefoot.study.load_files import FileOptions
-    from surefoot.subject import Perturbation
+    from surefoot.subject.protocols import Perturbation
 
 
 @dataclass(frozen=True)
@@ -165,10 +165,10 @@ def range_of(
     bounds: Interval | None = None,
 ) -> tuple[Perturbation, Interval]:
     """The perturbation with an open level, and the levels to go through."""
+    from surefoot.catalogue.parse import parse_range
     from surefoot.commands.values import as_perturbation
+    from surefoot.core.results import Interval
     from surefoot.perturb import RandomLevel
-    from surefoot.results import Interval
-    from surefoot.study.parse_perturbation import parse_range
 
     if isinstance(perturb, str):
         return parse_range(perturb, frame, bounds)
@@ -183,8 +183,8 @@ def range_of(
 
 def _strongest(perturbation: Any, frame: tuple[int, ...], bounds: Interval | None) -> float:  # noqa: ANN401  a perturbation, or its text
     """The end of the range of a perturbation that names no level."""
-    from surefoot.study.parse_perturbation import parse_range
-    from surefoot.study.registry import PERTURBATIONS
+    from surefoot.catalogue.parse import parse_range
+    from surefoot.catalogue.registry import PERTURBATIONS
 
     kind = perturbation.kind
     if kind in PERTURBATIONS:

@@ -12,8 +12,8 @@ from surefoot.commands.values import Number, Numbers, as_number, as_numbers, err
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.input_set import Inputs
-    from surefoot.results import Interval
+    from surefoot.core.results import Interval
+    from surefoot.subject.inputs import Inputs
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class CurveOptions:
 
     def method_on(self, levels: Interval, seed: int, name: str = "") -> Any:  # noqa: ANN401  any method
         """The chosen method over this range of levels, or another of `methods`."""
-        from surefoot.methods import CURVES
+        from surefoot.catalogue.methods import CURVES
 
         chosen = self._chosen_fields(name or self.method)
         method = CURVES[name or self.method]
@@ -106,7 +106,7 @@ class CurveOptions:
 
     def _chosen_fields(self, method: str) -> dict[str, Any]:
         """The fields that the options set; of a method to compare with, what it shares."""
-        from surefoot.methods import CURVES
+        from surefoot.catalogue.methods import CURVES
 
         if method not in CURVES:
             raise InvalidArgument(

@@ -12,7 +12,7 @@ from surefoot.commands.output_files import check_file, check_folder
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.store.records import Record
+    from surefoot.records.record import Record
     from surefoot.study import Study
 
 

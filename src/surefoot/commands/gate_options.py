@@ -10,7 +10,7 @@ from surefoot.commands.option import option, option_name
 from surefoot.commands.output_files import check_folder, check_text_file
 from surefoot.commands.values import Number
 from surefoot.errors import InvalidArgument
-from surefoot.undecided_as import UNDECIDED_CHOICES, UndecidedAs
+from surefoot.records.requirements import UNDECIDED_CHOICES, UndecidedAs
 
 DEFAULT_FILE = "surefoot.toml"
 """What `surefoot run` reads where no file is named."""
@@ -78,7 +78,7 @@ class GateOptions:
             raise InvalidArgument(
                 f"{option_name('key')} {self.key} signs evidence: add evidence (--evidence FOLDER)"
             )
-        from surefoot.evidence_file.keys import read_private_key
+        from surefoot.evidence.keys import read_private_key
 
         read_private_key(self.key)
 

@@ -40,7 +40,7 @@ def mean_or_each(
     stages: BuSunOptions = BuSunOptions(),  # noqa: B008  a frozen value
 ) -> Any:  # noqa: ANN401  any method
     """The method for a mean to a precision, or for each input to a width."""
-    from surefoot.methods import MEANS
+    from surefoot.catalogue.methods import MEANS
 
     if options.precision is None:
         if options.about is not None:
@@ -73,7 +73,7 @@ def estimate_method(
     stages: BuSunOptions = BuSunOptions(),  # noqa: B008  a frozen value
 ) -> Any:  # noqa: ANN401  any method
     """The method of this name that estimates a failure probability; its default is the cheapest."""
-    from surefoot.methods import ESTIMATORS
+    from surefoot.catalogue.methods import ESTIMATORS
 
     estimator = _named(method or "exact-sequential", ESTIMATORS)
     more: dict[str, Any] = {}
@@ -101,7 +101,7 @@ def refuse_method(method: str | None, stages: BuSunOptions, quantity: str) -> No
 
 def kappa_method(options: KappaOptions) -> Any:  # noqa: ANN401  any method
     """The method that tests whether a failure probability is at most kappa."""
-    from surefoot.methods import TESTS
+    from surefoot.catalogue.methods import TESTS
 
     test = _named(options.method, TESTS)
     if options.looks is not None and options.method != "exact-binomial":

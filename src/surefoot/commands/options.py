@@ -229,7 +229,7 @@ class ProofTimeOptions:
 
 def chosen_levels(levels: Numbers, perturb: Any) -> tuple[float, ...]:  # noqa: ANN401  a perturbation, or its text
     """The levels of a sweep of this perturbation, which may have a unit: 20dB."""
-    from surefoot.study.parse_perturbation import level_reader
+    from surefoot.catalogue.parse import level_reader
 
     if isinstance(levels, str) and isinstance(perturb, str):
         read = level_reader(perturb)

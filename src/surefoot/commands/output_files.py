@@ -10,7 +10,13 @@ from typing import Any
 
 from surefoot.commands.option import option_name
 from surefoot.errors import InvalidArgument
-from surefoot.whole_file import check_plain, check_target, open_beside, real_path, remove_unfinished
+from surefoot.system.whole_file import (
+    check_plain,
+    check_target,
+    open_beside,
+    real_path,
+    remove_unfinished,
+)
 
 OUTPUTS = ("report", "figure", "out", "save", "sheet", "junit", "counterexamples")
 """Options of all commands that name a file to write."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from surefoot.catalogue.parse import at_level, written_level
 from surefoot.commands.caller import Caller
 from surefoot.commands.option import option_name
 from surefoot.commands.options import (
@@ -19,12 +20,11 @@ from surefoot.commands.subjects import Subjects, read_subjects
 from surefoot.commands.values import as_perturbation, as_property
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
+from surefoot.records.record import Source
 from surefoot.region import AnyAttack
-from surefoot.store.records import Source
 from surefoot.study import Result, Study, sweep
 from surefoot.study.comparison import studies_by_level
 from surefoot.study.load_files import FileOptions
-from surefoot.study.parse_perturbation import at_level, written_level
 
 
 @dataclass(frozen=True, eq=False)

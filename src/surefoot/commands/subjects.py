@@ -10,11 +10,11 @@ from typing import Any
 from surefoot.commands.caller import Caller
 from surefoot.commands.function import is_plain
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.models.endpoint_address import is_address, read_address
-from surefoot.store.records import Source
+from surefoot.records.record import Source
 from surefoot.study.load_files import FileOptions
-from surefoot.subject import Model, Scores
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from surefoot.commands.option import option_name
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.subject import Perturbation, Property
+    from surefoot.subject.protocols import Perturbation, Property
 
 Number = float | str
 """A number, or its text: 0.03, "3e-2", "8/255"."""
@@ -28,7 +28,7 @@ _DURATION = re.compile(r"(\d+\.?\d*|\.\d+) ?([smh]?)")
 
 def as_number(name: str, value: Number) -> float:
     """The value of the option `name`."""
-    from surefoot.study.registry import number
+    from surefoot.catalogue.registry import number
 
     if isinstance(value, str):
         try:
@@ -112,7 +112,7 @@ def duration(name: str, given: Number) -> float:
 
 def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  # noqa: ANN401  what a user gives
     """The perturbation itself, or the one of this text."""
-    from surefoot.study.parse_perturbation import parse_perturbation
+    from surefoot.catalogue.parse import parse_perturbation
 
     if isinstance(value, str):
         return parse_perturbation(value, frame)
@@ -127,7 +127,7 @@ def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  #
 
 def as_property(value: Any) -> Property:  # noqa: ANN401  what a user gives
     """The property itself, or the one of this text."""
-    from surefoot.study.registry import parse_property
+    from surefoot.catalogue.registry import parse_property
 
     if isinstance(value, str):
         return parse_property(value)

@@ -14,8 +14,8 @@ from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
-    from surefoot.evidence_file.statement import Evidence
-    from surefoot.study.evidence_answers import EvidenceCheck
+    from surefoot.evidence.answers import EvidenceCheck
+    from surefoot.evidence.statement import Evidence
     from surefoot.study.load_files import FileOptions
 
 _SEEDS = 10**12
@@ -72,7 +72,7 @@ def check_evidence(
 
     Example: print(sf.check_evidence("run.evidence.json", model="model.onnx", data="test.npz"))
     """
-    from surefoot.study.check_evidence import read_and_check
+    from surefoot.evidence.check import read_and_check
 
     check_rerun(model, data, rerun, inputs)
     own_limit = time_limit if model is None else None  # else it is that of the trials run again
@@ -135,8 +135,8 @@ def run_again(
     """The check with model and data, where both are given."""
     if model is None or evidence is None:
         return check
-    from surefoot.study.check_with_model import check_with_model
-    from surefoot.study.rerun_request import PROOFS, RerunRequest
+    from surefoot.recheck.check_with_model import check_with_model
+    from surefoot.recheck.request import PROOFS, RerunRequest
 
     with caller.display("inputs") as watch:
         request = RerunRequest(

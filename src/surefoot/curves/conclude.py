@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
+from surefoot.core.results import Between, Crossing, Guarantee, Interval, Point, Reading
 from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
 from surefoot.curves.levels import ROUNDING
 from surefoot.curves.published import geometry
-from surefoot.results import Between, Crossing, Guarantee, Interval, Point, Reading
 
 Values = Sequence[tuple[float, float]]
 """Levels in rising order, and the best value known at each."""

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from surefoot.core.counts import Outcomes, Severities
+from surefoot.core.procedure import Ask
+from surefoot.core.results import Interval
 from surefoot.curves.assumptions import Assumption
 from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, Values, mean_of
-from surefoot.evidence import Outcomes, Severities
-from surefoot.procedure import Ask
-from surefoot.results import Interval
 
 CLEAR, NEAR = 2, 1
 """A level lies clear of a threshold, by more than the margin; or nearer to it, on this side."""

@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.evidence import Counts, Floats
-from surefoot.procedure import Ask
-from surefoot.results import Interval
+from surefoot.core.counts import Counts, Floats
+from surefoot.core.procedure import Ask
+from surefoot.core.results import Interval
 from surefoot.statistics.bounds import clopper_pearson, divergence
 
 Values = NDArray[np.float64]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from surefoot.core.counts import Counts, Outcomes, Severities
+from surefoot.core.procedure import Ask
+from surefoot.core.results import Crossing, Guarantee, Interval, Point, Reading
 from surefoot.curves.assumptions import Assumption
 from surefoot.curves.conclude import length_within
 from surefoot.curves.levels import Grid, Level, Sampling, mean_bounds
-from surefoot.evidence import Counts, Outcomes, Severities
-from surefoot.procedure import Ask
-from surefoot.results import Crossing, Guarantee, Interval, Point, Reading
 from surefoot.statistics.bounds import clopper_pearson
 
 Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from surefoot.core.procedure import Ask
 from surefoot.curves.assumptions import Assumption
 from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
 from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, ROUNDING, mean_of
-from surefoot.procedure import Ask
 
 WORTH_A_LEVEL = 8
 """A level is evaluated in full only where that may close more than 1/8 of what is open."""

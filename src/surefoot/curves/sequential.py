@@ -7,6 +7,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from surefoot.core.counts import Outcomes, Severities
+from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.results import UNIT, Crossing, Curve, Footing, Guarantee, Interval, Reading
 from surefoot.curves.assumptions import CURVATURE, MONOTONE, Assumption
 from surefoot.curves.conclude import between_of, points_of, reading_of
 from surefoot.curves.known_curve import KnownCurve
@@ -15,9 +18,6 @@ from surefoot.curves.population import POPULATION_CELLS, Walks, rank_thresholds
 from surefoot.curves.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.curves.search import next_asks
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Outcomes, Severities
-from surefoot.procedure import Ask, Needs, TimeUp
-from surefoot.results import UNIT, Crossing, Curve, Footing, Guarantee, Interval, Reading
 
 MEASURES: dict[str, type[Outcomes | Severities]] = {"accuracy": Outcomes, "confidence": Severities}
 SCOPES = ("set", "population")

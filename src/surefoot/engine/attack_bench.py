@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.counts import Proof
+from surefoot.core.tasks import Task
 from surefoot.engine.attack_function import FunctionSearch
 from surefoot.engine.attack_search import PgdSearch, Search, Targets
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.engine.margin_search import MarginSearch
 from surefoot.engine.streams import stream
 from surefoot.engine.unchanged_model import answers, check_unchanged
-from surefoot.evidence import Proof
-from surefoot.input_set import Inputs
 from surefoot.perturb._ops.levels import level_of
 from surefoot.region.attack_method import (
     FOUND,
@@ -29,8 +29,8 @@ from surefoot.region.attack_method import (
     AnyAttack,
     AttackFunction,
 )
-from surefoot.subject import Ball, Gradients, Model, Perturbation, Property, to_host
-from surefoot.tasks import Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Ball, Gradients, Model, Perturbation, Property, to_host
 
 if TYPE_CHECKING:
     from surefoot.verify.margin_descent import ClippedBall

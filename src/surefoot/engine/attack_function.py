@@ -17,8 +17,8 @@ from surefoot.engine.unchanged_model import answers, changed
 from surefoot.errors import InvalidArgument
 from surefoot.models.torch_module import fixed_parameters
 from surefoot.region.attack_method import AttackFunction
-from surefoot.subject import Ball, Model, to_host
-from surefoot.user_code import named_errors
+from surefoot.subject.protocols import Ball, Model, to_host
+from surefoot.system.user_code import named_errors
 
 if TYPE_CHECKING:
     from surefoot.verify.margin_descent import ClippedBall

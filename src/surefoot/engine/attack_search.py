@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.region.attack_method import PGD
-from surefoot.subject import Array, Gradients, Model, to_host
+from surefoot.subject.protocols import Array, Gradients, Model, to_host
 
 if TYPE_CHECKING:
     from surefoot.verify.margin_descent import ClippedBall

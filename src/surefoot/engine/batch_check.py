@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.tasks import Task
 from surefoot.engine.check_status import CheckStatus, Finding
 from surefoot.engine.clean_predictions import clean_outputs, joined
 from surefoot.engine.large_batch import SMALL_BATCH, compare_batches
 from surefoot.engine.output_difference import largest_difference, same_outputs, unit_of
 from surefoot.engine.perturbation_checks import SAMPLE, TRIALS, bench_for_checks
-from surefoot.input_set import Inputs
-from surefoot.memory_limits import rows_together
-from surefoot.subject import Array, Model, Perturbation
-from surefoot.tasks import Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Array, Model, Perturbation
+from surefoot.system.memory_limits import rows_together
 
 BATCHES = "a batch of one equals a batch of many"
 """Name of the check."""

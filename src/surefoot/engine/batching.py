@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
+from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument, OutOfMemory
-from surefoot.tasks import Task
 
 SMALLEST_BATCH = 8
 """Trials of the first batch that is timed, unless inputs are large."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from surefoot.tasks import Task
+from surefoot.core.tasks import Task
 
 E_co = TypeVar("E_co", covariant=True)
 

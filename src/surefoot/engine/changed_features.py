@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.input_set import Feature, Inputs
 from surefoot.perturb.table.columns import Feature as ColumnNoise
-from surefoot.store.examples import Change
-from surefoot.subject import Perturbation
+from surefoot.records.examples import Change
+from surefoot.subject.inputs import Feature, Inputs
+from surefoot.subject.protocols import Perturbation
 
 
 def changed_features(

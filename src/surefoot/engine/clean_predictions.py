@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import ModelFailed, OutOfMemory
-from surefoot.memory_limits import rows_together
 from surefoot.models.scores import refuse_regressor
-from surefoot.subject import Model, Outputs, Scores, to_host
+from surefoot.subject.protocols import Model, Outputs, Scores, to_host
+from surefoot.system.memory_limits import rows_together
 
 _BATCH = 256
 """Inputs of a batch: most models run it quickly, and most machines have room for it."""

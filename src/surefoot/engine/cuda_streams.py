@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _local = threading.local()
 

@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from surefoot.subject import Array, Drawn, Outputs, to_host
+from surefoot.subject.protocols import Array, Drawn, Outputs, to_host
 
 
 def on_device_of(like: Array, values: NDArray[Any]) -> Array:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.output_words import MOST_SIDE, host_row, png, shown_output, true_output
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.memory_limits import pieces
-from surefoot.results import Interval
-from surefoot.store.examples import Frame, Strip
-from surefoot.tasks import Subject, Task
+from surefoot.records.examples import Frame, Strip
+from surefoot.system.memory_limits import pieces
 
 _FRAMES = 7
 """Levels that are shown: as many images as fit side by side on a page."""

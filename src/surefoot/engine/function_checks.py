@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.input_set import Inputs
-from surefoot.items import same_item
-from surefoot.memory_limits import rows_together
-from surefoot.subject import to_host
-from surefoot.tasks import Subject, Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import same_item
+from surefoot.subject.protocols import to_host
+from surefoot.system.memory_limits import rows_together
 
 _TRIALS = 4
 """Trials of each input that are compared with it."""

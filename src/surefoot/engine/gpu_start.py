@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np  # noqa: F401  before the threads: they and the program would both import it
 
 from surefoot.engine.philox import usable
-from surefoot.garbage_collection import no_garbage_collection
+from surefoot.system.memory_limits import no_garbage_collection
 
 _begun: dict[str, threading.Thread] = {}
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
+from surefoot.core.tasks import Task
 from surefoot.engine.streams import block_key
 from surefoot.perturb._ops.added_noise import NoiseAdder, compiled_noise
-from surefoot.results import Interval
-from surefoot.subject import Additive, Array, Perturbation
-from surefoot.tasks import Task
+from surefoot.subject.protocols import Additive, Array, Perturbation
 
 Rows = NDArray[np.float32]
 

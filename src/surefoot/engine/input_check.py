@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from surefoot.core.results import Interval
 from surefoot.engine.label_check import WAY_OUT
 from surefoot.engine.table_check import refuse_other_classes
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import channels_last
 from surefoot.perturb._ops.definition import refuse_other_channels
-from surefoot.results import Interval
-from surefoot.subject import Model, Perturbation, View
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Perturbation, View
 
 
 def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) -> None:

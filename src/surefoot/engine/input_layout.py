@@ -8,9 +8,9 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.engine.streams import stream
-from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import channels_last
-from surefoot.subject import Array, Drawn, Perturbation, View
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Array, Drawn, Perturbation, View
 
 
 def to_view(x: Array, inputs: Inputs, view: View) -> Array:

@@ -11,7 +11,7 @@ from surefoot.engine.cuda_streams import memory_errors
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.engine.output_difference import largest_difference
 from surefoot.errors import OutOfMemory
-from surefoot.subject import Array, Model, Outputs, to_host
+from surefoot.subject.protocols import Array, Model, Outputs, to_host
 
 SMALL_BATCH = 16
 """Inputs of the small batches, which are compared with batches of one before a run."""

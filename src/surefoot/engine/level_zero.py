@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Task
 from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.function_checks import functions_of, same_input
 from surefoot.engine.perturbation_checks import bench_for_checks
 from surefoot.engine.preflight import Check
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.input_set import Inputs
 from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb._ops.levels import level_of
-from surefoot.subject import Model, Perturbation, to_host
-from surefoot.tasks import Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Perturbation, to_host
 
 _SAMPLE = 16
 """Inputs that are perturbed: a function that is not the identity changes nearly all of them."""

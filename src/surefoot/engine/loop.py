@@ -10,16 +10,16 @@ from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from surefoot.core.procedure import Joint, Procedure
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import take_batch
 from surefoot.engine.bench import Bench
 from surefoot.engine.progress import Progress, progress_of, within_limit
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.engine.time_limit import TimeLimit, check_time_limit
 from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
-from surefoot.garbage_collection import no_garbage_collection
-from surefoot.procedure import Joint, Procedure
 from surefoot.store import Journal
-from surefoot.tasks import Subject, Task
+from surefoot.system.memory_limits import no_garbage_collection
 
 E = TypeVar("E")
 R = TypeVar("R")

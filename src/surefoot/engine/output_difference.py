@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.check_status import CheckStatus, Finding
-from surefoot.object_values import split_numbers
-from surefoot.subject import Model, Outputs
+from surefoot.subject.object_values import split_numbers
+from surefoot.subject.protocols import Model, Outputs
 
 ROUNDING = 1e-4
 """Relative difference of scores that single precision explains, whatever kernel or batch size."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
+from surefoot.core.tasks import Task
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.inputs.arrays import channels_last
-from surefoot.results import Interval
-from surefoot.subject import Array, to_host
-from surefoot.tasks import Task
+from surefoot.subject.protocols import Array, to_host
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Task
 from surefoot.engine.check_status import CheckStatus, Finding
 from surefoot.engine.function_checks import items_changed, same_input, trials_repeat
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.table_check import column_problems, largest_change, uneven_changes
-from surefoot.evidence import Counts
-from surefoot.input_set import Inputs
-from surefoot.memory_limits import pieces, rows_together
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb.table.columns import describe_misfits
 from surefoot.properties import SameLabel
-from surefoot.subject import Model, Perturbation, to_host
-from surefoot.tasks import Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Perturbation, to_host
+from surefoot.system.memory_limits import pieces, rows_together
 
 SAMPLE = 16
 """Inputs of the checks that run the model several times."""

@@ -12,7 +12,7 @@ import threading
 from functools import lru_cache
 from typing import Any
 
-from surefoot.results import Interval
+from surefoot.core.results import Interval
 
 _TILE = 1024
 """Counters of one program of the kernel, each of which gives four numbers."""

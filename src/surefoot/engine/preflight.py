@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.tasks import Task
 from surefoot.engine.batch_check import (
     BATCHES,
     BY_ITSELF,
@@ -30,12 +31,11 @@ from surefoot.engine.perturbation_checks import (
     check_strength,
 )
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
-from surefoot.input_set import Inputs
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
-from surefoot.memory_limits import pieces, rows_together
 from surefoot.population.copies import copies, copies_note
-from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
-from surefoot.tasks import Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Outputs, Perturbation, Scores, to_host
+from surefoot.system.memory_limits import pieces, rows_together
 
 _LEAST_PIXEL_MAXIMUM = 100
 """Values without bounds that reach this are probably pixels from 0 to 255."""

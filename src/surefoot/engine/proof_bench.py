@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.evidence import Proof
-from surefoot.input_set import Inputs
+from surefoot.core.counts import Proof
+from surefoot.core.results import Interval
+from surefoot.core.tasks import Task
 from surefoot.region.proof_limits import ProofLimits
-from surefoot.results import Interval
-from surefoot.subject import Model, to_host
-from surefoot.tasks import Task
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, to_host
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network

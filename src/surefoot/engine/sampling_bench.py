@@ -11,6 +11,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.counts import Sampled
+from surefoot.core.tasks import Task, words_of_tasks, words_of_trial
 from surefoot.engine.cuda_streams import memory_errors, synchronized, worker_stream
 from surefoot.engine.device_arrays import (
     concatenated,
@@ -30,9 +32,8 @@ from surefoot.engine.streams import (
     stream,
 )
 from surefoot.errors import ModelFailed, OutOfMemory
-from surefoot.evidence import Sampled
-from surefoot.input_set import Inputs
-from surefoot.subject import (
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import (
     Additive,
     Array,
     Level,
@@ -43,7 +44,6 @@ from surefoot.subject import (
     Stream,
     to_host,
 )
-from surefoot.tasks import Task, words_of_tasks, words_of_trial
 
 S = TypeVar("S", bound=Sampled)
 _MOST_RESIDENT_BYTES = 2**31

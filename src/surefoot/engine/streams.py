@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.engine.philox import noised, numbers, usable
 from surefoot.perturb._ops.normal_numbers import compiled_normals
-from surefoot.results import Interval
-from surefoot.subject import Additive, Array, Stream
+from surefoot.subject.protocols import Additive, Array, Stream
 
 _VALUES_PER_BLOCK = 65_536
 """Numbers of a block: 190 µs to draw, against 6 to 8 µs to set the generator."""

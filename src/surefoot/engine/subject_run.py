@@ -8,10 +8,10 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Ask, Forecast, Procedure, Session
+from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.errors import InvalidArgument, ReplayMismatch
-from surefoot.evidence import Counts
-from surefoot.procedure import Ask, Forecast, Procedure, Session
-from surefoot.tasks import Entry, Subject, Task
 
 _Place = tuple[str, float]
 """The name of a subject, and a level."""

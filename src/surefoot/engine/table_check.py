@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from surefoot.engine.function_checks import parts_with
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.input_set import Feature, Inputs
 from surefoot.perturb.table.columns import Column
 from surefoot.perturb.table.columns import Feature as ColumnNoise
-from surefoot.subject import Model, Perturbation
+from surefoot.subject.inputs import Feature, Inputs
+from surefoot.subject.protocols import Model, Perturbation
 
 _SHOWN = 3
 """Columns named in a finding."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from surefoot.engine.output_difference import LARGEST_DIFFERENCE, ROUNDING, largest_difference
 from surefoot.errors import ModelChanged
-from surefoot.subject import Model, to_host
+from surefoot.subject.protocols import Model, to_host
 
 
 def answers(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:

@@ -8,6 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.results import (
+    Decision,
+    Estimate,
+    Extrapolation,
+    InputResult,
+    Interval,
+    Undecided,
+)
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.changed_features import changed_features
 from surefoot.engine.output_words import (
     MOST_SIDE,
@@ -20,18 +29,9 @@ from surefoot.engine.output_words import (
 )
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
-from surefoot.item_words import item_change
-from surefoot.results import (
-    Decision,
-    Estimate,
-    Extrapolation,
-    InputResult,
-    Interval,
-    Undecided,
-)
-from surefoot.store.examples import Change, Example
-from surefoot.store.records import InputRow
-from surefoot.tasks import Subject, Task
+from surefoot.records.examples import Change, Example
+from surefoot.records.record import InputRow
+from surefoot.subject.item_words import item_change
 
 _EXAMPLES = 8
 """Inputs on the page: a reader sees them at a glance."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.object_values import digest_of_object
-from surefoot.subject import Array, to_host
-from surefoot.tasks import Subject, Task
+from surefoot.core.tasks import Subject, Task
+from surefoot.subject.object_values import digest_of_object
+from surefoot.subject.protocols import Array, to_host
 
 _QUESTIONS = 4
 """Inputs, and trials of the first one: enough that another model gives another answer."""

@@ -16,9 +16,9 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.executors.self_check import answers_alike, self_check
-from surefoot.input_set import Inputs
 from surefoot.models.code_files import import_file, is_file_module, source_digest
-from surefoot.user_code import error_text
+from surefoot.subject.inputs import Inputs
+from surefoot.system.user_code import error_text
 
 _MAIN = "__main__"
 _WAY_OUT = (

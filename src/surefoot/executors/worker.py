@@ -13,7 +13,7 @@ from typing import Any
 from surefoot.compiled.library import compiled_library
 from surefoot.errors import SurefootError
 from surefoot.executors.sending import CannotSend, Package
-from surefoot.user_code import error_text, ignore_number_warnings
+from surefoot.system.user_code import error_text, ignore_number_warnings
 
 BLOCKED = {
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)

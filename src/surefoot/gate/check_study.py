@@ -9,9 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.claims import About, Claim, Verdict
 from surefoot.commands.caller import Caller, Watch, ignore
 from surefoot.commands.values import error_from
+from surefoot.conclude.curve_not_worse import check_curve_errors, share_claims
+from surefoot.conclude.earlier_model import different_names, not_worse_than
+from surefoot.core.claims import About, Claim, Verdict
 from surefoot.engine.gpu_start import prepare_gpu
 from surefoot.errors import SurefootError
 from surefoot.gate.budget import comparison_error, confidence_for
@@ -19,15 +21,13 @@ from surefoot.gate.gate import Gate, GateStudy, GateVerdict, Outcome, StudyOutco
 from surefoot.gate.regression import EarlierRun, earlier_run
 from surefoot.gate.shell_command import shell_command
 from surefoot.gate.study_options import COMMANDS, is_requirement
+from surefoot.records.record import Curves, Record
+from surefoot.records.requirements import EarlierModel, Requirements
 from surefoot.report.measured_words import measured_words
 from surefoot.report.page import write_page
 from surefoot.store.locations import without_passwords
-from surefoot.store.records import Curves, Record
-from surefoot.store.requirements import EarlierModel, Requirements
-from surefoot.study.curve_not_worse import check_curve_errors, share_claims
-from surefoot.study.earlier_model import different_names, not_worse_than
 from surefoot.study.keep_outcome import keep_outcome
-from surefoot.user_code import raised_words
+from surefoot.system.user_code import raised_words
 
 if TYPE_CHECKING:
     from surefoot.study import Result

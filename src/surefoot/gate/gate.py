@@ -8,12 +8,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.claims import Claim, Verdict
+from surefoot.core.claims import Claim, Verdict
 from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import required_statement
 
 if TYPE_CHECKING:
-    from surefoot.evidence_file.statement import Evidence
+    from surefoot.evidence.statement import Evidence
     from surefoot.study import Result
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.errors import EvidenceFailed
-from surefoot.evidence_file.envelope import read_envelope
-from surefoot.evidence_file.packed import NEW_COPY
-from surefoot.evidence_file.statement import Evidence, read_statement
-from surefoot.store.records import Record
-from surefoot.study.check_evidence import check_statement
-from surefoot.study.evidence_answers import Status
+from surefoot.evidence.answers import Status
+from surefoot.evidence.check import check_statement
+from surefoot.evidence.envelope import read_envelope
+from surefoot.evidence.packed import NEW_COPY
+from surefoot.evidence.statement import Evidence, read_statement
+from surefoot.records.record import Record
 
 
 @dataclass(frozen=True)

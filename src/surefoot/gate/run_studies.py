@@ -26,7 +26,7 @@ from surefoot.gate.gate import (
 from surefoot.gate.more_regressions import MoreRegressions
 from surefoot.gate.outcome_lines import final_line, junit_cases, step_summary, study_lines
 from surefoot.gate.read_gate import read_gate
-from surefoot.whole_file import real_path, write_whole
+from surefoot.system.whole_file import real_path, write_whole
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -154,8 +154,8 @@ def write_evidence_of(
     study: GateStudy, outcome: StudyOutcome, folder: str | Path, key: str | Path | None
 ) -> Path:
     """Write the evidence of a study: all its runs and verdicts, in one file."""
+    from surefoot.evidence.write import evidence_in_store, write_statement
     from surefoot.store import open_existing
-    from surefoot.study.write_evidence import evidence_in_store, write_statement
 
     result: Any = outcome.result
     try:

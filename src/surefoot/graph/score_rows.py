@@ -7,7 +7,7 @@ import math
 from array_api_compat import array_namespace
 
 from surefoot.errors import ModelFailed
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 
 def as_rows(raw: Array, expected: int) -> Array:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.inputs.rounding import refuse_rounded_array
-from surefoot.memory_limits import pieces
-from surefoot.object_values import on_host
-from surefoot.subject import LARGEST_NUMBER
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.object_values import on_host
+from surefoot.subject.protocols import LARGEST_NUMBER
+from surefoot.system.memory_limits import pieces
 
 
 def from_arrays(

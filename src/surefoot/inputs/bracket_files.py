@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.results import Bracket, Footing, Guarantee, Interval
 
 COLUMNS = ("network", "split", "image", "lower", "upper", "runtime_s")
 _VERONA = {

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays, refuse_masked
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.images import (
@@ -23,8 +22,9 @@ from surefoot.inputs.images import (
 )
 from surefoot.inputs.items import are_items, from_items
 from surefoot.inputs.media import with_reading
-from surefoot.items import is_image
-from surefoot.object_values import on_host
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import is_image
+from surefoot.subject.object_values import on_host
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.images import MOST_BYTES
-from surefoot.memory_limits import refuse_too_large
-from surefoot.user_code import error_text
+from surefoot.subject.inputs import Inputs
+from surefoot.system.memory_limits import refuse_too_large
+from surefoot.system.user_code import error_text
 
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
 _WAY_OUT = "store a part of it"

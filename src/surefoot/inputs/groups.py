@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.control_characters import escape_unprintable
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.bounded_pattern import BoundedPattern
+from surefoot.subject.inputs import Inputs
+from surefoot.system.text import escape_unprintable
 
 PATTERN = "pattern:"
 """Before a regular expression that is searched in the id of each input."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.memory_limits import refuse_too_large
+from surefoot.system.memory_limits import refuse_too_large
 
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")  # none that starts a program
 MOST_BYTES = 16 * 2**30

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.inputs.text_rows import json_row, refuse_twice, row_ids
-from surefoot.items import ItemDigest, as_item_array, is_image, item_digest
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import ItemDigest, as_item_array, is_image, item_digest
 
 READ_AS = ("items", "text", "bytes")
 """How inputs may be read as something else than arrays: as they are, or files as text or bytes."""

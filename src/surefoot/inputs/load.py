@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.datasets import DatasetOptions, from_dataset
@@ -24,7 +23,8 @@ from surefoot.inputs.items import (
 )
 from surefoot.inputs.media import MediaOptions, from_csv, from_folder
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
-from surefoot.items import ItemDigest
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import ItemDigest
 
 
 def load_inputs(

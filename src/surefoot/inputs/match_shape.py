@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import image_frame
+from surefoot.subject.inputs import Inputs
 
 
 def fit(inputs: Inputs, shape: tuple[int, ...]) -> Inputs:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.class_names import ClassNames
 from surefoot.inputs.images import Shape, Size, image_files, stack_images
@@ -25,6 +24,7 @@ from surefoot.inputs.media_files import (
 )
 from surefoot.inputs.sounds import stack_sounds
 from surefoot.inputs.text_rows import refuse_other_separators
+from surefoot.subject.inputs import Inputs
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs.class_names import ClassNames
 from surefoot.inputs.label_pattern import LabelPattern
 from surefoot.inputs.labels import Labels, read_labels
-from surefoot.user_code import INTERRUPTS, raised_words
+from surefoot.system.user_code import INTERRUPTS, raised_words
 
 IMAGE_SUFFIXES = {
     ".png",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs.composition import composition_doubt
+from surefoot.subject.inputs import Inputs
 
 Predicted = Callable[[NDArray[np.intp]], NDArray[np.int64]]
 """The label predicted for each of these rows; -1 where several models do not agree."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.images import MOST_BYTES
-from surefoot.memory_limits import refuse_too_large
+from surefoot.system.memory_limits import refuse_too_large
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _MOST_CHANNELS = 64

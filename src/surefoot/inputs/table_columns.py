@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Category
 from surefoot.inputs.rounding import coarse_words, rounded_away
+from surefoot.subject.inputs import Category
 
 _MISSING = frozenset(
     ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidArgument, MissingPackage
-from surefoot.input_set import Feature, Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.inputs.media import target_numbers
@@ -25,6 +24,7 @@ from surefoot.inputs.table_columns import (
     text_column,
 )
 from surefoot.inputs.text_rows import refuse_other_separators
+from surefoot.subject.inputs import Feature, Inputs
 
 _MOST_BYTES = 2**30
 """Bytes of a .csv file: read as text it takes ten times as much memory."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.models.formulas import is_formula
-from surefoot.user_code import error_text
+from surefoot.system.user_code import error_text
 
 _MOST_BYTES = 16 * 2**30
 """Of an unpacked archive, so that a crafted one cannot fill the memory."""

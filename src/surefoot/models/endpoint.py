@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.claims import MODEL_UNCHANGED
+from surefoot.core.claims import MODEL_UNCHANGED
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
-from surefoot.memory_limits import refuse_too_large
 from surefoot.models.cast import cast_to
 from surefoot.models.endpoint_address import covers_name, read_address
 from surefoot.models.endpoint_patience import FIRST_CONTACT_TRIES, patience_of_user
@@ -38,7 +37,8 @@ from surefoot.models.scores import (
     probe,
     signature_of_answers,
 )
-from surefoot.subject import Array, Scores, Signature
+from surefoot.subject.protocols import Array, Scores, Signature
+from surefoot.system.memory_limits import refuse_too_large
 
 _SAME_ANSWER = 1e-4
 """Part of the largest score by which answers to the same input may differ: single precision,

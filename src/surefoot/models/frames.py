@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.input_set import Feature
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.scores import model_errors, probe
+from surefoot.subject.inputs import Feature
 
 _LIBRARIES = ("pandas", "polars")
 _DIGITS = 6

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.score_rows import as_rows
-from surefoot.input_set import Inputs
-from surefoot.items import as_item_array, copy_item, item_digest
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.python import digest_of
 from surefoot.models.scores import PROBES, both_classes, model_errors, signature_of_rows
-from surefoot.subject import Array, Scores, Signature
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import as_item_array, copy_item, item_digest
+from surefoot.subject.protocols import Array, Scores, Signature
 
 
 @dataclass(frozen=True, eq=False)

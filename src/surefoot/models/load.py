@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Feature, Inputs
 from surefoot.models.endpoint import endpoint_input_shape, open_endpoint
 from surefoot.models.endpoint_address import is_address, refuse_unused_variable
 from surefoot.models.export_shape import export_input_shape
@@ -22,8 +22,8 @@ from surefoot.models.onnx import onnx_input_shape, open_onnx
 from surefoot.models.pickles import open_pickle
 from surefoot.models.python import import_object, is_predictor, wrap_callable
 from surefoot.models.torch import is_module, open_torch, wrap_module
-from surefoot.results import Interval
-from surefoot.subject import Model
+from surefoot.subject.inputs import Feature, Inputs
+from surefoot.subject.protocols import Model
 
 _PYTHON_NAME = re.compile(r"(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*")
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Feature
 from surefoot.models.normalise import Normalise
-from surefoot.results import Interval
-from surefoot.subject import LARGEST_NUMBER, Scores
+from surefoot.subject.inputs import Feature
+from surefoot.subject.protocols import LARGEST_NUMBER, Scores
 
 Numbers = Sequence[float] | float | None
 

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.subject import LARGEST_NUMBER, Array
+from surefoot.subject.protocols import LARGEST_NUMBER, Array
 
 
 @dataclass(frozen=True)

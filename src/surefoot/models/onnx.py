@@ -22,8 +22,8 @@ from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.models.torch_module import differentiable
-from surefoot.subject import Array, Scores, Signature, Weigh
-from surefoot.user_code import error_text
+from surefoot.subject.protocols import Array, Scores, Signature, Weigh
+from surefoot.system.user_code import error_text
 
 _MOST_BATCH_BYTES = 2**29
 """Of a batch whose size a file fixes: every call fills one, also for a single input."""

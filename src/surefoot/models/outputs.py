@@ -11,8 +11,8 @@ from array_api_compat import array_namespace
 
 from surefoot.errors import ModelFailed
 from surefoot.graph.score_rows import as_rows
-from surefoot.object_values import on_host
-from surefoot.subject import Array, Outputs, Scores
+from surefoot.subject.object_values import on_host
+from surefoot.subject.protocols import Array, Outputs, Scores
 
 
 def read_output(raw: Any, expected: int, scores: Scores) -> Outputs:  # noqa: ANN401  what a model returns

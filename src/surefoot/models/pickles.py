@@ -12,8 +12,8 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.models.load_options import LoadOptions
-from surefoot.subject import Model
-from surefoot.user_code import INTERRUPTS, error_text, missing_code
+from surefoot.subject.protocols import Model
+from surefoot.system.user_code import INTERRUPTS, error_text, missing_code
 
 
 def open_pickle(

@@ -26,8 +26,8 @@ from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
-from surefoot.subject import Array, Scores, Signature
-from surefoot.user_code import INTERRUPTS, error_text, raised_words
+from surefoot.subject.protocols import Array, Scores, Signature
+from surefoot.system.user_code import INTERRUPTS, error_text, raised_words
 
 _READ_ONLY = re.compile(r"read-?\s?only|not writ[ea]|non-writ[ea]", re.IGNORECASE)
 """What NumPy, Cython, Numba, memoryview and PyTorch say of an array that cannot be written to."""

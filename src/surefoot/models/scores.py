@@ -12,12 +12,12 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
-from surefoot.memory_limits import pieces
-from surefoot.object_values import digest_of_object
-from surefoot.results import Interval
-from surefoot.subject import Array, Model, Outputs, Scores, Signature
-from surefoot.user_code import INTERRUPTS, error_text, raised_words
+from surefoot.subject.object_values import digest_of_object
+from surefoot.subject.protocols import Array, Model, Outputs, Scores, Signature
+from surefoot.system.memory_limits import pieces
+from surefoot.system.user_code import INTERRUPTS, error_text, raised_words
 
 _MEMORY_WORDS = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
 PROBES = 8

@@ -28,7 +28,7 @@ from surefoot.models.torch_modules import (
     scores_tensor,
 )
 from surefoot.models.trial_load import try_file
-from surefoot.subject import Array, Outputs, Scores, Signature, Weigh
+from surefoot.subject.protocols import Array, Outputs, Scores, Signature, Weigh
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from surefoot.models.archive import (
     plain_script,
     read_parts,
 )
-from surefoot.user_code import error_text, missing_code
+from surefoot.system.user_code import error_text, missing_code
 
 
 def require_torch() -> Any:  # noqa: ANN401  the module

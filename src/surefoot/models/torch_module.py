@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.models.torch_files import require_torch
-from surefoot.subject import Array, Weigh
+from surefoot.subject.protocols import Array, Weigh
 
 
 def logits_module(forward: Callable[[Array], Array], inner: Any = None) -> Any:  # noqa: ANN401  an object of Torch

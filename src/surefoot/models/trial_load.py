@@ -20,7 +20,7 @@ from pathlib import Path
 
 from surefoot.errors import InvalidArgument
 from surefoot.models.torch_files import read_module, require_torch
-from surefoot.user_code import error_text
+from surefoot.system.user_code import error_text
 
 CPU_SECONDS = 60
 """For one input: the largest image classifiers take about 10 s on one core."""

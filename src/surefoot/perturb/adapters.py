@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.function_source import cell_content, describe_function, describe_value
 from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.custom import OneByOne
-from surefoot.subject import View
+from surefoot.subject.protocols import View
+from surefoot.system.function_source import cell_content, describe_function, describe_value
 
 _GLOBAL = threading.RLock()
 _DEPTH = 8

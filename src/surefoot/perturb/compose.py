@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.level_words import level_words
 from surefoot.perturb._ops.arrays import copy_rows
 from surefoot.perturb._ops.definition import Levels, perturbation
 from surefoot.perturb._ops.levels import level_of
-from surefoot.results import Interval
-from surefoot.subject import Array, Drawn, Level, Perturbation, Stream, View
+from surefoot.subject.protocols import Array, Drawn, Level, Perturbation, Stream, View
+from surefoot.system.text import level_words
 
 _PART_LEVELS = Levels(1.0, "share of the level of every part")
 

@@ -11,16 +11,16 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.function_source import describe_function
-from surefoot.items import as_item_array, copy_item, is_image
 from surefoot.perturb._ops.arrays import clip, copy_rows
 from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
 from surefoot.perturb._ops.input_formats import InputFormat, as_array, from_format, to_format
 from surefoot.perturb._ops.levels import level_per_row
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View, to_host
-from surefoot.user_code import named_errors
+from surefoot.subject.items import as_item_array, copy_item, is_image
+from surefoot.subject.protocols import Array, Level, Stream, View, to_host
+from surefoot.system.function_source import describe_function
+from surefoot.system.user_code import named_errors
 
 
 @perturbation

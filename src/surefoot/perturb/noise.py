@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.perturb._ops.definition import (
@@ -20,8 +21,7 @@ from surefoot.perturb._ops.definition import (
     perturbation,
 )
 from surefoot.perturb._ops.levels import level_per_row
-from surefoot.results import Interval
-from surefoot.subject import Additive, Array, Ball, Level, Stream, View
+from surefoot.subject.protocols import Additive, Array, Ball, Level, Stream, View
 
 
 @perturbation

@@ -10,7 +10,7 @@ from typing import Any, overload
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.custom import Batched, OneByOne
 from surefoot.perturb.random_level import RandomLevel
-from surefoot.subject import Perturbation, View
+from surefoot.subject.protocols import Perturbation, View
 
 Function = Callable[..., Any]
 LevelRange = float | tuple[float, float] | None

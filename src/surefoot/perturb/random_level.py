@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.definition import Choices, perturbation
-from surefoot.results import Interval
-from surefoot.subject import Array, Drawn, Level, Perturbation, Stream, View
+from surefoot.subject.protocols import Array, Drawn, Level, Perturbation, Stream, View
 
 
 @perturbation

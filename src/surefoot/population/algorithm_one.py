@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.lognormal import LEAST_INPUTS, LogNormalPosterior, fit_of
 from surefoot.population.quantile import assumptions_of
-from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 
 Floats = NDArray[np.float64]
 SINGLE = 2.0**-149

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from surefoot.claims import Continues
+from surefoot.core.claims import Continues
+from surefoot.core.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.requirement import (
@@ -17,7 +18,6 @@ from surefoot.population.requirement import (
     more_inputs,
     sound,
 )
-from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics.multiplicity import shares
 
 Pairs = Collection[frozenset[str]]

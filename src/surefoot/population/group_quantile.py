@@ -17,11 +17,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.claims import Sampling
-from surefoot.population.groups import Group, averages, members_of
-from surefoot.population.quantile import bracket_ends
-from surefoot.population.requirement import Evidence, assumptions_of_sample
-from surefoot.results import (
+from surefoot.core.claims import Sampling
+from surefoot.core.results import (
     Bracket,
     Decision,
     Footing,
@@ -30,6 +27,9 @@ from surefoot.results import (
     Quantile,
     Undecided,
 )
+from surefoot.population.groups import Group, averages, members_of
+from surefoot.population.quantile import bracket_ends
+from surefoot.population.requirement import Evidence, assumptions_of_sample
 from surefoot.statistics.intervals import p_value_above
 from surefoot.statistics.ranks import check_share
 

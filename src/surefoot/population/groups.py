@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Result
 from surefoot.errors import InvalidArgument
-from surefoot.results import Result
 
 R = TypeVar("R")
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of
-from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.statistics.normality import LEAST_P, anderson_darling
 from surefoot.statistics.ranks import check_share
 

@@ -10,12 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.claims import Continues, Sampling
-from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
-from surefoot.population.requirement import Evidence, assumptions_of_sample
-from surefoot.results import (
+from surefoot.core.claims import Continues, Sampling
+from surefoot.core.counts import Counts
+from surefoot.core.results import (
     Estimate,
     Extrapolation,
     Footing,
@@ -24,6 +21,9 @@ from surefoot.results import (
     Result,
     Undecided,
 )
+from surefoot.errors import InvalidArgument
+from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
+from surefoot.population.requirement import Evidence, assumptions_of_sample
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above

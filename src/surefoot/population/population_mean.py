@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from surefoot.claims import About, Sampling
-from surefoot.evidence import Counts
+from surefoot.core.claims import About, Sampling
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Needs
+from surefoot.core.results import Footing, Guarantee, Interval
 from surefoot.population.mean import unequal_error
 from surefoot.population.precision import Asks, Tally, check_precision, design_fits
 from surefoot.population.requirement import assumptions_of_sample
-from surefoot.procedure import Needs
-from surefoot.results import Footing, Guarantee, Interval
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
 from surefoot.statistics.intervals import betting
 

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Ask
+from surefoot.core.results import Estimate, Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.procedure import Ask
-from surefoot.results import Estimate, Guarantee, Interval
 from surefoot.statistics.bounds import fixed_size
 from surefoot.statistics.library import design_for
 from surefoot.statistics.proof import SMALLEST_PROVED

@@ -10,9 +10,9 @@ from typing import ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.requirement import SAMPLED
-from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import (
     Ranks,

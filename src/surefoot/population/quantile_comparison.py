@@ -9,10 +9,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population.comparison import Difference
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
-from surefoot.results import Bracket, Footing, Guarantee, Interval
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import Ranks, check_share, masses, shortest
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from surefoot.core.results import Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.algorithm_one import AlgorithmOne
 from surefoot.population.lognormal import NOT_TESTED, REJECTED, LogNormalPosterior
 from surefoot.population.quantile import OrderStatistics, ShortestRanks
-from surefoot.results import Quantile, Undecided
 
 QuantileEstimator = ShortestRanks | OrderStatistics | LogNormalPosterior | AlgorithmOne
 ESTIMATORS: dict[str, type[QuantileEstimator]] = {

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from surefoot.core.results import Bracket, Decision, Footing, Guarantee, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of, bracket_ends
 from surefoot.population.requirement import Evidence
-from surefoot.results import Bracket, Decision, Footing, Guarantee, Quantile, Undecided
 from surefoot.statistics.ranks import check_share, fewest
 
 _MOST_INPUTS = 10**7

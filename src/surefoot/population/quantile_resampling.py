@@ -9,11 +9,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.results import Bracket, Interval, Quantile, Undecided
 from surefoot.population.algorithm_one import AlgorithmOne, Posterior
 from surefoot.population.lognormal import LogNormalPosterior
 from surefoot.population.quantile import LevelQuantile, OrderStatistics, ShortestRanks, SortedEnds
-from surefoot.results import Bracket, Interval, Quantile, Undecided
 from surefoot.statistics.bounds import clopper_pearson
 
 _ROUNDING = 1e-9

@@ -7,11 +7,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from surefoot.core.counts import Proof
+from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.results import Bracket, Quantile, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Proof
 from surefoot.population.quantile import ShortestRanks
 from surefoot.population.quantile_within import QuantileWithin
-from surefoot.procedure import Ask, Needs, TimeUp
 from surefoot.region.critical_level import NOT_REACHED, bracket_of, check_proving
 from surefoot.region.proof_limits import (
     LEAST_NODES,
@@ -20,7 +21,6 @@ from surefoot.region.proof_limits import (
     ProofLimits,
     default_seconds,
 )
-from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.statistics.ranks import Ranks, shortest
 
 Step = Generator[tuple[Ask, ...], list[Proof], None]

@@ -7,9 +7,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import SortedEnds, assumptions_of, sample_quantile
-from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
 from surefoot.statistics.ranks import Ranks, at_every_look, check_share, fewest
 
 

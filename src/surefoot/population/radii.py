@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.counts import Counts
+from surefoot.core.results import Bracket, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
 from surefoot.population.groups import averages, is_grouped
 from surefoot.population.quantile import bracket_ends
-from surefoot.results import Bracket, Interval
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import lower_end
 

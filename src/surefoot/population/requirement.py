@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any, Protocol
 
-from surefoot.claims import Continues, Sampling
-from surefoot.errors import InvalidArgument
-from surefoot.population.groups import Sampled, is_grouped, unit_word
-from surefoot.results import (
+from surefoot.core.claims import Continues, Sampling
+from surefoot.core.results import (
     Decision,
     Estimate,
     ExtrapolatedMean,
@@ -22,6 +20,8 @@ from surefoot.results import (
     Undecided,
     Whole,
 )
+from surefoot.errors import InvalidArgument
+from surefoot.population.groups import Sampled, is_grouped, unit_word
 from surefoot.statistics.multiplicity import holm
 
 SAMPLED = "the inputs are an independent random sample of the population they stand for"

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.claims import About
-from surefoot.evidence import Counts
+from surefoot.core.claims import About
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Needs, TimeUp
+from surefoot.core.results import UNIT, Footing, Guarantee, Interval
 from surefoot.population.precision import Asks, PrecisionResult, Tally, check_precision, design_fits
-from surefoot.procedure import Needs, TimeUp
-from surefoot.results import UNIT, Footing, Guarantee, Interval
 from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
 
 _FIRST_GUESS = 0.1

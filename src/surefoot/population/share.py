@@ -11,12 +11,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.claims import Sampling
-from surefoot.evidence import Counts
-from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
-from surefoot.population.mean import counted, unequal_error, unequal_p_value
-from surefoot.population.requirement import Evidence, assumptions_of_sample
-from surefoot.results import (
+from surefoot.core.claims import Sampling
+from surefoot.core.counts import Counts
+from surefoot.core.results import (
     Decision,
     Estimate,
     Footing,
@@ -25,6 +22,9 @@ from surefoot.results import (
     Result,
     Undecided,
 )
+from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
+from surefoot.population.mean import counted, unequal_error, unequal_p_value
+from surefoot.population.requirement import Evidence, assumptions_of_sample
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting, lower_end, p_value_above

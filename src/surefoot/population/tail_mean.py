@@ -8,12 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from surefoot.claims import Continues, Sampling
-from surefoot.normal_fit import LEAST_PROBABILITY
-from surefoot.population.groups import Sampled, members_of
-from surefoot.population.mean import Mean
-from surefoot.population.requirement import Evidence
-from surefoot.results import (
+from surefoot.core.claims import Continues, Sampling
+from surefoot.core.results import (
+    LEAST_PROBABILITY,
     Estimate,
     ExtrapolatedMean,
     Extrapolation,
@@ -23,6 +20,9 @@ from surefoot.results import (
     Result,
     Undecided,
 )
+from surefoot.population.groups import Sampled, members_of
+from surefoot.population.mean import Mean
+from surefoot.population.requirement import Evidence
 
 FITTED_ONLY = (
     "model-based extrapolation, averaged over the inputs whose tail could be fitted, which are "

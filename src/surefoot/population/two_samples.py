@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from surefoot.core.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.population.requirement import Population, sound
-from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 
 if TYPE_CHECKING:
     from surefoot.population.groups import Sampled

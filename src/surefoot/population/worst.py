@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.results import Decision, Estimate, Interval, Result
 from surefoot.population.mean import counted
-from surefoot.results import Decision, Estimate, Interval, Result
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting_trials
 from surefoot.statistics.multiplicity import shares

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.claims import Sampling
+from surefoot.core.claims import Sampling
+from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Result, Undecided
 from surefoot.population.groups import by_group
 from surefoot.population.mean import Mean
-from surefoot.results import UNIT, Estimate, Footing, Guarantee, Result, Undecided
 
 
 def share_of_inputs(

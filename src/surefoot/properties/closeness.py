@@ -12,7 +12,6 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.object_values import on_host
 from surefoot.properties.reference_outputs import (
     CLEAN,
     ROUNDING_SHARE,
@@ -23,7 +22,8 @@ from surefoot.properties.reference_outputs import (
     rows_of,
     target_array,
 )
-from surefoot.subject import Array, Reference, Scores
+from surefoot.subject.object_values import on_host
+from surefoot.subject.protocols import Array, Reference, Scores
 
 
 @dataclass(frozen=True)

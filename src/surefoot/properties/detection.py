@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.object_values import on_host
 from surefoot.properties.boxes import Boxes, best_worst_match, overlaps, read_boxes
 from surefoot.properties.reference_outputs import (
     CLEAN,
@@ -20,7 +19,8 @@ from surefoot.properties.reference_outputs import (
     few_words,
     reference_named,
 )
-from surefoot.subject import Outputs, Reference, Scores
+from surefoot.subject.object_values import on_host
+from surefoot.subject.protocols import Outputs, Reference, Scores
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
-from surefoot.subject import Array, Reference, Scores
+from surefoot.subject.protocols import Array, Reference, Scores
 
 
 @dataclass(frozen=True)

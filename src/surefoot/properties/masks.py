@@ -11,7 +11,6 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.object_values import on_host
 from surefoot.properties.reference_outputs import (
     CLEAN,
     all_but,
@@ -19,7 +18,8 @@ from surefoot.properties.reference_outputs import (
     reference_named,
     target_array,
 )
-from surefoot.subject import Array, Reference, Scores
+from surefoot.subject.object_values import on_host
+from surefoot.subject.protocols import Array, Reference, Scores
 
 _MOST_CLASSES = 3
 """Classes of a mask that are written out, the largest first."""

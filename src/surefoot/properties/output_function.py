@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.function_source import describe_function
-from surefoot.object_values import on_host, split_numbers
 from surefoot.properties.reference_outputs import few_words, reference_named
-from surefoot.subject import Outputs, Reference, Scores
-from surefoot.user_code import named_errors
+from surefoot.subject.object_values import on_host, split_numbers
+from surefoot.subject.protocols import Outputs, Reference, Scores
+from surefoot.system.function_source import describe_function
+from surefoot.system.user_code import named_errors
 
 _BETWEEN = 0.5
 """The limit of a severity that is 0 or 1."""

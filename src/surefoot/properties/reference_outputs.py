@@ -11,8 +11,8 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.object_values import on_host
-from surefoot.subject import Array, Reference
+from surefoot.subject.object_values import on_host
+from surefoot.subject.protocols import Array, Reference
 
 _MOST_VALUES = 6
 """Values of an output that are written out: more do not fit beside an image."""

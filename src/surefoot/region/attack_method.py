@@ -7,11 +7,11 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from surefoot.core.counts import Proof
+from surefoot.core.procedure import Needs
+from surefoot.core.results import Bracket
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Proof
-from surefoot.procedure import Needs
 from surefoot.region.critical_level import bracket_of
-from surefoot.results import Bracket
 
 FOUND, NOT_FOUND, NO_GRADIENT, WRONG_CLEAN = (
     "a point that fails was found",

@@ -6,9 +6,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from surefoot.core.counts import Proof, closed_to
+from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Proof, closed_to
-from surefoot.procedure import Ask, Needs, TimeUp
 from surefoot.region.proof_limits import (
     ProofLimits,
     check_limits,
@@ -16,7 +17,6 @@ from surefoot.region.proof_limits import (
     reason_in_words,
     tries_within,
 )
-from surefoot.results import Bracket, Footing, Guarantee, Interval
 
 ARITHMETIC = "the model computes exactly, in real arithmetic (a run in float32 may differ)"
 NOT_REACHED = Proof(0.0, None, "", "not reached", 0, 0.0)

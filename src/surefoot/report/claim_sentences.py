@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from surefoot.claims import About, Claim, Verdict
+from surefoot.core.claims import About, Claim, Verdict
+from surefoot.core.results import UNIT
 from surefoot.report import radius_sentences, tally_sentences
 from surefoot.report.clauses import (
     among,
@@ -33,7 +34,6 @@ from surefoot.report.formatting import (
     radius_range,
     signed_range,
 )
-from surefoot.results import UNIT
 
 
 def _failure(claim: Claim) -> str:

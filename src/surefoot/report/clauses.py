@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.claims import About, Claim, Continues, Randomness, Sampling
+from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling
 from surefoot.population.lognormal import LOG_NORMAL
 from surefoot.population.requirement import (
     CASE_GROUPS_SAMPLED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from surefoot.store.records import InputRow, Record
+from surefoot.records.record import InputRow, Record
 
 WRONG, TIED, FAILS = "wrong", "tied", "fails"
 _FAULTS = (WRONG, TIED, FAILS)

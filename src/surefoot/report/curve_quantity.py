@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from surefoot.results import Interval
-from surefoot.store.spec import PartSpec, StudySpec
+from surefoot.core.results import Interval
+from surefoot.records.spec import PartSpec, StudySpec
 
 _QUANTITIES = {
     "true": "accuracy",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.results import UNIT, Interval
 from surefoot.report.clauses import bracketed, draws_clause, scope_phrase, subject
 from surefoot.report.curve_quantity import CurveQuantity
 from surefoot.report.formatting import (
@@ -14,7 +15,6 @@ from surefoot.report.formatting import (
     percent_range,
     radius_range,
 )
-from surefoot.results import UNIT, Interval
 
 
 def curve_sentence(claim: Claim) -> str:

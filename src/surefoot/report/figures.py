@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from surefoot.control_characters import escape_all_controls
 from surefoot.errors import InvalidArgument
-from surefoot.whole_file import write_whole
+from surefoot.system.text import escape_all_controls
+from surefoot.system.whole_file import write_whole
 
 INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#1d5b7a", "#d9693f", "#7b8794"
 """Steady is much darker than weak: the two differ on grey paper too."""

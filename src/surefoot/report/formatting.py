@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from surefoot.normal_fit import LEAST_PROBABILITY
-from surefoot.results import Interval
+from surefoot.core.results import LEAST_PROBABILITY, Interval
 
 _LEAST_PRINTED = 1.001 * LEAST_PROBABILITY
 """A mean of probabilities that are all bounded by the least one may be rounded up beyond it."""

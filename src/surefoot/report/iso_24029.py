@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from surefoot.claims import KINDS, Claim, Verdict
-from surefoot.results import Footing
+from surefoot.core.claims import KINDS, Claim, Verdict
+from surefoot.core.results import Footing
 
 FORMAL = "ISO/IEC 24029-2:2023 (formal methods)"
 STATISTICAL = "ISO/IEC DIS 24029-3 (statistical methods, draft of December 2025)"

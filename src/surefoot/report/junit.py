@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from surefoot.control_characters import escape_controls
 from surefoot.errors import InvalidArgument
-from surefoot.undecided_as import UNDECIDED_CHOICES, UndecidedAs
+from surefoot.records.requirements import UNDECIDED_CHOICES, UndecidedAs
+from surefoot.system.text import escape_controls
 
 Outcome = Literal["passed", "failed", "undecided", "error"]
 """What a test case came to; `error` is a case that could not be run."""

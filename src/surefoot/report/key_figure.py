@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from surefoot.claims import About, Claim
-from surefoot.level_words import level_words
+from surefoot.core.claims import About, Claim
+from surefoot.core.results import UNIT, Footing, Interval
 from surefoot.report.clauses import (
     counts_inputs,
     limit_phrase,
@@ -28,7 +28,7 @@ from surefoot.report.formatting import (
     signed_range,
 )
 from surefoot.report.tally_sentences import case_scope, over_cases
-from surefoot.results import UNIT, Footing, Interval
+from surefoot.system.text import level_words
 
 _Parts = tuple[str, str, str]
 """The number, its interval and what it is of, as text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
 from surefoot.report.key_figure import key_figure
 from surefoot.report.verdict_sentences import COMPARED
 

@@ -6,13 +6,13 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surefoot.control_characters import escape_controls
 from surefoot.errors import InvalidArgument
 from surefoot.report.collection import Collection
 from surefoot.report.inline_svg import inline_svg
 from surefoot.report.provenance import shared_provenance
 from surefoot.report.view import Figure, View
-from surefoot.whole_file import write_whole
+from surefoot.system.text import escape_controls
+from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Environment

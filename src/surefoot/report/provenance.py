@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from surefoot.claims import About
+from surefoot.core.claims import About
+from surefoot.records.record import Record
 from surefoot.report.clauses import capitalised
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Section
-from surefoot.store.records import Record
 
 Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """Runs by name, each line by line: what it is, and its words."""

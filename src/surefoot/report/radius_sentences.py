@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.claims import Claim
-from surefoot.level_words import level_words
+from surefoot.core.claims import Claim
 from surefoot.report.clauses import (
     bracketed,
     interval_percent,
@@ -13,6 +12,7 @@ from surefoot.report.clauses import (
     with_condition,
 )
 from surefoot.report.formatting import radius_range
+from surefoot.system.text import level_words
 
 
 def robust_accuracy(claim: Claim) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from surefoot.core.results import Interval
 from surefoot.population.algorithm_one import Posterior
 from surefoot.report.figures import STEADY, WEAK
-from surefoot.results import Interval
 
 Steps = list[tuple[float, int]]
 _COLUMNS, _WIDTH, _HEIGHT = 3, 190, 120

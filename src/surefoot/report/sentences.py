@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.results import Footing
 from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.clauses import capitalised, no_guarantee, repeated_assumption, subject
 from surefoot.report.formatting import with_full_stop
 from surefoot.report.verdict_sentences import verdict_sentence
-from surefoot.results import Footing
 
 _IN_FULL = ("tail", "robust_accuracy", "severity", "mean_radius")
 """Kinds whose sentence has its assumption as a remark in brackets, not as a condition."""

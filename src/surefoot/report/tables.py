@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
+from surefoot.records.record import CleanLoss, Record
 from surefoot.report.formatting import (
     one_in,
     percent,
@@ -15,8 +17,6 @@ from surefoot.report.formatting import (
     small_probability,
     variance,
 )
-from surefoot.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
-from surefoot.store.records import CleanLoss, Record
 
 TAIL_HEADINGS = ("fitted", "extrapolated", "variance", "counted", "interval of the counted")
 _SPARE_ROWS = 2

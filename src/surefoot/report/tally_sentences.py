@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.claims import About, Claim
+from surefoot.core.claims import About, Claim
 from surefoot.report.clauses import (
     bracketed,
     interval_percent,

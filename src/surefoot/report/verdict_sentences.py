@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from surefoot.claims import About, Claim, Verdict
-from surefoot.level_words import level_words
+from surefoot.core.claims import About, Claim, Verdict
 from surefoot.report.clauses import (
     among,
     assumption,
@@ -22,6 +21,7 @@ from surefoot.report.clauses import (
 from surefoot.report.curve_sentences import curve_not_worse, curve_requirement
 from surefoot.report.formatting import exact_percent, with_full_stop
 from surefoot.report.tally_sentences import case_requirement
+from surefoot.system.text import level_words
 
 
 def verdict_sentence(claim: Claim) -> str:

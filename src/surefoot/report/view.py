@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from surefoot.claims import Claim
-from surefoot.control_characters import escape_controls
+from surefoot.core.claims import Claim
+from surefoot.records.examples import Change
 from surefoot.report.iso_24029 import Coverage, coverage
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.sentences import sentences
 from surefoot.report.tables import Table
-from surefoot.store.examples import Change
+from surefoot.system.text import escape_controls
 
 _LONG = 240
 """Characters of the headline beyond which it is set in smaller type: the figure must stay near."""

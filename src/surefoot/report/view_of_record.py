@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.records.record import AttackSummary, Comparison, Curves, Radii, Record, Samples, Tally
 from surefoot.report.attack import view as attack_view
 from surefoot.report.attack.figures import attack_chart
 from surefoot.report.comparison import view as comparison_view
@@ -19,15 +20,6 @@ from surefoot.report.sampling.figures import inputs_chart
 from surefoot.report.tally import view as tally_view
 from surefoot.report.tally.figures import tally_chart
 from surefoot.report.view import View
-from surefoot.store.records import (
-    AttackSummary,
-    Comparison,
-    Curves,
-    Radii,
-    Record,
-    Samples,
-    Tally,
-)
 
 
 def view_of_record(

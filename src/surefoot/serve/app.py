@@ -14,7 +14,7 @@ from surefoot.serve.pages import render
 from surefoot.serve.routes import Dashboard
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import NotThere
-from surefoot.user_code import raised_words
+from surefoot.system.user_code import raised_words
 
 _RUN = "/runs/{store}/{run}"
 _WORDS = {404: "there is no such page", 405: "this page takes no such request"}

@@ -7,10 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surefoot.errors import InvalidArgument
-from surefoot.report.clean_faults import clean_fault
-from surefoot.report.formatting import percent, percent_range, radius_range
-from surefoot.results import (
+from surefoot.core.results import (
     Bracket,
     Decision,
     Estimate,
@@ -19,9 +16,12 @@ from surefoot.results import (
     Interval,
     Undecided,
 )
+from surefoot.errors import InvalidArgument
+from surefoot.records.examples import Counterexample, Example
+from surefoot.records.record import InputRow, Radii, Record, Samples
+from surefoot.report.clean_faults import clean_fault
+from surefoot.report.formatting import percent, percent_range, radius_range
 from surefoot.serve.page_numbers import PageNumbers
-from surefoot.store.examples import Counterexample, Example
-from surefoot.store.records import InputRow, Radii, Record, Samples
 from surefoot.store.run_lines import FirstFailure
 
 ROWS = 50

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from surefoot.control_characters import escape_controls
 from surefoot.report.page import drawn
+from surefoot.system.text import escape_controls
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _OWN_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from surefoot.memory_limits import free_bytes
+from surefoot.system.memory_limits import free_bytes
 
 _GRACE_SECONDS = 5
 """After which a process ends itself where nobody has ended it."""

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 from surefoot.errors import InvalidArgument
+from surefoot.records.record import Source
 from surefoot.serve.settings import Settings
-from surefoot.store.records import Source
 from surefoot.store.run_lines import FirstFailure
 
 _MOST_SECONDS = 120.0

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.results import Interval
 from surefoot.engine.output_words import MOST_SIDE, png
 from surefoot.errors import SurefootError
-from surefoot.item_words import item_change
 from surefoot.models.endpoint_address import named_servers
-from surefoot.results import Interval
+from surefoot.records.named_code import named_code
+from surefoot.records.record import Record
 from surefoot.serve.file_limits import FileLimits
 from surefoot.serve.replay import folder_of_files
 from surefoot.store import open_existing
-from surefoot.store.named_code import named_code
-from surefoot.store.records import Record
 from surefoot.study.read_store import study_of
 from surefoot.study.replay_trial import Replay, first_failing
 from surefoot.study.study import Study
-from surefoot.user_code import raised_words
+from surefoot.subject.item_words import item_change
+from surefoot.system.user_code import raised_words
 
 _MOST_TRIALS = 10_000
 """Among which a failing trial is looked for."""

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from surefoot.claims import Verdict
+from surefoot.core.claims import Verdict
 from surefoot.errors import InvalidArgument
+from surefoot.records.examples import Example
 from surefoot.serve import requests as values
 from surefoot.serve.input_rows import (
     SORTS,
@@ -32,7 +33,6 @@ from surefoot.serve.run_state import State, state_of
 from surefoot.serve.settings import Settings
 from surefoot.serve.side_by_side import comparability
 from surefoot.serve.stores import NotThere, ServedStore, served_stores
-from surefoot.store.examples import Example
 from surefoot.store.run_lines import FirstFailure, RunLine
 
 _MOST_ROWS = 200_000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from surefoot.claims import About, Claim, Verdict
+from surefoot.core.claims import About, Claim, Verdict
 from surefoot.errors import SurefootError
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.measured_words import measured_claims

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from surefoot.methods import METHODS
-from surefoot.procedure import Needs
+from surefoot.catalogue.methods import METHODS
+from surefoot.core.procedure import Needs
 from surefoot.store.run_lines import RunLine, RunPosition
 
 RECENT_SECONDS = 60.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.methods import METHODS, TAILS
-from surefoot.procedure import Needs
-from surefoot.store.records import Comparison, Record
-from surefoot.store.spec import ComparisonSpec, StudySpec
+from surefoot.catalogue.methods import METHODS, TAILS
+from surefoot.core.procedure import Needs
+from surefoot.records.record import Comparison, Record
+from surefoot.records.spec import ComparisonSpec, StudySpec
 
 _QUANTITIES = {
     Needs.SAMPLES: "failure probability",

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
 from surefoot.serve.bounded_cache import BoundedCache
 from surefoot.store import SavedStore, open_existing, public_location
@@ -110,7 +110,7 @@ class ServedStore:
 
     def evidence(self, line: RunLine) -> bytes:
         """The unsigned evidence file of a finished run; one at a time."""
-        from surefoot.study.write_evidence import evidence_in_store, write_statement
+        from surefoot.evidence.write import evidence_in_store, write_statement
 
         with self._evidence, self.reader() as store, TemporaryDirectory() as folder:
             record = store.stored(line.digest)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.core.results import Interval, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.results import Interval, Undecided
 
 
 @dataclass(frozen=True)

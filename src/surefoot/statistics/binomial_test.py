@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Forecast, Needs
+from surefoot.core.results import Decision, Estimate, Footing, Guarantee
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.procedure import Forecast, Needs
-from surefoot.results import Decision, Estimate, Footing, Guarantee
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.kappa import (
     Trials,

@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.evidence import Counts
-from surefoot.results import Interval
+from surefoot.core.counts import Counts
+from surefoot.core.results import Interval
 
 _SAME_CUT = 1e-12
 """Cuts of [0, 1] closer than this differ only by rounding."""

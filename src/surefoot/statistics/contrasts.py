@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import LEAST_PROBABILITY
 from surefoot.errors import InvalidArgument
-from surefoot.normal_fit import LEAST_PROBABILITY
 from surefoot.statistics.multiplicity import holm
 
 Values = NDArray[np.float64]

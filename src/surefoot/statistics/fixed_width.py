@@ -9,10 +9,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Forecast, Needs
+from surefoot.core.results import Estimate, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.procedure import Forecast, Needs
-from surefoot.results import Estimate, Footing, Guarantee, Interval
 from surefoot.statistics.bounds import chernoff, clopper_pearson, fixed_size, okamoto
 from surefoot.statistics.limits import SMALLEST_ERROR, check_error
 

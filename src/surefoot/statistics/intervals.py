@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.results import Interval
+from surefoot.core.results import Interval
 from surefoot.statistics.last_cell import last_cell
 
 Floats = NDArray[np.float64]

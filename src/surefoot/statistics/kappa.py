@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Forecast, Needs
+from surefoot.core.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.procedure import Forecast, Needs
-from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics.bounds import divergence
 from surefoot.statistics.limits import check_error
 

@@ -13,7 +13,7 @@ from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.statistics.designs import Design, draft
 from surefoot.statistics.fixed_width import check_exact
 from surefoot.statistics.proof import SMALLEST_PROVED, calibrate
-from surefoot.whole_file import write_whole
+from surefoot.system.whole_file import write_whole
 
 CACHE = "SUREFOOT_CACHE"
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.evidence import Counts
-from surefoot.procedure import Procedure, Session
-from surefoot.results import Decision, Estimate, Result
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Procedure, Session
+from surefoot.core.results import Decision, Estimate, Result
 from surefoot.statistics.bounds import okamoto
 from surefoot.statistics.fixed_width import BuSun
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from surefoot.evidence import Counts
-from surefoot.procedure import Forecast, Needs
-from surefoot.results import Estimate, Footing, Guarantee
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Forecast, Needs
+from surefoot.core.results import Estimate, Footing, Guarantee
 from surefoot.statistics.designs import Design
 from surefoot.statistics.fixed_width import Trials, around
 from surefoot.statistics.library import check_design, design_for

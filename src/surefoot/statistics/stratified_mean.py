@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.results import Interval
+from surefoot.core.results import Interval
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -15,11 +15,19 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.counts import Counts, Severities
+from surefoot.core.procedure import Needs
+from surefoot.core.results import (
+    LEAST_PROBABILITY,
+    Estimate,
+    Extrapolation,
+    Footing,
+    Guarantee,
+    Histogram,
+    NormalFit,
+    Undecided,
+)
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts, Severities
-from surefoot.normal_fit import LEAST_PROBABILITY, Histogram, NormalFit
-from surefoot.procedure import Needs
-from surefoot.results import Estimate, Extrapolation, Footing, Guarantee, Undecided
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.limits import check_error
 from surefoot.statistics.normality import normality_test

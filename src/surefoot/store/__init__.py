@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
+from surefoot.core.tasks import Entry, Task
 from surefoot.errors import InvalidArgument
+from surefoot.records.record import Record, Source
+from surefoot.records.spec import StudySpec
 from surefoot.store.locations import POSTGRES, check_location, public_location, scheme_of
 from surefoot.store.memory import MemoryStore
-from surefoot.store.records import Record, Source
 from surefoot.store.run_lines import RunListing
 from surefoot.store.runs import RunCheck, RunSummary
-from surefoot.store.spec import StudySpec
-from surefoot.tasks import Entry, Task
 
 __all__ = [
     "Journal",

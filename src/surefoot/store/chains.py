@@ -13,9 +13,9 @@ from hashlib import blake2b
 from typing import Any
 from zlib import crc32
 
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Entry
 from surefoot.store.evidence_text import evidence_from_text
-from surefoot.tasks import Entry
 
 _DIGEST_BYTES = 16
 """Of a seal. Accidents are noticed by far fewer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from surefoot.evidence import Counts, Outcomes, Proof, Severities
+from surefoot.core.counts import Counts, Outcomes, Proof, Severities
 
 _EVIDENCE: dict[str, type[Any]] = {
     "counts": Counts,

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from surefoot.store.records import Record, Source
-from surefoot.store.spec import StudySpec
-from surefoot.tasks import Entry, Task
+from surefoot.core.tasks import Entry, Task
+from surefoot.records.record import Record, Source
+from surefoot.records.spec import StudySpec
 
 
 class MemoryJournal:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from surefoot.errors import StoreFailed
-from surefoot.store.records import Source
-from surefoot.store.spec import StudySpec
+from surefoot.records.record import Source
+from surefoot.records.spec import StudySpec
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,21 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from surefoot.errors import StoreFailed
-from surefoot.store.chains import seal_of
-from surefoot.store.database import Database
-from surefoot.store.json_records import (
+from surefoot.records.json_records import (
     decisive_json,
     record_to_json,
     source_to_json,
     spec_from_json,
     spec_to_json,
 )
+from surefoot.records.record import Record, Source
+from surefoot.records.spec import StudySpec
+from surefoot.store.chains import seal_of
+from surefoot.store.database import Database
 from surefoot.store.locations import POSTGRES, path_of, scheme_of
 from surefoot.store.postgres import lock_creation, open_postgres
-from surefoot.store.records import Record, Source
 from surefoot.store.runs import RunCheck, RunSummary, choose_name, choose_run
 from surefoot.store.schema import META, RUNS, SCHEMA, TABLES
-from surefoot.store.spec import StudySpec
 from surefoot.store.sql_check import check_file, check_runs, cut_run
 from surefoot.store.sql_journal import SqlJournal, now
 from surefoot.store.sql_listing import Listing

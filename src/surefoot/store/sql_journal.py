@@ -11,14 +11,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from surefoot.core.counts import Proof
+from surefoot.core.tasks import Entry, Task
 from surefoot.errors import AnswersDiffer, StoreDamaged, StoreFailed
-from surefoot.evidence import Proof
-from surefoot.garbage_collection import no_garbage_collection
 from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains
 from surefoot.store.database import Database
 from surefoot.store.evidence_text import evidence_to_text
 from surefoot.store.schema import JOURNAL, RUNS
-from surefoot.tasks import Entry, Task
+from surefoot.system.memory_limits import no_garbage_collection
 
 _ROWS_AT_ONCE = 10_000
 """Rows that are read together: few calls, little memory."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.counts import Counts, Outcomes, Severities
 from surefoot.errors import StoreFailed
-from surefoot.evidence import Counts, Outcomes, Severities
+from surefoot.records.json_records import claim_from_plain
 from surefoot.store.database import Database
 from surefoot.store.evidence_text import evidence_from_text
-from surefoot.store.json_records import claim_from_plain
 from surefoot.store.run_lines import FirstFailure, RunLine, RunPosition
 from surefoot.store.schema import JOURNAL, RUNS
 from surefoot.store.sqlite_file import readable_text

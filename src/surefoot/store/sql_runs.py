@@ -7,9 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from surefoot.errors import StoreDamaged, StoreFailed
+from surefoot.records.json_records import record_from_json, source_from_json, spec_from_json
+from surefoot.records.record import Record
 from surefoot.store.chains import seal_of
-from surefoot.store.json_records import record_from_json, source_from_json, spec_from_json
-from surefoot.store.records import Record
 from surefoot.store.runs import RunSummary
 
 

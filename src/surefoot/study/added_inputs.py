@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from surefoot.procedure import Needs
+from surefoot.core.procedure import Needs
+from surefoot.records.record import Record
+from surefoot.records.spec import Spec, StudySpec
 from surefoot.store import Store
-from surefoot.store.records import Record
-from surefoot.store.spec import Spec, StudySpec
 from surefoot.study.setup import Setup
 
 

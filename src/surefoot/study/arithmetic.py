@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.store.records import Finding
+from surefoot.records.record import Finding
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, read_checked_network
-from surefoot.subject import to_host
+from surefoot.subject.protocols import to_host
 
 _INPUTS = 8
 """Inputs around which margins are compared. Chosen by hand; it is information only."""

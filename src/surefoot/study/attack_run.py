@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.claims import About, Claim, Continues, Randomness, Scope
+from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.core.claims import About, Claim, Continues, Randomness, Scope
+from surefoot.core.procedure import Pinned
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.level_words import level_words
-from surefoot.procedure import Pinned
+from surefoot.records.record import AttackSummary
 from surefoot.region.attack_method import (
     FOUND,
     NO_GRADIENT,
@@ -22,12 +24,10 @@ from surefoot.region.attack_method import (
     AnyAttack,
     AttackFunction,
 )
-from surefoot.results import Bracket, Footing, Guarantee, Interval
-from surefoot.store.records import AttackSummary
 from surefoot.study.measurement import Measurement, RecordBody
-from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampling_run import input_rows, workers_for
 from surefoot.study.setup import Setup
+from surefoot.system.text import level_words
 
 PROOFS = "proofs are in real arithmetic"
 """What a proved radius rests on, as a remark beside a count."""

@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from surefoot.claims import About, Claim, Sampling, Scope
+from surefoot.catalogue.option_values import MOST_DIGITS
+from surefoot.conclude.comparison import CURVES
+from surefoot.core.claims import About, Claim, Sampling, Scope
+from surefoot.core.results import Bracket, Guarantee, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket
 from surefoot.population import Difference, unpaired_quantile_difference
 from surefoot.population.requirement import GROUPS_SAMPLED, SAMPLED, WHOLE_GROUPS
-from surefoot.results import Bracket, Guarantee, Interval, Quantile
+from surefoot.records.record import Comparison, InputRow, Radii, Record
 from surefoot.statistics.multiplicity import shares
-from surefoot.store.records import Comparison, InputRow, Radii, Record
 from surefoot.study.comparison import join_results
-from surefoot.study.comparison_claims import CURVES
-from surefoot.study.option_values import MOST_DIGITS
 from surefoot.study.result import Result
 
 SPLIT, LABEL, TRAINING = "split", "label", "training"

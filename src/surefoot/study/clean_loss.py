@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.store.records import CleanLoss
-from surefoot.subject import Scores
+from surefoot.records.record import CleanLoss
+from surefoot.subject.protocols import Scores
 
 if TYPE_CHECKING:
     from surefoot.study.setup import Setup

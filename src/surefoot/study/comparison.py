@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from surefoot.conclude.comparison import CURVES, LEVELS, MODELS
+from surefoot.conclude.joined_record import joined_record
+from surefoot.core.procedure import Needs
 from surefoot.engine.progress import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
-from surefoot.level_words import level_words
-from surefoot.procedure import Needs
+from surefoot.records.record import Source
 from surefoot.region import AnyAttack
-from surefoot.store.records import Source
-from surefoot.study.comparison_claims import CURVES, LEVELS, MODELS
-from surefoot.study.joined_record import joined_record
 from surefoot.study.keep_outcome import keep_outcome
 from surefoot.study.result import Result
 from surefoot.study.study import Study
+from surefoot.system.text import level_words
 
 
 def compare(

@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from surefoot.claims import About, Sampling
+from surefoot.catalogue.methods import TAILS
+from surefoot.core.claims import About, Sampling
+from surefoot.core.procedure import Needs
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
-from surefoot.methods import TAILS
 from surefoot.population import Mean, Population, RobustShare, TailMean
-from surefoot.procedure import Needs
-from surefoot.subject import Ball, Model, Perturbation, Property, Reference, Scores
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Ball, Model, Perturbation, Property, Reference, Scores
 
 _EXAMPLES = {
     "model": ("predict", 'sf.load_model("model.onnx")'),

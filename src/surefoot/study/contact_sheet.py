@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import UNIT
 from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.level_words import level_words
-from surefoot.results import UNIT
-from surefoot.subject import Perturbation, View
+from surefoot.subject.protocols import Perturbation, View
+from surefoot.system.text import level_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image

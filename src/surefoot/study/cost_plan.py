@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
 
-from surefoot.claims import About
+from surefoot.core.claims import About
+from surefoot.core.procedure import Needs
+from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
 from surefoot.executors import open_pool
 from surefoot.population import inputs_needed
-from surefoot.procedure import Needs
 from surefoot.report.formatting import percent
 from surefoot.statistics.planning import SimulatedTrials, simulate_mean, simulate_trials
 from surefoot.study.precision_run import procedure
 from surefoot.study.sampling_run import batch_size, workers_for
 from surefoot.study.setup import Setup
-from surefoot.tasks import Task
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
+from surefoot.conclude.class_groups import distinct_names
+from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
+from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
+from surefoot.core.tasks import Subject
 from surefoot.engine.example_strip import strip
+from surefoot.records.record import CurveRow, Curves
 from surefoot.report.curve_quantity import (
     curve_quantity,
     level_quantity,
     levels_name,
     share_quantity,
 )
-from surefoot.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
-from surefoot.store.records import CurveRow, Curves
-from surefoot.study.class_groups import distinct_names
 from surefoot.study.measurement import Measurement, RecordBody
-from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampling_run import batch_size, why_in_python, workers_for
 from surefoot.study.setup import Setup
-from surefoot.tasks import Subject
 
 WHOLE = "all"
 _ROUNDING = 1e-9

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.level_zero import examine_level_zero
 from surefoot.engine.preflight import examine, examine_batch
-from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.perturb.table.match_columns import for_columns
-from surefoot.store.records import Finding
-from surefoot.subject import Model, Perturbation
+from surefoot.records.record import Finding
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Perturbation
 
 _MARKS = {CheckStatus.OK: "ok  ", CheckStatus.WARNING: "note", CheckStatus.FAILED: "BAD "}
 

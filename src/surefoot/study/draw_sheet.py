@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.catalogue.own import own_text
+from surefoot.catalogue.parse import parse_perturbation
 from surefoot.engine.input_layout import to_view
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
 from surefoot.inputs.images import image_files, read_opened
 from surefoot.perturb._ops.levels import level_of
 from surefoot.study.contact_sheet import sheet
-from surefoot.study.own_perturbation import own_text
-from surefoot.study.parse_perturbation import parse_perturbation
-from surefoot.subject import Perturbation, View
+from surefoot.subject.protocols import Perturbation, View
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from surefoot.core.results import Interval
 from surefoot.engine.proof_bench import decode_point
 from surefoot.errors import ReportFailed
+from surefoot.records.record import Record
 from surefoot.region.proof_limits import DEFAULT_SECONDS
 from surefoot.report.radii.tables import brackets_of
-from surefoot.results import Interval
-from surefoot.store.records import Record
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import graph_of
-from surefoot.whole_file import write_whole
+from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     from surefoot.verify.vnnlib import BoxProperty

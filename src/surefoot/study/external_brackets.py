@@ -9,14 +9,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from surefoot.catalogue.option_values import MOST_DIGITS
+from surefoot.conclude.comparison import CURVES
+from surefoot.conclude.radii import claims_of, quantiles_of
+from surefoot.conclude.radii_summaries import mean_claims
+from surefoot.core.results import Bracket
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
 from surefoot.population.quantile_estimators import DEFAULT_ESTIMATOR, estimator_named
+from surefoot.records.record import InputRow, Radii, Record, Source
+from surefoot.records.spec import BracketFileSpec
 from surefoot.region.critical_level import CriticalLevel
-from surefoot.results import Bracket
 from surefoot.statistics.multiplicity import shares
-from surefoot.store.records import InputRow, Radii, Record, Source
-from surefoot.store.spec import BracketFileSpec
 from surefoot.study.bracket_groups import (
     LABEL,
     GroupOfRows,
@@ -27,11 +31,7 @@ from surefoot.study.bracket_groups import (
     shared_record,
 )
 from surefoot.study.comparison import join_results
-from surefoot.study.comparison_claims import CURVES
-from surefoot.study.option_values import MOST_DIGITS
 from surefoot.study.quantile_estimator import with_estimator
-from surefoot.study.radii_claims import claims_of, quantiles_of
-from surefoot.study.radii_summaries import mean_claims
 from surefoot.study.result import Result
 
 

@@ -7,10 +7,10 @@ from contextlib import closing
 from dataclasses import replace
 
 from surefoot.errors import StoreFailed
+from surefoot.records.record import Comparison, Record, Source
+from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.store import Store, open_existing
 from surefoot.store.locations import is_sealed
-from surefoot.store.records import Comparison, Record, Source
-from surefoot.store.spec import ComparisonSpec, StudySpec
 
 _ASKED = ("required", "verdicts", "source")
 """What the last command changes in the record of a run."""

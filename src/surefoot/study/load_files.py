@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.catalogue import option_values
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs import Selection, load_inputs
 from surefoot.inputs.images import Shape, frame_of
 from surefoot.inputs.sounds import READING as SOUND_READING
 from surefoot.models import declared_shape, load_model
 from surefoot.models.endpoint_address import is_address, refuse_unused_variable
 from surefoot.models.load_options import scores_kind
-from surefoot.results import Interval
-from surefoot.store.records import Source
-from surefoot.study import option_values
+from surefoot.records.record import Source
 from surefoot.study.select_inputs import select
-from surefoot.subject import Model, Scores, Signature
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Scores, Signature
 
 _READING_OF_MODEL = (
     "bounds", "mean", "std", "scores", "shape", "output", "device", "half", "trust",

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.procedure import Joint, Procedure
+from surefoot.core.tasks import Subject
 from surefoot.engine.bench import Bench
 from surefoot.engine.device_benches import device_benches, device_of
 from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
 from surefoot.executors import AnyExecutor, Work, WorkerNote, cores, open_work, warn_of_fallback
-from surefoot.procedure import Joint, Procedure
+from surefoot.records.record import Details, InputRow
 from surefoot.store import Journal
-from surefoot.store.records import Details, InputRow
-from surefoot.tasks import Subject
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from surefoot.claims import MODEL_UNCHANGED, Claim
+from surefoot.core.claims import MODEL_UNCHANGED, Claim
+from surefoot.core.counts import Counts
+from surefoot.core.results import Footing
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.clean_predictions import clean_outputs
 from surefoot.engine.output_difference import LARGEST_DIFFERENCE, largest_difference
 from surefoot.errors import ModelChanged, ReplayMismatch, StoreFailed
-from surefoot.evidence import Counts
-from surefoot.results import Footing
+from surefoot.records.record import Record
 from surefoot.store import Journal
-from surefoot.store.records import Record
 from surefoot.study.setup import Setup
-from surefoot.subject import Model, Outputs
-from surefoot.tasks import Subject, Task
+from surefoot.subject.protocols import Model, Outputs
 
 _CHANGED = Subject("(the model changed during this run)", (0,))
 """Names an entry of a journal whose evidence may be that of two models: it is not used again."""

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
-from surefoot.evidence import Counts
-from surefoot.perturb.table.match_columns import scales_from_inputs
-from surefoot.population import Mean
-from surefoot.population.precision import PrecisionResult
-from surefoot.procedure import Joint
-from surefoot.results import (
+from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.conclude.sampling import FAILURE, common_of, failure_interval, given_scales
+from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Joint
+from surefoot.core.results import (
     UNIT,
     Estimate,
     Footing,
@@ -24,12 +23,13 @@ from surefoot.results import (
     Interval,
     Undecided,
 )
+from surefoot.perturb.table.match_columns import scales_from_inputs
+from surefoot.population import Mean
+from surefoot.population.precision import PrecisionResult
+from surefoot.records.record import Samples
 from surefoot.statistics.intervals import betting_trials
-from surefoot.store.records import Samples
 from surefoot.study.curve_run import shuffled
 from surefoot.study.measurement import Measurement, RecordBody
-from surefoot.study.recorded_study import RecordedStudy
-from surefoot.study.sampling_claims import FAILURE, common_of, failure_interval, given_scales
 from surefoot.study.sampling_run import (
     batch_size,
     input_rows,

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.claims import About, Claim
+from surefoot.conclude.radii import ALL, claims_of
+from surefoot.core.claims import About, Claim
+from surefoot.core.results import Bracket, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.population.algorithm_one import AlgorithmOne
 from surefoot.population.quantile_estimators import (
@@ -16,9 +18,7 @@ from surefoot.population.quantile_estimators import (
     estimator_named,
     refuse_contradicted,
 )
-from surefoot.results import Bracket, Quantile
-from surefoot.store.records import InputRow, QuantileRow, Radii, Record
-from surefoot.study.radii_claims import ALL, claims_of
+from surefoot.records.record import InputRow, QuantileRow, Radii, Record
 from surefoot.study.result import Result
 
 _SEARCHED = (

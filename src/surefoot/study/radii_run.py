@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.conclude.class_groups import by_class, distinct_names
+from surefoot.conclude.radii import claims_of, quantiles_of
+from surefoot.conclude.radii_summaries import mean_claims
+from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.core.counts import Proof
+from surefoot.core.results import Bracket, Quantile, Undecided
+from surefoot.core.tasks import Subject
 from surefoot.engine.output_words import png, winning_class
 from surefoot.engine.proof_bench import ProofBench, decode_point
-from surefoot.evidence import Proof
 from surefoot.executors import cores
 from surefoot.population import CriticalQuantile, CriticalQuantileResult
+from surefoot.records.examples import Counterexample
+from surefoot.records.record import InputRow, Radii
 from surefoot.region.critical_level import NOT_REACHED, bracket_of
-from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.store import Journal
-from surefoot.store.examples import Counterexample
-from surefoot.store.records import InputRow, Radii
-from surefoot.study.class_groups import by_class, distinct_names
 from surefoot.study.curve_run import WHOLE, shuffled
 from surefoot.study.measurement import Measurement, RecordBody
-from surefoot.study.radii_claims import claims_of, quantiles_of
-from surefoot.study.radii_summaries import mean_claims
-from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampled_check import points_drawn
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, prover_for
-from surefoot.subject import to_host
-from surefoot.tasks import Subject
+from surefoot.subject.protocols import to_host
 
 _MOST_EXAMPLES = 8
 """Counterexamples with their images in a record: a row of a page."""

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from surefoot.errors import EvidenceFailed
-from surefoot.evidence_file.envelope import read_envelope
-from surefoot.evidence_file.statement import read_statement
-from surefoot.store.records import Source
-from surefoot.study.check_evidence import check_evidence
-from surefoot.study.check_words import with_marks
-from surefoot.study.evidence_answers import Status
+from surefoot.evidence.answers import Status
+from surefoot.evidence.check import check_evidence
+from surefoot.evidence.check_words import with_marks
+from surefoot.evidence.envelope import read_envelope
+from surefoot.evidence.statement import read_statement
+from surefoot.records.record import Source
 from surefoot.study.read_store import read_result
 from surefoot.study.result import Result
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 
+from surefoot.catalogue.methods import METHODS
+from surefoot.catalogue.parse import parse_perturbation
+from surefoot.catalogue.registry import parse_property
+from surefoot.core.procedure import Needs
 from surefoot.errors import InvalidArgument, StoreFailed
-from surefoot.methods import METHODS
 from surefoot.models.endpoint_address import named_servers
-from surefoot.procedure import Needs
+from surefoot.records.named_code import named_code
+from surefoot.records.record import Record
+from surefoot.records.spec import ComparisonSpec
 from surefoot.store import open_existing, public_location
-from surefoot.store.named_code import named_code
-from surefoot.store.records import Record
-from surefoot.store.spec import ComparisonSpec
 from surefoot.study.keep_outcome import stored_parts
 from surefoot.study.load_files import recorded_options
-from surefoot.study.parse_perturbation import parse_perturbation
-from surefoot.study.registry import parse_property
 from surefoot.study.result import Result
 from surefoot.study.study import Study
 

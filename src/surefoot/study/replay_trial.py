@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.procedure import Needs
+from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
-from surefoot.procedure import Needs
 from surefoot.study.setup import Setup
-from surefoot.subject import to_host
-from surefoot.tasks import Task
+from surefoot.subject.protocols import to_host
 
 _TRIALS_AT_ONCE = 64
 """In a batch that looks for a failure: few enough for any model that was studied."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from surefoot.store.requirements import Requirements
+from surefoot.records.requirements import Requirements
 
 _OPTIONS = {
     "least": "--require",

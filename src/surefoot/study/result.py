@@ -10,32 +10,32 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from surefoot.claims import Claim, Randomness, Verdict
+from surefoot.conclude import requirements
+from surefoot.conclude.decision_requirements import share_of_all
+from surefoot.conclude.inputs import claim_about
+from surefoot.conclude.radii_summaries import at_radii
+from surefoot.core.claims import Claim, Randomness, Verdict
+from surefoot.core.results import InputResult
 from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.records.json_records import plain_numbers
+from surefoot.records.record import Details, InputRow, Record
+from surefoot.records.requirements import OfClasses, Requirements
 from surefoot.report.notebook import notebook_html, short_line
 from surefoot.report.page import write_page
 from surefoot.report.sentences import sentence
 from surefoot.report.view import View
 from surefoot.report.view_of_record import chart_of_record, view_of_record
-from surefoot.results import InputResult
 from surefoot.store import Journal, open_existing
-from surefoot.store.json_records import plain_numbers
-from surefoot.store.records import Details, InputRow, Record
-from surefoot.store.requirements import OfClasses, Requirements
-from surefoot.study import requirements
-from surefoot.study.decision_requirements import share_of_all
-from surefoot.study.input_claims import claim_about
 from surefoot.study.model_stability import as_in_records
-from surefoot.study.radii_summaries import at_radii
 from surefoot.study.required_command import required_command
 from surefoot.study.result_frame import levels_of_parts, rows_of
-from surefoot.whole_file import write_whole
+from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from surefoot.evidence_file.statement import Evidence
-    from surefoot.undecided_as import UndecidedAs
+    from surefoot.evidence.statement import Evidence
+    from surefoot.records.requirements import UndecidedAs
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ class Result:
         store; of a database with a password use `sf.write_evidence`. Of several results side by
         side it has all studies and journals.
         """
-        from surefoot.study.write_evidence import evidence_in_store, write_statement
+        from surefoot.evidence.write import evidence_in_store, write_statement
 
         if self._without_store:
             return write_statement(self._evidence(), path, key)
@@ -182,7 +182,7 @@ class Result:
 
     def _evidence(self) -> Evidence:
         """The evidence of a run without a store, by the journals at hand."""
-        from surefoot.evidence_file.statement import evidence_of
+        from surefoot.evidence.statement import evidence_of
 
         attack = None if self.attack_run is None else self.attack_run._evidence()
         entries = {} if self.journal is None else self.journal.replay()

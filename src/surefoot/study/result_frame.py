@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from surefoot.claims import Claim
-from surefoot.results import (
+from surefoot.core.claims import Claim
+from surefoot.core.results import (
     Bracket,
     Curve,
     Estimate,
@@ -16,7 +16,7 @@ from surefoot.results import (
     Interval,
     Undecided,
 )
-from surefoot.store.records import Comparison, Curves, InputRow, Record, Tally
+from surefoot.records.record import Comparison, Curves, InputRow, Record, Tally
 
 _ALL_INPUTS = "all inputs"
 _NO_DATA = ("scores",)

@@ -11,6 +11,8 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
+from surefoot.conclude.claim_scopes import all_in_scope
+from surefoot.core.procedure import Needs
 from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.progress import Progress
 from surefoot.engine.time_limit import check_time_limit
@@ -29,14 +31,12 @@ from surefoot.executors import (
     one_cluster,
     warn_of_fallback,
 )
-from surefoot.procedure import Needs
+from surefoot.records.record import Finding, Record, Source
 from surefoot.region import AnyAttack, as_attack
 from surefoot.store import Store, open_store, public_location, store_exists
-from surefoot.store.records import Finding, Record, Source
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
-from surefoot.study.claim_scopes import all_in_scope
 from surefoot.study.doctor import check_batch, check_level_zero, check_parts
 from surefoot.study.measurement import Measurement, RecordBody, Workplace, run_measurement
 from surefoot.study.model_stability import (

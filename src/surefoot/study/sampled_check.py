@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot import perturb
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Ask
+from surefoot.core.results import Bracket, Interval, PointsDrawn
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.evidence import Counts
-from surefoot.procedure import Ask
 from surefoot.properties import GivenLabel
-from surefoot.results import Bracket, Interval, PointsDrawn
 from surefoot.store.memory import MemoryJournal
 from surefoot.study.measurement import Measurement, run_measurement
 from surefoot.study.sampling_run import batch_size, workers_for
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of
-from surefoot.subject import to_host
+from surefoot.subject.protocols import to_host
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network

@@ -10,6 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.conclude.class_groups import (
+    by_class,
+    distinct_names,
+    groups_in,
+    groups_within_classes,
+    sampled_of,
+)
+from surefoot.conclude.example_scores import with_few_histograms
+from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.conclude.sampling import claims_of
+from surefoot.core.procedure import Pinned
+from surefoot.core.results import Estimate, Extrapolation
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import (
     LARGEST_BATCH,
     LARGEST_GPU_BATCH,
@@ -20,27 +33,14 @@ from surefoot.engine.batching import (
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.worst_inputs import failed_examples
 from surefoot.executors import cores
-from surefoot.memory_limits import most_trials, most_workers
 from surefoot.population.groups import averages
-from surefoot.procedure import Pinned
-from surefoot.results import Estimate, Extrapolation
+from surefoot.records.record import ClassRow, InputRow, Samples
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts
 from surefoot.statistics.multiplicity import shares
-from surefoot.store.records import ClassRow, InputRow, Samples
-from surefoot.study.class_groups import (
-    by_class,
-    distinct_names,
-    groups_in,
-    groups_within_classes,
-    sampled_of,
-)
 from surefoot.study.clean_loss import clean_loss
-from surefoot.study.example_scores import with_few_histograms
 from surefoot.study.measurement import Measurement, RecordBody
-from surefoot.study.recorded_study import RecordedStudy
-from surefoot.study.sampling_claims import claims_of
 from surefoot.study.setup import Setup
-from surefoot.tasks import Subject, Task
+from surefoot.system.memory_limits import most_trials, most_workers
 
 
 def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:

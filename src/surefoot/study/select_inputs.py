@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from surefoot.engine.clean_predictions import clean_labels
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Inputs
 from surefoot.inputs import Selection, fit
 from surefoot.inputs import select as choose
-from surefoot.subject import Model
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model
 
 
 def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection) -> Inputs:

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.claims import Randomness, Sampling
+from surefoot.catalogue.methods import METHODS, TAILS, TESTS
+from surefoot.catalogue.registry import PROPERTIES, describe, describe_perturbation
+from surefoot.catalogue.words import perturbation_words
+from surefoot.conclude.class_groups import sampling_of
+from surefoot.core.claims import Randomness, Sampling
+from surefoot.core.procedure import Needs
 from surefoot.engine.clean_predictions import (
     clean_batches,
     clean_outputs,
@@ -22,18 +27,14 @@ from surefoot.engine.input_check import refuse_bad_inputs
 from surefoot.engine.input_layout import draws_nothing
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
-from surefoot.input_set import Inputs
 from surefoot.inputs import fit
-from surefoot.methods import METHODS, TAILS, TESTS
 from surefoot.models import as_probabilities
-from surefoot.object_values import digest_of_object
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb.table.match_columns import for_columns
 from surefoot.population import Mean, Population, RobustShare, TailMean
-from surefoot.procedure import Needs
 from surefoot.properties import SameLabel
-from surefoot.store.json_records import decisive_json
-from surefoot.store.spec import (
+from surefoot.records.json_records import decisive_json
+from surefoot.records.spec import (
     ColumnSpec,
     InputsSpec,
     ModelSpec,
@@ -42,11 +43,10 @@ from surefoot.store.spec import (
     SpecWords,
     StudySpec,
 )
-from surefoot.study.class_groups import sampling_of
 from surefoot.study.compatibility import check_compatibility, check_seed
-from surefoot.study.perturbation_words import perturbation_words
-from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
-from surefoot.subject import Model, Outputs, Perturbation, Property, Reference, Scores
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.object_values import digest_of_object
+from surefoot.subject.protocols import Model, Outputs, Perturbation, Property, Reference, Scores
 
 FORMAT = 6
 """Number of the layout of a spec and of the random streams. It is in the digest: runs of another

@@ -8,8 +8,8 @@ from typing import Any
 
 from surefoot.engine.progress import Progress
 from surefoot.executors import AnyExecutor, WorkerNote, warn_of_fallback
+from surefoot.records.record import Source
 from surefoot.region import AnyAttack
-from surefoot.store.records import Source
 from surefoot.study.cost_plan import Plan, plan
 from surefoot.study.replay_trial import Replay, replay
 from surefoot.study.result import Result

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from surefoot.conclude.tally import tally_record
+from surefoot.conclude.tally_comparison import compare_tallies, matched
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcome_files import read_outcomes
 from surefoot.inputs.outcome_rows import ColumnNames, OutcomeFile
 from surefoot.study.result import Result
-from surefoot.study.tally_claims import tally_record
-from surefoot.study.tally_comparison import compare_tallies, matched
 
 
 def tally_files(paths: Sequence[Path | str], columns: ColumnNames, error: float) -> Result:

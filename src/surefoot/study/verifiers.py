@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.core.results import Interval
 from surefoot.engine.proof_bench import BuiltInProver, ExternalProver, Prover
 from surefoot.errors import InvalidArgument
-from surefoot.results import Interval
-from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.setup import Setup
-from surefoot.subject import Graph
+from surefoot.subject.protocols import Graph
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network

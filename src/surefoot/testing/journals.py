@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from surefoot.evidence import Counts, Severities
+from surefoot.core.counts import Counts, Severities
+from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.store import Journal
-from surefoot.tasks import Entry, Subject, Task
 from surefoot.testing.expect import expect
 
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.subject import Model, Scores, to_host
+from surefoot.subject.protocols import Model, Scores, to_host
 from surefoot.testing.expect import expect
 
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.function_checks import functions_of
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.items import as_item_array, copy_item, same_item
 from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb._ops.levels import level_of
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Additive, Drawn, Level, Perturbation, View
+from surefoot.subject.items import as_item_array, copy_item, same_item
+from surefoot.subject.protocols import Additive, Drawn, Level, Perturbation, View
 from surefoot.testing.expect import expect
 
 _ROWS = 16

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.evidence import Counts
-from surefoot.procedure import Procedure, Session
-from surefoot.results import Decision, Estimate, Result, Undecided
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Procedure, Session
+from surefoot.core.results import Decision, Estimate, Result, Undecided
 from surefoot.statistics.planning import simulate
 from surefoot.testing.expect import expect
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from surefoot.records.requirements import UNDECIDED_CHOICES
 from surefoot.testing.assertions import (
     RobustnessUndecided,
     UndecidedPolicy,
     undecided_policy,
 )
-from surefoot.undecided_as import UNDECIDED_CHOICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

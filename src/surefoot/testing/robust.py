@@ -8,22 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
-from surefoot.claims import Claim, Verdict
 from surefoot.commands.functions import certify, estimate
 from surefoot.commands.option import option_name
-from surefoot.control_characters import escape_controls
+from surefoot.conclude.precision_requirement import out_of_reach
+from surefoot.core.claims import Claim, Verdict
+from surefoot.core.results import Undecided
 from surefoot.engine.worst_inputs import kept_share
 from surefoot.errors import InvalidArgument, SurefootWarning
+from surefoot.records.record import InputRow
+from surefoot.records.requirements import UNDECIDED_CHOICES
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent
 from surefoot.report.measured_words import measured_words
 from surefoot.report.sentences import sentence
-from surefoot.results import Undecided
-from surefoot.store.records import InputRow
 from surefoot.study import Result
-from surefoot.study.precision_requirement import out_of_reach
+from surefoot.system.text import escape_controls
 from surefoot.testing.assertions import NotRobust, raise_undecided
-from surefoot.undecided_as import UNDECIDED_CHOICES
 
 _COARSEST = 0.02
 """Half-width of the mean at most: what the examples of `surefoot estimate` ask for."""

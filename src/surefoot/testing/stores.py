@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from surefoot.evidence import Counts
+from surefoot.core.counts import Counts
+from surefoot.core.tasks import Subject, Task
+from surefoot.records.record import AttackSummary, Record, Source
+from surefoot.records.spec import InputsSpec, ModelSpec, PartSpec, SpecWords, StudySpec
 from surefoot.store import Journal, Store
-from surefoot.store.records import AttackSummary, Record, Source
-from surefoot.store.spec import (
-    InputsSpec,
-    ModelSpec,
-    PartSpec,
-    SpecWords,
-    StudySpec,
-)
-from surefoot.tasks import Subject, Task
 from surefoot.testing.expect import expect
 from surefoot.testing.journals import check_journal
 

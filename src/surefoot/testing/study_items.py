@@ -12,7 +12,7 @@ from os import PathLike
 
 import pytest
 
-from surefoot.control_characters import escape_controls, escape_unprintable
+from surefoot.system.text import escape_controls, escape_unprintable
 from surefoot.testing.assertions import NotRobust, raise_undecided
 
 TYPE_CHECKING = False

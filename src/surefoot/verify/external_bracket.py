@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.counts import closed_to
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.evidence import closed_to
 from surefoot.graph.network import Floats
 from surefoot.region.proof_limits import OUT_OF_TIME
 from surefoot.verify.bracket import BracketResult, Replay

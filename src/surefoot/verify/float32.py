@@ -13,9 +13,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats, Network
-from surefoot.results import Interval
 from surefoot.verify.margin_descent import Float32Array
 from surefoot.verify.near_ties import points_near_ties
 from surefoot.verify.one_thread import one_blas_thread

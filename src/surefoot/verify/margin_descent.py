@@ -13,8 +13,8 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.results import Interval
-from surefoot.subject import Array, Ball
+from surefoot.core.results import Interval
+from surefoot.subject.protocols import Array, Ball
 
 _MOMENTUM = 0.25
 """Share of the last step in the next (Auto-PGD, Croce & Hein 2020, has the same)."""

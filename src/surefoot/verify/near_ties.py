@@ -19,10 +19,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.graph.margins import Margins, margins_with_sizes
 from surefoot.graph.network import Floats, Network, margin_question
-from surefoot.results import Interval
-from surefoot.subject import Ball
+from surefoot.subject.protocols import Ball
 from surefoot.verify.margin_descent import ClippedBall, Float32Array, clipped_ball, minimise_margin
 from surefoot.verify.one_thread import one_blas_thread
 

@@ -13,7 +13,7 @@ from enum import Enum
 
 import numpy as np
 
-from surefoot.evidence import closed_to
+from surefoot.core.counts import closed_to
 from surefoot.graph.network import MarginQuestion
 from surefoot.verify.box import Box
 from surefoot.verify.bracket import BracketState

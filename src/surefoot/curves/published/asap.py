@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import ClassVar
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.curves.published import geometry
 from surefoot.curves.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.procedure import Ask, Needs, TimeUp
-from surefoot.results import UNIT, Curve, Footing, Guarantee, Interval, Point, Reading
 
 Rates = dict[float, float]
 """From a level, as a share of the range, to the accuracy there."""

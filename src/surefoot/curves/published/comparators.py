@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
 from surefoot.curves.published.geometry import exact_points, linear_crossings, share_above
 from surefoot.curves.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts
-from surefoot.procedure import Ask, Needs, TimeUp
-from surefoot.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
 
 _PROMISE = Guarantee(Footing.NONE, 1.0, ("no bound on the error is known",))
 _RULE = 21

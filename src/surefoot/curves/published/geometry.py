@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from surefoot.results import Between, Crossing, Interval, Point
+from surefoot.core.results import Between, Crossing, Interval, Point
 
 
 def above(point: Point, threshold: float) -> bool:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Ask, Session
+from surefoot.core.results import Curve, Interval, Point
 from surefoot.curves.levels import ROUNDING
 from surefoot.curves.published.asap import AdaptiveCurve
 from surefoot.curves.published.comparators import QuadCurve, RandomCurve, UniformCurve
 from surefoot.curves.published.geometry import share_above
-from surefoot.evidence import Counts
-from surefoot.procedure import Ask, Session
-from surefoot.results import Curve, Interval, Point
 
 Published = AdaptiveCurve | UniformCurve | RandomCurve | QuadCurve
 Accuracy = Callable[[float], float]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compiled.library import BESIDE, compiled_library
-from surefoot.results import Interval
-from surefoot.subject import Additive
+from surefoot.core.results import Interval
+from surefoot.subject.protocols import Additive
 
 Rows = NDArray[np.float32]
 NoiseAdder = Callable[[Rows, Rows, bytes, int, Additive, float, Interval | None], None]

@@ -8,8 +8,8 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from surefoot.results import Interval
-from surefoot.subject import Array
+from surefoot.core.results import Interval
+from surefoot.subject.protocols import Array
 
 
 def place_like(array: NDArray[Any], like: Array) -> Array:

@@ -10,9 +10,9 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import clip
-from surefoot.results import Interval
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _FADE_IN = 0.1
 """Pixels over which the loss of the first pixel is faded in."""

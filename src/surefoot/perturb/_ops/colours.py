@@ -6,7 +6,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _TINY = 1e-30
 """The chroma of grey pixels in a division, instead of 0."""

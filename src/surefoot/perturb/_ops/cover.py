@@ -7,11 +7,11 @@ from typing import Any
 
 from array_api_compat import array_namespace, device
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.perturb._ops.levels import level_per_row
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level
+from surefoot.subject.protocols import Array, Level
 
 _HARD = 1e-9
 """The least half width of a rim, as a share of the area: instead of a division by 0."""

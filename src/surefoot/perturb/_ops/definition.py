@@ -10,11 +10,11 @@ from functools import wraps
 from numbers import Real
 from typing import TypeVar, dataclass_transform
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import copy_rows
 from surefoot.perturb._ops.levels import is_zero
-from surefoot.results import Interval
-from surefoot.subject import LARGEST_NUMBER, Array, Drawn, Level, Perturbation, Stream
+from surefoot.subject.protocols import LARGEST_NUMBER, Array, Drawn, Level, Perturbation, Stream
 
 Choices = Mapping[str, tuple[str, ...]]
 """The words that a field may have, by the name of the field."""

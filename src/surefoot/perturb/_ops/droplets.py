@@ -12,7 +12,7 @@ from array_api_compat import array_namespace
 
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.filters.streaks import pad_with_edges
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _FARTHEST = 20
 """Pixels at which the published distance is cut off."""

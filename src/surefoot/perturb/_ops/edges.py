@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.perturb._ops.definition import Choices
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _PIECE = 51_200
 """Pixels worked on together, so that the intermediate arrays stay in the processor's cache."""

@@ -12,7 +12,7 @@ from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.colours import colour_for
 from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
 from surefoot.perturb._ops.random_fields import smooth_noise
-from surefoot.subject import Array, Stream
+from surefoot.subject.protocols import Array, Stream
 
 _FERNS = 12
 """Ferns in one image."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from surefoot.results import Interval
-from surefoot.subject import to_host
+from surefoot.core.results import Interval
+from surefoot.subject.protocols import to_host
 
 
 class InputFormat(StrEnum):

@@ -9,7 +9,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.subject import Array, Level, Perturbation, to_host
+from surefoot.subject.protocols import Array, Level, Perturbation, to_host
 
 Floats = NDArray[np.float64]
 

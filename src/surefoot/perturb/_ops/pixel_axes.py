@@ -6,7 +6,7 @@ import math
 
 from array_api_compat import array_namespace, device
 
-from surefoot.subject import Array, Level
+from surefoot.subject.protocols import Array, Level
 
 
 def level_array(level: Level, x: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 from numpy.typing import NDArray
 
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 Ints = NDArray[np.int64]
 

@@ -6,7 +6,7 @@ import math
 
 from array_api_compat import array_namespace
 
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _FEW = 8.0
 """The rate below which probabilities are added up: above, the expansion is close enough."""

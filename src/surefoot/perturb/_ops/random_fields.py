@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
-from surefoot.subject import Array, Stream
+from surefoot.subject.protocols import Array, Stream
 
 
 def plasma_numbers(stream: Stream, n: int, edge: int) -> Array:

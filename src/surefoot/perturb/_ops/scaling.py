@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.perturb._ops.arrays import clip_in_place
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 
 def to_unit_range(x: Array, bounds: Interval | None) -> Array:

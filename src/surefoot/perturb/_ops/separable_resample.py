@@ -12,7 +12,7 @@ from surefoot.perturb._ops.edges import (
     cache_sized_pieces,
     split_coordinates,
 )
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 Places = NDArray[np.int32]
 

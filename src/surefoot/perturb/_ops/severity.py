@@ -9,7 +9,7 @@ from array_api_compat import array_namespace
 
 from surefoot.perturb._ops.definition import Choices, Levels, Presets
 from surefoot.perturb._ops.levels import Floats, levels_on_host
-from surefoot.subject import Level
+from surefoot.subject.protocols import Level
 
 HIGHEST = 5.0
 SEVERITIES = Levels(HIGHEST, "severity")

@@ -9,6 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.edges import (
     Edge,
     Images,
@@ -20,8 +21,7 @@ from surefoot.perturb._ops.edges import (
 from surefoot.perturb._ops.separable_resample import resample_separable
 from surefoot.perturb._ops.warp_cpu import compiled_sampler
 from surefoot.perturb._ops.warp_gpu import runs_on, warp_on_gpu
-from surefoot.results import Interval
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 Places = NDArray[np.intp]
 _HORIZON = 1e-6

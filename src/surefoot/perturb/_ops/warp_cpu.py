@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compiled.library import BESIDE, compiled_library
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.edges import Edge
-from surefoot.results import Interval
 
 Images = NDArray[np.float32]
 Sampler = Callable[[Images, Images, Images | None, Edge, Interval | None], Images]

@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from surefoot.results import Interval
+from surefoot.core.results import Interval
 
 _TILE, _WARPS = 1024, 8
 """Pixels and warps of one block of the kernel."""

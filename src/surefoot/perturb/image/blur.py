@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip, place_like
 from surefoot.perturb._ops.definition import (
@@ -39,8 +40,7 @@ from surefoot.perturb._ops.severity import (
     at_severity_on_host,
     is_small,
 )
-from surefoot.results import Interval
-from surefoot.subject import Array, Level, View
+from surefoot.subject.protocols import Array, Level, View
 
 _NARROW = 13
 """Pixels across a disk up to which it is applied row by row, not by the Fourier transform."""

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.cover import mix
 from surefoot.perturb._ops.definition import Levels, perturbation
 from surefoot.perturb._ops.levels import restore_level_zero
 from surefoot.perturb._ops.pixel_axes import diagonal, distance_to_points, level_array
 from surefoot.perturb._ops.warp import warp
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Drawn, Level, Stream, View
+from surefoot.subject.protocols import Array, Drawn, Level, Stream, View
 
 _MOST_CRACKS = 50
 _FARTHEST = 0.06

@@ -8,13 +8,13 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.perturb._ops.arrays import clip, clip_in_place
 from surefoot.perturb._ops.box_pixelate import cell_matrices, pixelate
 from surefoot.perturb._ops.definition import NOTHING, Draw, Levels, Presets, perturbation
 from surefoot.perturb._ops.levels import level_per_row, levels_on_host, restore_level_zero
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, View, to_host
+from surefoot.subject.protocols import Array, Level, View, to_host
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
 from surefoot.perturb._ops.filters.mirrored_gaussian import filter_reach, mirrored_gaussian_filter
@@ -19,8 +20,7 @@ from surefoot.perturb._ops.severity import (
     rows_around,
 )
 from surefoot.perturb._ops.warp import warp
-from surefoot.results import Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream, View
 
 _STRENGTHS = {
     "small": (

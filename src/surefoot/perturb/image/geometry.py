@@ -12,12 +12,12 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
 from surefoot.perturb._ops.edges import EDGES
 from surefoot.perturb._ops.pixel_axes import centred_axes, level_array
 from surefoot.perturb._ops.warp import warp, warp_projected
-from surefoot.results import Interval
-from surefoot.subject import Array, Level, View
+from surefoot.subject.protocols import Array, Level, View
 
 
 @perturbation

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import clip, place_like
 from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
 from surefoot.perturb._ops.filters.matrices import gaussian_filter
@@ -20,8 +21,7 @@ from surefoot.perturb._ops.severity import (
     at_severity_on_host,
     is_small,
 )
-from surefoot.results import Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream, View
 
 # Deviation of the blur, reach of the swaps, rounds of swaps at severities 0 to 5.
 _SMALL = ((0, 1, 0), (0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2))

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.perturb._ops.colours import colour_like
@@ -20,8 +21,7 @@ from surefoot.perturb._ops.pixel_axes import (
     squared_radius,
 )
 from surefoot.perturb._ops.random_fields import smooth_noise
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream, View
 
 _MIST_PATCH = 0.2
 """The size of patches of mist, as a share of the longer edge."""

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.perturb._ops.arrays import clip_in_place, copy_rows
 from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, perturbation
 from surefoot.perturb._ops.edges import EDGES
 from surefoot.perturb._ops.pixel_axes import centred_axes, level_array, squared_radius
 from surefoot.perturb._ops.warp import warp
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, View
+from surefoot.subject.protocols import Array, Level, View
 
 
 @perturbation

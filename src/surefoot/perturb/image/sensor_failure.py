@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.perturb._ops.cover import check_fill, fill_value, mix, ranks
 from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, perturbation
 from surefoot.perturb._ops.levels import level_per_row
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream, View
 
 _LINES: Choices = {"lines": ("rows", "columns")}
 """Which lines of the sensor fail."""

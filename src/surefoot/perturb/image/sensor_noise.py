@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
+from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.perturb._ops.definition import (
@@ -23,8 +24,7 @@ from surefoot.perturb._ops.definition import (
 from surefoot.perturb._ops.levels import as_float32, level_per_row, restore_level_zero
 from surefoot.perturb._ops.quantiles import poisson_quantile
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, View
+from surefoot.subject.protocols import Array, Level, View
 
 _FAINTEST = 1e-9
 """The lowest level that is computed with, so that 1 / level² is finite in float32."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.colours import luminance
 from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
@@ -16,8 +17,7 @@ from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, mult
 from surefoot.perturb._ops.filters.streaks import blur_downwards
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
-from surefoot.results import Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream, View
 
 # Mean and deviation of the layer, zoom, threshold, radius and sigma of the blur, share of the
 # image that is not whitened, share of the snow.

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.colours import colour_like
 from surefoot.perturb._ops.definition import (
     Choices,
@@ -20,8 +21,7 @@ from surefoot.perturb._ops.droplets import droplet_shading
 from surefoot.perturb._ops.filters.matrices import gaussian_filter
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
-from surefoot.results import Interval
-from surefoot.subject import Array, Level, View
+from surefoot.subject.protocols import Array, Level, View
 
 _PALE_TURQUOISE = (175 / 255, 238 / 255, 238 / 255)
 _MUD_BROWN = (63 / 255, 42 / 255, 20 / 255)

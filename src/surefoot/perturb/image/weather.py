@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.results import Interval
 from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
 from surefoot.perturb._ops.frost_texture import frost_texture
 from surefoot.perturb._ops.random_fields import plasma, plasma_numbers
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
-from surefoot.results import Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream, View
 
 # Thickness of the fog, decay of the plasma.
 _FOG_SMALL: Table = ((0, 3), (0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75))

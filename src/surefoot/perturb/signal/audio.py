@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip
 from surefoot.perturb._ops.definition import (
@@ -25,8 +26,7 @@ from surefoot.perturb._ops.definition import (
     perturbation,
 )
 from surefoot.perturb._ops.levels import level_per_row
-from surefoot.results import Interval
-from surefoot.subject import Array, Level, View
+from surefoot.subject.protocols import Array, Level, View
 
 _WITH_UNIT = re.compile(
     r"(?P<number>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?) *(?P<unit>db|x)", re.ASCII | re.IGNORECASE

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip, place_like
 from surefoot.perturb._ops.definition import (
@@ -21,8 +22,7 @@ from surefoot.perturb._ops.definition import (
 )
 from surefoot.perturb._ops.levels import level_per_row, levels_on_host
 from surefoot.perturb.signal.audio import pairwise_sums, silence_value
-from surefoot.results import Interval
-from surefoot.subject import Array, Drawn, Level, Stream, View
+from surefoot.subject.protocols import Array, Drawn, Level, Stream, View
 
 
 @perturbation

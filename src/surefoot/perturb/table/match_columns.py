@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Feature as DataColumn
-from surefoot.input_set import Inputs
 from surefoot.perturb.compose import Chain, Mixture
 from surefoot.perturb.random_level import RandomLevel
 from surefoot.perturb.table.columns import Column, Feature, OneHot
 from surefoot.perturb.table.noise import TableNoise
-from surefoot.subject import Perturbation
+from surefoot.subject.inputs import Feature as DataColumn
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Perturbation
 
 
 def for_columns(perturbation: Perturbation, inputs: Inputs) -> Perturbation:

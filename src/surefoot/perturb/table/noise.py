@@ -10,13 +10,13 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip, copy_rows
 from surefoot.perturb._ops.definition import Choices, Levels, perturbation
 from surefoot.perturb._ops.levels import level_per_row
 from surefoot.perturb.table.columns import Column, Feature, OneHot
-from surefoot.results import Interval
-from surefoot.subject import Array, Drawn, Level, Stream, View
+from surefoot.subject.protocols import Array, Drawn, Level, Stream, View
 
 _LISTED_FEATURES = 6
 

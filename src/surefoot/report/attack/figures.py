@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from surefoot.core.results import Bracket
+from surefoot.records.record import Record
 from surefoot.report.figures import STEADY, WEAK, bar_chart
-from surefoot.results import Bracket
-from surefoot.store.records import Record
 
 
 def attack_chart(record: Record) -> Any:  # noqa: ANN401  an object of Altair

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from surefoot.records.record import AttackSummary, Record, Samples
 from surefoot.report.clauses import capitalised
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.tables import Table, mean_cells, quantity_heading
-from surefoot.store.records import AttackSummary, Record, Samples
 
 _HEADINGS = {"margin": "withstood the attack", "pgd": "withstood PGD"}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.records.record import AttackSummary, Record
 from surefoot.report.attack.figures import attack_chart
 from surefoot.report.attack.tables import attack_cell, attack_notes, no_gradient_cautions
 from surefoot.report.figures import svg
@@ -13,7 +14,6 @@ from surefoot.report.provenance import (
     provenance,
 )
 from surefoot.report.view import Figure, Section, View
-from surefoot.store.records import AttackSummary, Record
 
 _PURPOSE = "how many inputs an attack makes fail, and what that does not show"
 _CAPTION = "Broken: the model fails at a point of the ball, or at the input itself."

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from surefoot.core.results import Estimate, ExtrapolatedMean, Interval
 from surefoot.population import sound
+from surefoot.records.record import Comparison, Record
 from surefoot.report.figures import ABOVE, NARROW, STEADY, WEAK, WIDTH
 from surefoot.report.formatting import four_digits, percent, percent_range
 from surefoot.report.tables import quantity_heading
-from surefoot.results import Estimate, ExtrapolatedMean, Interval
-from surefoot.store.records import Comparison, Record
 
 _IN_WORDS = 12
 """Models or levels in words: a description is listened to."""

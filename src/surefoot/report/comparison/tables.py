@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from surefoot.core.results import Interval
+from surefoot.records.record import Comparison, Member, Record
 from surefoot.report.attack.tables import attack_cell, attack_heading, attack_notes
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import percent, points, points_range, with_full_stop
@@ -14,8 +16,6 @@ from surefoot.report.tables import (
     quantity_heading,
     tail_cells,
 )
-from surefoot.results import Interval
-from surefoot.store.records import Comparison, Member, Record
 
 
 def member_table(record: Record, comparison: Comparison) -> Table:

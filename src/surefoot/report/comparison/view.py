@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.results import Undecided
+from surefoot.records.record import Comparison, Record
 from surefoot.report.attack.tables import no_gradient_cautions
 from surefoot.report.clauses import continuation_note
 from surefoot.report.comparison.figures import comparison_chart, describe_comparison
@@ -14,8 +16,6 @@ from surefoot.report.formatting import confidence, file_name, p_value
 from surefoot.report.provenance import preflight_cautions
 from surefoot.report.tables import is_tail
 from surefoot.report.view import Figure, Section, View
-from surefoot.results import Undecided
-from surefoot.store.records import Comparison, Record
 
 _PURPOSES = {
     "model": "which model fails less often on the same inputs and perturbations",

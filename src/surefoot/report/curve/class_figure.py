@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from surefoot.core.results import Footing
+from surefoot.records.record import CurveRow, Curves, Record
 from surefoot.report.curve.figures import curve_rows, levels_of
 from surefoot.report.curve_quantity import curve_quantity
 from surefoot.report.figures import ABOVE, INK, NARROW, QUIET, SERIES, STEADY, WIDTH, svg
 from surefoot.report.formatting import percent
-from surefoot.results import Footing
-from surefoot.store.records import CurveRow, Curves, Record
 
 _WEAKEST = 3
 """Classes with a colour of their own: more colours are not kept apart."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from surefoot.core.results import Curve
+from surefoot.records.record import Curves, Record
 from surefoot.report.curve.class_figure import weakest_classes
 from surefoot.report.curve.figures import curve_in
 from surefoot.report.curve_quantity import curve_quantity
 from surefoot.report.formatting import four_digits, percent, radius_range
-from surefoot.results import Curve
-from surefoot.store.records import Curves, Record
 
 _MOST_CURVES, _MOST_CROSSINGS = 6, 3
 """Curves and crossings in words: a description is listened to."""

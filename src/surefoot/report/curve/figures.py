@@ -8,12 +8,12 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from surefoot.core.results import Crossing, Curve, Interval
 from surefoot.errors import InvalidArgument
+from surefoot.records.record import Curves, Record
 from surefoot.report.curve_quantity import curve_quantity, levels_name, perturbation_name
 from surefoot.report.figures import ABOVE, INK, QUIET, SERIES, TEXT, WEAK, WIDTH, svg
 from surefoot.report.formatting import four_digits, radius_range
-from surefoot.results import Crossing, Curve, Interval
-from surefoot.store.records import Curves, Record
 
 _HEIGHT = 260
 _MOST_DOTS = 100

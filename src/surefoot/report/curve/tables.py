@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from surefoot.core.results import UNIT, Crossing, Curve, Footing, Interval, Reading
 from surefoot.report.formatting import (
     four_digits,
     percent,
     percent_range,
     radius_range,
 )
-from surefoot.results import UNIT, Crossing, Curve, Footing, Interval, Reading
 
 SECONDS = "seconds"
 _MOST = 3

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from surefoot.claims import About, Claim, Randomness
+from surefoot.core.claims import About, Claim, Randomness
+from surefoot.records.examples import Strip
+from surefoot.records.record import Curves, Record
 from surefoot.report.clauses import class_word, continuation_note
 from surefoot.report.curve.class_figure import class_caption, class_figure, weakest_classes
 from surefoot.report.curve.descriptions import describe_classes, describe_curves
@@ -23,8 +25,6 @@ from surefoot.report.formatting import file_name, four_digits, with_full_stop
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, LabelledImage, Section, View
-from surefoot.store.examples import Strip
-from surefoot.store.records import Curves, Record
 
 _DOTS = "Line and dots: the levels evaluated. Dashed: the thresholds."
 _LEVELS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from surefoot.methods import METHODS
+from surefoot.catalogue.methods import METHODS
 
 BU_SUN = (
     "H. Bu and M. Sun, Measuring Robustness of Deep Neural Networks from the Lens of Statistical "

@@ -6,6 +6,7 @@ import json
 import uuid
 from typing import Any
 
+from surefoot.records.spec import StudySpec
 from surefoot.report.export.metrics import Metric, metrics_of
 from surefoot.report.export.plain_text import visible
 from surefoot.report.export.run import (
@@ -16,7 +17,6 @@ from surefoot.report.export.run import (
     not_measured,
 )
 from surefoot.report.sentences import sentence
-from surefoot.store.spec import StudySpec
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"
 _NAMESPACE = uuid.UUID("6b0c9a52-43cf-5d0e-9f0e-0f6f3a6f4b11")

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.records.spec import StudySpec
 from surefoot.report.export.metrics import Metric, metrics_of
 from surefoot.report.export.run import ExportedRun, ExportOptions, dataset_name, model_name
 from surefoot.report.export.yaml_text import yaml_text
-from surefoot.store.spec import StudySpec
 
 _HEAD = "# For the metadata of a model card: between the two lines --- at the top of README.md.\n"
 _BENCHMARK_HEAD = "# For a file of the folder .eval_results in the repository of the model.\n"

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.results import UNIT, Footing
 from surefoot.report.clauses import limit_phrase, scope_phrase
 from surefoot.report.formatting import extrapolated_probability, percent_range, radius_range
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.report.tally_sentences import case_scope
 from surefoot.report.verdict_sentences import COMPARED
-from surefoot.results import UNIT, Footing
 
 _WITHOUT_NUMBER = ("best", "classes", *COMPARED)
 """Kinds that say which of several differ: the sentence is the statement."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from surefoot.control_characters import escape
+from surefoot.system.text import escape
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~#$]")
 """Characters that begin something in Markdown, wherever they stand in a line."""

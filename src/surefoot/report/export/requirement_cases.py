@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.claims import Claim, Verdict
+from surefoot.core.claims import Claim, Verdict
 from surefoot.errors import InvalidArgument
+from surefoot.records.requirements import UNDECIDED_CHOICES
 from surefoot.report.export.run import ExportedRun, ExportOptions
 from surefoot.report.junit import Case, Outcome, junit_xml
 from surefoot.report.measured_words import measured_words
 from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import required_statement
-from surefoot.undecided_as import UNDECIDED_CHOICES
 
 _OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.PASS: "passed",

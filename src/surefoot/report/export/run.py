@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from surefoot.claims import About, Claim, Randomness
+from surefoot.core.claims import About, Claim, Randomness
 from surefoot.errors import InvalidArgument
+from surefoot.records.record import Record
+from surefoot.records.requirements import UndecidedAs
+from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.report.formatting import file_name
 from surefoot.report.provenance import provenance
 from surefoot.report.view import View
-from surefoot.store.records import Record
-from surefoot.store.spec import ComparisonSpec, StudySpec
-from surefoot.undecided_as import UndecidedAs
 
 _FACTS = (
     *("Study", "Model", "Inputs", "Property", "Method", "Random numbers"),

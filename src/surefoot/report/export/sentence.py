@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import PurePath
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
 from surefoot.errors import InvalidArgument
+from surefoot.records.record import Curves, Record
+from surefoot.records.spec import BracketFileSpec, StudySpec
 from surefoot.report.export.citation import citations
 from surefoot.report.export.plain_text import visible
 from surefoot.report.export.run import ExportedRun
 from surefoot.report.formatting import file_name
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
-from surefoot.store.records import Curves, Record
-from surefoot.store.spec import BracketFileSpec, StudySpec
 
 _DIGITS = 12
 """Characters of a digest: as many as name a run everywhere else."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.results import Footing
 from surefoot.report.export.run import ExportedRun
-from surefoot.results import Footing
 
 
 def total_error(run: ExportedRun) -> float:

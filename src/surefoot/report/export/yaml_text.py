@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from surefoot.control_characters import escape
+from surefoot.system.text import escape
 
 _SURROGATES = range(0xD800, 0xE000)
 """Halves of characters, which no encoding can write."""

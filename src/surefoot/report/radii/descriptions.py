@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from surefoot.core.results import Quantile
+from surefoot.records.record import Record
 from surefoot.report.formatting import four_digits, percent, radius_range
 from surefoot.report.radii.tables import brackets_of, radii_in
-from surefoot.results import Quantile
-from surefoot.store.records import Record
 
 _MOST = 6
 """Networks in words: a description is listened to."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from surefoot.records.record import Record
 from surefoot.region.critical_level import NOT_REACHED
 from surefoot.report.clauses import continuation_note
 from surefoot.report.radii.tables import brackets_of
-from surefoot.store.records import Record
 
 
 def continuing_note(record: Record) -> str:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from surefoot.evidence import closed_to
+from surefoot.core.counts import closed_to
+from surefoot.core.results import Quantile
+from surefoot.records.record import Record
 from surefoot.report.figures import ABOVE, INK, QUIET, SERIES, STEADY, WEAK, WIDTH, svg
 from surefoot.report.radii.tables import brackets_of, radii_in, tolerance_of
-from surefoot.results import Quantile
-from surefoot.store.records import Record
 
 
 def _legend_above(**more: Any) -> Any:  # noqa: ANN401  of altair

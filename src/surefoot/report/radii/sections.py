@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from surefoot.records.examples import Counterexample
+from surefoot.records.record import Record
 from surefoot.report.figures import svg
 from surefoot.report.formatting import four_digits
 from surefoot.report.provenance import findings_sections
@@ -28,8 +30,6 @@ from surefoot.report.radii.tables import (
     radii_in,
 )
 from surefoot.report.view import Card, Figure, LabelledImage, Section
-from surefoot.store.examples import Counterexample
-from surefoot.store.records import Record
 
 _CAPTION = (
     "Solid line: inputs with a counterexample within the radius. Dashed: inputs not proved within "

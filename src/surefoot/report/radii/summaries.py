@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from surefoot.claims import Claim
-from surefoot.level_words import level_words
+from surefoot.core.claims import Claim
+from surefoot.core.results import Interval
 from surefoot.population import mean_radii, robust_accuracy, runtimes
 from surefoot.population.radii import RobustAccuracy
+from surefoot.records.record import Record
 from surefoot.region.proof_limits import ended_by_limit
 from surefoot.report.clauses import capitalised, conditional_confidence
 from surefoot.report.formatting import at_most, four_digits, percent, percent_range, radius_range
@@ -21,8 +22,7 @@ from surefoot.report.radii.tables import (
     seconds,
 )
 from surefoot.report.tables import Table
-from surefoot.results import Interval
-from surefoot.store.records import Record
+from surefoot.system.text import level_words
 
 AT_A_RADIUS = ("robust_accuracy", "robust_accuracy_population", "severity")
 MEANS = ("mean_radius", "mean_radius_population")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from surefoot.claims import About
+from surefoot.core.claims import About
+from surefoot.core.counts import closed_to
+from surefoot.core.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import closed_to
+from surefoot.records.record import Comparison, InputRow, Radii, Record
 from surefoot.report.clauses import capitalised, class_word, conditional_confidence
 from surefoot.report.clean_faults import faults_note
 from surefoot.report.formatting import four_digits, percent, radius_range, signed_range
 from surefoot.report.tables import OF_POPULATION, Table
-from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
-from surefoot.store.records import Comparison, InputRow, Radii, Record
 
 ESTIMATORS = {
     "shortest-ranks": "shortest ranks",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from surefoot.claims import About, Claim
+from surefoot.core.claims import About, Claim
+from surefoot.core.results import Bracket
+from surefoot.records.record import Record
+from surefoot.records.spec import BracketFileSpec
 from surefoot.report.clauses import capitalised
 from surefoot.report.formatting import at_least, file_name
 from surefoot.report.provenance import preflight_cautions, provenance
@@ -14,9 +17,6 @@ from surefoot.report.radii.sections import radii_sections
 from surefoot.report.radii.summaries import AT_A_RADIUS, MEANS, sampled_facts
 from surefoot.report.radii.tables import brackets_of, closed, radii_in, seconds, tolerance_of
 from surefoot.report.view import View
-from surefoot.results import Bracket
-from surefoot.store.records import Record
-from surefoot.store.spec import BracketFileSpec
 
 _PURPOSE = "up to which size no perturbation at all makes the model fail, and how certain that is"
 

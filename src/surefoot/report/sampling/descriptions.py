@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from surefoot.claims import About
+from surefoot.core.claims import About
+from surefoot.core.results import Extrapolation
+from surefoot.records.record import Record
 from surefoot.report.clauses import class_word
 from surefoot.report.formatting import percent, percent_range, small_probability
 from surefoot.report.sampling.few_trials import count_inputs, few_trials_words
 from surefoot.report.sampling.figures import count_decisions, failure_shares
 from surefoot.report.tables import quantity_heading
-from surefoot.results import Extrapolation
-from surefoot.store.records import Record
 
 
 def describe_inputs(record: Record) -> str:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
+from surefoot.core.results import InputResult
+from surefoot.records.examples import Example
+from surefoot.records.named_code import named_code
+from surefoot.records.record import Record, Samples
 from surefoot.report.clean_faults import clean_faults_note
 from surefoot.report.formatting import of_perturbations
 from surefoot.report.sampling.few_trials import FAILED_ONCE, is_count
@@ -15,10 +19,6 @@ from surefoot.report.sampling.tables import (
     single_input_note,
 )
 from surefoot.report.view import Card, LabelledImage, Section
-from surefoot.results import InputResult
-from surefoot.store.examples import Example
-from surefoot.store.named_code import named_code
-from surefoot.store.records import Record, Samples
 
 
 def weakest_section(record: Record, samples: Samples, store: str) -> Section:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from surefoot.claims import About
+from surefoot.core.claims import About
+from surefoot.core.results import Decision, Estimate, ExtrapolatedMean, Undecided
+from surefoot.records.record import Record, Samples
 from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
 from surefoot.report.provenance import group_facts
 from surefoot.report.tables import loss_cell
-from surefoot.results import Decision, Estimate, ExtrapolatedMean, Undecided
-from surefoot.store.records import Record, Samples
 
 
 def facts_of(record: Record, samples: Samples) -> list[str]:

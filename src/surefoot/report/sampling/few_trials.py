@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from surefoot.results import Bracket, Estimate, InputResult
-from surefoot.store.records import Record
+from surefoot.core.results import Bracket, Estimate, InputResult
+from surefoot.records.record import Record
 
 _FEW = 10
 """Trials of one input below which its interval says little: 0.06 % to 58.5 % after one failure in

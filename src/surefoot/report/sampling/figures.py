@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.claims import About
+from surefoot.core.claims import About
+from surefoot.core.results import (
+    Decision,
+    Estimate,
+    ExtrapolatedMean,
+    Extrapolation,
+    InputResult,
+    Undecided,
+)
+from surefoot.records.record import Record, Samples
 from surefoot.report.figures import (
     ABOVE,
     INK,
@@ -22,15 +31,6 @@ from surefoot.report.figures import (
 )
 from surefoot.report.sampling.few_trials import count_inputs, few_trials_words
 from surefoot.report.tables import quantity_heading
-from surefoot.results import (
-    Decision,
-    Estimate,
-    ExtrapolatedMean,
-    Extrapolation,
-    InputResult,
-    Undecided,
-)
-from surefoot.store.records import Record, Samples
 
 _BINS = 20
 """Bars of the histogram: 5 percentage points each."""

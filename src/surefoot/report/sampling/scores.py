@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.normal_fit import Histogram, NormalFit
+from surefoot.core.results import Estimate, Extrapolation, Histogram, Interval, NormalFit, Undecided
+from surefoot.records.record import InputRow, Record
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
 from surefoot.report.formatting import (
     confidence,
@@ -21,8 +22,6 @@ from surefoot.report.formatting import (
 )
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, Section
-from surefoot.results import Estimate, Extrapolation, Interval, Undecided
-from surefoot.store.records import InputRow, Record
 
 _ROWS = 60
 """Fits in the table of a page, the weakest first; the frame and the JSON have all."""

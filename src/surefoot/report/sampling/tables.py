@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.claims import About, Claim, Verdict
-from surefoot.item_words import TERMINAL_WIDTH, shortened_pair
+from surefoot.core.claims import About, Claim, Verdict
+from surefoot.core.results import Decision, InputResult, Interval
+from surefoot.records.examples import Example
+from surefoot.records.record import ClassRow, Record, Samples
 from surefoot.report.clauses import capitalised, class_word, confidence_clause
 from surefoot.report.formatting import (
     confidence,
@@ -26,9 +28,7 @@ from surefoot.report.tables import (
     quantity_heading,
     tail_cells,
 )
-from surefoot.results import Decision, InputResult, Interval
-from surefoot.store.examples import Example
-from surefoot.store.records import ClassRow, Record, Samples
+from surefoot.subject.item_words import TERMINAL_WIDTH, shortened_pair
 
 _CONTRAST_ROWS = 12
 _ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from surefoot.claims import About, Claim, Randomness
+from surefoot.core.claims import About, Claim, Randomness
+from surefoot.core.results import Estimate, ExtrapolatedMean, Extrapolation
 from surefoot.population.population_mean import likely_width
+from surefoot.records.record import Record, Samples
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
 from surefoot.report.figures import svg
@@ -35,12 +37,6 @@ from surefoot.report.sampling.scores import score_sections
 from surefoot.report.sampling.tables import class_table, contrast_table, verdict_table
 from surefoot.report.tables import is_tail
 from surefoot.report.view import Figure, Section, View
-from surefoot.results import (
-    Estimate,
-    ExtrapolatedMean,
-    Extrapolation,
-)
-from surefoot.store.records import Record, Samples
 
 
 def view(

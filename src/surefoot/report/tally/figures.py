@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot.claims import Claim
+from surefoot.core.claims import Claim
+from surefoot.core.results import UNIT
+from surefoot.records.record import Record
 from surefoot.report.figures import NARROW, STEADY
 from surefoot.report.formatting import percent, percent_range
-from surefoot.results import UNIT
-from surefoot.store.records import Record
 
 MOST_CLASSES = 20
 """Classes in a figure, those that fail most often first: the table has all."""

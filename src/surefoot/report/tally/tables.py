@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from surefoot.claims import About, Claim, Verdict
+from surefoot.core.claims import About, Claim, Verdict
+from surefoot.core.results import Estimate, Interval
+from surefoot.records.record import InputRow, Record, Tally
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import exact_percent, points, points_range, with_full_stop
 from surefoot.report.tables import EACH_CLASS_NOTE, OF_POPULATION, Table, claim_cells
 from surefoot.report.tally.figures import worst_first
-from surefoot.results import Estimate, Interval
-from surefoot.store.records import InputRow, Record, Tally
 
 _WORDS = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
 _ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}

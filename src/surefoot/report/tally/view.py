@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from surefoot.claims import About, Claim, Continues
+from surefoot.core.claims import About, Claim, Continues
+from surefoot.records.record import Record, Tally
+from surefoot.records.spec import OutcomeFileSpec
 from surefoot.report.figures import svg
 from surefoot.report.formatting import file_name
 from surefoot.report.provenance import preflight_cautions
@@ -20,8 +22,6 @@ from surefoot.report.tally.tables import (
 )
 from surefoot.report.tally_sentences import FAILURE_OF_TRIALS
 from surefoot.report.view import Figure, Section, View
-from surefoot.store.records import Record, Tally
-from surefoot.store.spec import OutcomeFileSpec
 
 _PURPOSE = "how often such cases fail, from outcomes that were counted elsewhere"
 _CAPTION = "Dot: over these cases. Line: interval for all such cases."

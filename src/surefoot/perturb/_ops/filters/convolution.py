@@ -9,7 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _FEW_TAPS = 9
 """Taps of a kernel up to which it is summed tap by tap."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.levels import Floats
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 
 def disk_kernels(radii: Floats, deviations: Floats, half: int) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.filters.convolution import mirror_indices
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _TRUNCATE = 4.0
 """Deviations after which a Gaussian is cut off, as in `skimage.filters.gaussian`."""

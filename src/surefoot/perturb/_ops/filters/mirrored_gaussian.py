@@ -10,7 +10,7 @@ from array_api_compat import array_namespace, device
 
 from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
 from surefoot.perturb._ops.severity import LONGEST_SMALL
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _TRUNCATE = 3.0
 """Deviations after which the Gaussian is cut off, as in the published elastic distortion."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.filters.convolution import fast_size
 from surefoot.perturb._ops.filters.matrices import multiply_axes
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 
 def nearest_pixel_line_kernels(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.compiled.library import BESIDE, compiled_library
 from surefoot.perturb._ops.filters.convolution import convolve, mirror_indices
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 Images = NDArray[np.float32]
 Summer = Callable[[Images, Images, tuple[int, int]], Images]

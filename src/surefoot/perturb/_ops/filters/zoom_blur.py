@@ -17,7 +17,7 @@ from surefoot.perturb._ops.filters.matrices import (
     zoom_matrices,
 )
 from surefoot.perturb._ops.levels import Floats
-from surefoot.subject import Array
+from surefoot.subject.protocols import Array
 
 _FEW_PIXELS = 64 * 64
 _FEW_ENTRIES = 1_000_000

@@ -1,0 +1,89 @@
+"""Every method of a study, by class and by name, and the parts for a method of your own.
+
+A method is a frozen dataclass with `needs` (what it asks of a study) and `steps()`: a generator
+that yields questions, is sent evidence, and returns its result. `Session` runs one by hand.
+"""
+
+from typing import Any
+
+from surefoot.core.counts import Counts, Outcomes, Severities
+from surefoot.core.procedure import Ask, Needs, Procedure, Session
+from surefoot.curves import (
+    AdaptiveCurve,
+    QuadCurve,
+    RandomCurve,
+    SequentialCurve,
+    UniformCurve,
+)
+from surefoot.population import CriticalQuantile, PopulationMean, SetMean
+from surefoot.region import PGD, Attack, AttackFunction, CriticalLevel
+from surefoot.statistics import (
+    BuSun,
+    ExactBinomial,
+    ExactSequential,
+    FixedSize,
+    KappaTest,
+    NormalTail,
+    Okamoto,
+)
+
+__all__ = [
+    "PGD",
+    "AdaptiveCurve",
+    "Ask",
+    "Attack",
+    "AttackFunction",
+    "BuSun",
+    "Counts",
+    "CriticalLevel",
+    "CriticalQuantile",
+    "ExactBinomial",
+    "ExactSequential",
+    "FixedSize",
+    "KappaTest",
+    "Needs",
+    "NormalTail",
+    "Okamoto",
+    "Outcomes",
+    "PopulationMean",
+    "Procedure",
+    "QuadCurve",
+    "RandomCurve",
+    "SequentialCurve",
+    "Session",
+    "SetMean",
+    "Severities",
+    "UniformCurve",
+]
+
+ESTIMATORS: dict[str, type[Any]] = {
+    "exact-sequential": ExactSequential,
+    "bu-sun": BuSun,
+    "fixed-size": FixedSize,
+    "okamoto": Okamoto,
+}
+TESTS: dict[str, type[Any]] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
+TAILS: dict[str, type[Any]] = {"normal-tail": NormalTail}
+MEANS: dict[str, type[Any]] = {"these": SetMean, "population": PopulationMean}
+"""Methods for a mean to a precision, by what it is about."""
+CURVES: dict[str, type[Any]] = {
+    "sequential": SequentialCurve,
+    "asap": AdaptiveCurve,
+    "uniform": UniformCurve,
+    "random": RandomCurve,
+    "quad": QuadCurve,
+}
+METHODS: dict[str, type[Any]] = {
+    **ESTIMATORS,
+    **TESTS,
+    **TAILS,
+    **{f"{name}-curve": method for name, method in CURVES.items()},
+    "set-mean": SetMean,
+    "population-mean": PopulationMean,
+    "attack": Attack,
+    "pgd": PGD,
+    "attack-function": AttackFunction,
+    "critical-level": CriticalLevel,
+    "critical-quantile": CriticalQuantile,
+}
+"""All methods, by the name that a record has for them."""

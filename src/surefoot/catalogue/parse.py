@@ -1,0 +1,276 @@
+"""How a command line writes a perturbation: `rotation:-10..10`, `fog:s3`, `blur:1+jpeg:0.5`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+from surefoot.catalogue.own import own_perturbation, own_range, own_text, parts_of
+from surefoot.catalogue.registry import PERTURBATIONS, number
+from surefoot.core.results import Interval
+from surefoot.errors import InvalidArgument
+from surefoot.perturb import Chain, Mixture, RandomLevel, load_features
+from surefoot.perturb._ops.definition import Units
+from surefoot.perturb._ops.levels import level_of
+from surefoot.perturb._ops.severity import LONGEST_SMALL
+from surefoot.subject.protocols import Perturbation
+
+_SPREAD = re.compile(r"(\btable:[^,+|]*?)\s*sd\s*(?=[,+|]|$)")
+"""A level in standard deviations of each column: table:0.1sd."""
+_EXAMPLE = "for example linf:8/255; `surefoot perturb --list` (docs/catalogue.md) shows all"
+
+
+def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
+    """The perturbation of this text; `frame` tells which published severities an image has.
+
+    KIND:LEVEL, KIND:LOW..HIGH (drawn uniformly each time), KIND:s3 (a published severity), further
+    options as ,name=value; A+B one after the other; A|B one of them each time; mine.py:f:0.1 or
+    @module:f:0.1 a function of your own. table:0.1sd is in standard deviations of each column.
+    """
+    choices = [_chain(part, frame) for part in _with_spread(text).split("|")]
+    return choices[0] if len(choices) == 1 else Mixture(tuple(choices))
+
+
+def _with_spread(text: str) -> str:
+    """table:0.1sd as the option it stands for."""
+    return _SPREAD.sub(r"\1,relative_to=sd", text)
+
+
+def parse_range(
+    text: str, frame: tuple[int, ...] = (), bounds: Interval | None = None
+) -> tuple[Perturbation, Interval]:
+    """A perturbation and the range of levels to go through.
+
+    KIND:LOW..HIGH, KIND:HIGH (from 0), KIND (from 0 to the strongest published severity, or to the
+    strongest that means something); further options as ,name=value. A+B from nothing at level 0 to
+    both as stated at level 1; a range in it begins at 0. The perturbation's own level is open.
+    """
+    text = _with_spread(text)
+    if (own := own_text(text)) is not None:
+        return own_range(own)
+    if "|" in text or len(parts_of(text)) > 1:
+        combined: Any = parse_perturbation(_from_nothing(text), frame)
+        return replace(combined, level=None), Interval(0.0, level_of(combined))
+    kind, _, rest = text.partition(":")
+    level, comma, options = rest.partition(",")
+    if not level:
+        level = _whole_range(kind, frame, bounds)
+    low, dots, high = level.partition("..")
+    if not dots:
+        low, high = _text(kind, 0.0).partition(":")[2], level
+    if kind not in PERTURBATIONS:
+        parse_perturbation(f"{kind}:1")  # says what there is
+    ends = [_level(kind, part.strip(), PERTURBATIONS[kind], frame) for part in (low, high)]
+    if not ends[0] < ends[1]:
+        raise InvalidArgument(
+            f"{text}: a range of levels goes from a lower to a higher one: write "
+            f"{_text(kind, 0.0)}..{_example(kind)}"
+        )
+    if ends[0] < 0 and not getattr(PERTURBATIONS[kind], "signed", False):
+        raise InvalidArgument(
+            f"{text}: {kind} has no direction, levels begin at 0: write "
+            f"{_text(kind, 0.0)}..{_example(kind)}"
+        )
+    strongest = max(abs(ends[0]), ends[1])
+    perturbation: Any = parse_perturbation(f"{_text(kind, strongest)}{comma}{options}", frame)
+    return replace(perturbation, level=None), Interval(*ends)
+
+
+def _from_nothing(text: str) -> str:
+    """Every part of a sequence by its highest level: blur:0..2+jpeg:0.5 is blur:2+jpeg:0.5."""
+
+    def beginning(range_: re.Match[str]) -> str:
+        if number(range_[1]) == 0:
+            return ":"
+        raise InvalidArgument(
+            f"{text}: in a sequence every part goes from nothing to its level, all together: give "
+            "the highest level alone, such as blur:2+jpeg:0.5"
+        )
+
+    return re.sub(r":\s*([^:,+|]+?)\s*\.\.\s*", beginning, text)
+
+
+def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> str:
+    """Up to the strongest level there is, where that is known."""
+    class_ = PERTURBATIONS.get(kind)
+    if class_ is not None and getattr(class_, "presets", None) is not None:
+        return "s5"
+    example = parse_perturbation(_text(kind, 0.0), frame).levels(bounds)
+    if not math.isfinite(example.high):
+        raise InvalidArgument(
+            f"{kind} needs a range of levels: write {_text(kind, 0.0)}..{_example(kind)}"
+        )
+    return repr(example.high)
+
+
+def _chain(text: str, frame: tuple[int, ...]) -> Perturbation:
+    if text.strip().endswith("+"):
+        raise InvalidArgument(f"{text!r} ends with +: write what comes after it")
+    parts = [_one(part.strip(), frame) for part in parts_of(text)]
+    return parts[0] if len(parts) == 1 else Chain(tuple(parts))
+
+
+def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
+    if (own := own_text(text)) is not None:
+        return own_perturbation(own)
+    kind, colon, rest = text.partition(":")
+    if kind not in PERTURBATIONS:
+        raise InvalidArgument(
+            f"there is no perturbation {kind!r}: choose {_near(kind)}, {_EXAMPLE}"
+        )
+    class_ = PERTURBATIONS[kind]
+    if not colon or not rest:
+        presets = getattr(class_, "presets", None)
+        example = f"{kind}:{_example(kind)}"
+        if presets is not None:
+            example = f"{kind}:{presets['small'][2]:.3g}, or {kind}:s3 for a published severity"
+        raise InvalidArgument(f"{kind} needs a level: write {example}")
+    level, *pairs = rest.split(",")
+    options = _options(kind, pairs, class_)
+    if kind == "table" and not {"features", "relative_to"} & set(options):
+        raise InvalidArgument(
+            f"{kind} needs its features: write {kind}:0.1sd for a tenth of the standard deviation "
+            f"of each column, or {kind}:1,features=features.toml"
+        )
+    if ".." in level:
+        return _random_level(kind, level, class_, options, frame)
+    strength = _level(kind, level, class_, frame)
+    if strength < 0 and getattr(class_, "signed", False):
+        raise InvalidArgument(
+            f"{text}: a level below 0 is written in a range: write {kind}:{level}..{-strength:g}"
+        )
+    perturbation: Perturbation = class_(level=strength, **options)
+    return perturbation
+
+
+def _level(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> float:
+    """A number, with a unit where the perturbation has two, or a published severity."""
+    if hasattr(class_, "read_level"):
+        with_unit: float = class_.read_level(text)
+        return with_unit
+    if re.match(r"s\d", text):
+        return _severity(kind, text, class_, frame)
+    return _number_with_unit(class_, text)
+
+
+def _number_with_unit(class_: type[Any] | None, text: str) -> float:
+    """A number, or one with a unit that the perturbation has besides its own: shot:20photons."""
+    units: Units = getattr(class_, "units", {})
+    for unit, level_of_number in units.items():
+        if text.strip().endswith(unit):
+            return level_of_number(number(text.strip().removesuffix(unit)))
+    return number(text)
+
+
+def _text(kind: str, level: float) -> str:
+    """A perturbation and its level, as text that is read back to exactly this level."""
+    write = getattr(PERTURBATIONS.get(kind), "write_level", repr)
+    return f"{kind}:{write(level)}"
+
+
+def _example(kind: str) -> str:
+    return "20dB" if hasattr(PERTURBATIONS.get(kind), "read_level") else "0.1"
+
+
+def _near(kind: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(kind, PERTURBATIONS, n=3, cutoff=0.4)
+    return f"one such as {', '.join(close)}" if close else "one that exists"
+
+
+def _severity(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> float:
+    """A published severity from s1 to s5, also s2.5: levels between are interpolated."""
+    presets = getattr(class_, "presets", None)
+    if presets is None:
+        raise InvalidArgument(f"{kind} has no published severities: give its level, {kind}:0.1")
+    severity = number(text[1:])
+    if not 0 <= severity <= 5:
+        raise InvalidArgument(
+            f"published severities run from s1 to s5, got {text}: write {kind}:s3"
+        )
+    small = bool(frame) and max(frame) <= LONGEST_SMALL
+    levels: tuple[float, ...] = (0.0, *presets["small" if small else "large"])
+    below = min(int(severity), 4)
+    return levels[below] + (severity - below) * (levels[below + 1] - levels[below])
+
+
+def _random_level(
+    kind: str, text: str, class_: type[Any], options: dict[str, Any], frame: tuple[int, ...]
+) -> Perturbation:
+    low, high = (_level(kind, part.strip(), class_, frame) for part in text.split("..", 1))
+    if not abs(low) <= high or high <= 0 or low == high:
+        raise InvalidArgument(
+            f"{kind}:{text}: a range runs from its lowest to its highest strength: write 0..2 or "
+            "-10..10"
+        )
+    inner: Perturbation = class_(level=high, **options)
+    return RandomLevel(high, inner, round(low / high, 12))
+
+
+def _options(kind: str, pairs: list[str], class_: type[Any]) -> dict[str, Any]:
+    known = {f.name: str(f.type) for f in fields(class_) if f.name != "level"}
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or name not in known:
+            allowed = f"it takes {', '.join(known)}; use one" if known else "leave it out"
+            raise InvalidArgument(f"{kind} has no option {pair!r}: {allowed}")
+        if name == "features":
+            options[name] = load_features(value)
+        else:
+            options[name] = value if known[name].startswith("str") else number(value)
+    return options
+
+
+def written_level(text: str) -> str:
+    """The level, or range of levels, that the text of a single perturbation gives; else nothing."""
+    if (own := own_text(text)) is not None:
+        return own.level
+    return _with_spread(text).partition(":")[2].partition(",")[0].strip()
+
+
+def level_reader(text: str) -> Callable[[str], float]:
+    """What reads a level of this perturbation: a number, or a number with a unit (20dB)."""
+    class_ = PERTURBATIONS.get(re.split("[:,]", text)[0])
+    read: Callable[[str], float] = getattr(class_, "read_level", partial(_number_with_unit, class_))
+    return read
+
+
+def at_level(text: str, level: float) -> str:
+    """The same text at another level, for a single perturbation; other options stay.
+
+    Of a range only the proportion of its ends stays.
+    """
+    text = _with_spread(text)
+    if (own := own_text(text)) is not None:
+        return own.at(_scaled(own.level, level, text))
+    if ":" not in text:
+        text = text.replace(",", ":,", 1)  # options without a level: rotation,edge=black
+    kind, _, rest = text.partition(":")
+    if "|" in text or len(parts_of(text)) > 1:
+        raise InvalidArgument(
+            f"levels are for one perturbation, not for {text!r}: give one, such as blur:0..2"
+        )
+    written, comma, options = rest.partition(",")
+    if ".." not in written:
+        return f"{_text(kind, level)}{comma}{options}"
+    if hasattr(PERTURBATIONS.get(kind), "read_level"):
+        raise InvalidArgument(
+            f"{text!r} with several levels: leave out the range, --perturb {kind}"
+        )
+    return f"{kind}:{_scaled(written, level, text)}{comma}{options}"
+
+
+def _scaled(written: str, level: float, text: str) -> str:
+    """The level, or the range with this level at its upper end."""
+    low, dots, high = written.partition("..")
+    if not dots:
+        return repr(level)
+    if number(high) == 0:
+        raise InvalidArgument(f"{text!r} has no strength to scale: write a range such as 0..1")
+    return f"{number(low) / number(high) * level!r}..{level!r}"

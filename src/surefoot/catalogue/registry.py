@@ -1,0 +1,167 @@
+"""Perturbations and properties by name; how values are described and how people write them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from surefoot import perturb
+from surefoot.errors import InvalidArgument
+from surefoot.models.python import import_object
+from surefoot.properties import OF_CLASSES, OF_OUTPUTS, Kept
+from surefoot.subject.protocols import Property, Reference
+from surefoot.system.function_source import describe_function
+
+PERTURBATIONS: dict[str, type[Any]] = {
+    class_.kind: class_
+    for group in (
+        perturb.VALUES,
+        perturb.BLURS,
+        perturb.WEATHER,
+        perturb.DIGITAL,
+        perturb.GEOMETRY,
+        perturb.OCCLUSION,
+        perturb.CAMERA,
+        perturb.SIGNALS,
+        perturb.TABLES,
+    )
+    for class_ in group
+}
+"""The catalogue, by the name that a command line has for it."""
+COMBINED: dict[str, type[Any]] = dict(
+    zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
+)
+PROPERTIES: dict[str, type[Any]] = {
+    class_.kind: class_ for group in (OF_CLASSES, OF_OUTPUTS) for class_ in group
+}
+_OTHER_WORDS = {"correct": "true", "accuracy": "true", "label": "true", "unchanged": "same"}
+"""What people call a property who have not met its name."""
+_WHOLE = ("k", "label", "ignore")
+"""Options of properties that are whole numbers."""
+
+
+def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401  any object
+    """A perturbation as its kind and its fields, and so its parts."""
+    return describe(value, PERTURBATIONS | COMBINED)
+
+
+def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401  any object
+    """A value as its kind and its fields; a class of the user's own by its full name."""
+    own = getattr(value, "describe", None)
+    if own is not None:
+        fields_of_own: dict[str, Any] = own()
+        return {"kind": value.kind, **fields_of_own}
+    kind = next((name for name, class_ in known.items() if class_ is type(value)), None)
+    if kind is None:
+        kind = f"{type(value).__module__}:{type(value).__qualname__}"
+    return {"kind": kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  any object
+    """What JSON can hold; a perturbation within a perturbation by its kind."""
+    if is_dataclass(value) and hasattr(value, "apply"):
+        return describe(value, PERTURBATIONS | COMBINED)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    if callable(value):
+        return describe_function(value)
+    return value.item() if hasattr(value, "item") else value
+
+
+def number(text: str) -> float:
+    """A number as a person writes it: 0.03, 3e-2 or 8/255."""
+    above, slash, below = text.strip().partition("/")
+    try:
+        value = float(above) / float(below) if slash else float(above)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidArgument(
+            f"{text!r} is not a number: write it as 0.03 or 8/255 (5 % is 0.05)"
+        ) from None
+    if not math.isfinite(value):
+        raise InvalidArgument(f"{text!r} is not a finite number: write it as 0.03 or 8/255")
+    return value
+
+
+def _meaning(name: str) -> str:
+    """What a property holds the model to, in a few words: the first line of its docstring."""
+    line = (PROPERTIES[name].__doc__ or "").partition("\n")[0]
+    return line[:1].lower() + line[1:].rstrip(".").replace("`", "")
+
+
+def parse_property(text: str) -> Property:
+    """A property as a person writes it: `same`, `topk:5`, `close:5%,of=true`, `@module:name`.
+
+    KIND:VALUE, further options as ,name=value; @module:name is one of your own, or a function for
+    `Kept`.
+    """
+    if text.startswith("@"):
+        return _own_property(text[1:])
+    kind, _, value = text.partition(":")
+    if kind not in PROPERTIES:
+        meant = _OTHER_WORDS.get(kind) or next(iter(get_close_matches(kind, PROPERTIES, n=1)), "")
+        others = [name for name in PROPERTIES if name != meant]
+        there = "choose one of " + "; ".join(f"{name} ({_meaning(name)})" for name in others)
+        if meant:
+            there = f"do you mean {meant} ({_meaning(meant)})? Others are {', '.join(others)}"
+        raise InvalidArgument(
+            f"there is no property {kind!r}: {there}; or write @module:name for one of your own"
+        )
+    names = [f.name for f in fields(PROPERTIES[kind])]
+    if value and not names:
+        raise InvalidArgument(f"{kind} takes no value, got {value!r}: leave it out")
+    options = _property_options(kind, value, names) if value else {}
+    parsed: Property = PROPERTIES[kind](**options)
+    return parsed
+
+
+def _property_options(kind: str, text: str, names: list[str]) -> dict[str, Any]:
+    """The first value by its place, all others by their names."""
+    first, *others = (part.strip() for part in text.split(","))
+    if "=" not in first:
+        name = "of" if first in tuple(Reference) and "of" in names else names[0]
+        if first.endswith("%") and "share" in names:
+            name = "share"
+        others = [f"{name}={first}", *others]
+    else:
+        others = [first, *others]
+    options: dict[str, Any] = {}
+    for pair in others:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or name not in names:
+            raise InvalidArgument(
+                f"{kind} has no option {pair!r}: it takes {', '.join(names)}; use one of them"
+            )
+        if name in options:
+            raise InvalidArgument(f"{kind} has {name} twice: {text}; give it once")
+        options[name] = value if name == "of" else _amount(kind, name, value)
+    return options
+
+
+def _amount(kind: str, name: str, text: str) -> float | int:
+    """A number, or a percentage of a share; a whole number where one is needed."""
+    if text.endswith("%") and name == "share":
+        return number(text[:-1]) / 100
+    amount = number(text)
+    if name not in _WHOLE:
+        return amount
+    if not amount.is_integer():
+        raise InvalidArgument(f"{kind}.{name} must be an integer, got {text}")
+    return int(amount)
+
+
+def _own_property(text: str) -> Property:
+    """A property of the user's own, or a function of two outputs, from an importable module."""
+    value: Any = import_object(text)
+    if hasattr(value, "severity") and not isinstance(value, type):
+        own: Property = value
+        return own
+    if callable(value) and not isinstance(value, type):
+        return Kept(value)
+    raise InvalidArgument(
+        f"@{text} is {type(value).__name__}: give a property, or a function of two outputs (see "
+        "sf.properties.Kept)"
+    )

@@ -1,0 +1,93 @@
+"""What is applied to an input, in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+from surefoot.catalogue.registry import PERTURBATIONS
+from surefoot.core.procedure import Needs
+from surefoot.core.results import UNIT, Interval
+from surefoot.perturb import Feature
+from surefoot.subject.protocols import Perturbation
+from surefoot.system.text import level_words
+
+
+def perturbation_words(
+    perturbation: Perturbation, bounds: Interval | None, needs: Needs, *, whole_numbers: bool
+) -> str:
+    """What is sampled, exactly: the distribution, its parameters, clipping and rounding."""
+    if needs in (Needs.REGION, Needs.RADII):
+        within = "" if bounds is None else f" inside [{bounds.low:g}, {bounds.high:g}]"
+        level = perturbation.level
+        radius = "" if level is None else f" of radius {level_words(level)}"
+        return f"any point of the {getattr(perturbation, 'ball', '')} ball{radius}{within}"
+    open_ = perturbation.level is None and "{level}" in perturbation.phrase
+    symbol = "s" if perturbation.level is None else level_words(perturbation.level)
+    clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"
+    clip += ", then rounded to whole numbers" if whole_numbers else ""
+    clip += "; s is the level" if open_ else ""
+    return perturbation.phrase.replace("{level}", symbol) + clip
+
+
+_INPUTS = {"values": "any", "image": "images", "series": "signals"}
+_COLOUR = "colour images"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One perturbation of the catalogue."""
+
+    kind: str
+    of: str
+    levels: str
+    unit: str
+    severities: str
+    options: str
+    about: str
+    definition: str
+
+
+def entries() -> list[Entry]:
+    """Every registered perturbation, in order."""
+    return [_entry(kind, definition) for kind, definition in PERTURBATIONS.items()]
+
+
+def _entry(kind: str, definition: type[Any]) -> Entry:
+    example = definition(level=0.0, **_required_fields(definition))
+    options = [f.name for f in fields(definition) if f.name != "level"]
+    return Entry(
+        kind=kind,
+        of=_COLOUR if hasattr(definition, "needs_channels") else _INPUTS[str(example.view)],
+        levels=_level_range(example),
+        unit=example.levels.unit,
+        severities=_severities(getattr(definition, "presets", None)),
+        options=", ".join(options),
+        about=(definition.__doc__ or "").splitlines()[0],
+        definition=" ".join((definition.__doc__ or "").split()),
+    )
+
+
+def _required_fields(definition: type[Any]) -> dict[str, Any]:
+    """What an example needs besides its level."""
+    of_columns = any(f.name == "features" for f in fields(definition))
+    return {"features": (Feature("value", noise=1.0),)} if of_columns else {}
+
+
+def _level_range(example: Any) -> str:  # noqa: ANN401  any of the catalogue
+    """The levels that mean something; below 0 where there is a direction."""
+    high = example.levels(UNIT).high
+    if high != example.levels(None).high:
+        return "0 to the width of the bounds, if any"
+    if not math.isfinite(high):
+        return "any" if getattr(example, "signed", False) else "0 and above"
+    low = getattr(example, "least", -high) if getattr(example, "signed", False) else 0.0
+    return f"{low:g} to {high:g}"
+
+
+def _severities(presets: dict[str, tuple[float, ...]] | None) -> str:
+    if presets is None:
+        return ""
+    small, large = (" ".join(f"{v:.3g}" for v in presets[size]) for size in ("small", "large"))
+    return small if small == large else f"{small}; {large}"

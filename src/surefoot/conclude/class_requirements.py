@@ -1,0 +1,174 @@
+"""Requirements of classes: the same of every class, or of each class named its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from surefoot.catalogue.option_values import MOST_DIGITS, complement
+from surefoot.conclude.claim_scopes import in_scope
+from surefoot.conclude.class_groups import (
+    by_class,
+    distinct_names,
+    groups_in,
+    groups_within_classes,
+    sampled_of,
+    trials_of,
+)
+from surefoot.conclude.sampling import FAILURE, GIVEN_SCALES, verdict_of
+from surefoot.core.claims import About, Claim, Scope
+from surefoot.core.results import Decision, Footing, Guarantee, Undecided
+from surefoot.errors import InvalidArgument
+from surefoot.population import Population, requirement_of_each
+from surefoot.records.requirements import OfClasses
+
+if TYPE_CHECKING:
+    from surefoot.records.record import Record
+    from surefoot.records.spec import InputsSpec
+    from surefoot.study.setup import Setup
+
+_NEAR, _LISTED = 3, 10
+"""Near names that a refusal proposes, and classes that it lists where there are none."""
+
+
+def of_each_class(record: Record, over: Population, least: OfClasses) -> list[Claim]:
+    """The verdict on all of them together, then on each."""
+    known = record.study.inputs.class_names
+    classes = by_class(record.inputs)
+    if not groups_within_classes(classes):
+        raise InvalidArgument(
+            "some groups have inputs of several classes, and of such classes nothing can be "
+            "said: leave out of_each_class (--require-each), or load the inputs without groups"
+        )
+    named = distinct_names(classes, lambda i: known[i] if 0 <= i < len(known) else str(i))
+    required = named_classes(least, named, without_inputs(record.study.inputs, classes))
+    rows = {named[label]: members for label, members in classes.items() if named[label] in required}
+    own = {name: sampled_of(members) for name, members in rows.items()}
+    each = requirement_of_each(over, own, required)
+    inputs, groups = sum(map(len, rows.values())), sum(map(groups_in, own.values()))
+    every = Scope(About.CLASS, inputs, groups=groups)
+    if isinstance(least, Mapping):
+        number = next(iter(required.values())) if len(required) == 1 else None
+        claim = sampled_claim(record, over, each.together, number, every)
+        together = replace(claim, names=tuple(required))
+    else:
+        together = sampled_claim(record, over, each.together, least, every)
+    claims = [together]
+    for name, one in each.classes.items():
+        scope = Scope(About.CLASS, len(rows[name]), name, groups=groups_in(own[name]))
+        trials = trials_of(rows[name])
+        claims.append(sampled_claim(record, over, one, required[name], scope, trials))
+    return claims
+
+
+def without_inputs(inputs: InputsSpec, present: Collection[int]) -> list[str]:
+    """The names of classes that data or user speak of and that have no input here."""
+    names = inputs.class_names
+    known = inputs.classes or range(len(names))
+    return [names[i] if 0 <= i < len(names) else str(i) for i in known if i not in present]
+
+
+def named_classes(
+    least: OfClasses, names: Mapping[int, str], absent: Sequence[str] = ()
+) -> dict[str, float]:
+    """What is required of each class, by the name it has here, in the order of `names`.
+
+    A name that a class has goes before a number. Where a class is `absent`, nothing can be shown
+    of every class, as nothing can be of that class where it is named.
+    """
+    if not isinstance(least, Mapping):
+        if absent:
+            _refuse_absent(least, list(names.values()), absent)
+        return dict.fromkeys(names.values(), least)
+    if not least:
+        raise InvalidArgument("of_each_class names no class: give a number, or {'stop': 0.99}")
+    required: dict[str, float] = {}
+    for key, value in least.items():
+        name = _class_of(key, names)
+        if name in required:
+            raise InvalidArgument(f"class {name} is named twice: require one number of it")
+        required[name] = value
+    return {name: required[name] for name in names.values() if name in required}
+
+
+def _refuse_absent(least: float, present: Sequence[str], absent: Sequence[str]) -> None:
+    own = _some([f"{name}={least:g}" for name in present], ",")
+    raise InvalidArgument(
+        f"nothing of class{'es' * (len(absent) > 1)} {_some(absent, ', ')} is studied here, so "
+        f"nothing can be shown of every class: name those that have something (--require-each "
+        f"{own}), or study some of every class"
+    )
+
+
+def _some(names: Sequence[str], comma: str) -> str:
+    return comma.join(names[:_LISTED]) + f"{comma}…" * (len(names) > _LISTED)
+
+
+def _class_of(key: object, names: Mapping[int, str]) -> str:
+    text = str(key).strip()
+    if text in names.values():
+        return text
+    if text.isdecimal() and len(text) <= MOST_DIGITS and int(text) in names:
+        return names[int(text)]
+    near = get_close_matches(text, names.values(), n=_NEAR)
+    near = near or [n for n in names.values() if text and text.lower() in n.lower()][:_NEAR]
+    way_out = (
+        f"do you mean {' or '.join(near)}?" if near else f"there are {_listed(names)}; name one"
+    )
+    raise InvalidArgument(f"there is no class {text!r} among these inputs: {way_out}")
+
+
+def _listed(names: Mapping[int, str]) -> str:
+    return _some([f"{n} ({i})" if n != str(i) else n for i, n in names.items()], ", ")
+
+
+def check_classes(study: Setup, least: OfClasses) -> None:
+    """Refuse classes that the inputs of this study do not have, before it runs."""
+    if not study.has_classes:
+        raise InvalidArgument(
+            "the model has no classes to require something of: leave out require_each "
+            "(--require-each)"
+        )
+    labels: Sequence[int] | Any = study.fitted.labels
+    labels = study.predicted if labels is None else labels
+    present = sorted({int(label) for label in labels})
+    names = distinct_names(present, study.fitted.class_name)
+    named_classes(least, names, without_inputs(study.spec.inputs, present))
+
+
+def sampled_claim(
+    record: Record,
+    over: Population,
+    decided: Decision | Undecided,
+    least: float | None,
+    scope: Scope,
+    trials: int | None = None,
+) -> Claim:
+    """The mean is required as the share kept, and claimed as the failure probability.
+
+    `trials` are those that it rests on; None: all of the run.
+    """
+    model = next(c for c in record.claims if c.about.of is About.POPULATION)
+    verdict, reason = verdict_of(decided)
+    proved = decided.guarantee if isinstance(decided, Decision) else None
+    guarantee = proved or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
+    mean = model.kind == "mean_population"
+    together = "all classes" if scope.name else ""
+    given = tuple({GIVEN_SCALES}.intersection(model.guarantee.assumptions))
+    assumed = tuple(dict.fromkeys((*guarantee.assumptions, *given)))
+    claim = Claim(
+        model.kind,
+        replace(scope, sampling=model.about.sampling),
+        model.random,
+        FAILURE if mean else model.quantity,
+        Guarantee(guarantee.footing, guarantee.error, assumed, together),
+        model.continues,
+        limit=model.limit,
+        requirement=complement(least) if mean and least is not None else least,
+        verdict=verdict,
+        reason=reason,
+        trials=record.trials if trials is None else trials,
+    )
+    return in_scope(claim, record.study)

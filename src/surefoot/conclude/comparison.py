@@ -1,0 +1,274 @@
+"""What is said of several studies together: differences, ranks, agreement with a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from surefoot.conclude.class_groups import sampled_of
+from surefoot.conclude.sampling import failure_interval
+from surefoot.core.claims import About, Claim
+from surefoot.core.results import Bracket, Estimate, Footing, Guarantee, Interval, Undecided
+from surefoot.errors import InvalidArgument
+from surefoot.population import (
+    Difference,
+    candidates,
+    differences,
+    quantile_differences,
+    ranks,
+    sound,
+)
+from surefoot.records.population import continues_of, identical_pairs, population_of, rows_by_id
+from surefoot.records.record import Comparison, Member, Radii, Record, Samples
+from surefoot.records.spec import BracketFileSpec
+from surefoot.statistics.agreement import Agreement, agreement
+from surefoot.statistics.multiplicity import shares
+
+MODELS, LEVELS, CURVES = "model", "level", "curve"
+"""What differs between the studies; curves and radii stand side by side."""
+_SHARED = ("property", "method", "population", "seed", "bounds", "by_class")
+
+
+def compare_samples(
+    records: Mapping[str, Record],
+    along: str,
+    error: float | None,
+    reference: Mapping[str, float] | None,
+) -> tuple[Comparison, tuple[Claim, ...], float]:
+    """Records of the same inputs, those that fail least first; levels in rising order.
+
+    Models: half of the error goes to their intervals, half to the differences of all pairs.
+    Levels: all of it to the intervals.
+    """
+    if reference is not None and set(reference) != set(records):
+        odd = sorted(set(reference) ^ set(records))
+        raise InvalidArgument(
+            f"a reference needs one number for each model: add or remove that of {odd[0]!r}"
+        )
+    _check_same_question(records, along)
+    first = next(iter(records.values()))
+    over = population_of(first)
+    spent = over.error if error is None else error
+    share = shares(spent / 2 if along == MODELS else spent, len(records))
+    local = {name: sampled_of(rows_by_id(record)) for name, record in records.items()}
+    same = identical_pairs(records)
+    pairs = differences(over, local, spent / 2, same) if along == MODELS else ()
+    places = ranks(list(records), pairs)
+    members = [
+        Member(
+            name=name,
+            digest=record.digest,
+            level=record.study.perturbation.number("level"),
+            whole=over.conclude(local[name], share),
+            accuracy=record.clean_accuracy,
+            rank=places[name] if along == MODELS else None,
+            reference=None if reference is None else reference[name],
+            attack=record.details.attack if isinstance(record.details, Samples) else None,
+            loss=record.details.clean_loss if isinstance(record.details, Samples) else None,
+        )
+        for name, record in records.items()
+    ]
+    members.sort(key=(lambda m: -_value(m)) if along == MODELS else (lambda m: m.level or 0.0))
+    agrees = None if reference is None else _agreement(members, spent)
+    comparison = Comparison(along, tuple(members), pairs, agrees)
+    return comparison, _claims(records, comparison, spent), spent
+
+
+def _claims(
+    records: Mapping[str, Record], comparison: Comparison, error: float
+) -> tuple[Claim, ...]:
+    """Which may be the best, every difference, then each by itself; all of it together."""
+    first = next(iter(records.values()))
+    model = next(c for c in first.claims if c.about.of is About.POPULATION)
+    scope = replace(model.about, inputs=len(first.inputs))
+    trials = sum(r.trials for r in records.values())
+    together = f"everything said of these {len(records)} {comparison.along}s"
+    blank = replace(
+        model, about=scope, value=None, interval=None, reason="", trials=trials,
+        continues=continues_of(population_of(first), sampled_of(first.inputs)),
+    )  # fmt: skip
+    claims = []
+    if comparison.differences:
+        assumptions = tuple(
+            dict.fromkeys(a for d in comparison.differences for a in d.guarantee.assumptions)
+        )
+        footing = Footing.CONDITIONAL if assumptions else Footing.SOUND
+        guarantee = Guarantee(footing, error, assumptions, together)
+        names = candidates([m.name for m in comparison.members], comparison.differences)
+        claims.append(
+            replace(blank, kind="best", guarantee=guarantee, names=names, value=float(len(records)))
+        )
+        claims += [
+            replace(
+                blank,
+                kind="difference",
+                guarantee=replace(d.guarantee, error=error, jointly=together),
+                names=(d.first, d.second),
+                value=_signed(model, d.value),
+                interval=_signed_interval(model, d.interval),
+            )
+            for d in comparison.differences
+        ]
+    for m in comparison.members:
+        plain = None if m.whole is None else sound(m.whole)
+        if not isinstance(plain, Estimate):
+            continue
+        mean = model.kind == "mean_population"
+        claims.append(
+            replace(
+                blank,
+                guarantee=replace(plain.guarantee, error=error, jointly=together),
+                names=(m.name if comparison.along == MODELS else f"level {m.name}",),
+                value=1 - plain.value if mean else plain.value,
+                interval=failure_interval(plain.interval) if mean else plain.interval,
+            )
+        )
+    return tuple(claims)
+
+
+def _signed(model: Claim, value: float) -> float:
+    """A difference of what is kept, as a difference of failing; shares stay as they are."""
+    return 0.0 - value if model.kind == "mean_population" else value
+
+
+def _signed_interval(model: Claim, around: Interval) -> Interval:
+    if model.kind != "mean_population":
+        return around
+    return Interval(0.0 - around.high, 0.0 - around.low)
+
+
+def compare_curves(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Claim, ...]]:
+    """Curves or radii: each by itself; radii of the same inputs also in pairs."""
+    members = tuple(Member(name, record.digest, _level(record)) for name, record in records.items())
+    claims = [
+        replace(claim, names=(name,)) for name, record in records.items() for claim in record.claims
+    ]
+    pairs = _quantile_pairs(records)
+    model = claims[0]
+    claims += [
+        replace(
+            model,
+            kind="quantile_difference",
+            names=(d.first, d.second),
+            value=d.value,
+            interval=d.interval,
+            guarantee=replace(
+                d.guarantee,
+                assumptions=tuple(
+                    dict.fromkeys((*d.guarantee.assumptions, *model.guarantee.assumptions))
+                ),
+                jointly=f"all {len(pairs)} pairs" if len(pairs) > 1 else "",
+            ),
+            about=replace(model.about, inputs=len(_common_ids(records))),
+            reason="",
+        )
+        for d in pairs
+    ]
+    return Comparison(CURVES, members, pairs), tuple(claims)
+
+
+def _common_ids(records: Mapping[str, Record]) -> set[str]:
+    return set.intersection(*({row.id for row in r.inputs} for r in records.values()))
+
+
+def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
+    """None where a network chose how many inputs to look at, or where there is no quantile.
+
+    None of groups either: McNemar's test takes the inputs for independent.
+    """
+    first = next(iter(records.values())).claims[0]
+    fixed = not any(r.claims[0].about.groups for r in records.values()) and all(
+        isinstance(r.details, Radii) and not r.chooses_inputs for r in records.values()
+    )
+    if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:
+        return ()
+    _check_same_points(records)
+    ids = _common_ids(records)
+    if not ids:
+        return ()
+    local = {
+        name: [
+            row.result
+            for row in rows_by_id(record)
+            if row.id in ids and isinstance(row.result, Bracket)
+        ]
+        for name, record in records.items()
+    }
+    return quantile_differences(local, first.limit, first.guarantee.error)
+
+
+def _check_same_points(records: Mapping[str, Record]) -> None:
+    """Radii are taken from each other input by input: of the same points, held to the same."""
+    (name, first), *others = records.items()
+    for other, record in others:
+        if isinstance(record.spec, BracketFileSpec):
+            continue
+        _refuse_other_parts(name, first, other, record, ("property", "bounds"), "model")
+        if _other_inputs(first, record):
+            raise InvalidArgument(
+                f"{name} and {other} were studied on different inputs: study both on the same"
+            )
+
+
+def _value(member: Member) -> float:
+    whole = None if member.whole is None else sound(member.whole)
+    return whole.value if isinstance(whole, Estimate) else 0.0
+
+
+def _agreement(members: list[Member], error: float) -> Agreement | Undecided:
+    known = [(m, m.reference) for m in members if m.reference is not None]
+    return agreement([_value(m) for m, _ in known], [r for _, r in known], error)
+
+
+def _check_same_question(records: Mapping[str, Record], along: str) -> None:
+    """The same question about the same inputs, or there is nothing to compare."""
+    (name, first), *others = records.items()
+    for other, record in others:
+        _refuse_other_parts(name, first, other, record, _SHARED, along)
+        mine, theirs = ({r.id: (r.label, r.group) for r in one.inputs} for one in (first, record))
+        if mine != theirs or _other_inputs(first, record):
+            raise InvalidArgument(
+                f"{name} and {other} were studied on different inputs: study both on the same"
+            )
+        a, b = (one.study.perturbation for one in (first, record))
+        if along == LEVELS:
+            a, b = (replace(p, options=_without_level(p.options)) for p in (a, b))
+        if a != b:
+            raise InvalidArgument(
+                f"{name} and {other} met different perturbations: {a} and {b}; study both under "
+                "the same"
+            )
+
+
+def _without_level(options: dict[str, Any]) -> dict[str, Any]:
+    """The perturbation without its level, which one whose strength is drawn shares."""
+    rest = {k: v for k, v in options.items() if k != "level"}
+    if isinstance(rest.get("inner"), dict):
+        rest["inner"] = _without_level(rest["inner"])
+    return rest
+
+
+def _refuse_other_parts(
+    name: str, first: Record, other: str, record: Record, parts: Sequence[str], along: str
+) -> None:
+    for part in parts:
+        a, b = (getattr(one.study, part) for one in (first, record))
+        if a != b:
+            raise InvalidArgument(
+                f"{name} and {other} differ in their {part} ({a} and {b}): only the {along} may "
+                "differ; study both with the same"
+            )
+
+
+def _other_inputs(first: Record, record: Record) -> bool:
+    """Whether the digests show other inputs; inputs of another layout cannot be compared."""
+    a, b = (one.study.inputs for one in (first, record))
+    moved = (a.frame, a.axes) != (b.frame, b.axes)
+    return not moved and a.digest != b.digest
+
+
+def _level(record: Record) -> float | None:
+    if isinstance(record.spec, BracketFileSpec):
+        return None
+    return record.study.perturbation.number("level")

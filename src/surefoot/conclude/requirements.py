@@ -1,0 +1,199 @@
+"""Requirements on a result: each decided one-sided, the error shared by all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from surefoot.conclude.class_groups import groups_in, sampled_of
+from surefoot.conclude.class_requirements import of_each_class, sampled_claim
+from surefoot.conclude.decision_requirements import of_these
+from surefoot.conclude.not_worse import not_worse_claim
+from surefoot.conclude.precision_requirement import of_precision
+from surefoot.conclude.radii import claim_of_ranks
+from surefoot.conclude.sampling import verdict_of
+from surefoot.conclude.tally_requirements import of_tallies, of_tally
+from surefoot.conclude.withheld_verdicts import without_doubtful
+from surefoot.core.claims import About, Claim, Scope, Verdict
+from surefoot.core.results import Bracket, Footing, Quantile, Reading
+from surefoot.errors import InvalidArgument
+from surefoot.population import (
+    requirement,
+    requires,
+    requires_of_groups,
+    requires_of_interval,
+)
+from surefoot.records.population import continues_of, population_of
+from surefoot.records.record import Comparison, Curves, Radii, Record, Samples, Tally
+from surefoot.records.requirements import Requirements
+from surefoot.report.curve_quantity import robustness_quantity
+from surefoot.report.formatting import percent_range
+from surefoot.statistics.multiplicity import shares
+
+
+def check_requirements(
+    record: Record, parts: Mapping[str, Record], required: Requirements
+) -> tuple[Claim, ...]:
+    """A claim with a verdict for each requirement.
+
+    On the population there is none where the inputs are plainly no random sample of it.
+    """
+    if required.number == 0:
+        raise InvalidArgument("nothing is required: pass least=0.95, for example")
+    return without_doubtful(_decided(record, parts, required), (record, *parts.values()))
+
+
+def _decided(
+    record: Record, parts: Mapping[str, Record], required: Requirements
+) -> tuple[Claim, ...]:
+    match record.details:
+        case Samples():
+            return _of_samples(record, required)
+        case Curves() | Radii():
+            return _of_parts({"": record}, required)
+        case Tally() if required.not_worse is None and required.of_these is None:
+            return of_tally(record, required.least, required.of_each_class)
+        case Comparison() if all(isinstance(p.details, Tally) for p in parts.values()):
+            if required.not_worse is None or required.number > 1:
+                raise InvalidArgument(
+                    "files side by side take one requirement, not_worse (--not-worse 0.02): pass "
+                    "that alone"
+                )
+            return of_tallies(record, parts, *required.not_worse)
+        case Comparison() if required.not_worse is not None:
+            return _of_models(record, parts, required)
+        case Comparison() if all(isinstance(p.details, Curves | Radii) for p in parts.values()):
+            return _of_parts(parts, required)
+        case _:
+            raise InvalidArgument(
+                "this result takes no such requirement: require it of one model at one level, or "
+                "not_worse of models side by side"
+            )
+
+
+def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
+    if required.not_worse is not None:
+        raise InvalidArgument("not_worse is about models side by side: use sf.compare")
+    if record.study.population is None:
+        if required.number > 1 or required.least is None:
+            raise InvalidArgument(
+                "a mean to a precision takes one requirement, of that mean: pass least=0.95 "
+                "(--require 0.95), or give a width (--width) for requirements of classes"
+            )
+        return (of_precision(record, required.least),)
+    over: Any = population_of(record)
+    over = replace(over, error=shares(over.error, required.number))
+    local = sampled_of(record.inputs)
+    claims: list[Claim] = []
+    if required.of_these is not None:
+        alone: list[Any] = [row.result for row in record.inputs]
+        claims.append(of_these(record, alone, required.of_these, over.error))
+    if required.least is not None:
+        decided = requirement(over, local, required.least, continues_of(over, local))
+        scope = Scope(About.POPULATION, len(record.inputs), groups=groups_in(local))
+        claims.append(sampled_claim(record, over, decided, required.least, scope))
+    if required.of_each_class is not None:
+        claims += of_each_class(record, over, required.of_each_class)
+    return tuple(claims)
+
+
+def _of_parts(parts: Mapping[str, Record], required: Requirements) -> tuple[Claim, ...]:
+    """The same demand on each curve, or on each network's quantile of the radius."""
+    if required.least is None or required.number > 1:
+        raise InvalidArgument("curves and radii take one requirement, least=…: pass that alone")
+    least, claims = required.least, []
+    for name, record in parts.items():
+        if isinstance(record.details, Curves):
+            claims += _of_curve(name, record, record.details, least, len(parts))
+        else:
+            claims.append(_of_radii(name, record, least, len(parts)))
+    return tuple(claims)
+
+
+def _of_curve(name: str, record: Record, details: Curves, least: float, curves: int) -> list[Claim]:
+    """The share of the levels that is kept at or above each threshold.
+
+    Each curve's intervals hold at its own error, so that all verdicts together hold at the sum.
+    """
+    if not 0 <= least <= 1:
+        raise InvalidArgument(
+            f"a share of the levels lies between 0 and 1, got {least:g}: write 0.25 for a quarter"
+        )
+    own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
+    quantity = robustness_quantity(record.study, details.curve.span)
+    claims = []
+    for claim, reading in zip(own, details.curve.readings, strict=True):
+        guarantee = claim.guarantee
+        if curves > 1 and guarantee.error:
+            together = f"all {curves} curves"
+            guarantee = replace(
+                guarantee, error=min(1.0, curves * guarantee.error), jointly=together
+            )
+        required = replace(claim, quantity=quantity, requirement=least, guarantee=guarantee)
+        claims.append(_of_reading(replace(required, names=(name,) * bool(name)), reading, least))
+    return claims
+
+
+def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
+    interval = reading.interval
+    if reading.guarantee.footing is Footing.NONE:
+        reason = "this method promises nothing: use sequential or asap"
+        return replace(claim, verdict=Verdict.UNDECIDED, reason=reason, interval=None)
+    claim = replace(claim, value=reading.value, interval=interval)
+    if interval.low >= least:
+        return replace(claim, verdict=Verdict.PASS)
+    if interval.high < least:
+        return replace(claim, verdict=Verdict.FAIL)
+    reason = claim.reason or (
+        f"it is {percent_range(interval)}: another assume (--assume), a finer resolution "
+        "(--resolution) or a new run with more inputs may decide it"
+    )
+    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
+
+
+def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
+    if not 0 < least < math.inf:
+        raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
+    model = claim_of_ranks(record)
+    local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
+    claim = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
+    if any(b.contradicted for b in local):
+        reason = "a point failed within a radius that was proved"
+        return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
+    if model.limit is None:
+        return replace(claim, verdict=Verdict.UNDECIDED, reason=model.reason)
+    error, jointly = shares(model.guarantee.error, networks), ""
+    settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
+    if record.chooses_inputs and isinstance(settled, Quantile):
+        decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
+        error = min(1.0, networks * model.guarantee.error)  # of intervals, each at the whole error
+        jointly = f"all {networks} networks" if networks > 1 else jointly
+    elif model.about.groups:
+        decided = requires_of_groups(sampled_of(record.inputs), model.limit, least, error)
+    else:
+        decided = requires(local, model.limit, least, error)
+    verdict, reason = verdict_of(decided)
+    guarantee = replace(model.guarantee, error=error, jointly=jointly)
+    return replace(claim, verdict=verdict, reason=reason, guarantee=guarantee)
+
+
+def _of_models(
+    record: Record, parts: Mapping[str, Record], required: Requirements
+) -> tuple[Claim, ...]:
+    if required.not_worse is None or required.number > 1:
+        raise InvalidArgument(
+            "models side by side take one requirement, not_worse=(name, margin): pass that alone"
+        )
+    name, margin = required.not_worse
+    if name not in parts:
+        raise InvalidArgument(
+            f"there is no {name!r} among those compared: choose one of {', '.join(parts)}"
+        )
+    first = next(iter(parts.values()))
+    models = isinstance(record.details, Comparison) and record.details.along == "model"
+    if not isinstance(first.details, Samples) or not models:
+        raise InvalidArgument("not_worse compares models at one level: use sf.compare")
+    error = record.shared_error or population_of(first).error
+    return (not_worse_claim(parts, name, margin, error),)

@@ -1,0 +1,296 @@
+"""The claims of a study that samples: about these inputs, each class and the population."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from surefoot.conclude.class_groups import by_class, sampled_of, trials_of
+from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
+from surefoot.core.results import (
+    Decision,
+    ExtrapolatedMean,
+    Footing,
+    Guarantee,
+    InputResult,
+    Interval,
+    Undecided,
+    Whole,
+)
+from surefoot.perturb.table.match_columns import scales_from_inputs
+from surefoot.population import (
+    Mean,
+    TailMean,
+    every_input_at_most,
+    fragile_at_least,
+    sound,
+    weakest,
+)
+from surefoot.population.requirement import assumptions_within
+from surefoot.records.record import InputRow, Samples
+from surefoot.statistics.contrasts import EXCHANGEABLE, EXCHANGEABLE_GROUPS, differing
+from surefoot.study.setup import Setup
+
+FAILURE = "failure probability"
+GIVEN_SCALES = "the noise keeps the scales that were computed from these inputs"
+NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
+
+
+def failure_interval(interval: Interval) -> Interval:
+    """Of failing, from an interval of being kept."""
+    return Interval(max(0.0, 1 - interval.high), min(1.0, 1 - interval.low))
+
+
+def decisions_continue(method: str) -> Continues:
+    """Only the κ-test may be given more trials and be read again; others have a settled number."""
+    return Continues.ANYTIME if method == "kappa-test" else Continues.ONCE
+
+
+def verdict_of(decided: Decision | Undecided) -> tuple[Verdict, str]:
+    """The verdict, and why where it is open."""
+    match decided:
+        case Decision(holds=True):
+            return Verdict.PASS, ""
+        case Decision():
+            return Verdict.FAIL, ""
+        case Undecided(reason=reason):
+            return Verdict.UNDECIDED, reason
+
+
+@dataclass(frozen=True)
+class Common:
+    """What all claims of one study share."""
+
+    random: Randomness
+    inputs: int
+    sampling: Sampling
+    trials: int
+    groups: int = 0
+
+    @property
+    def population(self) -> Scope:
+        """The population that the inputs stand for."""
+        return Scope(About.POPULATION, self.inputs, sampling=self.sampling, groups=self.groups)
+
+    def these(
+        self,
+        kind: str,
+        quantity: str,
+        guarantee: Guarantee,
+        continues: Continues = Continues.ONCE,
+        **rest: Any,  # noqa: ANN401  the other fields of a claim
+    ) -> Claim:
+        """A claim about these inputs."""
+        scope = Scope(About.THESE, self.inputs)
+        return self.of(scope, kind, quantity, guarantee, continues, **rest)
+
+    def of(
+        self,
+        scope: Scope,
+        kind: str,
+        quantity: str,
+        guarantee: Guarantee,
+        continues: Continues = Continues.ONCE,
+        **rest: Any,  # noqa: ANN401  the other fields of a claim
+    ) -> Claim:
+        """A claim about this scope."""
+        return Claim(
+            kind, scope, self.random, quantity, guarantee, continues, trials=self.trials, **rest
+        )
+
+
+def common_of(study: Setup | RecordedStudy, local: Sequence[InputResult]) -> Common:
+    """What all claims of this study share."""
+    trials = sum(r.trials for r in local)
+    groups = len(set(study.fitted.groups))
+    return Common(study.randomness, len(local), study.sampling, trials, groups)
+
+
+def claims_of(
+    study: Setup | RecordedStudy, rows: Sequence[InputRow], details: Samples
+) -> tuple[Claim, ...]:
+    """The headline first; no verdict, which only a requirement gets."""
+    local: list[Any] = [row.result for row in rows]
+    common = common_of(study, local)
+    kappa = getattr(study.method, "kappa", None)
+    if kappa is not None:
+        claims = _about_kappa(common, local, kappa, study.method.error)
+    else:
+        claims = _about_these(common, details)
+    over, sampled = study.aggregate, sampled_of(rows)
+    own_scales = scales_from_inputs(study.perturbation)
+    once = not isinstance(over, Mean | TailMean) or _counted_once(over, sampled) or own_scales
+    continues = Continues.ONCE if once else Continues.ANYTIME
+    of_population = _about_populations(
+        common, rows, details, kappa, study.aggregate.error, continues
+    )
+    claims += [given_scales(claim) if own_scales else claim for claim in of_population]
+    claims += _about_every_input(common, local, kappa)
+    if kappa is None:
+        claims += _about_weakest(common, rows, study.aggregate.error)
+    if details.contrasts:
+        claims.append(_about_classes(common, details, study.aggregate.error))
+    return tuple(claims)
+
+
+def _counted_once(over: Mean | TailMean, local: Sequence[Any]) -> bool:
+    """Whether each input had one trial: then all are counted together, for a fixed number."""
+    return Mean(over.error).continues(local) is Continues.ONCE
+
+
+def _about_these(common: Common, details: Samples) -> list[Claim]:
+    claims, mean = [], details.studied
+    if mean is not None:
+        interval = failure_interval(mean.interval)
+        claims.append(
+            common.these(
+                "mean_set", FAILURE, mean.guarantee, value=1 - mean.value, interval=interval
+            )
+        )
+    if isinstance(details.whole, ExtrapolatedMean):
+        tail = details.whole
+        claims.append(
+            common.these(
+                "tail",
+                "extrapolated failure probability",
+                tail.guarantee,
+                value=tail.failure,
+                limit=float(tail.fitted),
+            )
+        )
+    return claims
+
+
+def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: float) -> list[Claim]:
+    """How many inputs fail too often, and whether none does.
+
+    Both pay for how many inputs were looked at, once: added ones would have to be paid for again.
+    """
+    decisions = [r for r in local if isinstance(r, Decision)]
+    open_ = len(local) - len(decisions)
+    guarantee = Guarantee(Footing.SOUND, error)
+    robust = sum(r.holds for r in decisions)
+    undecided = "1 is undecided" if open_ == 1 else f"{open_:,} are undecided"
+    return [
+        common.these(
+            "count_kappa",
+            "number of inputs that fail more often",
+            guarantee,
+            value=float(len(decisions) - robust),
+            interval=Interval(fragile_at_least(local, error), len(local)),
+            limit=kappa,
+            reason=f"{robust:,} under at most that" + (f", {undecided}" if open_ else ""),
+        )
+    ]
+
+
+def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None) -> list[Claim]:
+    """The smallest limit that every input is shown to keep, where it is not the one asked for."""
+    limit = every_input_at_most(local)
+    if limit is None or limit.value in (1.0, kappa):
+        return []
+    return [
+        common.these(
+            "all_kappa", FAILURE, limit.guarantee, interval=limit.interval, limit=limit.value,
+        )
+    ]  # fmt: skip
+
+
+def _about_populations(
+    common: Common,
+    rows: Sequence[InputRow],
+    details: Samples,
+    kappa: float | None,
+    error: float,
+    continues: Continues,
+) -> list[Claim]:
+    """The mean, or the share that fails at most so often: of the population and of each class."""
+    scopes: list[tuple[Scope, Whole]] = [(common.population, details.whole)]
+    scopes += [
+        (Scope(About.CLASS, row.inputs, row.name, common.sampling, row.groups), row.result)
+        for row in details.classes
+    ]
+    together = f"the {len(details.classes):,} classes and all inputs" if details.classes else ""
+    first, *rest = (
+        _about_population(common, scope, whole, kappa, error, together, continues)
+        for scope, whole in scopes
+    )
+    members = by_class(rows).values() if rest else ()
+    return [
+        first,
+        *(
+            replace(claim, continues=Continues.ONCE, trials=trials_of(own))
+            for claim, own in zip(rest, members, strict=True)
+        ),
+    ]
+
+
+def _about_population(
+    common: Common,
+    scope: Scope,
+    whole: Whole,
+    kappa: float | None,
+    error: float,
+    together: str,
+    continues: Continues,
+) -> Claim:
+    plain = sound(whole)
+    kind, quantity = "mean_population", FAILURE
+    if kappa is not None:
+        kind, quantity = "share_kappa", "share of inputs that fail at most so often"
+    if isinstance(plain, Undecided):
+        reason = plain.reason
+        return common.of(scope, kind, quantity, NO_GUARANTEE, continues, limit=kappa, reason=reason)
+    sampled = plain.guarantee.assumptions
+    if scope.of is About.CLASS:
+        sampled = assumptions_within(common.sampling)
+    guarantee = Guarantee(plain.guarantee.footing, error, sampled, together)
+    value, interval = plain.value, plain.interval
+    if kappa is None:
+        value, interval = 1 - value, failure_interval(interval)
+    return common.of(
+        scope, kind, quantity, guarantee, continues, value=value, interval=interval, limit=kappa
+    )
+
+
+def given_scales(claim: Claim) -> Claim:
+    """The claim with what it takes for granted where the noise is scaled by these inputs."""
+    guarantee = claim.guarantee
+    return replace(
+        claim, guarantee=replace(guarantee, assumptions=(*guarantee.assumptions, GIVEN_SCALES))
+    )
+
+
+def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> list[Claim]:
+    """The input that fails most often, the choice paid for; nothing where none is shown to fail."""
+    local: list[Any] = [row.result for row in rows]
+    worst = weakest(local, error)
+    if worst is None or worst[1].high == 1:
+        return []
+    i, around = worst
+    guarantee = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
+    scope, interval = Scope(About.INPUT, len(rows), rows[i].id), failure_interval(around)
+    reason = ""
+    if rows[i].clean_kept is False:
+        reason = "it fails already when clean"
+    elif not rows[i].right_when_clean:
+        reason = "its label is wrong already when clean"
+    claim = common.of(scope, "worst", FAILURE, guarantee, interval=interval, reason=reason)
+    return [replace(claim, trials=rows[i].result.trials)]
+
+
+def _about_classes(common: Common, details: Samples, error: float) -> Claim:
+    pairs = len(details.contrasts)
+    guarantee = Guarantee(
+        Footing.CONDITIONAL,
+        error,
+        (EXCHANGEABLE if not common.groups else EXCHANGEABLE_GROUPS,),
+        f"all {pairs:,} pairs" if pairs > 1 else "",
+    )
+    differ = len(differing(details.contrasts, error))
+    return common.of(
+        common.population, "classes", "pairs of classes that differ", guarantee,
+        value=float(differ), limit=float(pairs),
+    )  # fmt: skip

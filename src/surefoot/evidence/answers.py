@@ -1,0 +1,185 @@
+"""What a check of an evidence file answers, in the order in which a sceptic asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+
+from surefoot.system.text import escape_unprintable
+
+
+class Status(StrEnum):
+    """What a check came to."""
+
+    FOLLOWS = "follows"
+    REFUTED = "does not follow"
+    OPEN = "not recomputed"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked, in words; `reason` says why it does not follow."""
+
+    status: Status
+    subject: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.subject}" + (f" [{self.reason}]" if self.reason else "")
+
+
+def of_part(name: str, check: Check) -> Check:
+    """The check, with the name of the run that it is of; as it is where there is only one run."""
+    return replace(check, subject=f"{name}: {check.subject}") if name else check
+
+
+@dataclass(frozen=True)
+class Again:
+    """What a second party with model and data adds: are they those of the file, and trials run
+    again. `forger` says what somebody could still do unnoticed, `sample` how much was run again.
+    """
+
+    subjects: tuple[Check, ...]
+    trials: tuple[Check, ...] = ()
+    forger: tuple[str, ...] = ()
+    sample: str = ""
+
+    @property
+    def conclusion(self) -> str:
+        """The part of the whole sentence about the trials."""
+        if any(check.status is Status.REFUTED for check in self.subjects):
+            return "model or data are not those of the run; nothing was run again"
+        if any(check.status is Status.REFUTED for check in self.trials):
+            return "what was run again came out otherwise than the file says"
+        if any(check.status is Status.OPEN for check in (*self.subjects, *self.trials)):
+            return "not all that was to be run again could be"
+        return self.sample or "what was run again came out as it says"
+
+
+@dataclass(frozen=True)
+class EvidenceCheck:
+    """What a second party knows of an evidence file, in the order in which a sceptic asks.
+
+    `claims` has one check for each claim; `results` are those of the inputs and the summaries;
+    `verdicts` those of what was required, empty where nothing was. `unmet` are the verdicts of
+    the file that do not pass, in words, those that refute first. `again` is None without
+    model and data. `noted` is what the runs themselves found odd.
+    """
+
+    run: str
+    signature: Check
+    intact: Check | None = None
+    about: tuple[str, ...] = ()
+    claims: tuple[Check, ...] = ()
+    results: tuple[Check, ...] = ()
+    not_covered: tuple[str, ...] = ()
+    verdicts: tuple[Check, ...] = ()
+    unmet: tuple[str, ...] = ()
+    again: Again | None = None
+    noted: tuple[str, ...] = ()
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Everything that was checked."""
+        intact = () if self.intact is None else (self.intact,)
+        return (self.signature, *intact, *self.claims, *self.verdicts, *self.results, *self._again)
+
+    @property
+    def _again(self) -> tuple[Check, ...]:
+        return () if self.again is None else (*self.again.subjects, *self.again.trials)
+
+    @property
+    def exit_code(self) -> int:
+        """0: all follows; 1: something does not, or the signature is wrong; 2: something is open.
+
+        That nobody checked who signed is said and does not count.
+        """
+        if any(check.status is Status.REFUTED for check in self.checks):
+            return 1
+        computed = (*self.claims, *self.verdicts, *self.results, *self._again)
+        return 2 if any(check.status is Status.OPEN for check in computed) else 0
+
+    @property
+    def conclusion(self) -> str:
+        """The whole in one sentence."""
+        if self.signature.status is Status.REFUTED:
+            return "Refuted: the file is not what was signed; nothing else of it was checked."
+        if any(check.status is Status.REFUTED for check in self._again):
+            return f"Refuted: {self._again_words}."
+        if self.exit_code == 1:
+            bad = sum(check.status is Status.REFUTED for check in self.claims)
+            what = f"{bad} of {len(self.claims)} claims" if bad else "a part of the file"
+            if any(check.status is Status.REFUTED for check in self.verdicts):
+                what = f"{what}, and a verdict," if bad else "a verdict"
+            return f"Refuted: {what} cannot have come from this study and this journal."
+        followed = sum(check.status is Status.FOLLOWS for check in self.claims)
+        more = "" if self.again is None else f", and {self._again_words}"
+        if self.exit_code == 2:
+            known = sum(check.status is Status.FOLLOWS for check in self.verdicts)
+            if known < len(self.verdicts):
+                more = f", and {known} of {len(self.verdicts)} verdicts{more}"
+            said = f"Undecided: {followed} of {len(self.claims)} claims were recomputed{more}."
+            return f"{said}{self._unmet_words}"
+        claims = "the claim follows" if followed == 1 else f"all {followed} claims follow"
+        number = len(self.verdicts)
+        verdicts = "" if not number else f", and so do {number} verdicts"
+        verdicts = ", and so does the verdict" if number == 1 else verdicts
+        said = f"{claims[:1].upper()}{claims[1:]} from the journal in this file{verdicts}{more}."
+        return f"{said}{self._unmet_words}"
+
+    @property
+    def _unmet_words(self) -> str:
+        """That the file itself says so: a verdict that follows need not be one that passes."""
+        number, every = len(self.unmet), len(self.verdicts)
+        if not number:
+            return ""
+        which = "the verdict" if every == 1 else f"{number} of {every} verdicts"
+        be = "is" if number == 1 else "are"
+        return f" But {which} {be} not PASS: {escape_unprintable(self.unmet[0])}"
+
+    @property
+    def _again_words(self) -> str:
+        return "" if self.again is None else self.again.conclusion
+
+    def __str__(self) -> str:
+        """In short, then the answers of a sceptic's questions, one after the other."""
+        parts: list[tuple[str, Iterable[object]]] = [("Who signed it?", [self.signature.subject])]
+        if self.intact is not None:
+            reason = f" {self.intact.reason}" if self.intact.reason else ""
+            parts.append(("Is it intact?", [self.intact.subject + reason]))
+        parts.append(("What is it about?", self.about))
+        parts.append(("What did the run itself note, as the file says it?", self.noted))
+        parts.append(("Do the claims follow from the journal?", self.claims))
+        if self.claims:
+            nothing = ["Nothing was required of it."]
+            parts.append(("And the verdicts on what was required?", self.verdicts or nothing))
+        parts.append(("And the results behind them?", self.results))
+        if self.again is None:
+            parts.append(("What is not covered?", self.not_covered))
+        else:
+            parts.append(
+                ("Is this the model, and are these the data?", _sentences(self.again.subjects))
+            )
+            parts.append(("Were the trials really run?", _sentences(self.again.trials)))
+            parts.append(("What could a forger still do?", self.again.forger))
+            parts.append(("What else is not covered?", self.not_covered))
+        lines = [
+            "\n  ".join([title, *(escape_unprintable(str(line)) for line in body)])
+            for title, body in parts
+            if body
+        ]
+        return "\n".join([f"In short: {self.conclusion}", *lines, self.conclusion])
+
+    def to_json(self) -> str:
+        """The same for machines."""
+        return json.dumps(
+            {**asdict(self), "conclusion": self.conclusion, "exit_code": self.exit_code},
+            ensure_ascii=False,
+        )
+
+
+def _sentences(checks: Iterable[Check]) -> list[str]:
+    """Checks whose words are whole sentences."""
+    return [f"{check.subject} {check.reason}".rstrip() for check in checks]

@@ -1,0 +1,248 @@
+"""Whether an evidence file says what follows from it: the signature, the claims, the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from surefoot.conclude.recorded_study import draws_of
+from surefoot.core.claims import Claim, Verdict
+from surefoot.errors import EvidenceFailed, InvalidArgument
+from surefoot.evidence.answers import Check, EvidenceCheck, Status, of_part
+from surefoot.evidence.check_comparison import (
+    check_comparison,
+    check_intact,
+    check_verdicts,
+    resting,
+)
+from surefoot.evidence.check_run import check_run
+from surefoot.evidence.check_words import check_words, noted, unchecked_words
+from surefoot.evidence.compare_claims import claim_words
+from surefoot.evidence.compare_subjects import command_words
+from surefoot.evidence.envelope import Envelope, read_envelope
+from surefoot.evidence.keys import key_id, read_public_key
+from surefoot.evidence.packed import NEW_COPY
+from surefoot.evidence.statement import Evidence, read_statement
+from surefoot.evidence.verify_command import verify_command
+from surefoot.evidence.within_limits import OutOfTime, within
+from surefoot.records.record import AttackSummary, Radii, Samples
+
+_SECONDS, _SECONDS_PER_MB = 30.0, 100.0
+"""Within which a file must be recomputed, and more for each MB of it: several times what tests of
+1,000 inputs take, whose journals are the longest. A hostile study may ask for a design that takes
+days."""
+
+
+def check_evidence(
+    path: str | Path, key: str | Path | None = None, *, time_limit: float | None = None
+) -> EvidenceCheck:
+    """Check an evidence file, without model and data.
+
+    `key`: the file of the public key that must have signed it. Its exit code is that of
+    `surefoot verify`: 2, undecided, where the claims are not recomputed within `time_limit`
+    seconds (30, and 100 more for each MB of the file). The sizes that a file states are limited
+    before anything is made of them; a hard limit on memory, which is one of the whole process, is
+    set by that command alone.
+    """
+    return read_and_check(path, key, time_limit=time_limit)[0]
+
+
+def read_and_check(
+    path: str | Path, key: str | Path | None = None, *, time_limit: float | None = None
+) -> tuple[EvidenceCheck, Evidence | None]:
+    """The same, and what the file holds; None where the signature is wrong or the time is up."""
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidArgument(f"time_limit must be above 0 seconds, got {time_limit:g}: try 600")
+    try:
+        envelope = read_envelope(path)
+        signature = _signature(envelope, key)
+        if signature.status is Status.REFUTED:
+            return EvidenceCheck("", signature), None
+        seconds = time_limit or _SECONDS + _SECONDS_PER_MB * len(envelope.payload) / 1e6
+
+        def check() -> tuple[EvidenceCheck, Evidence | None]:
+            evidence = read_statement(envelope.payload)
+            return _check(evidence, signature), evidence
+
+        try:
+            return within(seconds, check)
+        except OutOfTime:
+            return EvidenceCheck("", signature, claims=(_late(seconds),)), None
+    except EvidenceFailed as error:
+        named = str(error).startswith(str(path))
+        raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
+    except RecursionError as error:
+        raise EvidenceFailed(
+            f"{path}: it is nested too deeply to be evidence: {NEW_COPY}"
+        ) from error
+    except MemoryError as error:
+        raise EvidenceFailed(
+            f"{path}: it needs more memory than the evidence of a run of surefoot: {NEW_COPY}"
+        ) from error
+
+
+def _late(seconds: float) -> Check:
+    reason = (
+        f"not done within {seconds:.4g} seconds: pass a larger --time-limit (time_limit), unless "
+        "somebody made the file to be slow"
+    )
+    return Check(Status.OPEN, "the claims", reason)
+
+
+def check_statement(evidence: Evidence) -> EvidenceCheck:
+    """Check what is about to be written."""
+    return _check(evidence, Check(Status.OPEN, "It is not written yet."))
+
+
+def _signature(envelope: Envelope, key: str | Path | None) -> Check:
+    if key is not None:
+        public = read_public_key(key)
+        name = key_id(public)[:16]
+        if envelope.is_signed_by(public):
+            return Check(Status.FOLLOWS, f"The owner of the key {name} ({key}).")
+        words = f"Not the owner of the key {name} ({key})"
+        if not envelope.signatures:
+            return Check(Status.REFUTED, f"{words}: the file has no signature.")
+        return Check(
+            Status.REFUTED,
+            f"{words}: the file was changed after it was signed, or another key signed it.",
+        )
+    if not envelope.signatures:
+        return Check(
+            Status.OPEN,
+            "Nobody: the file is unsigned. Somebody who changes it and recomputes everything "
+            "consistently is not detected, except by running trials again.",
+        )
+    names = ", ".join(one.keyid[:16] for one in envelope.signatures)
+    return Check(
+        Status.OPEN,
+        f"Not checked: it names the key {names}. Pass the public key of whom you trust (--key "
+        "key.pub); until then it is like an unsigned file.",
+    )
+
+
+def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
+    claims, results = _check_members(evidence)
+    sound = all(one.status is Status.FOLLOWS for one in results)
+    return EvidenceCheck(
+        evidence.record.digest,
+        signature,
+        check_intact(evidence),
+        _about(evidence),
+        tuple(claims),
+        (*results, *check_words(evidence)),
+        not_covered(evidence),
+        tuple(check_verdicts(evidence) if sound else resting(check_verdicts(evidence))),
+        _unmet(evidence.record.verdicts),
+        noted=noted(evidence),
+    )
+
+
+def _unmet(verdicts: Sequence[Claim]) -> tuple[str, ...]:
+    """Those that do not pass, in words; those that refute first."""
+    unmet = [claim for claim in verdicts if claim.verdict is not Verdict.PASS]
+    unmet.sort(key=lambda claim: claim.verdict is not Verdict.FAIL)
+    return tuple(map(claim_words, unmet))
+
+
+def _check_members(evidence: Evidence) -> tuple[list[Check], list[Check]]:
+    """A comparison, where it is one, and then each run."""
+    claims, results = check_comparison(evidence) if evidence.parts else ([], [])
+    own_claims: list[Check] = []
+    own_results: list[Check] = []
+    for name, part in evidence.members.items():
+        of_claims, of_results = check_run(part)
+        own_claims += [of_part(name, check) for check in of_claims]
+        own_results += [of_part(name, check) for check in of_results]
+    if any(one.status is not Status.FOLLOWS for one in own_results):
+        claims = resting(claims)
+    return claims + own_claims, results + own_results
+
+
+def _about(evidence: Evidence) -> tuple[str, ...]:
+    """What was studied, with the digests to compare one's own files with."""
+    parts = list(evidence.members.values())
+    lines = []
+    for part in parts:
+        model = part.study.model
+        covers = model.covers or "the model"
+        lines.append(f"Model {part.model}: SHA-256 {model.digest} ({covers}).")
+    for part in parts:
+        inputs = part.study.inputs
+        lines.append(
+            f"Data {part.data}: {inputs.selection or 'all inputs'} ({inputs.reading}). The digest "
+            f"of these {inputs.number:,} inputs, of their values, labels, ids and groups and not "
+            f"of a file, is {inputs.digest}."
+        )
+    for part in parts:
+        words = part.study.words
+        lines.append(
+            f"Perturbation: {words.perturbation}. Perturbed inputs must {words.property}, else "
+            "they fail."
+        )
+    for part in parts:
+        lines.append(f"Method: {part.study.method.chosen}. Seed {part.study.seed}.")
+        if part.attack is not None:
+            lines.append(f"Attack beside it: {part.attack.study.method.chosen}.")
+    return tuple(dict.fromkeys([*lines, *_origins(parts)]))
+
+
+def _origins(parts: Sequence[Evidence]) -> list[str]:
+    """When, with what and how the runs were made: nobody can check it."""
+    began: dict[tuple[str, str], list[str]] = {}
+    for part in parts:
+        version = part.record.environment.get("surefoot", "of an unknown version")
+        began.setdefault((version, command_words(part)), []).append(part.record.started)
+    return [
+        f"Run with surefoot {version}, begun {min(times) or 'at an unknown time'}{command} (as the "
+        "file says it)."
+        for (version, command), times in began.items()
+    ]
+
+
+def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, ...]:
+    """What the check leaves open; less where model and data were there too."""
+    details = [part.record.details for part in evidence.members.values()]
+    lines = _taken_on_trust(evidence)
+    if with_model:
+        lines = ["Taken as the file says it: versions, times and the checks before the run."]
+    lines += unchecked_words(evidence, with_model=with_model)
+    if not with_model and any(isinstance(one, Samples) and one.clean_loss for one in details):
+        lines.append(
+            "The loss on clean inputs: no claim uses it, and computing it again takes the model."
+        )
+    if any(claim.about.sampling for claim in evidence.record.claims):
+        lines.append("Whether the inputs are a sample of the population: no file can show that.")
+    if evidence.record.stopped_early:
+        lines.append("When the time limit ended the run: the journal ends there.")
+    return tuple(lines)
+
+
+def _taken_on_trust(evidence: Evidence) -> list[str]:
+    """What nobody can check without model and data."""
+    parts = tuple(evidence.members.values())
+    drawn = all(draws_of(part.study) is not None for part in parts)
+    random = "" if drawn else ", whether the perturbation is random"
+    given = (
+        "Taken as the file says it: labels and groups of the inputs, what the model predicts for "
+        f"them when clean and whether it fails then{random}, versions, times and the checks before "
+        "the run."
+    )
+    again = verify_command(evidence)
+    lines = [
+        "Whether the trials were run as the journal says, with this model and these data: run "
+        f"some again where both are: {again}.",
+        given,
+    ]
+    if any(isinstance(part.record.details, Radii) for part in parts):
+        lines[0] = (
+            "Whether the proofs are right and the counterexamples fail: the journal has their "
+            f"outcome. Check both again where model and data are: {again}."
+        )
+        lines.append("The points drawn within and beyond each bracket, and how the file was read.")
+    if any(isinstance(one.record.details, AttackSummary) for one in evidence.runs):
+        lines.append(
+            "Whether an attack came out so: the file has its outcome for each input, not the "
+            f"points that it found. Attack inputs again where model and data are: {again}."
+        )
+    return lines

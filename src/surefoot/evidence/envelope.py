@@ -1,0 +1,135 @@
+"""The DSSE envelope around a statement: what is signed, and by whom.
+
+Dead Simple Signing Envelope, protocol version 1.0.2: the signature is over the pre-authentication
+encoding of payload type and payload, so that nothing is parsed before it is checked.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.errors import EvidenceFailed
+from surefoot.evidence.keys import is_signed_by, key_id
+from surefoot.evidence.packed import NEW_COPY, Unpacking, json_text
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+MOST_FILE_BYTES = 64 * 2**20
+"""Of an evidence file: 100,000 inputs have less."""
+_MOST_SIGNATURES = 16
+"""Of one file, so that a hostile one does not cost much time."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One signature, and the name of the key that the file says made it."""
+
+    keyid: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """A payload with its signatures; none where the file is unsigned."""
+
+    payload: bytes
+    signatures: tuple[Signature, ...] = ()
+    payload_type: str = PAYLOAD_TYPE
+
+    def is_signed_by(self, key: Ed25519PublicKey) -> bool:
+        """Whether one of the signatures is that of this key; the names in the file do not count."""
+        message = pre_authentication_encoding(self.payload_type, self.payload)
+        return any(is_signed_by(key, one.content, message) for one in self.signatures)
+
+    def signed(self, key: Ed25519PrivateKey) -> Envelope:
+        """The same, signed with this key."""
+        message = pre_authentication_encoding(self.payload_type, self.payload)
+        own = Signature(key_id(key.public_key()), key.sign(message))
+        return Envelope(self.payload, (*self.signatures, own), self.payload_type)
+
+    def text(self) -> str:
+        """The envelope as the text of a file."""
+        signatures = [
+            {"keyid": one.keyid, "sig": base64.b64encode(one.content).decode()}
+            for one in self.signatures
+        ]
+        whole = {
+            "payloadType": self.payload_type,
+            "payload": base64.b64encode(self.payload).decode(),
+            "signatures": signatures,
+        }
+        return json_text(whole) + "\n"
+
+
+def pre_authentication_encoding(payload_type: str, payload: bytes) -> bytes:
+    """What is signed: `DSSEv1`, then length and content of the type and of the payload."""
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+
+
+def read_envelope(path: str | Path) -> Envelope:
+    """The envelope of a file, every field checked; the payload is not parsed."""
+    try:
+        if Path(path).exists() and not Path(path).is_file():  # a pipe would wait for ever
+            raise EvidenceFailed(
+                f"{path} is no plain file, but a folder, a pipe or a device: pass a file of "
+                "surefoot evidence"
+            )
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_FILE_BYTES + 1)
+    except OSError as error:
+        raise EvidenceFailed(
+            f"{path} cannot be read ({error.strerror or error}): check the path"
+        ) from error
+    if len(content) > MOST_FILE_BYTES:
+        raise EvidenceFailed(
+            f"{path} is larger than {MOST_FILE_BYTES:,} bytes: it is no evidence; pass a file of "
+            "surefoot evidence"
+        )
+    whole = Unpacking().json(content)
+    if not isinstance(whole, dict) or whole.keys() != {"payloadType", "payload", "signatures"}:
+        raise EvidenceFailed(
+            f"{path} is no evidence file: it needs payloadType, payload and signatures (DSSE); "
+            "write one with surefoot evidence"
+        )
+    if whole["payloadType"] != PAYLOAD_TYPE:
+        kind = str(whole["payloadType"])[:80]
+        raise EvidenceFailed(
+            f"{path} holds {kind}, not an in-toto statement ({PAYLOAD_TYPE}): pass a file of "
+            "surefoot evidence"
+        )
+    listed = whole["signatures"]
+    if not isinstance(listed, list) or len(listed) > _MOST_SIGNATURES:
+        raise EvidenceFailed(
+            f"{path} has no list of at most {_MOST_SIGNATURES} signatures: {NEW_COPY}"
+        )
+    signatures = tuple(_signature(one, path) for one in listed)
+    return Envelope(_from_base64(whole["payload"], path), signatures)
+
+
+def _signature(value: Any, path: str | Path) -> Signature:  # noqa: ANN401  what a file holds
+    names = value.keys() if isinstance(value, dict) else set()
+    if names != {"keyid", "sig"} or not isinstance(value["keyid"], str):
+        raise EvidenceFailed(
+            f"{path} has a signature that is damaged: it needs keyid and sig; {NEW_COPY}"
+        )
+    return Signature(value["keyid"], _from_base64(value["sig"], path))
+
+
+def _from_base64(text: Any, path: str | Path) -> bytes:  # noqa: ANN401  what a file holds
+    try:
+        content = base64.b64decode(text, validate=True)
+        if base64.b64encode(content).decode() == text:
+            return content
+    except (binascii.Error, ValueError, TypeError):
+        pass
+    raise EvidenceFailed(f"{path} is damaged: its payload or a signature is not base64; {NEW_COPY}")

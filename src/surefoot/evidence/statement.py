@@ -1,0 +1,272 @@
+"""The statement of an evidence file: record and journal as an in-toto statement, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Any
+
+from surefoot.core.tasks import Entry
+from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
+from surefoot.evidence.columns import input_columns, input_rows, journal_columns, journal_entries
+from surefoot.evidence.counterexamples import with_arrays, without_arrays
+from surefoot.evidence.differences import first_difference
+from surefoot.evidence.packed import NEW_COPY, Unpacking, json_text, pack
+from surefoot.records.json_records import record_from_json, record_to_json
+from surefoot.records.record import Curves, Radii, Record, Samples
+from surefoot.records.spec import ComparisonSpec, StudySpec
+
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "urn:surefoot:evidence:v1"
+_ANY_VERSION = PREDICATE_TYPE.removesuffix("1")
+FORMAT = 2
+"""Number of the layout of the predicate."""
+_TABLES = ("inputs", "journal")
+_TOP = (
+    "digest", "spec", "claims", "required", "verdicts", "details", "trials", "stopped_early",
+    "extends",
+)  # fmt: skip
+_ORIGIN = ("environment", "findings", "started", "seconds")
+_NAMES = {"digest": "run", "spec": "study"}
+"""Fields of a record that have another name in a predicate."""
+_MOST_PARTS = 100
+"""Of a comparison; so many models, or levels, are not compared."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an evidence file holds: the record without images, and the journal by subject.
+
+    `model` and `data` are the names of what was studied, for people; `command` is the one that ran.
+    `attack` is the run of an attack beside this one. `earlier` is that of an earlier model, where
+    not to be worse than it was required. A comparison has `parts` and no journal of its own; its
+    `study` is the first of them.
+    """
+
+    record: Record
+    entries: Mapping[str, Sequence[Entry]]
+    model: str = "model"
+    data: str = "data"
+    command: str = ""
+    attack: Evidence | None = None
+    parts: Mapping[str, Evidence] = field(default_factory=dict)
+    earlier: Evidence | None = None
+    study: StudySpec = field(init=False)
+
+    def __post_init__(self) -> None:
+        spec = self.record.spec
+        compared = isinstance(spec, ComparisonSpec) and bool(self.parts)
+        studied = isinstance(spec, StudySpec) and not self.parts
+        if not (compared or studied):
+            raise InvalidArgument(
+                f"run {self.record.digest[:12]} was read from a file and has no journal: only "
+                "studies that surefoot ran have evidence; name a run of a study"
+            )
+        if self.earlier is not None:
+            required = self.record.required
+            of = None if required is None else required.earlier
+            known = of is not None and of.run == self.earlier.record.digest
+            if not known or self.parts or self.earlier.parts:
+                raise InvalidArgument(
+                    f"run {self.record.digest[:12]} is not compared with the earlier run beside "
+                    "it: leave that out"
+                )
+        object.__setattr__(self, "study", self.record.study)
+
+    @property
+    def members(self) -> dict[str, Evidence]:
+        """The runs in this file by name: itself, or the parts; that of an earlier model.
+
+        The name is empty where there is only one.
+        """
+        required = self.record.required
+        if self.earlier is None or required is None or required.earlier is None:
+            return dict(self.parts) or {"": self}
+        return dict(zip(required.earlier.names, (self, self.earlier), strict=True))
+
+    @property
+    def members_here(self) -> dict[str, Evidence]:
+        """The members of which trials can be run again with one set of data.
+
+        An earlier model may have been run on other inputs.
+        """
+        members = self.members
+        if self.earlier is None or self.earlier.study.inputs.digest == self.study.inputs.digest:
+            return members
+        return {name: one for name, one in members.items() if one is self}
+
+    @property
+    def runs(self) -> Iterator[Evidence]:
+        """Every study of one model in this file: the members, and the attack beside each."""
+        for one in self.members.values():
+            yield one
+            if one.attack is not None:
+                yield one.attack
+
+
+def evidence_of(
+    record: Record,
+    entries: Mapping[str, Sequence[Entry]],
+    attack: Evidence | None = None,
+    parts: Mapping[str, Evidence] | None = None,
+    earlier: Evidence | None = None,
+) -> Evidence:
+    """The evidence of a run; images, and the places of files, are left out."""
+    source, details = record.source, record.details
+    match details:
+        case Samples():
+            details = replace(details, examples=())
+        case Radii():
+            details = replace(details, examples=())
+        case Curves():
+            details = replace(details, strip=None)
+        case _:
+            pass
+    if isinstance(record.spec, ComparisonSpec):
+        words = "data"
+    else:
+        words = record.study.words.source or "data"
+    return Evidence(
+        replace(record, source=None, details=details),
+        entries,
+        "model" if source is None else PurePath(source.model).name or "model",
+        words if source is None else PurePath(source.data).name or words,
+        "" if source is None else source.command,
+        attack,
+        parts or {},
+        earlier,
+    )
+
+
+def statement_bytes(evidence: Evidence) -> bytes:
+    """The statement as the payload of an envelope; long tables are packed."""
+    statement = _statement(evidence)
+    packed = _each_run(statement["predicate"], pack)
+    return json_text(statement | {"predicate": packed}).encode("utf-8", "surrogatepass")
+
+
+def read_statement(payload: bytes) -> Evidence:
+    """The evidence in a payload; every field must be as we write it, and none may be more."""
+    unpacking = Unpacking()
+    statement = unpacking.json(payload)
+    try:
+        _check_version(statement)
+        predicate = _each_run(statement["predicate"], unpacking.table)
+        statement["predicate"] = predicate
+        evidence = _evidence(predicate, unpacking)
+    except (
+        KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, StoreFailed,
+    ) as error:  # fmt: skip
+        problem = str(error) if isinstance(error, StoreFailed | InvalidArgument) else repr(error)
+        raise EvidenceFailed(f"the statement is damaged: {problem[:200]}; {NEW_COPY}") from error
+    different = first_difference(statement, _statement(evidence), exactly=True)
+    if different is not None:
+        raise EvidenceFailed(
+            f"the statement is damaged: {different} is not as surefoot writes it; {NEW_COPY}"
+        )
+    return evidence
+
+
+def _check_version(statement: Any) -> None:  # noqa: ANN401  what a file holds
+    types = str(statement["_type"])[:80], str(statement["predicateType"])[:80]
+    newer = "use the version of surefoot that wrote it, or a newer one (pip install -U surefoot)"
+    if types[0] == STATEMENT_TYPE and types[1].startswith(_ANY_VERSION):
+        if types[1] != PREDICATE_TYPE:
+            raise EvidenceFailed(f"it is {types[1]}, and this surefoot reads v1: {newer}")
+        number = statement["predicate"]["format"]
+        if number != FORMAT:
+            raise EvidenceFailed(
+                f"it has format {str(number)[:20]}, and this surefoot reads {FORMAT}: {newer}"
+            )
+        return
+    raise EvidenceFailed(
+        f"it is no statement of surefoot: its types are {types[0]} and {types[1]}; pass a file of "
+        "surefoot evidence"
+    )
+
+
+def _each_run(predicate: dict[str, Any], change: Any) -> dict[str, Any]:  # noqa: ANN401  a function
+    """The predicate with the tables of every run packed or unpacked."""
+    whole = predicate | {name: change(predicate[name]) for name in _TABLES}
+    parts = predicate["parts"]
+    single = {n: predicate[n] for n in ("attack", "earlier") if predicate[n] is not None}
+    beside = (*parts.values(), *single.values())
+    compared = any(one["parts"] or one["earlier"] is not None for one in beside)
+    if len(beside) > _MOST_PARTS or compared:
+        raise EvidenceFailed(
+            f"it has more than {_MOST_PARTS} runs, or a comparison of comparisons: {NEW_COPY}"
+        )
+    for name, one in single.items():
+        if name == "attack" and one["attack"] is not None:
+            raise EvidenceFailed(f"it has an attack beside an attack, which no run has: {NEW_COPY}")
+        whole[name] = _each_run(one, change)
+    whole["parts"] = {name: _each_run(one, change) for name, one in parts.items()}
+    return whole
+
+
+def _statement(evidence: Evidence) -> dict[str, Any]:
+    whole = evidence.members.values()
+    models = [
+        _subject(one.model, one.study.model.digest, one.study.model.covers or "the model")
+        for one in whole
+    ]
+    values = "values, labels, ids and groups of the inputs"
+    data = [_subject(one.data, one.study.inputs.digest, values) for one in whole]
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": [*_distinct(models), *_distinct(data)],
+        "predicateType": PREDICATE_TYPE,
+        "predicate": {"format": FORMAT} | _predicate(evidence),
+    }
+
+
+def _subject(name: str, digest: str, covers: str) -> dict[str, Any]:
+    return {"name": name, "digest": {"sha256": digest}, "annotations": {"covers": covers}}
+
+
+def _distinct(subjects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list({json_text(one): one for one in subjects}.values())
+
+
+def _predicate(evidence: Evidence) -> dict[str, Any]:
+    """One run, with the attack beside it; or a comparison with its parts."""
+    record = evidence.record
+    plain: dict[str, Any] = json.loads(record_to_json(replace(record, inputs=())))
+    inputs, journal = input_columns(record.inputs), journal_columns(evidence.entries)
+    inputs, journal, arrays = without_arrays(inputs, journal)
+    origin = {name: plain[name] for name in _ORIGIN} | {"command": evidence.command}
+    return {
+        "model": evidence.model,
+        "data": evidence.data,
+        **{_NAMES.get(name, name): plain[name] for name in _TOP},
+        "origin": origin,
+        "inputs": inputs,
+        "journal": journal,
+        "counterexamples": arrays,
+        "attack": None if evidence.attack is None else _predicate(evidence.attack),
+        "earlier": None if evidence.earlier is None else _predicate(evidence.earlier),
+        "parts": {name: _predicate(one) for name, one in evidence.parts.items()},
+    }
+
+
+def _evidence(predicate: dict[str, Any], unpacking: Unpacking) -> Evidence:
+    inputs, journal = with_arrays(
+        predicate["inputs"], predicate["journal"], predicate["counterexamples"], unpacking
+    )
+    origin = predicate["origin"]
+    plain = {name: predicate[_NAMES.get(name, name)] for name in _TOP}
+    plain |= {name: origin[name] for name in _ORIGIN}
+    record = record_from_json(json.dumps(plain | {"inputs": (), "source": None}))
+    attack, earlier = predicate["attack"], predicate["earlier"]
+    return Evidence(
+        replace(record, inputs=input_rows(inputs)),
+        journal_entries(journal),
+        str(predicate["model"]),
+        str(predicate["data"]),
+        str(origin["command"]),
+        None if attack is None else _evidence(attack, unpacking),
+        {name: _evidence(one, unpacking) for name, one in predicate["parts"].items()},
+        None if earlier is None else _evidence(earlier, unpacking),
+    )

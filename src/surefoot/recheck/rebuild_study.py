@@ -1,0 +1,233 @@
+"""The studies of an evidence file made again from models and data, and compared with the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from surefoot.catalogue.methods import METHODS
+from surefoot.catalogue.parse import parse_perturbation, parse_range
+from surefoot.catalogue.recorded import perturbation_of
+from surefoot.catalogue.registry import PROPERTIES, parse_property
+from surefoot.conclude.comparison import LEVELS
+from surefoot.conclude.recorded_study import RecordedStudy, method_of
+from surefoot.core.procedure import Needs
+from surefoot.errors import InvalidArgument
+from surefoot.evidence.answers import Check, Status, of_part
+from surefoot.evidence.compare_subjects import command_words, compare_data, compare_models, model_of
+from surefoot.evidence.differences import first_difference
+from surefoot.evidence.recompute import NotRecomputed, recorded_study
+from surefoot.evidence.statement import Evidence
+from surefoot.evidence.verify_command import verify_command
+from surefoot.recheck.request import RerunRequest
+from surefoot.records.json_records import decisive_json
+from surefoot.records.record import Comparison
+from surefoot.records.spec import StudySpec
+from surefoot.study.study import Study
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Model, Perturbation, Property, Scores
+
+_BROKEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+"""What a class raises for options that it does not have."""
+
+
+@dataclass(frozen=True, eq=False)
+class RebuiltRun:
+    """A run of the file and its study made again; `name` is empty where there is only one run."""
+
+    name: str
+    evidence: Evidence
+    study: Study
+
+
+@dataclass(frozen=True, eq=False)
+class Rebuilt:
+    """Whether these are models and data of the file, and the runs of which everything is the same.
+
+    No runs where something is not.
+    """
+
+    checks: tuple[Check, ...]
+    runs: tuple[RebuiltRun, ...] = ()
+
+
+def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
+    """Read models and data, compare their digests with the file, and make the studies again."""
+    parts = evidence.members_here
+    checks: list[Check] = []
+    for name in evidence.members.keys() - parts.keys():
+        reason = "it was run on other inputs than these; check the evidence of that run by itself"
+        checks.append(Check(Status.OPEN, f"Nothing of {name} can be run again: {reason}."))
+    recorded: dict[str, RecordedStudy] = {}
+    for name, part in parts.items():
+        try:
+            recorded[name] = recorded_study(part.record, part.entries)
+        except NotRecomputed as error:
+            of = f" of {name}" if name else ""
+            checks.append(Check(Status.OPEN, f"Nothing{of} can be run again: {error}."))
+        _refuse_named_program(part.study, request.files.trust)
+    if not recorded:
+        return Rebuilt(tuple(checks))
+    known = {name: parts[name] for name in recorded}
+
+    @cache
+    def load(seed: int, needs: Scores | None) -> tuple[list[Model], Inputs]:
+        return request.files.load(list(request.models), request.data, seed, needs)
+
+    own: dict[str, tuple[Model, Inputs]] = {}
+    models: list[Model] = []
+    for name, part in known.items():
+        models, inputs = load(part.study.seed, _property(part.study, request).needs)
+        model = model_of(part, known, models)
+        if model is not None:
+            own[name] = model, inputs
+    checks += compare_models(known, models)
+    if not _is_refuted(checks):
+        again = verify_command(evidence)
+        checks += dict.fromkeys(compare_data(known[n], *one, again) for n, one in own.items())
+    if _is_refuted(checks):
+        return Rebuilt(tuple(checks))
+    details = evidence.record.details
+    by_level = isinstance(details, Comparison) and details.along == LEVELS
+    runs = []
+    for name, (model, inputs) in own.items():
+        study = _study(known[name], recorded[name], request, model, inputs, by_level=by_level)
+        other = other_difference(known[name], study, verify_command(evidence))
+        if other is None:
+            runs.append(RebuiltRun(name, known[name], study))
+        else:
+            checks.append(of_part(name, other))
+    return Rebuilt(tuple(checks), () if _is_refuted(checks) else tuple(runs))
+
+
+def _is_refuted(checks: Sequence[Check]) -> bool:
+    return any(check.status is Status.REFUTED for check in checks)
+
+
+def _study(
+    part: Evidence,
+    recorded: RecordedStudy,
+    request: RerunRequest,
+    model: Model,
+    inputs: Inputs,
+    *,
+    by_level: bool,
+) -> Study:
+    spec = part.study
+    perturbation: Any = _perturbation(spec, request, inputs, model)
+    level = spec.perturbation.number("level") if by_level else None
+    return Study(
+        model,
+        inputs,
+        perturbation if level is None else replace(perturbation, level=level),
+        method_of(spec),
+        property=_property(spec, request),
+        population=None if spec.population is None else recorded.aggregate,
+        seed=spec.seed,
+        by_class=spec.by_class,
+    )
+
+
+def _perturbation(
+    spec: StudySpec, request: RerunRequest, inputs: Inputs, model: Model
+) -> Perturbation:
+    own, part = request.perturb, spec.perturbation
+    if own is not None and not isinstance(own, str):
+        given: Perturbation = own
+        return given
+    if own is not None:
+        if METHODS[spec.method.kind].needs is Needs.LEVELS:
+            return parse_range(own, inputs.frame, model.signature.bounds)[0]
+        return parse_perturbation(own, inputs.frame)
+    try:
+        return perturbation_of(part.kind, part.options)
+    except _BROKEN as error:
+        raise InvalidArgument(
+            f"the perturbation {part.kind} is code of its user, which is not in this file: pass it "
+            "as in the run (--perturb mine.py:name:0.1, perturb=)"
+        ) from error
+
+
+def _property(spec: StudySpec, request: RerunRequest) -> Property:
+    own, part = request.property, spec.property
+    if own is not None:
+        parsed: Property = parse_property(own) if isinstance(own, str) else own
+        return parsed
+    try:
+        prop: Property = PROPERTIES[part.kind](**part.options)
+    except _BROKEN as error:
+        raise InvalidArgument(
+            f"the property {part.kind} is code of its user, which is not in this file: pass it as "
+            "in the run (--property @module:name, property=)"
+        ) from error
+    return prop
+
+
+def _refuse_named_program(spec: StudySpec, trust: bool) -> None:
+    """Never start a program because a file names it: only with `trust`."""
+    program = spec.method.text("verifier")
+    if program and not trust:
+        raise InvalidArgument(
+            f"the proofs of this file are those of a program that it names ({program[:80]!r}): "
+            "pass --trust (trust=True) to run it here"
+        )
+
+
+def other_difference(evidence: Evidence, study: Study, again: str) -> Check | None:
+    """What else of the study is not as in the file; None where its digest is the run's name.
+
+    `again` is the command that checks the file.
+    """
+    if study.digest == evidence.record.digest:
+        return None
+    here, there = (json.loads(decisive_json(spec)) for spec in (study.spec, evidence.study))
+    name = first_difference(here, there, exactly=True) or "a part of the study"
+    if name in ("generator", "block"):
+        return Check(
+            Status.OPEN,
+            f"The trials cannot be run again here: the run drew its random numbers with "
+            f"{there['generator']}, and this model draws them with {here['generator']}: run it on "
+            "the same kind of device (--device).",
+        )
+    if name == "model.answers":
+        return Check(
+            Status.REFUTED,
+            "No: the digest covers only a part of this model, and it answers the clean inputs "
+            "otherwise than in the run.",
+        )
+    if name == "format":
+        raise InvalidArgument(
+            f"the run has trials of format {there['format']}, and this surefoot runs those of "
+            f"{here['format']}: use the version that wrote the file"
+        )
+    raise InvalidArgument(
+        f"{name} of the study is {_at(here, name)} here and {_at(there, name)} in the file: "
+        f"{_way_out(name.split('.')[0], evidence, again)}"
+    )
+
+
+def _way_out(name: str, evidence: Evidence, again: str) -> str:
+    """What to add to the command that checks the file."""
+    own = {"perturbation": "perturb", "property": "property"}.get(name)
+    if own is not None:
+        return f"pass it as in the run (--{own}){command_words(evidence)}"
+    bounds = evidence.study.bounds
+    if name == "bounds" and bounds is not None:
+        ends = ",".join(repr(end).removesuffix(".0") for end in (bounds.low, bounds.high))
+        return f"add --bounds {ends}: {again}"
+    return f"read model and data as the run did: {again}"
+
+
+def _at(plain: Any, name: str) -> str:  # noqa: ANN401  what JSON holds
+    """The part of this name, shortly."""
+    for part in name.split("."):
+        if isinstance(plain, list) and part.isdecimal() and int(part) < len(plain):
+            plain = plain[int(part)]
+        elif isinstance(plain, dict) and part in plain:
+            plain = plain[part]
+        else:
+            return "missing"
+    return json.dumps(plain)[:80]

@@ -1,0 +1,190 @@
+"""Recorded trials run again by their names, through the same path as the run, and compared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surefoot.core.counts import Counts, Outcomes, Proof, Severities
+from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.tasks import Entry, Task
+from surefoot.engine.output_difference import ROUNDING
+from surefoot.errors import EvidenceFailed
+from surefoot.evidence.answers import Again, Check, Status
+from surefoot.recheck.draw_trials import draw_trials
+from surefoot.recheck.rebuild_study import RebuiltRun
+from surefoot.recheck.request import RerunRequest
+from surefoot.recheck.words import TRIALS, Sampled, Wording, failures_of, outcome_words, why_else
+from surefoot.store.memory import MemoryJournal
+from surefoot.study.measurement import Measurement, run_measurement
+from surefoot.study.run import MEASUREMENTS
+from surefoot.system.memory_limits import most_trials
+
+_FEW_TRIALS = 20_000
+"""Up to here a batch size is not measured and no worker is started: both take longer."""
+_SMALL_BATCH = 256
+"""Trials of a batch whose size is not measured."""
+_ASKS = 256
+"""Rows of one subject that are asked for at once: the loop looks through them for every answer."""
+
+
+@dataclass(frozen=True)
+class _Again:
+    """Exactly these trials of one subject; fewer answers where the time is up before the last."""
+
+    asks: tuple[Ask, ...]
+    concludes_early: ClassVar[bool] = True
+
+    def steps(self) -> Generator[tuple[Ask, ...], list[Any], list[Any]]:
+        """Ask for some at once, then for the next ones."""
+        answers: list[Any] = []
+        try:
+            for start in range(0, len(self.asks), _ASKS):
+                answers += yield self.asks[start : start + _ASKS]
+        except TimeUp:
+            pass
+        return answers
+
+
+@dataclass(frozen=True, eq=False)
+class _Difference:
+    """A row whose evidence is another here than in the file.
+
+    `trials` have another outcome: of counts it is the least number that explains them.
+    """
+
+    run: RebuiltRun
+    task: Task
+    recorded: Any
+    again: Any
+    trials: int
+
+    def __str__(self) -> str:
+        subject, task = self.task.subject, self.task
+        name = f"input {subject.name}"
+        if len(subject.rows) > 1:
+            name = f"{subject.name}, level {task.level:g}"
+        if not isinstance(self.recorded, Proof):  # an attack has one outcome an input
+            last = f" to {task.stop - 1}" if task.units > 1 else ""
+            name += f", trial{'s' * (task.units > 1)} {task.start}{last}"
+        run = f"{self.run.name}, " if self.run.name else ""
+        here, there = outcome_words(self.again), outcome_words(self.recorded)
+        return f"{run}{name}: {here} here, {there} in the file"
+
+
+def check_trials(
+    runs: Sequence[RebuiltRun], request: RerunRequest, wording: Wording = TRIALS
+) -> Again:
+    """A share of the trials of all runs together, run again; and what a forger could still do."""
+    begun = time.monotonic()
+    journal = {
+        (run.name, subject): rows for run in runs for subject, rows in run.evidence.entries.items()
+    }
+    draw = draw_trials(journal, request.share, request.seed)
+    sampled = Sampled(draw, wording, *_totals(runs))
+    request.announce(f"{wording.doing} {sampled.number} again: {sampled.why_these}")
+    different: list[_Difference] = []
+    missing = 0
+    for run in runs:
+        rows = {subject: own for (name, subject), own in draw.rows.items() if name == run.name}
+        others, not_run = _rerun(run, rows, request.since(begun))
+        different += others
+        missing += not_run
+    if different:
+        return Again((), (_refuted(different, sampled),))
+    if missing:
+        return Again((), (_late(missing, sampled),))
+    words = f"{sampled.number}{sampled.of_runs} were {wording.again}"
+    said = f"{words[:1].upper()}{words[1:]}, and all came out as recorded: {sampled.why_these}."
+    check = Check(Status.FOLLOWS, f"{said} {sampled.chances}".rstrip())
+    return Again((), (check,), (sampled.forger,), sampled.sample)
+
+
+def _totals(runs: Sequence[RebuiltRun]) -> tuple[dict[str, int], dict[str, int]]:
+    """Trials, and failed ones, that the journal of each run has."""
+    trials, failed = dict.fromkeys((r.name for r in runs), 0), {r.name: 0 for r in runs}
+    for run in runs:
+        for rows in run.evidence.entries.values():
+            trials[run.name] += sum(entry.stop - entry.start for entry in rows)
+            failed[run.name] += sum(failures_of(entry.evidence) for entry in rows)
+    return trials, failed
+
+
+def _rerun(
+    run: RebuiltRun, rows: Mapping[str, Sequence[Entry]], request: RerunRequest
+) -> tuple[list[_Difference], int]:
+    """Rows that come out otherwise, and how many were not run before the time was up."""
+    if not rows:
+        return [], 0
+    study = run.study
+    few = sum(e.stop - e.start for own in rows.values() for e in own) <= _FEW_TRIALS
+    batch = min(_SMALL_BATCH, most_trials(study.fitted.row_bytes, 1)) if few else None
+    if study.needs is Needs.REGION:
+        batch = None  # an attack knows itself how many inputs it can search at once
+    measurement: Measurement = MEASUREMENTS[study.needs](study, 1 if few else None, batch)
+    subjects = [subject for subject in measurement.subjects if subject.name in rows]
+    if len(subjects) < len(rows):
+        strange = min(rows.keys() - {subject.name for subject in subjects})
+        raise EvidenceFailed(
+            f"the journal holds trials of {strange}, which is not in these data: give the data of "
+            "that run"
+        )
+    asks = {s.name: _Again(tuple(map(_ask, rows[s.name]))) for s in subjects}
+    again = replace(measurement, subjects=subjects, procedures=asks, doing="running trials again")
+    answers = run_measurement(again, MemoryJournal(), request.on_progress, request.time_limit)
+    different, missing = [], 0
+    for subject, own in zip(subjects, answers, strict=True):
+        missing += len(rows[subject.name]) - len(own)
+        for entry, evidence in zip(rows[subject.name], own, strict=False):
+            trials = trials_that_differ(entry.evidence, evidence)
+            if trials:
+                task = Task(subject, entry.level, entry.start, entry.stop)
+                different.append(_Difference(run, task, entry.evidence, evidence, trials))
+    return different, missing
+
+
+def _ask(entry: Entry) -> Ask:
+    return Ask(entry.level, entry.stop - entry.start, entry.start)
+
+
+def trials_that_differ(recorded: Any, again: Any) -> int:  # noqa: ANN401  evidence of any kind
+    """How many trials at least have another outcome."""
+    match recorded, again:
+        case Counts(), Counts():
+            return abs(recorded.kept - again.kept)
+        case Outcomes(), Outcomes():
+            return sum(a != b for a, b in zip(recorded.marks, again.marks, strict=True))
+        case Severities(), Severities():
+            one, other = np.array(recorded.values), np.array(again.values)
+            far = np.abs(one - other) > ROUNDING * np.maximum(1.0, np.abs(one))
+            sides = (one < recorded.limit) != (other < again.limit)
+            return int(np.count_nonzero(far | sides))
+        case Proof(), Proof():  # an attack: its outcome, not its time
+            return int((recorded.reason, recorded.high) != (again.reason, again.high))
+        case _:
+            return 1
+
+
+def _refuted(different: Sequence[_Difference], sampled: Sampled) -> Check:
+    draw, unit = sampled.draw, sampled.wording.unit
+    first, trials = different[0], sum(one.trials for one in different)
+    return Check(
+        Status.REFUTED,
+        f"No: {sampled.number} were {sampled.wording.again} ({sampled.why_these}), and "
+        f"{len(different):,} of {sampled.compared} came out otherwise (at least {trials:,} of "
+        f"{draw.trials:,} {unit}). The first: {first}.",
+        why_else(first.run.evidence),
+    )
+
+
+def _late(missing: int, sampled: Sampled) -> Check:
+    return Check(
+        Status.OPEN,
+        f"Not all of {sampled.number} were {sampled.wording.again} ({sampled.why_these}): "
+        f"{missing:,} of {sampled.compared} were not run when the time was up, the others "
+        "came out as recorded: pass a larger --time-limit, or a smaller --share.",
+    )

@@ -1,0 +1,284 @@
+"""What is kept of a study: frozen, and the same in memory, in the store and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from surefoot.core.claims import Claim
+from surefoot.core.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
+from surefoot.errors import InvalidArgument
+from surefoot.population.comparison import Difference, Rank
+from surefoot.records.examples import Counterexample, Example, Strip
+from surefoot.records.requirements import Requirements
+from surefoot.records.spec import ComparisonSpec, Spec, StudySpec
+from surefoot.statistics.agreement import Agreement
+from surefoot.statistics.contrasts import Contrast
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where model and data came from, and how they were read: enough to load them again.
+
+    `reading` holds the options of the command line that read model and data. `models`: all models
+    for which the inputs were chosen together; empty where that is this one alone. `study`: its name
+    in a file of studies; empty where it is of none.
+    """
+
+    model: str
+    data: str
+    reading: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
+    perturb: str = ""
+    property: str = ""
+    models: tuple[str, ...] = ()
+    study: str = ""
+
+
+@dataclass(frozen=True)
+class InputRow:
+    """One input: its label, the label that the model predicts when clean, and its own result.
+
+    `predicted` is None where the model has no classes. `digest` names its values and label.
+    `group` is empty where single inputs were sampled. `clean_kept`: whether the property keeps it
+    without any perturbation; None where that was not evaluated.
+    """
+
+    id: str
+    label: int | None
+    predicted: int | None
+    result: InputResult
+    digest: str = ""
+    group: str = ""
+    clean_kept: bool | None = None
+
+    @property
+    def right_when_clean(self) -> bool:
+        """Whether the clean input is kept and, where its class is known, classified correctly."""
+        known = self.label is not None and self.predicted is not None
+        return self.clean_kept is not False and (not known or self.label == self.predicted)
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One class of inputs; `groups` is how many groups have one, where groups were sampled."""
+
+    name: str
+    inputs: int
+    result: Whole
+    groups: int = 0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check of the preflight: `status` is ok, warning or failed; `finding` says it in words."""
+
+    name: str
+    status: str
+    finding: str
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether it is shown beside the result."""
+        return self.status == "warning"
+
+
+@dataclass(frozen=True)
+class AttackSummary:
+    """The outcome of an attack, or the reason why there is none; then there is no rate.
+
+    `method` is margin, pgd or function, `name` that of the function. `broken`: inputs with a point
+    in the ball at which the model itself fails; `clean` of them fail where they are. `blind`:
+    inputs not broken at which every gradient was zero. `discarded`: points that the model did not
+    confirm; those of a function that lie outside the ball or the bounds. `run` is the run that it
+    comes from, where it stands beside another one.
+    """
+
+    starts: int
+    iterations: int
+    targets: int
+    inputs: int
+    level: float
+    ball: str = ""
+    failure_rate: float | None = None
+    broken: int = 0
+    clean: int = 0
+    blind: int = 0
+    discarded: int = 0
+    reason: str = ""
+    method: str = "margin"
+    name: str = ""
+    step: str = ""
+    run: str = ""
+    kind: Literal["attack"] = "attack"
+
+
+@dataclass(frozen=True)
+class CleanLoss:
+    """The mean cross-entropy of clean inputs; None where the true class has probability 0 for some.
+
+    `infinite` is for how many. A loss has no upper bound, so that no interval is given.
+    """
+
+    mean: float | None
+    inputs: int
+    infinite: int = 0
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Results of sampling: for the population, these inputs and each class; failed examples."""
+
+    whole: Whole
+    studied: Estimate | None
+    classes: tuple[ClassRow, ...]
+    contrasts: tuple[Contrast, ...]
+    examples: tuple[Example, ...]
+    attack: AttackSummary | None = None
+    clean_loss: CleanLoss | None = None
+    kind: Literal["samples"] = "samples"
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """The curve of one class."""
+
+    name: str
+    inputs: int
+    curve: Curve
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A robustness curve, of all inputs and, where requested, of each class."""
+
+    curve: Curve
+    classes: tuple[CurveRow, ...]
+    strip: Strip | None
+    kind: Literal["curve"] = "curve"
+
+
+@dataclass(frozen=True)
+class QuantileRow:
+    """A quantile of the critical radius, by one estimator; of all inputs or of a class.
+
+    `groups` is how many groups the inputs are in, where groups were sampled.
+    """
+
+    name: str
+    inputs: int
+    estimator: str
+    result: Quantile | Undecided
+    groups: int = 0
+
+
+@dataclass(frozen=True)
+class Radii:
+    """Quantiles of critical radii, and the nearest counterexamples.
+
+    `reader` is how far the network as read is from the model; None where an external verifier
+    proved. `published`: the brackets were read from a file of others.
+    """
+
+    quantiles: tuple[QuantileRow, ...]
+    classes: tuple[QuantileRow, ...]
+    examples: tuple[Counterexample, ...]
+    reader: float | None
+    published: bool = False
+    kind: Literal["radii"] = "radii"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Outcomes counted elsewhere: for the population and for each class of cases.
+
+    `failed` of `trials` trials did not pass. `names` are those of the classes by their number.
+    """
+
+    whole: Whole
+    classes: tuple[ClassRow, ...]
+    failed: int
+    trials: int
+    names: tuple[str, ...] = ()
+    kind: Literal["tally"] = "tally"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of a comparison: its own quantity, and what else is known of it."""
+
+    name: str
+    digest: str
+    level: float | None
+    whole: Whole | None = None
+    accuracy: float | None = None
+    rank: Rank | None = None
+    reference: float | None = None
+    attack: AttackSummary | None = None
+    loss: CleanLoss | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several studies that differ in the model or in the level."""
+
+    along: str
+    members: tuple[Member, ...]
+    differences: tuple[Difference, ...] = ()
+    agreement: Agreement | Undecided | None = None
+    kind: Literal["side-by-side"] = "side-by-side"
+
+
+Details = Samples | Curves | Radii | AttackSummary | Tally | Comparison
+
+
+@dataclass(frozen=True)
+class Record:
+    """The whole outcome of one study: its claims, its inputs, and the details of its method.
+
+    `extends` is the run that this one adds inputs to, if there is one in the store.
+    `stopped_early`: a time limit ended the run; the same study goes on from its journal.
+    `required` is what was required of it, None for nothing; `verdicts` answer that.
+    """
+
+    digest: str
+    spec: Spec
+    claims: tuple[Claim, ...]
+    inputs: tuple[InputRow, ...]
+    details: Details
+    findings: tuple[Finding, ...]
+    trials: int
+    environment: dict[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    started: str = ""
+    seconds: float = 0.0
+    extends: str = ""
+    stopped_early: bool = False
+    required: Requirements | None = None
+    verdicts: tuple[Claim, ...] = ()
+
+    @property
+    def study(self) -> StudySpec:
+        """What was studied; of a comparison the first study, whose question all members share."""
+        spec = self.spec.first if isinstance(self.spec, ComparisonSpec) else self.spec
+        if not isinstance(spec, StudySpec):
+            raise InvalidArgument(
+                f"run {self.digest[:12]} was read from a file: it has no study; use its spec"
+            )
+        return spec
+
+    @property
+    def chooses_inputs(self) -> bool:
+        """Whether the search for a quantile decided itself how many inputs it used."""
+        return isinstance(self.spec, StudySpec) and self.spec.method.number("within") is not None
+
+    @property
+    def shared_error(self) -> float | None:
+        """The error that all claims of a comparison share; None where each has its own."""
+        return self.spec.error if isinstance(self.spec, ComparisonSpec) else None
+
+    @property
+    def clean_accuracy(self) -> float | None:
+        """The share of clean inputs that get their true label, where labels are known."""
+        known = [row for row in self.inputs if row.label is not None]
+        return sum(row.label == row.predicted for row in known) / len(known) if known else None

@@ -1,0 +1,190 @@
+"""The inputs of a study: points with ids, labels and what else the data say of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.core.tasks import Subject
+from surefoot.errors import InvalidArgument
+from surefoot.subject.items import ItemDigest, item_digest, kind_of_items
+from surefoot.subject.object_values import split_numbers
+from surefoot.system.text import escape_unprintable
+
+Category = str | int | float | bool
+"""A value of a column that is no quantity, as the data hold it."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column of a table: its name, and its unit where one is known.
+
+    `column` is its heading in the data, where that says more than the name ("age [years]").
+    `dtype` is the type of its values there: that of a NumPy number, "bool", "text", "category" or
+    "ordered" (a category whose values have an order). A column with `categories` holds codes: the
+    code 0 is the first of them. `example` is a value (or code) of the column, with which a model
+    can be tried.
+    """
+
+    name: str
+    unit: str = ""
+    column: str = ""
+    dtype: str = "float64"
+    categories: tuple[Category, ...] = ()
+    example: float = field(default=0.0, compare=False)
+
+    @property
+    def heading(self) -> str:
+        """Its heading in the data."""
+        return self.column or self.name
+
+    @property
+    def whole(self) -> bool:
+        """Whether its values are integers."""
+        return self.dtype.startswith(("int", "uint"))
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Points with stable ids and, where known, the labels they should get.
+
+    `frame` is the shape in which one row is an image; empty when it is none. `selection` says in
+    words which part of the source this is, `selection_doubt` why that is no random sample of it,
+    where it plainly is none, and `classes` are those it was selected from; empty where it is all of
+    the source. `only` says as a clause which inputs were kept for what a model answers to them
+    ("that the model classifies correctly"). `axes` is how the axes of a row were moved from where
+    the data had them: perturbations are drawn as the data had them, so that models of either
+    layout meet the same ones. `features` names the columns of a table. `groups` names the group of
+    each input (a video, a patient), where groups were sampled and not single inputs. `targets`
+    holds what the output of each input should be, where that is no class number.
+
+    Text, bytes and other items are an array of objects of shape (n,); one row has shape ().
+    `digest_item` names items of kinds that have no name of their own.
+    """
+
+    x: NDArray[Any]
+    labels: NDArray[np.int64] | None
+    ids: tuple[str, ...]
+    source: str
+    class_names: tuple[str, ...] = ()
+    frame: tuple[int, ...] = ()
+    selection: str = "all inputs"
+    reading: str = ""
+    axes: tuple[int, ...] = ()
+    features: tuple[Feature, ...] = ()
+    groups: tuple[str, ...] = ()
+    targets: tuple[Any, ...] = ()
+    digest_item: ItemDigest | None = None
+    classes: tuple[int, ...] = ()
+    only: str = ""
+    selection_doubt: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", tuple(map(escape_unprintable, self.ids)))
+        object.__setattr__(self, "class_names", tuple(map(escape_unprintable, self.class_names)))
+        object.__setattr__(self, "source", escape_unprintable(self.source))
+        if len(self.x) == 0:
+            raise InvalidArgument(
+                f"{self.source} holds no inputs ({self.selection}): choose others, or give other "
+                "data"
+            )
+        if len(self.ids) != len(self.x) or len(set(self.ids)) != len(self.ids):
+            raise InvalidArgument(
+                f"{self.source}: {len(self.x)} inputs need as many different ids, got "
+                f"{len(set(self.ids))}: give each its own"
+            )
+        if self.labels is not None and len(self.labels) != len(self.x):
+            raise InvalidArgument(
+                f"{self.source} holds {len(self.x)} inputs but {len(self.labels)} labels: give one "
+                "label for each input"
+            )
+        for name, each in (("groups", self.groups), ("targets", self.targets)):
+            if each and len(each) != len(self.x):
+                raise InvalidArgument(
+                    f"{self.source} holds {len(self.x)} inputs but {len(each)} {name}: give one "
+                    "for each input"
+                )
+
+    def __len__(self) -> int:
+        """How many inputs."""
+        return len(self.x)
+
+    @property
+    def holds_items(self) -> bool:
+        """Whether inputs are text, bytes or other items, and not arrays of numbers."""
+        return self.x.dtype == object
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one input; of items, which are of any size, those of a reference."""
+        return self.x.nbytes // len(self.x)
+
+    @property
+    def content(self) -> str:
+        """What the inputs are, in a word: text, bytes, images, …; arrays by their shape."""
+        return (
+            kind_of_items(self.x[0]) if self.holds_items else f"arrays of shape {self.x.shape[1:]}"
+        )
+
+    def subset(self, rows: Sequence[int] | NDArray[np.intp]) -> Inputs:
+        """The inputs of these rows, in this order, with all that is known of them."""
+        chosen = [int(row) for row in rows]
+        return replace(
+            self,
+            x=self.x[chosen],
+            labels=None if self.labels is None else self.labels[chosen],
+            ids=tuple(self.ids[row] for row in chosen),
+            groups=tuple(self.groups[row] for row in chosen) if self.groups else (),
+            targets=tuple(self.targets[row] for row in chosen) if self.targets else (),
+        )
+
+    def class_name(self, label: int) -> str:
+        """The name of a class, or its number when it has none."""
+        return self.class_names[label] if 0 <= label < len(self.class_names) else str(label)
+
+    def digest(self) -> str:
+        """A name for exactly these points, labels, ids and groups, in any order."""
+        rows = sorted(bytes.fromhex(row) for row in self.row_digests())
+        return hashlib.sha256(b"".join(rows)).hexdigest()
+
+    def row_digests(self) -> list[str]:
+        """A name for each point with its label, target, id and, where it has one, its group."""
+        labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
+        groups = [f"{group}\0" for group in self.groups] or [""] * len(self)
+        targets = [_target_bytes(target) for target in self.targets] or [b""] * len(self)
+        digests = []
+        for i, (name, label, group, target) in enumerate(
+            zip(self.ids, labels, groups, targets, strict=True)
+        ):
+            named = hashlib.sha256(f"{name}\0{label}\0{self._kind_of_row(i)}\0{group}".encode())
+            named.update(self._row_content(i))
+            named.update(target)
+            digests.append(named.hexdigest())
+        return digests
+
+    def content_digests(self) -> list[str]:
+        """A name for each point by itself: copies have the same one."""
+        return [hashlib.sha256(self._row_content(i)).hexdigest() for i in range(len(self))]
+
+    def _kind_of_row(self, row: int) -> str:
+        return "item" if self.holds_items else str(self.x[row].shape)
+
+    def _row_content(self, row: int) -> bytes | memoryview:
+        """What names the input itself; of an array its own memory, not a copy."""
+        if self.holds_items:
+            return item_digest(self.x[row], self.digest_item).encode()
+        return np.ascontiguousarray(self.x[row]).reshape(-1).data
+
+    def subjects(self) -> tuple[Subject, ...]:
+        """One subject an input."""
+        return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
+
+
+def _target_bytes(target: Any) -> bytes:  # noqa: ANN401  whatever the data hold
+    structure, numbers = split_numbers(target)
+    return b"\0" + structure.encode() + b"\0" + numbers.tobytes()

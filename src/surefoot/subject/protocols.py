@@ -1,0 +1,279 @@
+"""The things under study, as protocols and plain values: model, perturbation, property."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.core.results import Interval
+
+Array = Any
+"""An array of any array-API namespace (NumPy, Torch on any device)."""
+
+Outputs = Any
+"""What a model gives for a batch: an array with one row an input, or a list of objects."""
+
+Level = Any
+"""A number, or an array of one number a row."""
+
+
+LARGEST_NUMBER = 1e30
+"""Of bounds, levels and scales: float32 holds it, and sums and differences of such numbers too."""
+
+
+def to_host(array: Array) -> NDArray[Any]:
+    """The array in main memory, as NumPy; itself where it is there already."""
+    return array if isinstance(array, np.ndarray) else np.asarray(array.detach().cpu())
+
+
+class Scores(StrEnum):
+    """What a model gives for each input.
+
+    Scores of classes, as logits or probabilities; values: an array of numbers that are no class
+    scores, of any shape; objects: one Python object, such as boxes.
+    """
+
+    LOGITS = "logits"
+    PROBABILITIES = "probabilities"
+    VALUES = "values"
+    OBJECTS = "objects"
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether each column is the score of a class."""
+        return self in (Scores.LOGITS, Scores.PROBABILITIES)
+
+
+class Reference(StrEnum):
+    """Which label or output a property holds the model to: of the clean input, or of the data."""
+
+    PREDICTED = "predicted"
+    TRUE = "true"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Shape, classes and bounds of a model, and what its digest covers.
+
+    `classes` is 0 where the output is no class scores.
+    """
+
+    shape: tuple[int, ...]
+    classes: int
+    scores: Scores
+    digest: str
+    covers: str
+    bounds: Interval | None = None
+    whole_numbers: bool = False
+    thread_safe: bool = False
+    preparation: str = ""
+
+
+class Model(Protocol):
+    """A black box that scores a batch."""
+
+    @property
+    def signature(self) -> Signature:
+        """What it takes and gives."""
+        ...
+
+    def place(self, x: NDArray[np.float32]) -> Array:
+        """The array on the device and in the namespace that `predict` needs."""
+        ...
+
+    def predict(self, x: Array) -> Array:
+        """(n, *shape) -> (n, classes); one row an input.
+
+        Of values (n, *any shape), of objects a list of n.
+        """
+        ...
+
+
+Weigh = Callable[[Array, Array], Array]
+"""From logits, and their places in the batch, to the weights of a sum of them."""
+
+
+class Gradients(Protocol):
+    """A capability of some models: the gradient of a margin, and of any function of the logits."""
+
+    def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
+        """How far each row's label leads its rival, in logits, and the gradient of it in x."""
+        ...
+
+    def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
+        """The logits, and the gradient in x of the sum of weights · logits.
+
+        `weigh(logits, rows)` gives the weights: `rows` are the places in x of these logits. Of
+        probabilities the logits are their logarithms.
+        """
+        ...
+
+
+class Graph(Protocol):
+    """A capability of some models: the graph, for proofs (an attribute `graph`)."""
+
+    @property
+    def path(self) -> Path:
+        """The ONNX file."""
+        ...
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of that file, weights inside, as the model was loaded from it."""
+        ...
+
+    @property
+    def plain(self) -> bool:
+        """Whether the graph is given the inputs as they are."""
+        ...
+
+    def prepared(self, x: Array) -> Array:
+        """What the graph is given for a batch of inputs, where the model normalises them."""
+        ...
+
+
+class Ball(StrEnum):
+    """The ball that a perturbation draws from, stated as its class variable `ball`."""
+
+    LINF = "L∞"
+    L2 = "L2"
+
+
+class Stream(Protocol):
+    """A named source of random numbers in the namespace and on the device of the model."""
+
+    def uniform(self, shape: tuple[int, ...]) -> Array:
+        """Independent uniform numbers in [0, 1)."""
+        ...
+
+    def normal(self, shape: tuple[int, ...]) -> Array:
+        """Independent standard normal numbers."""
+        ...
+
+
+class View(StrEnum):
+    """One input as the data have it, as (channels, height, width), or as (channels, length)."""
+
+    VALUES = "values"
+    IMAGE = "image"
+    SERIES = "series"
+
+
+Drawn = Any
+"""What `draw` returns: an array with one row for each trial, or a tuple of such."""
+
+
+@dataclass(frozen=True)
+class Additive:
+    """Independent noise on every value: x + level · (factor · number + shift), then clipped.
+
+    A perturbation that does only this says so with the class variable `additive`; a GPU then
+    draws, adds and clips in one kernel. `normal`: standard normal numbers, else uniform in [0, 1).
+    """
+
+    normal: bool
+    factor: float
+    shift: float
+
+
+class Perturbation(Protocol):
+    """A frozen value. What is drawn does not depend on the level; the level scales it."""
+
+    @property
+    def kind(self) -> str:
+        """Its name in streams, study files and on the command line."""
+        ...
+
+    @property
+    def phrase(self) -> str:
+        """What it does, in words, with `{level}` in place of the level."""
+        ...
+
+    @property
+    def level(self) -> float | None:
+        """How strong; 0 is the identity. None: open, for methods that choose the level."""
+        ...
+
+    @property
+    def view(self) -> View:
+        """The layout of a row: as in the data, (channels, height, width), or (channels, length)."""
+        ...
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """The valid levels for inputs within `bounds`."""
+        ...
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
+        """The random numbers of n trials on inputs of this shape; fresh arrays, one row each."""
+        ...
+
+    def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
+        """Row i of x perturbed with row i of `drawn` and clipped; x is not changed.
+
+        The level is one number, or an array with one for each row. x may have one row for all of
+        `drawn`.
+        """
+        ...
+
+
+class Property(Protocol):
+    """A trial is kept while its severity is below the limit; a tie fails.
+
+    One that gives only yes or no says so with the class variable `yes_or_no`.
+    """
+
+    @property
+    def kind(self) -> str:
+        """Its name in study files and on the command line."""
+        ...
+
+    @property
+    def phrase(self) -> str:
+        """What holds, in words: a verb phrase about a perturbed input."""
+        ...
+
+    @property
+    def limit(self) -> float:
+        """The severity at which it fails."""
+        ...
+
+    @property
+    def reference(self) -> Reference:
+        """Which label it is about."""
+        ...
+
+    @property
+    def needs(self) -> Scores | None:
+        """The kind of scores it can read, or None when any will do."""
+        ...
+
+    @property
+    def provable(self) -> bool:
+        """Whether it fails exactly when another label wins: what proofs and attacks are about."""
+        ...
+
+    def severity(self, outputs: Outputs, references: Outputs, /) -> Array:
+        """How bad each row is against its label or reference; higher is worse."""
+        ...
+
+
+class OutputProperty(Property, Protocol):
+    """A property of outputs that are no class scores: `needs` is values or objects."""
+
+    def references(self, outputs: Outputs, targets: Sequence[Any], names: Sequence[str]) -> Outputs:
+        """What the perturbed outputs of each input are compared with.
+
+        `outputs` are those of the clean inputs, in main memory; `targets` what the data say, where
+        the property is about that, else empty; `names` the ids of the inputs, for errors.
+        """
+        ...
+
+    def words(self, output: Any) -> str:  # noqa: ANN401  whatever the model gives
+        """The output of one input, in few words."""
+        ...
