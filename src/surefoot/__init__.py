@@ -94,12 +94,12 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "Claim": "claims",
+    "Claim": "core.claims",
     "Result": "study",
     "Selection": "inputs",
     "Study": "study",
-    "Undecided": "results",
-    "Verdict": "claims",
+    "Undecided": "core.results",
+    "Verdict": "core.claims",
     "assert_robust": "testing.robust",
     "brackets": "study.external_brackets",
     **dict.fromkeys(
@@ -131,12 +131,15 @@ _MODULE_OF = {
 }
 """Where each name is defined; a name of `__all__` that is not here is itself a module."""
 
+_ROOM_OF = {"claims": "core", "methods": "catalogue", "results": "core"}
+"""The room of a public module that has one."""
+
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  any public name
     if name in _MODULE_OF:
         return getattr(import_module(f"surefoot.{_MODULE_OF[name]}"), name)
     if name in __all__:
-        return import_module(f"surefoot.{name}")
+        return import_module(".".join(filter(None, ("surefoot", _ROOM_OF.get(name), name))))
     raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
 
 

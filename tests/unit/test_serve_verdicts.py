@@ -14,8 +14,8 @@ from surefoot.report.key_figure import key_figure
 from surefoot.report.verdict_sentences import required_statement
 from surefoot.report.view import Figure
 from surefoot.store import open_existing
+from surefoot.store.outcomes import keep_outcome
 from surefoot.study.comparison import compare, sweep
-from surefoot.study.keep_outcome import keep_outcome
 from tests.worlds import SHAPE, linear, study
 
 pytest.importorskip("starlette")

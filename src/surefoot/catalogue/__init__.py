@@ -1,0 +1,1 @@
+"""Names and text ↔ methods, perturbations and properties."""

@@ -177,7 +177,7 @@ class RunOptions:
 
     def write(self, result: Result, command: str, figure: str | Path | None = None) -> Result:
         """Write the figure and the report; keep verdicts in the store. The result of `command`."""
-        from surefoot.study.keep_outcome import keep_outcome
+        from surefoot.store.outcomes import keep_outcome
 
         result = result.repeated_by(command)
         records = {name: part.record for name, part in result.parts.items()}

@@ -9,11 +9,11 @@ from pathlib import PurePath
 from surefoot.conclude.curve_not_worse import curve_not_worse
 from surefoot.conclude.not_worse import not_worse_claim, not_worse_elsewhere
 from surefoot.conclude.radius_not_worse import radius_not_worse
+from surefoot.conclude.stability import as_in_records
 from surefoot.conclude.withheld_verdicts import without_doubtful
 from surefoot.core.claims import Claim
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Curves, InputRow, Radii, Record, Samples
-from surefoot.study.model_stability import as_in_records
 
 _CURVE_OPTIONS = ("low", "high", "thresholds", "scope", "measure", "fixed_draws", "clean")
 """Options that say which curve is measured; the others say how."""

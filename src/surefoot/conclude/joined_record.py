@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from surefoot.conclude.comparison import CURVES, compare_curves, compare_samples
+from surefoot.conclude.stability import as_in_records
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Record
 from surefoot.records.spec import ComparisonSpec
-from surefoot.study.model_stability import as_in_records
 
 
 def joined_record(

@@ -10,14 +10,13 @@ from surefoot.conclude.class_groups import sampled_of
 from surefoot.conclude.radii import claim_of_ranks
 from surefoot.conclude.sampling import NO_GUARANTEE
 from surefoot.core.claims import About, Claim, Continues, Randomness, Scope
-from surefoot.core.results import Bracket, Footing, Guarantee
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population import mean_radii, mean_radius, robust_accuracy, robust_share
 from surefoot.population.radii import RobustAccuracy
 from surefoot.records.record import InputRow, Radii, Record
 from surefoot.region.critical_level import ARITHMETIC
 from surefoot.statistics.multiplicity import shares
-from surefoot.study.attack_run import PROOFS, robust_accuracy_claim
 
 _CRITICAL = "mean critical radius"
 _ROBUST = "share of inputs that keep their label at every point of the ball"
@@ -161,3 +160,24 @@ def _rests_on(local: Sequence[Bracket]) -> tuple[str, ...]:
     """What the brackets rest on, as a remark."""
     every = dict.fromkeys(a for b in local for a in b.guarantee.assumptions)
     return tuple(PROOFS if assumption == ARITHMETIC else assumption for assumption in every)
+
+
+PROOFS = "proofs are in real arithmetic"
+"""What a proved radius rests on, as a remark beside a count."""
+
+
+def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:
+    """How many of these inputs are proved and refuted at a radius."""
+    arithmetic = (PROOFS,) if proved else ()
+    footing = Footing.CONDITIONAL if proved else Footing.SOUND
+    return Claim(
+        "robust_accuracy",
+        Scope(About.THESE, n),
+        Randomness.NOTHING,
+        "share of inputs that keep their label at every point of the ball",
+        Guarantee(footing, 0.0, arithmetic),
+        Continues.ANYTIME,
+        interval=Interval(proved / n, (n - refuted) / n),
+        limit=radius,
+        trials=n,
+    )

@@ -22,7 +22,6 @@ from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.records.record import InputRow
 from surefoot.records.spec import StudySpec
-from surefoot.study.setup import randomness_of_draws
 from surefoot.subject.inputs import Inputs
 
 _POPULATIONS: dict[str, type[Any]] = {over.kind: over for over in (Mean, RobustShare, TailMean)}
@@ -216,3 +215,10 @@ def _as_attributes(value: Any) -> Any:  # noqa: ANN401  what JSON holds
     if isinstance(value, dict):
         return SimpleNamespace(**{name: _as_attributes(part) for name, part in value.items()})
     return tuple(map(_as_attributes, value)) if isinstance(value, list) else value
+
+
+def randomness_of_draws(method: Any) -> Randomness:  # noqa: ANN401  any method of the package
+    """Of trials that draw: fresh, or one draw for each input of a curve of exactly these."""
+    of_set = getattr(method, "scope", "set") == "set"
+    one_draw = method.needs is Needs.LEVELS and getattr(method, "fixed_draws", True)
+    return Randomness.FIXED if one_draw and of_set else Randomness.FRESH

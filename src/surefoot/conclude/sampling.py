@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surefoot.conclude.class_groups import by_class, sampled_of, trials_of
 from surefoot.conclude.recorded_study import RecordedStudy
@@ -31,7 +31,9 @@ from surefoot.population import (
 from surefoot.population.requirement import assumptions_within
 from surefoot.records.record import InputRow, Samples
 from surefoot.statistics.contrasts import EXCHANGEABLE, EXCHANGEABLE_GROUPS, differing
-from surefoot.study.setup import Setup
+
+if TYPE_CHECKING:
+    from surefoot.study.setup import Setup
 
 FAILURE = "failure probability"
 GIVEN_SCALES = "the noise keeps the scales that were computed from these inputs"

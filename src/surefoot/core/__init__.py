@@ -1,0 +1,1 @@
+"""The words that all other rooms use: procedures, tasks, counts, results, claims."""

@@ -10,6 +10,7 @@ from surefoot.conclude.earlier_model import not_worse_than
 from surefoot.conclude.joined_record import digest_of_parts, joined_record
 from surefoot.conclude.radii_summaries import at_radii
 from surefoot.conclude.requirements import check_requirements
+from surefoot.conclude.stability import as_in_records
 from surefoot.core.claims import Claim
 from surefoot.evidence.answers import Check, Status
 from surefoot.evidence.compare_claims import BROKEN, claim_words, compare_claims, plain
@@ -18,7 +19,6 @@ from surefoot.evidence.statement import Evidence
 from surefoot.records.json_records import decisive_json
 from surefoot.records.record import Comparison, Radii, Record
 from surefoot.records.requirements import EarlierModel, Requirements
-from surefoot.study.model_stability import as_in_records
 
 
 def check_comparison(evidence: Evidence) -> tuple[list[Check], list[Check]]:

@@ -13,8 +13,7 @@ from surefoot.evidence.compare_claims import BROKEN, claim_words, compare_claims
 from surefoot.evidence.differences import first_difference
 from surefoot.evidence.recompute import DoesNotFollow, NotRecomputed, recompute
 from surefoot.evidence.statement import Evidence
-from surefoot.records.record import AttackSummary, InputRow, Record, Samples
-from surefoot.study.measurement import RecordBody
+from surefoot.records.record import AttackSummary, InputRow, Record, RecordBody, Samples
 
 _SHARED = ("model", "inputs", "bounds", "perturbation", "property", "seed")
 """What an attack beside a study has in common with it."""

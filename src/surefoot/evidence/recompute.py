@@ -11,6 +11,7 @@ from surefoot.catalogue.methods import METHODS, AttackFunction
 from surefoot.conclude.claim_scopes import all_in_scope
 from surefoot.conclude.radii_summaries import at_radii
 from surefoot.conclude.recorded_study import RecordedStudy, draws_of
+from surefoot.conclude.stability import assuming
 from surefoot.core.claims import MODEL_UNCHANGED, Randomness
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Joint, Needs, Pinned
@@ -20,12 +21,10 @@ from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import EvidenceFailed, InvalidArgument, ReplayMismatch
 from surefoot.evidence.packed import NEW_COPY
 from surefoot.models.endpoint_address import is_behind_address
-from surefoot.records.record import AttackSummary, Curves, Radii, Record
+from surefoot.records.record import AttackSummary, Curves, Radii, Record, RecordBody
 from surefoot.records.spec import StudySpec
 from surefoot.store.chains import Coverage
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
-from surefoot.study.measurement import RecordBody
-from surefoot.study.model_stability import assuming
 
 _MOST_INPUTS = 1_000_000
 """Of a study: a hostile file cannot have us count to a billion."""

@@ -15,7 +15,7 @@ from surefoot.evidence.keys import read_private_key
 from surefoot.evidence.statement import Evidence, evidence_of, read_statement, statement_bytes
 from surefoot.records.record import Comparison, Record, Samples
 from surefoot.store import Store, open_existing
-from surefoot.study.keep_outcome import stored_parts
+from surefoot.store.outcomes import stored_parts
 from surefoot.system.whole_file import write_whole
 
 LATEST = "latest"

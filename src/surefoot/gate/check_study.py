@@ -26,7 +26,7 @@ from surefoot.records.requirements import EarlierModel, Requirements
 from surefoot.report.measured_words import measured_words
 from surefoot.report.page import write_page
 from surefoot.store.locations import without_passwords
-from surefoot.study.keep_outcome import keep_outcome
+from surefoot.store.outcomes import keep_outcome
 from surefoot.system.user_code import raised_words
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Evidence files checked again with model and data: trials run a second time."""

@@ -1,0 +1,1 @@
+"""What is kept of a study: its spec, its record, requirements and examples, and their JSON."""

@@ -282,3 +282,13 @@ class Record:
         """The share of clean inputs that get their true label, where labels are known."""
         known = [row for row in self.inputs if row.label is not None]
         return sum(row.label == row.predicted for row in known) / len(known) if known else None
+
+
+@dataclass(frozen=True)
+class RecordBody:
+    """The part of a record that comes from the answers: rows of inputs, details, claims."""
+
+    inputs: tuple[InputRow, ...]
+    details: Details
+    claims: tuple[Claim, ...]
+    trials: int

@@ -120,7 +120,7 @@ class ServedStore:
             return write_statement(evidence, f"{folder}/evidence.json", None).read_bytes()
 
     def _read(self, line: RunLine) -> Result:
-        from surefoot.study.keep_outcome import stored_parts
+        from surefoot.store.outcomes import stored_parts
         from surefoot.study.read_store import result_of
 
         with self.reader() as store:

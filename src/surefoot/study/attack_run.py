@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.conclude.radii_summaries import robust_accuracy_claim
 from surefoot.conclude.recorded_study import RecordedStudy
-from surefoot.core.claims import About, Claim, Continues, Randomness, Scope
 from surefoot.core.procedure import Pinned
-from surefoot.core.results import Bracket, Footing, Guarantee, Interval
+from surefoot.core.results import Bracket
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.records.record import AttackSummary
+from surefoot.records.record import AttackSummary, RecordBody
 from surefoot.region.attack_method import (
     FOUND,
     NO_GRADIENT,
@@ -24,13 +24,10 @@ from surefoot.region.attack_method import (
     AnyAttack,
     AttackFunction,
 )
-from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.measurement import Measurement
 from surefoot.study.sampling_run import input_rows, workers_for
 from surefoot.study.setup import Setup
 from surefoot.system.text import level_words
-
-PROOFS = "proofs are in real arithmetic"
-"""What a proved radius rests on, as a remark beside a count."""
 
 
 def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
@@ -115,20 +112,3 @@ def summary_of(study: Setup, attack: AnyAttack, reason: str = "") -> AttackSumma
         case _:
             targets = min(attack.targets, max(study.model.signature.classes - 1, 0))
             return AttackSummary(attack.starts, attack.iterations, targets, **shared)
-
-
-def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:
-    """How many of these inputs are proved and refuted at a radius."""
-    arithmetic = (PROOFS,) if proved else ()
-    footing = Footing.CONDITIONAL if proved else Footing.SOUND
-    return Claim(
-        "robust_accuracy",
-        Scope(About.THESE, n),
-        Randomness.NOTHING,
-        "share of inputs that keep their label at every point of the ball",
-        Guarantee(footing, 0.0, arithmetic),
-        Continues.ANYTIME,
-        interval=Interval(proved / n, (n - refuted) / n),
-        limit=radius,
-        trials=n,
-    )

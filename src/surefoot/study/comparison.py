@@ -15,7 +15,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
 from surefoot.records.record import Source
 from surefoot.region import AnyAttack
-from surefoot.study.keep_outcome import keep_outcome
+from surefoot.store.outcomes import keep_outcome
 from surefoot.study.result import Result
 from surefoot.study.study import Study
 from surefoot.system.text import level_words

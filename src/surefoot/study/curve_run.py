@@ -13,14 +13,14 @@ from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, 
 from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
 from surefoot.core.tasks import Subject
 from surefoot.engine.example_strip import strip
-from surefoot.records.record import CurveRow, Curves
+from surefoot.records.record import CurveRow, Curves, RecordBody
 from surefoot.report.curve_quantity import (
     curve_quantity,
     level_quantity,
     levels_name,
     share_quantity,
 )
-from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.measurement import Measurement
 from surefoot.study.sampling_run import batch_size, why_in_python, workers_for
 from surefoot.study.setup import Setup
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.core.claims import Claim
 from surefoot.core.procedure import Joint, Procedure
 from surefoot.core.tasks import Subject
 from surefoot.engine.bench import Bench
@@ -14,18 +13,8 @@ from surefoot.engine.device_benches import device_benches, device_of
 from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
 from surefoot.executors import AnyExecutor, Work, WorkerNote, cores, open_work, warn_of_fallback
-from surefoot.records.record import Details, InputRow
+from surefoot.records.record import RecordBody
 from surefoot.store import Journal
-
-
-@dataclass(frozen=True)
-class RecordBody:
-    """The part of a record that comes from the answers: rows of inputs, details, claims."""
-
-    inputs: tuple[InputRow, ...]
-    details: Details
-    claims: tuple[Claim, ...]
-    trials: int
 
 
 @dataclass(frozen=True, eq=False)

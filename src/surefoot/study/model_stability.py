@@ -6,18 +6,15 @@ Two optional capabilities of a model: `assumption`, in words, and `check_unchang
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
-from surefoot.core.claims import MODEL_UNCHANGED, Claim
+from surefoot.conclude.stability import assuming
+from surefoot.core.claims import Claim
 from surefoot.core.counts import Counts
-from surefoot.core.results import Footing
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.clean_predictions import clean_outputs
 from surefoot.engine.output_difference import LARGEST_DIFFERENCE, largest_difference
 from surefoot.errors import ModelChanged, ReplayMismatch, StoreFailed
-from surefoot.records.record import Record
 from surefoot.store import Journal
 from surefoot.study.setup import Setup
 from surefoot.subject.protocols import Model, Outputs
@@ -31,12 +28,6 @@ _SAMPLE = 64
 def with_assumption(claims: tuple[Claim, ...], model: Model) -> tuple[Claim, ...]:
     """The claims of a run, with what they take for granted about the model."""
     return assuming(claims, getattr(model, "assumption", ""))
-
-
-def as_in_records(claims: tuple[Claim, ...], records: Iterable[Record]) -> tuple[Claim, ...]:
-    """Claims that follow from these records, with what those take for granted about a model."""
-    known = {a for r in records for claim in r.claims for a in claim.guarantee.assumptions}
-    return assuming(claims, MODEL_UNCHANGED if MODEL_UNCHANGED in known else "")
 
 
 def first_answers(study: Setup) -> Outputs | None:
@@ -82,19 +73,3 @@ def if_changed_before(error: ReplayMismatch) -> Exception:
 def _rows(study: Setup) -> slice:
     """A few inputs, all over the data."""
     return slice(None, None, -(-len(study.fitted) // _SAMPLE))
-
-
-def assuming(claims: tuple[Claim, ...], text: str) -> tuple[Claim, ...]:
-    """The claims, if this holds too; nothing is added where it is empty."""
-    return tuple(_conditional(claim, text) for claim in claims) if text else claims
-
-
-def _conditional(claim: Claim, text: str) -> Claim:
-    """The claim, if the text holds too; one that promises nothing stays as it is."""
-    own = claim.guarantee
-    promises = own.footing is not Footing.NONE or claim.kind == "tail"
-    if not promises or text in own.assumptions:
-        return claim
-    footing = Footing.CONDITIONAL if own.footing is Footing.SOUND else own.footing
-    changed = replace(own, footing=footing, assumptions=(*own.assumptions, text))
-    return replace(claim, guarantee=changed)

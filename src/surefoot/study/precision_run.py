@@ -26,10 +26,10 @@ from surefoot.core.results import (
 from surefoot.perturb.table.match_columns import scales_from_inputs
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
-from surefoot.records.record import Samples
+from surefoot.records.record import RecordBody, Samples
 from surefoot.statistics.intervals import betting_trials
 from surefoot.study.curve_run import shuffled
-from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.measurement import Measurement
 from surefoot.study.sampling_run import (
     batch_size,
     input_rows,

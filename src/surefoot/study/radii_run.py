@@ -20,11 +20,11 @@ from surefoot.engine.proof_bench import ProofBench, decode_point
 from surefoot.executors import cores
 from surefoot.population import CriticalQuantile, CriticalQuantileResult
 from surefoot.records.examples import Counterexample
-from surefoot.records.record import InputRow, Radii
+from surefoot.records.record import InputRow, Radii, RecordBody
 from surefoot.region.critical_level import NOT_REACHED, bracket_of
 from surefoot.store import Journal
 from surefoot.study.curve_run import WHOLE, shuffled
-from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.measurement import Measurement
 from surefoot.study.sampled_check import points_drawn
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, prover_for

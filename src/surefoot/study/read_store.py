@@ -16,7 +16,7 @@ from surefoot.records.named_code import named_code
 from surefoot.records.record import Record
 from surefoot.records.spec import ComparisonSpec
 from surefoot.store import open_existing, public_location
-from surefoot.study.keep_outcome import stored_parts
+from surefoot.store.outcomes import stored_parts
 from surefoot.study.load_files import recorded_options
 from surefoot.study.result import Result
 from surefoot.study.study import Study

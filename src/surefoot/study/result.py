@@ -14,6 +14,7 @@ from surefoot.conclude import requirements
 from surefoot.conclude.decision_requirements import share_of_all
 from surefoot.conclude.inputs import claim_about
 from surefoot.conclude.radii_summaries import at_radii
+from surefoot.conclude.stability import as_in_records
 from surefoot.core.claims import Claim, Randomness, Verdict
 from surefoot.core.results import InputResult
 from surefoot.errors import InvalidArgument, MissingPackage
@@ -26,7 +27,6 @@ from surefoot.report.sentences import sentence
 from surefoot.report.view import View
 from surefoot.report.view_of_record import chart_of_record, view_of_record
 from surefoot.store import Journal, open_existing
-from surefoot.study.model_stability import as_in_records
 from surefoot.study.required_command import required_command
 from surefoot.study.result_frame import levels_of_parts, rows_of
 from surefoot.system.whole_file import write_whole

@@ -31,14 +31,14 @@ from surefoot.executors import (
     one_cluster,
     warn_of_fallback,
 )
-from surefoot.records.record import Finding, Record, Source
+from surefoot.records.record import Finding, Record, RecordBody, Source
 from surefoot.region import AnyAttack, as_attack
 from surefoot.store import Store, open_store, public_location, store_exists
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
 from surefoot.study.doctor import check_batch, check_level_zero, check_parts
-from surefoot.study.measurement import Measurement, RecordBody, Workplace, run_measurement
+from surefoot.study.measurement import Measurement, Workplace, run_measurement
 from surefoot.study.model_stability import (
     check_unchanged,
     first_answers,

@@ -34,11 +34,11 @@ from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.worst_inputs import failed_examples
 from surefoot.executors import cores
 from surefoot.population.groups import averages
-from surefoot.records.record import ClassRow, InputRow, Samples
+from surefoot.records.record import ClassRow, InputRow, RecordBody, Samples
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts
 from surefoot.statistics.multiplicity import shares
 from surefoot.study.clean_loss import clean_loss
-from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.measurement import Measurement
 from surefoot.study.setup import Setup
 from surefoot.system.memory_limits import most_trials, most_workers
 

@@ -14,6 +14,7 @@ from surefoot.catalogue.methods import METHODS, TAILS, TESTS
 from surefoot.catalogue.registry import PROPERTIES, describe, describe_perturbation
 from surefoot.catalogue.words import perturbation_words
 from surefoot.conclude.class_groups import sampling_of
+from surefoot.conclude.recorded_study import randomness_of_draws
 from surefoot.core.claims import Randomness, Sampling
 from surefoot.core.procedure import Needs
 from surefoot.engine.clean_predictions import (
@@ -266,13 +267,6 @@ class Setup:
     def digest(self) -> str:
         """The name of the run: two studies with the same digest have the same result."""
         return hashlib.sha256(decisive_json(self.spec).encode()).hexdigest()
-
-
-def randomness_of_draws(method: Any) -> Randomness:  # noqa: ANN401  any method of the package
-    """Of trials that draw: fresh, or one draw for each input of a curve of exactly these."""
-    of_set = getattr(method, "scope", "set") == "set"
-    one_draw = method.needs is Needs.LEVELS and getattr(method, "fixed_draws", True)
-    return Randomness.FIXED if one_draw and of_set else Randomness.FRESH
 
 
 def _of_groups(population: Any) -> Population:  # noqa: ANN401  one with a `sampling`

@@ -1,0 +1,1 @@
+"""The things under study: protocols of model, perturbation and property; inputs and items."""

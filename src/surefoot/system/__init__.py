@@ -1,0 +1,1 @@
+"""What the operating system and Python give: memory, whole files, text, code of the user."""
