@@ -1,9 +1,9 @@
 """Adding something touches little: a class is named in its own module and in one registry.
 
 A perturbation: its module and `perturb/__init__`. A property: its module and
-`properties/__init__`. A method: its module, its package and `methods`. A model adapter: its own
-module. A store: its module and `open_store`. Where a class is used for what it is, and not as one
-of many, that is stated here.
+`properties/__init__`. A method: its module, its package and `catalogue/methods`. A model adapter:
+its own module. A store: its module and `open_store`. Where a class is used for what it is, and not
+as one of many, that is stated here.
 """
 
 import ast
@@ -112,7 +112,7 @@ def test_a_perturbation_is_named_in_its_module_and_the_list_of_perturbations(cla
 @pytest.mark.parametrize("class_", **by_name(METHODS.values()))
 def test_a_method_is_named_in_its_module_its_package_and_the_list_of_methods(class_):
     package = class_.__module__.split(".")[1]
-    check(class_, {f"{package}/__init__.py", "methods.py"})
+    check(class_, {f"{package}/__init__.py", "catalogue/methods.py"})
 
 
 @pytest.mark.parametrize("class_", **by_name(PROPERTIES.values()))

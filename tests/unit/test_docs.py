@@ -66,16 +66,13 @@ def test_the_page_of_claims_has_a_sentence_for_every_kind():
     assert sorted(kinds) == sorted(KINDS)
 
 
-def exists(name):
-    """Whether a dotted name such as surefoot.verify.vnnlib.read_property can be imported."""
+def meaning(name):
+    """What a dotted name such as surefoot.verify.vnnlib.read_property means; None where nothing."""
     module, _, attribute = name.rpartition(".")
     try:
-        importlib.import_module(name)
+        return importlib.import_module(name)
     except ModuleNotFoundError:
-        return (
-            bool(module) and exists(module) and hasattr(importlib.import_module(module), attribute)
-        )
-    return True
+        return getattr(meaning(module), attribute, None) if module else None
 
 
 @pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
@@ -89,7 +86,7 @@ def test_every_file_that_a_page_names_exists(page):
 def test_every_public_name_that_a_page_uses_exists(page):
     named = set(re.findall(r"\b(?:sf|surefoot)((?:\.[A-Za-z]\w*)+)", page.read_text()))
     files = {".db", ".lock", ".toml"}
-    assert [n for n in sorted(named - files) if not exists(f"surefoot{n}")] == []
+    assert [n for n in sorted(named - files) if meaning(f"surefoot{n}") is None] == []
 
 
 @pytest.mark.parametrize("name", DRAWN)
