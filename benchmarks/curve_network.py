@@ -23,7 +23,7 @@ from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.executors import open_pool
 from surefoot.inputs import fit
 from surefoot.records.record import Curves
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation
 

@@ -76,7 +76,7 @@ def run_until_first_result(model: str, data: str, device: str) -> None:
     timeline = Timeline(float(os.environ[_BEGAN]), [])
     timeline.add("start of Python", timeline.began)
     begin = time.time()
-    from surefoot.engine import gpu_start
+    from surefoot.engine import devices
 
     for function, name in {
         "import_torch": "import torch",
@@ -84,8 +84,8 @@ def run_until_first_result(model: str, data: str, device: str) -> None:
         "load_libraries": "load cuDNN and cuBLAS",
         "usable": "compile the kernel",
     }.items():
-        timeline.watch(gpu_start, function, name)
-    gpu_start.prepare_gpu(device)  # as a command does when it has read its options
+        timeline.watch(devices, function, name)
+    devices.prepare_gpu(device)  # as a command does when it has read its options
     import surefoot as sf
     from surefoot.models import torch as torch_models
     from surefoot.store.sql_journal import SqlJournal

@@ -29,8 +29,8 @@ import surefoot as sf
 from surefoot.core.procedure import Pinned
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import fastest_batch_size
-from surefoot.engine.clean_predictions import clean_labels
 from surefoot.engine.loop import measure
+from surefoot.engine.outputs import clean_labels
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.executors import open_pool
 from surefoot.inputs import fit

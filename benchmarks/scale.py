@@ -44,7 +44,7 @@ import surefoot as sf
 from surefoot.core.procedure import Pinned
 from surefoot.engine.loop import measure
 from surefoot.executors.pool import Work, open_work
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from surefoot.study import radii_run, sampling_run
 from surefoot.study.measurement import Measurement
 

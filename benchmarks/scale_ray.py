@@ -23,7 +23,7 @@ from surefoot.core.procedure import Pinned
 from surefoot.engine.loop import measure
 from surefoot.executors import one_cluster
 from surefoot.executors.pool import Work, open_work
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from surefoot.study import sampling_run
 from surefoot.study.measurement import Measurement
 

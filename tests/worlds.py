@@ -13,7 +13,7 @@ from surefoot.core.procedure import Pinned
 from surefoot.engine import loop
 from surefoot.engine.loop import measure
 from surefoot.executors import Inline
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.core.results import Curve, Reading
 from surefoot.errors import InvalidArgument
 from surefoot.store import store_exists
-from surefoot.store.saved_runs import runs
+from surefoot.store.outcomes import runs
 
 if TYPE_CHECKING:
     from papers.request import Request

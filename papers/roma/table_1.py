@@ -10,7 +10,7 @@ from papers.request import Request
 from papers.roma.published import TABLE_1
 from surefoot.commands.values import error_from
 from surefoot.core.counts import Counts
-from surefoot.engine.clean_predictions import finite_scores
+from surefoot.engine.outputs import finite_scores
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit
 from surefoot.report.formatting import confidence, percent, percent_range

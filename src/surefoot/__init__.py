@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from surefoot.gate.python_function import run_studies
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
-    from surefoot.store.saved_runs import check_store, repair_run, runs
+    from surefoot.store.outcomes import check_store, repair_run, runs
     from surefoot.study import Result, Study, select, sweep
     from surefoot.study.draw_sheet import contact_sheet
     from surefoot.study.external_brackets import brackets
@@ -121,7 +121,7 @@ _MODULE_OF = {
     "load_model": "models",
     "new_key": "evidence.keys",
     "parse_perturbation": "catalogue.parse",
-    **dict.fromkeys(("check_store", "repair_run", "runs"), "store.saved_runs"),
+    **dict.fromkeys(("check_store", "repair_run", "runs"), "store.outcomes"),
     **dict.fromkeys(("read_result", "read_study"), "study.read_store"),
     "run_studies": "gate.python_function",
     "select": "study",

@@ -24,7 +24,7 @@ from surefoot.models.endpoint import EndpointModel
 from surefoot.models.onnx import OnnxModel
 from surefoot.models.python import PythonModel
 from surefoot.models.torch import TorchModel
-from surefoot.store.memory import MemoryStore
+from surefoot.store import MemoryStore
 from surefoot.store.sql import SqlStore
 from surefoot.testing import check_procedure
 from tests.unit.test_fitting import SMALL
@@ -36,14 +36,14 @@ MODELS = (EndpointModel, OnnxModel, PythonModel, TorchModel)
 STORES = (MemoryStore, SqlStore)
 
 OWN_ROLE = {
-    "Attack": {"commands/attack_options.py", "engine/margin_search.py"},  # beside sampling
+    "Attack": {"commands/attack_options.py", "engine/attack_search.py"},  # beside sampling
     "PGD": {
         "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_search.py",
         "study/attack_run.py",
     },
     "AttackFunction": {
-        "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_function.py",
-        "study/attack_run.py", "evidence/recompute.py",
+        "commands/attack_options.py", "engine/attack_bench.py", "study/attack_run.py",
+        "evidence/recompute.py",
     },
     "BuSun": {"statistics/planning.py"},  # its Table I
     "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},

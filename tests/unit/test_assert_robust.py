@@ -152,5 +152,5 @@ def test_the_plugin_that_every_pytest_run_loads_imports_nothing_heavy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     names = ["surefoot", *(f"surefoot.testing{n}" for n in ("", ".assertions", ".pytest_plugin"))]
-    names.append("surefoot.records.requirements")
+    names.append("surefoot.records.record")
     assert loaded.stdout.split() == names

@@ -13,7 +13,7 @@ from surefoot.engine.loop import measure
 from surefoot.errors import OutOfMemory
 from surefoot.executors import Inline
 from surefoot.region.attack_method import FOUND, NOT_FOUND
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from surefoot.subject.protocols import to_host
 from tests.unit import small_models as small
 

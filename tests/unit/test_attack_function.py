@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.engine.attack_function import OUTSIDE_SHARE
+from surefoot.engine.attack_bench import OUTSIDE_SHARE
 from tests.unit import small_models as small
 from tests.unit.test_attack import as_module, as_onnx, as_probabilities, attack_study, radius
 

@@ -7,7 +7,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.engine import batching
-from surefoot.engine.large_batch import compare_batches
+from surefoot.engine.preflight import compare_batches
 from surefoot.errors import InvalidArgument, OutOfMemory
 
 BATCH = 100

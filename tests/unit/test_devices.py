@@ -7,7 +7,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.core.tasks import Task
-from surefoot.engine.device_benches import device_benches
+from surefoot.engine.devices import device_benches
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, WorkerFailed
 from surefoot.executors.devices import DeviceBench, Devices
 from surefoot.models.torch_devices import device_names
@@ -222,7 +222,7 @@ def test_a_device_that_answers_otherwise_is_not_used(torch):
 def test_a_device_with_little_memory_halves_the_batch_for_all(torch):
     from surefoot.core.procedure import Pinned
     from surefoot.engine.loop import measure
-    from surefoot.store.memory import MemoryJournal
+    from surefoot.store import MemoryJournal
 
     setup = study_on("cpu")
     bench = setup.bench()
@@ -241,7 +241,7 @@ def test_a_device_with_little_memory_halves_the_batch_for_all(torch):
 
 
 def test_devices_that_draw_other_random_numbers_are_refused(torch, monkeypatch):
-    from surefoot.engine import device_benches as module_
+    from surefoot.engine import devices as module_
 
     names = iter(["philox-rows-cuda", "torch-cuda"])
     monkeypatch.setattr(module_, "generator_for", lambda _: next(names))
@@ -261,7 +261,7 @@ def test_a_full_gpu_is_out_of_memory_also_while_inputs_are_perturbed(torch):
 
 
 def test_a_gpu_is_prepared_beside_the_program_once_and_its_errors_are_met_elsewhere(monkeypatch):
-    from surefoot.engine import gpu_start
+    from surefoot.engine import devices
 
     begun = []
 
@@ -269,10 +269,10 @@ def test_a_gpu_is_prepared_beside_the_program_once_and_its_errors_are_met_elsewh
         begun.append(threading.current_thread().name)
         raise OSError("no such library")
 
-    monkeypatch.setattr(gpu_start, "import_torch", fails)
-    monkeypatch.setattr(gpu_start, "_begun", {})
+    monkeypatch.setattr(devices, "import_torch", fails)
+    monkeypatch.setattr(devices, "_begun", {})
     for device in ("cuda", None, "cpu", 3, "cuda"):
-        thread = gpu_start.prepare_gpu(device)
+        thread = devices.prepare_gpu(device)
         assert (thread is not None) == (device == "cuda")
-    gpu_start.prepare_gpu("cuda").join()
+    devices.prepare_gpu("cuda").join()
     assert begun == ["gpu"]

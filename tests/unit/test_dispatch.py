@@ -6,8 +6,7 @@ import pytest
 
 from surefoot.errors import InvalidArgument, WorkerFailed
 from surefoot.executors import dispatch
-from surefoot.executors.dispatch import Dispatch
-from surefoot.executors.remote_worker import WorkerLost
+from surefoot.executors.dispatch import Dispatch, WorkerLost
 
 SECONDS = 60
 """For a thread to get its turn, on a busy machine."""

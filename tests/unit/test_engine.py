@@ -17,7 +17,7 @@ from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import ReplayMismatch
 from surefoot.properties import OF_CLASSES
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from surefoot.subject.protocols import View
 from tests.worlds import SHAPE, Spy, example, linear, points, run, study
 

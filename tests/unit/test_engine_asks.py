@@ -12,7 +12,7 @@ from surefoot.curves import AdaptiveCurve, SequentialCurve
 from surefoot.engine.loop import measure
 from surefoot.errors import InvalidArgument, OutOfMemory, ReplayMismatch
 from surefoot.executors import Inline
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from tests.curve_worlds import breaking, drive
 from tests.worlds import Spy
 

@@ -14,7 +14,7 @@ from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.executors import Inline
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from tests.worlds import SHAPE, every_batch_watched, linear, linear_model, points, run, study
 
 

@@ -17,9 +17,8 @@ from surefoot.errors import (
     StoreFailed,
     WorkerFailed,
 )
-from surefoot.executors import pool, processes, sending
-from surefoot.executors.borrowed import Sent
-from surefoot.executors.inline import Inline
+from surefoot.executors import pool, processes, worker
+from surefoot.executors.pool import Inline, Sent
 from surefoot.study import attack_run
 from tests.unit.small_models import batch, linear_net
 from tests.unit.worker_models import (
@@ -48,7 +47,7 @@ def masked(result):
 
 
 def reopened(setup):
-    return sending.pack(setup.bench()).open()
+    return worker.pack(setup.bench()).open()
 
 
 def first_task(setup):
@@ -97,10 +96,10 @@ def test_what_is_no_executor_is_refused(executor):
 def test_a_bench_travels_without_what_it_cached():
     setup = study()
     bench = setup.bench()
-    before = len(sending.pack(bench).content)
+    before = len(worker.pack(bench).content)
     bench.answer([first_task(setup)])
-    assert len(sending.pack(bench).content) == before
-    copy = sending.pack(bench).open()
+    assert len(worker.pack(bench).content) == before
+    copy = worker.pack(bench).open()
     assert copy.answer([first_task(setup)]) == bench.answer([first_task(setup)])
 
 
@@ -108,7 +107,7 @@ def test_a_file_named_by_its_path_is_read_again_by_its_path(tmp_path, monkeypatc
     source = "import numpy as np\ndef scores(x):\n    return np.stack([x.sum(1), -x.sum(1)], 1)\n"
     (tmp_path / "named_by_path.py").write_text(source)
     model = sf.load_model(f"{tmp_path}/named_by_path.py:scores", shape=SHAPE)
-    package = sending.pack(study(model=model).bench())
+    package = worker.pack(study(model=model).bench())
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(tmp_path)])
     assert package.open().model.run.__name__ == "scores"
 
@@ -139,7 +138,7 @@ def test_a_model_of_a_changed_file_is_refused(tmp_path):
         NOISE,
         sf.methods.BuSun(0.2, 0.2),
     )
-    package = sending.pack(setup.bench())
+    package = worker.pack(setup.bench())
     x = setup.fitted.x
     assert np.array_equal(package.open().model.predict(x), setup.model.predict(x))
     linear_net(path, seed=1)
@@ -150,7 +149,7 @@ def test_a_model_of_a_changed_file_is_refused(tmp_path):
 def test_a_model_that_answers_otherwise_in_another_process_is_refused(monkeypatch):
     monkeypatch.setitem(STATE, "sign", -1.0)
     setup = study(model=sf.load_model(depends_on_state, shape=SHAPE))
-    package = sending.pack(setup.bench())
+    package = worker.pack(setup.bench())
     monkeypatch.setitem(STATE, "sign", 1.0)  # as an import elsewhere has it
     with pytest.raises(InvalidArgument, match="answers otherwise in another process"):
         package.open()
@@ -219,10 +218,10 @@ def test_a_file_that_has_changed_since_it_was_imported_is_not_sent_on(tmp_path):
     file = tmp_path / "changing_model.py"
     text = "def scores(x):\n    flat = x.reshape(len(x), -1)\n    return flat[:, :2]\n"
     file.write_text(text)
-    package = sending.pack(study(model=sf.load_model(f"{file}:scores", shape=SHAPE)).bench())
+    package = worker.pack(study(model=sf.load_model(f"{file}:scores", shape=SHAPE)).bench())
     assert package.open() is not None
     file.write_text(text.replace("[:, :2]", "[:, 1::-1]"))
-    with pytest.raises(sending.CannotSend, match="has changed since it was imported"):
+    with pytest.raises(worker.CannotSend, match="has changed since it was imported"):
         package.open()
 
 

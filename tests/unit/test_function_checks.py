@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.engine.check_status import CheckStatus
+from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.perturbation_checks import check_repeats
 from surefoot.perturb import OneByOne
 from surefoot.subject.protocols import View

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
 from surefoot.core.tasks import Task
-from surefoot.engine.clean_predictions import clean_outputs
+from surefoot.engine.outputs import clean_outputs
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs import fit
 from tests.worlds import SHAPE, linear, points, study

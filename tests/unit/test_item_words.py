@@ -8,7 +8,7 @@ from PIL import Image
 
 import surefoot as sf
 from surefoot.records.json_records import record_from_json, record_to_json
-from surefoot.subject.item_words import PAGE_WIDTH, item_change, shortened_pair
+from surefoot.subject.items import PAGE_WIDTH, item_change, shortened_pair
 from surefoot.system.text import escape_unprintable
 
 HOSTILE = [

@@ -8,8 +8,8 @@ from PIL import Image
 from scipy.stats import binom
 
 import surefoot as sf
-from surefoot.engine.check_status import CheckStatus
-from surefoot.engine.label_check import guessed, label_doubt, names_doubt, permuted, shifted
+from surefoot.engine.input_check import guessed, label_doubt, names_doubt, permuted, shifted
+from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.preflight import examine
 from tests.worlds import SHAPE, linear_model, points
 

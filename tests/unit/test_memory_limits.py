@@ -12,7 +12,7 @@ from PIL import Image
 import surefoot as sf
 from surefoot.core.results import Interval
 from surefoot.engine.batching import fastest_batch_size
-from surefoot.engine.output_words import png
+from surefoot.engine.examples import png
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.inputs import load_inputs
 from surefoot.system import memory_limits

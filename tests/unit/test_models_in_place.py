@@ -9,8 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import surefoot as sf
-from surefoot.engine.check_status import CheckStatus
-from surefoot.engine.clean_predictions import clean_outputs
+from surefoot.engine.outputs import CheckStatus, clean_outputs
 from surefoot.engine.preflight import examine
 from surefoot.errors import ModelFailed
 from surefoot.subject.inputs import Inputs

@@ -15,8 +15,7 @@ from surefoot.cli.main import app
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Batched, Chain, Mixture, OneByOne, RandomLevel
-from surefoot.records.named_code import named_code
-from surefoot.records.record import Source
+from surefoot.records.record import Source, named_code
 from surefoot.study.read_store import read_study
 
 CODE = '''

@@ -13,7 +13,7 @@ import pytest
 from PIL import ImageOps
 
 from surefoot.core.results import Interval
-from surefoot.engine.device_arrays import draw_rows
+from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.input_formats import InputFormat

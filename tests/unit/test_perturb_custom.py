@@ -12,7 +12,7 @@ from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Batched, InputFormat, OneByOne, custom
 from surefoot.subject.protocols import View
-from surefoot.system.function_source import describe_function
+from surefoot.system.user_code import describe_function
 from surefoot.testing import check_image_perturbation, check_perturbation
 
 UNIT = Interval(0, 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.core.results import Interval
-from surefoot.engine.device_arrays import draw_rows
+from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR, pairwise_sums

@@ -10,8 +10,7 @@ import surefoot as sf
 from surefoot.core.counts import Outcomes
 from surefoot.core.results import Interval
 from surefoot.core.tasks import Subject, Task
-from surefoot.engine.example_strip import strip
-from surefoot.engine.output_words import png
+from surefoot.engine.examples import png, strip
 from surefoot.engine.streams import base_of, picks, row_keys
 from surefoot.errors import InvalidArgument
 from surefoot.store import open_store

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from surefoot.cli.main import app
 from surefoot.evidence.verify_command import reading_options
-from surefoot.records.requirements import Requirements
+from surefoot.records.record import Requirements
 from surefoot.study.required_command import required_command
 from tests.unit.small_models import batch, relu_net
 

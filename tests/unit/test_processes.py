@@ -8,8 +8,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument, WorkerFailed
-from surefoot.executors import late_processes, pool, processes, sending
-from surefoot.executors.inline import Inline
+from surefoot.executors import pool, processes, worker
+from surefoot.executors.pool import Inline
 from tests.unit.test_executors import masked
 from tests.worlds import SHAPE, linear, study
 
@@ -22,7 +22,7 @@ def at_once(monkeypatch):
         return Inline() if thread_name_prefix == "opener" else ThreadPoolExecutor(workers)
 
     monkeypatch.setattr(pool, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(late_processes, "ThreadPoolExecutor", executor)
+    monkeypatch.setattr(pool, "ThreadPoolExecutor", executor)
 
 
 def test_where_processes_cannot_be_had_threads_go_on_and_say_why(at_once):
@@ -43,7 +43,7 @@ def test_where_the_system_starts_no_process_threads_go_on_and_say_why(at_once, m
 
 
 def test_processes_that_two_threads_end_at_once_end_once():
-    pool = processes.Processes(sending.pack(study().bench()), 1)
+    pool = processes.Processes(worker.pack(study().bench()), 1)
     both = threading.Barrier(2)
 
     def end():
@@ -60,7 +60,7 @@ def test_processes_that_two_threads_end_at_once_end_once():
 
 def test_what_is_cancelled_while_processes_are_awaited_is_one_sentence():
     """As by a thread that ends them between two steps of the pool."""
-    pool = processes.Processes(sending.pack(study().bench()), 1)
+    pool = processes.Processes(worker.pack(study().bench()), 1)
 
     class Ends:
         def submit(self, *_):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.engine.device_arrays import in_double_precision
+from surefoot.engine.devices import in_double_precision
 from surefoot.errors import InvalidArgument
 from surefoot.properties import BoxesKept, Close, LabelsKept, MaskIoU, PixelsKept
 from surefoot.properties.boxes import read_boxes

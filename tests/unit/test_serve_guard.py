@@ -10,7 +10,7 @@ import pytest
 
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.serve.settings import Settings, token_from
-from surefoot.store import open_store, sqlite_file
+from surefoot.store import database, open_store
 from surefoot.testing.stores import example_spec
 
 pytest.importorskip("starlette")
@@ -231,8 +231,8 @@ def test_pages_that_watch_are_counted_before_the_next_one_is_let_in(where):
 
 
 def test_a_locked_store_is_a_sentence_within_seconds(where, client, monkeypatch):
-    monkeypatch.setattr(sqlite_file, "_READ_TIMEOUT_SECONDS", 0.01)
-    monkeypatch.setattr(sqlite_file, "_LOCK_TIMEOUT_SECONDS", 3600)
+    monkeypatch.setattr(database, "_READ_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(database, "_LOCK_TIMEOUT_SECONDS", 3600)
     with closing(sqlite3.connect(where)) as db:
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("BEGIN EXCLUSIVE")

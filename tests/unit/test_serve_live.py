@@ -30,7 +30,7 @@ from surefoot.serve import live, replay_process
 from surefoot.serve.app import create_app
 from surefoot.serve.replay import Replayer, folder_of_files
 from surefoot.serve.stores import served_stores
-from surefoot.store.run_lines import FirstFailure
+from surefoot.store.runs import FirstFailure
 
 
 def test_pages_that_watch_share_one_poller_and_get_what_another_process_writes(

@@ -17,8 +17,8 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.json_records import plain_numbers, record_from_json, record_to_json
 from surefoot.records.record import Source
-from surefoot.store.memory import MemoryJournal
-from surefoot.store.schema import META
+from surefoot.store import MemoryJournal
+from surefoot.store.database import META
 from surefoot.store.sql import SqlStore
 from surefoot.testing import check_journal, check_store
 from tests.worlds import points, study
@@ -240,7 +240,7 @@ def test_a_list_of_runs_needs_no_model_no_method_and_no_scipy():
     import subprocess
 
     code = (
-        "import sys, surefoot.cli.store_commands, surefoot.store.sql, surefoot.store.saved_runs; "
+        "import sys, surefoot.cli.store_commands, surefoot.store.sql, surefoot.store.outcomes; "
         "import surefoot.report.formatting, surefoot.report.tables; "
         "heavy = ('scipy', 'altair', 'onnxruntime', 'surefoot.study', 'surefoot.engine'); "
         "sys.exit(', '.join(name for name in heavy if name in sys.modules) or 0)"

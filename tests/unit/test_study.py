@@ -10,7 +10,7 @@ import surefoot as sf
 from surefoot.catalogue.methods import ESTIMATORS
 from surefoot.catalogue.parse import parse_perturbation
 from surefoot.catalogue.registry import PERTURBATIONS, PROPERTIES, number, parse_property
-from surefoot.engine.check_status import CheckStatus
+from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.preflight import examine
 from surefoot.errors import InvalidArgument
 from surefoot.records.json_records import record_from_json, record_to_json

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.core.results import Interval
-from surefoot.engine.output_words import Shown, png
+from surefoot.engine.examples import Shown, png
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, Close, Kept, LabelsKept, PixelsKept, SameLabel
 from surefoot.study.read_store import read_study

@@ -9,13 +9,13 @@ import pytest
 import surefoot as sf
 from surefoot.core.counts import Outcomes
 from surefoot.core.tasks import Entry, Subject
-from surefoot.engine import loop, time_limit
+from surefoot.engine import loop, progress
 from surefoot.engine.loop import measure
+from surefoot.engine.progress import TimeLimit
 from surefoot.engine.subject_run import SubjectRun
-from surefoot.engine.time_limit import TimeLimit
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.executors import Inline
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from tests.early_curve import STOPPED, Climb, Stubborn, slow_study
 
 ALL = Subject("all", (0,))
@@ -42,7 +42,7 @@ CLOCK = Clock()
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     monkeypatch.setattr(CLOCK, "now", 0.0)
-    for module in (loop, time_limit):
+    for module in (loop, progress):
         monkeypatch.setattr(module, "time", CLOCK)
 
 

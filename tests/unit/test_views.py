@@ -128,7 +128,7 @@ def test_a_part_that_is_out_of_bounds_is_refused_inside_a_chain():
 @pytest.mark.parametrize("kind", IMAGE_KINDS)
 def test_only_what_draws_nothing_is_the_same_in_every_trial(kind):
     made, inputs = example(kind), sf.load_inputs(CHW)
-    from surefoot.engine.input_layout import draws_nothing, to_view
+    from surefoot.engine.sampling_bench import draws_nothing, to_view
     from surefoot.engine.streams import stream
 
     x = to_view(inputs.x[:1], inputs, made.view)

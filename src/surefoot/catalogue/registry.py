@@ -12,7 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.models.python import import_object
 from surefoot.properties import OF_CLASSES, OF_OUTPUTS, Kept
 from surefoot.subject.protocols import Property, Reference
-from surefoot.system.function_source import describe_function
+from surefoot.system.user_code import describe_function
 
 PERTURBATIONS: dict[str, type[Any]] = {
     class_.kind: class_

@@ -116,7 +116,7 @@ class InputOptions:
 
     def files(self) -> FileOptions:
         """The same options, for the function that reads the files."""
-        from surefoot.engine.gpu_start import prepare_gpu
+        from surefoot.engine.devices import prepare_gpu
 
         prepare_gpu(self.device)
         from surefoot.study.load_files import FileOptions

@@ -20,7 +20,7 @@ _LATEST = "latest"
 def print_check(store: str, as_json: bool) -> int:
     """One line for each run, and what to do; the exit code says whether all are sound."""
     from surefoot.store.locations import public_location
-    from surefoot.store.saved_runs import check_store
+    from surefoot.store.outcomes import check_store
 
     checks, where = check_store(store), public_location(store)
     damaged = [check for check in checks if check.problem]
@@ -39,7 +39,7 @@ def print_check(store: str, as_json: bool) -> int:
 
 def print_repair(store: str, run: str, as_json: bool) -> int:
     """What was wrong with a run, and what is kept of it."""
-    from surefoot.store.saved_runs import repair_run
+    from surefoot.store.outcomes import repair_run
 
     if run == _LATEST:
         raise InvalidArgument(

@@ -105,7 +105,7 @@ def replay(
     Example: surefoot replay latest 17 42 --save perturbed.png
     """
     from surefoot.study.read_store import read_study
-    from surefoot.subject.item_words import item_change
+    from surefoot.subject.items import item_change
 
     check_file(save)
     with prints_to_stderr():
@@ -146,7 +146,7 @@ def _output_words(study: Study, label: int | None, output: object) -> str:
 
 def _list(store: str, as_json: bool) -> None:
     from surefoot.store.locations import public_location
-    from surefoot.store.saved_runs import runs as runs_of
+    from surefoot.store.outcomes import runs as runs_of
 
     runs, store = runs_of(store), public_location(store)
     if as_json:
@@ -224,7 +224,7 @@ def _save(path: Path, study: Study, x: object) -> None:
     import numpy as np
 
     from surefoot.core.results import Interval
-    from surefoot.engine.output_words import png
+    from surefoot.engine.examples import png
 
     try:
         if study.fitted.holds_items:

@@ -13,7 +13,7 @@ from surefoot.commands.caller import Caller
 from surefoot.commands.option import Groups, check_options, expanded_signature
 from surefoot.commands.output_files import check_distinct
 from surefoot.commands.progress import choose_display
-from surefoot.engine.gpu_start import prepare_gpu
+from surefoot.engine.devices import prepare_gpu
 
 R = TypeVar("R")
 _PROGRESS = inspect.Parameter(

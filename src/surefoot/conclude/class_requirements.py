@@ -22,7 +22,7 @@ from surefoot.core.claims import About, Claim, Scope
 from surefoot.core.results import Decision, Footing, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each
-from surefoot.records.requirements import OfClasses
+from surefoot.records.record import OfClasses
 
 if TYPE_CHECKING:
     from surefoot.records.record import Record

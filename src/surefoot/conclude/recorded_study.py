@@ -17,7 +17,7 @@ from surefoot.conclude.class_groups import sampling_of
 from surefoot.core.claims import Randomness, Sampling
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Interval
-from surefoot.engine.input_layout import draws_nothing
+from surefoot.engine.sampling_bench import draws_nothing
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.records.record import InputRow

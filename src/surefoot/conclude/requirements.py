@@ -26,8 +26,7 @@ from surefoot.population import (
     requires_of_interval,
 )
 from surefoot.records.population import continues_of, population_of
-from surefoot.records.record import Comparison, Curves, Radii, Record, Samples, Tally
-from surefoot.records.requirements import Requirements
+from surefoot.records.record import Comparison, Curves, Radii, Record, Requirements, Samples, Tally
 from surefoot.report.curve_quantity import robustness_quantity
 from surefoot.report.formatting import percent_range
 from surefoot.statistics.multiplicity import shares

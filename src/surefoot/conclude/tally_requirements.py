@@ -15,8 +15,7 @@ from surefoot.core.results import Decision, Footing, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, not_worse, requirement, requirement_of_each
 from surefoot.records.population import rows_by_id
-from surefoot.records.record import Record, Tally
-from surefoot.records.requirements import OfClasses
+from surefoot.records.record import OfClasses, Record, Tally
 from surefoot.statistics.multiplicity import shares
 
 

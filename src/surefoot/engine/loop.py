@@ -8,18 +8,38 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import replace
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from surefoot.core.procedure import Joint, Procedure
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import take_batch
-from surefoot.engine.bench import Bench
-from surefoot.engine.progress import Progress, progress_of, within_limit
+from surefoot.engine.progress import (
+    Progress,
+    TimeLimit,
+    check_time_limit,
+    progress_of,
+    within_limit,
+)
 from surefoot.engine.subject_run import SubjectRun
-from surefoot.engine.time_limit import TimeLimit, check_time_limit
 from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
 from surefoot.store import Journal
 from surefoot.system.memory_limits import no_garbage_collection
+
+E_co = TypeVar("E_co", covariant=True)
+
+
+class Bench(Protocol[E_co]):
+    """Turns tasks into evidence, several at a time. An answer depends on its task alone."""
+
+    @property
+    def block(self) -> int:
+        """Trials that are best run together, because their random numbers are drawn together."""
+        ...
+
+    def answer(self, tasks: Sequence[Task]) -> Sequence[E_co]:
+        """One piece of evidence for each task, in order."""
+        ...
+
 
 E = TypeVar("E")
 R = TypeVar("R")

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.counts import Counts
 from surefoot.core.tasks import Task
-from surefoot.engine.batch_check import (
-    BATCHES,
-    BY_ITSELF,
-    check_clean_batches,
-    check_trial_batch,
+from surefoot.engine.devices import memory_errors, on_device_of
+from surefoot.engine.input_check import WAY_OUT, label_doubt, names_doubt
+from surefoot.engine.outputs import (
+    CheckStatus,
+    Finding,
+    clean_batch_size,
+    clean_labels,
+    clean_outputs,
+    joined,
+    largest_difference,
+    same_outputs,
+    unit_of,
 )
-from surefoot.engine.check_status import CheckStatus, Finding
-from surefoot.engine.clean_predictions import clean_batch_size, clean_labels, clean_outputs
-from surefoot.engine.function_checks import functions_of
-from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
-from surefoot.engine.output_difference import largest_difference, same_outputs, unit_of
 from surefoot.engine.perturbation_checks import (
     SAMPLE,
     TRIALS,
@@ -29,13 +33,126 @@ from surefoot.engine.perturbation_checks import (
     check_identity,
     check_repeats,
     check_strength,
+    functions_of,
+    same_input,
 )
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
+from surefoot.perturb._ops.input_formats import InputFormat
+from surefoot.perturb._ops.levels import level_of
 from surefoot.population.copies import copies, copies_note
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.protocols import Model, Outputs, Perturbation, Scores, to_host
+from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, Scores, to_host
 from surefoot.system.memory_limits import pieces, rows_together
+
+SMALL_BATCH = 16
+"""Inputs of the small batches, which are compared with batches of one before a run."""
+
+
+@dataclass(frozen=True)
+class BatchDifference:
+    """How far outputs are apart between batches of two sizes, and where most.
+
+    `row` is that of the inputs, `place` the one in the large batch, from 0.
+    """
+
+    difference: float
+    row: int
+    place: int
+    small: int
+    large: int
+
+
+def compare_batches(model: Model, x: Array, size: int) -> BatchDifference | None:
+    """The inputs, evenly spread from the first to the last place of a batch of this size.
+
+    The other places are filled with the same inputs. Sizes are halved while they do not fit into
+    memory; None where no batch is larger than a small one.
+    """
+    small = min(SMALL_BATCH, len(x))
+    while size > small:
+        places = np.unique(np.linspace(0, size - 1, min(size, len(x))).astype(np.int64))
+        index = np.arange(size) % len(x)
+        index[places] = np.arange(len(places))
+        try:
+            with memory_errors():
+                large = _outputs_at(model, x[on_device_of(x, index)], places)
+        except (OutOfMemory, MemoryError):
+            size //= 2
+            continue
+        rows = [slice(i, min(i + small, len(places))) for i in range(0, len(places), small)]
+        alone = joined([_outputs_at(model, x[part]) for part in rows])
+        apart = [largest_difference(alone[i : i + 1], large[i : i + 1]) for i in range(len(places))]
+        row = int(np.argmax(apart))
+        difference = largest_difference(alone, large)
+        return BatchDifference(difference, row, int(places[row]), small, size)
+    return None
+
+
+def _outputs_at(model: Model, x: Array, places: np.ndarray | None = None) -> Outputs:
+    """The outputs at these places of a batch, or all, in memory that nobody else writes to."""
+    outputs = model.predict(x)
+    if isinstance(outputs, list):
+        return outputs if places is None else [outputs[i] for i in places.tolist()]
+    return to_host(outputs if places is None else outputs[on_device_of(outputs, places)]).copy()
+
+
+BATCHES = "a batch of one equals a batch of many"
+"""Name of the check."""
+BY_ITSELF = ": let the model answer each input by itself, as in evaluation mode"
+
+
+def check_clean_batches(
+    model: Model, x: NDArray[np.float32], names: Sequence[str], size: int
+) -> Finding:
+    """Alone, in one batch, and in one of the size in which all clean inputs are classified."""
+    alone = joined([clean_outputs(model, x[i : i + 1]) for i in range(len(x))])
+    found = same_outputs(
+        largest_difference(clean_outputs(model, x, len(x)), alone),
+        f"an input gets the same {unit_of(model)} alone and in a batch",
+        f"inputs of a batch must not mix, but {unit_of(model)} change with the batch size",
+        BY_ITSELF,
+    )
+    if found[0] is not CheckStatus.OK:
+        return found
+    large = _in_large_batch(model, model.place(x.copy()), names, size, BY_ITSELF)
+    return found if large[0] is CheckStatus.OK else large
+
+
+def check_trial_batch(
+    inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
+) -> Finding:
+    """Trials of a few inputs within a batch of the size that a run uses."""
+    subjects = inputs.subjects()[:: max(1, len(inputs) // SAMPLE)][:SAMPLE]
+    x, trials = model.place(inputs.x[[subject.rows[0] for subject in subjects]]), 1
+    if perturbation is not None and perturbation.level:
+        trials = min(TRIALS, rows_together(len(subjects) * inputs.row_bytes))
+        bench = bench_for_checks(inputs, model, perturbation)
+        x = bench.perturbed_all([Task(s, perturbation.level, 0, trials) for s in subjects])
+    names = [subject.name for subject in subjects for _ in range(trials)]
+    small = min(SMALL_BATCH, len(names))
+    smaller = f", or run batches of {small} (batch={small}, --batch {small})"
+    return _in_large_batch(model, x, names, size, BY_ITSELF + smaller)
+
+
+def _in_large_batch(
+    model: Model, x: Array, names: Sequence[str], size: int, way_out: str
+) -> Finding:
+    """What is found of these inputs, whose names are given."""
+    found = compare_batches(model, x, size)
+    unit = unit_of(model)
+    if found is None or not np.isfinite(found.difference):  # the run itself refuses NaN
+        return CheckStatus.OK, f"no batch is larger than those in which {unit} were compared"
+    return same_outputs(
+        found.difference,
+        f"an input gets the same {unit} in small and in large batches",
+        f"the {unit} of input {names[found.row]} change with the batch size: at row "
+        f"{found.place + 1:,} of a batch of {found.large:,} they differ from those in a batch of "
+        f"{found.small}",
+        way_out,
+    )
+
 
 _LEAST_PIXEL_MAXIMUM = 100
 """Values without bounds that reach this are probably pixels from 0 to 255."""
@@ -269,3 +386,57 @@ def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation 
 
 def _on_host(outputs: Outputs) -> Outputs:
     return outputs if isinstance(outputs, list) else to_host(outputs)
+
+
+_SAMPLE = 16
+"""Inputs that are perturbed: a function that is not the identity changes nearly all of them."""
+_TINY = 1e-12
+"""The level next to 0, as a share of the highest: even its square root changes nothing to see."""
+_UNCHANGED, _UNCHANGED_BYTES = 1e-4, 1 / 256
+"""Mean change, as a share of the range of the data, that rounding explains: of single precision,
+and of 256 values a pixel."""
+
+
+def examine_level_zero(inputs: Inputs, model: Model, perturbation: Perturbation) -> Iterator[Check]:
+    """A check for every function of the user: `apply` does not call it at level 0 itself."""
+    for part in functions_of(perturbation):
+        if getattr(part, "only", ()):
+            continue
+        bounds = model.signature.bounds
+        bench = bench_for_checks(inputs, model, part)
+        level = _TINY * level_of(part)
+        span = _span(inputs) if bounds is None else bounds.width
+        name = f"{part.kind} at level 0"
+        try:
+            yield Check(name, *_change(bench, inputs, level, span))
+        except InvalidArgument as error:
+            yield Check(name, CheckStatus.FAILED, str(error))
+
+
+def _change(
+    bench: SamplingBench[Counts], inputs: Inputs, level: float, span: float
+) -> tuple[CheckStatus, str]:
+    part: Any = bench.perturbation
+    in_bytes = getattr(part, "input_format", None) in (InputFormat.BYTES, InputFormat.PILLOW)
+    most = span * (_UNCHANGED_BYTES if in_bytes else _UNCHANGED)
+    for row, subject in enumerate(inputs.subjects()[:_SAMPLE]):
+        perturbed = to_host(bench.perturbed(Task(subject, level, 0, 1)))[0]
+        if inputs.holds_items:
+            if same_input(perturbed, inputs.x[row], inputs):
+                continue
+            return CheckStatus.FAILED, (
+                f"a curve begins with the clean input, but next to level 0 the function changes "
+                f"input {subject.name}: let it change less as the level falls, and nothing at 0"
+            )
+        change = float(np.abs(perturbed - inputs.x[row]).mean())
+        if change > most:
+            return CheckStatus.FAILED, (
+                f"a curve begins with the clean input, but next to level 0 the function changes "
+                f"input {subject.name} by {change:.2g} on average: let it return its input at "
+                "level 0, such as x + level * u"
+            )
+    return CheckStatus.OK, "the function changes nothing next to level 0"
+
+
+def _span(inputs: Inputs) -> float:
+    return 1.0 if inputs.holds_items else float(inputs.x.max() - inputs.x.min())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,41 +10,104 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.counts import Sampled
 from surefoot.core.tasks import Task, words_of_tasks, words_of_trial
-from surefoot.engine.cuda_streams import memory_errors, synchronized, worker_stream
-from surefoot.engine.device_arrays import (
+from surefoot.engine.devices import (
     concatenated,
     draw_rows,
+    memory_errors,
     nan_where_not_finite,
     on_device_of,
+    synchronized,
+    worker_stream,
 )
-from surefoot.engine.host_noise import HostNoise, host_noise
-from surefoot.engine.input_layout import draws_nothing, from_view, to_view
 from surefoot.engine.streams import (
+    HostNoise,
     TorchRowStream,
     base_of,
     block_size,
     draws_rows,
+    host_noise,
     picks,
     row_keys,
     stream,
 )
 from surefoot.errors import ModelFailed, OutOfMemory
+from surefoot.inputs.arrays import channels_last
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import (
     Additive,
     Array,
+    Drawn,
     Level,
     Model,
     Outputs,
     Perturbation,
     Property,
     Stream,
+    View,
     to_host,
 )
+
+
+def to_view(x: Array, inputs: Inputs, view: View) -> Array:
+    """Rows in the layout of the perturbation's view; the same memory where possible."""
+    xp = array_namespace(x)
+    frame = inputs.frame
+    match view:
+        case View.IMAGE:
+            if len(frame) == 2:
+                return xp.reshape(x, (len(x), 1, *frame))
+            whole = xp.reshape(x, (len(x), *frame))
+            return xp.permute_dims(whole, (0, 3, 1, 2)) if channels_last(frame) else whole
+        case View.SERIES:
+            if x.ndim == 2:
+                return x[:, None, :]
+            return xp.permute_dims(x, (0, 2, 1)) if _time_first(x.shape[1:]) else x
+        case View.VALUES:
+            if not inputs.axes:
+                return x
+            return xp.permute_dims(x, (0, *(int(a) + 1 for a in np.argsort(inputs.axes))))
+
+
+def from_view(y: Array, inputs: Inputs, view: View) -> Array:
+    """Rows back in the layout of the model."""
+    xp = array_namespace(y)
+    shape = inputs.x.shape[1:]
+    match view:
+        case View.IMAGE:
+            if channels_last(inputs.frame):
+                y = xp.permute_dims(y, (0, 2, 3, 1))
+        case View.SERIES:
+            if len(shape) == 2 and _time_first(shape):
+                y = xp.permute_dims(y, (0, 2, 1))
+        case View.VALUES:
+            if inputs.axes:
+                y = xp.permute_dims(y, (0, *(a + 1 for a in inputs.axes)))
+    whole = xp.reshape(y, (len(y), *shape))
+    return np.ascontiguousarray(whole) if isinstance(whole, np.ndarray) else whole
+
+
+def _time_first(shape: tuple[int, ...]) -> bool:
+    """Whether time is the first of two axes: the longer one is time."""
+    return shape[0] > shape[1]
+
+
+def draws_nothing(perturbation: Perturbation, inputs: Inputs) -> bool:
+    """Whether the perturbation is not random: every trial of an input is the same."""
+    one = to_view(inputs.x[:1], inputs, perturbation.view)
+    source = stream(0, "", perturbation.kind, 0, one)
+    return _is_empty(perturbation.draw(source, 1, one.shape[1:]))
+
+
+def _is_empty(drawn: Drawn) -> bool:
+    if isinstance(drawn, tuple):
+        return all(_is_empty(part) for part in drawn)
+    return bool(math.prod(drawn.shape) == 0)
+
 
 S = TypeVar("S", bound=Sampled)
 _MOST_RESIDENT_BYTES = 2**31

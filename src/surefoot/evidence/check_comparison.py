@@ -17,8 +17,7 @@ from surefoot.evidence.compare_claims import BROKEN, claim_words, compare_claims
 from surefoot.evidence.differences import first_difference
 from surefoot.evidence.statement import Evidence
 from surefoot.records.json_records import decisive_json
-from surefoot.records.record import Comparison, Radii, Record
-from surefoot.records.requirements import EarlierModel, Requirements
+from surefoot.records.record import Comparison, EarlierModel, Radii, Record, Requirements
 
 
 def check_comparison(evidence: Evidence) -> tuple[list[Check], list[Check]]:

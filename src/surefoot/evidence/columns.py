@@ -10,7 +10,7 @@ from typing import Any
 from surefoot.core.tasks import Entry
 from surefoot.records.json_records import column_from_plain, result_from_plain, result_to_json
 from surefoot.records.record import InputRow
-from surefoot.store.evidence_text import evidence_from_text, evidence_to_text
+from surefoot.store.chains import evidence_from_text, evidence_to_text
 
 INPUT_COLUMNS = ("id", "label", "predicted", "digest", "group", "clean_kept")
 JOURNAL_COLUMNS = ("subject", "level", "start", "stop", "evidence")

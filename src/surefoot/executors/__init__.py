@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from surefoot.executors.inline import Inline
 from surefoot.executors.pool import (
     EXECUTORS,
     AnyExecutor,
+    Inline,
     Work,
     WorkerNote,
     check_executor,
@@ -14,8 +14,7 @@ from surefoot.executors.pool import (
     open_work,
     warn_of_fallback,
 )
-from surefoot.executors.ray_connection import one_cluster
-from surefoot.executors.ray_options import Ray
+from surefoot.executors.ray_connection import Ray, one_cluster
 
 __all__ = [
     "EXECUTORS",

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 from surefoot.errors import ModelFailed, WorkerFailed
-from surefoot.executors.self_check import answers_alike, self_check
+from surefoot.executors.worker import answers_alike, self_check
 
 T = TypeVar("T")
 P = ParamSpec("P")

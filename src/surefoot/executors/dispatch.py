@@ -8,16 +8,42 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent import futures
-from concurrent.futures import Executor, Future, InvalidStateError
+from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from surefoot.errors import WorkerFailed
-from surefoot.executors.remote_worker import Worker, WorkerLost
+
+
+class WorkerLost(BrokenExecutor):
+    """A worker, its process or its machine has ended."""
+
+
+class Worker(Protocol):
+    """Somewhere else, with a bench of its own."""
+
+    @property
+    def placed(self) -> Future[Any]:
+        """Done once it has a process."""
+        ...
+
+    @property
+    def opened(self) -> Future[Any]:
+        """Done once it has its bench; the exception says why it has none."""
+        ...
+
+    def answer(self, tasks: Any) -> Future[Any]:  # noqa: ANN401  tasks of any bench
+        """The evidence of each task; `WorkerLost` where nobody will answer."""
+        ...
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        ...
+
 
 T = TypeVar("T")
 P = ParamSpec("P")

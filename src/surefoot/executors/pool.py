@@ -3,21 +3,142 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from types import TracebackType
+from typing import Any, ParamSpec, Protocol, TypeVar
 
-from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.executors.borrowed import Borrowed
+from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
+from surefoot.executors import worker
 from surefoot.executors.devices import DeviceBench, Devices
-from surefoot.executors.inline import Inline
-from surefoot.executors.late_processes import PATIENCE_SECONDS, LateProcesses
 from surefoot.executors.processes import Processes
-from surefoot.executors.ray_options import Ray, require_installed
-from surefoot.executors.sending import CannotSend, Package, pack
+from surefoot.executors.ray_connection import Ray, require_installed
+from surefoot.executors.worker import CannotSend, Package, pack
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Inline(Executor):
+    """An executor without workers."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The result, or the exception, is there when this returns."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  the future carries it
+            future.set_exception(error)
+        return future
+
+
+PATIENCE_SECONDS = 2.0
+"""Seconds of work in threads before processes are started: about what starting them costs."""
+
+
+class Opening(Protocol):
+    """Opens processes, in a thread of its own."""
+
+    def open(self) -> Executor | None:
+        """Processes that are ready; None where there can be none: then threads it stays."""
+        ...
+
+    def abandon(self) -> None:
+        """End `open` soon, as nobody needs them any more."""
+        ...
+
+
+class LateProcesses(Executor):
+    """Threads at first; once the work has lasted a while, processes are opened beside it.
+
+    `on_open` is called by the thread that submits, once it is known whether there are processes.
+    """
+
+    def __init__(
+        self, workers: int, opening: Opening, on_open: Callable[[], None], patience: float
+    ) -> None:
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
+        self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
+        self._processes, self._on_open = opening, on_open
+        self._until = time.monotonic() + patience
+        self._opening: Future[Executor | None] | None = None
+        self._current: Executor = self._threads
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """By a thread or a process: the answer is the same."""
+        if self._opening is None and time.monotonic() >= self._until:
+            self._opening = self._opener.submit(self._processes.open)
+        if self._opening is not None and self._opening.done() and self._current is self._threads:
+            opened = self._opening.result()
+            self._opening = Future()
+            self._current = opened or self._threads
+            self._on_open()
+        return self._current.submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Of all; processes that are only being started are not awaited."""
+        if self._current is self._threads:
+            self._processes.abandon()
+        self._opener.shutdown(wait=True)
+        opened = self._opening.result() if self._opening and self._opening.done() else None
+        for pool in (opened, self._current):
+            if pool is not None and pool is not self._threads:
+                pool.shutdown(wait, cancel_futures=cancel_futures)
+        self._threads.shutdown(wait=True, cancel_futures=cancel_futures)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """After an error processes are ended; threads finish their batch."""
+        self.shutdown(wait=error is None, cancel_futures=error is not None)
+
+
+class Sent:
+    """`bench.answer` as it is; pickled, each process opens a bench of its own."""
+
+    def __init__(self, bench: Any) -> None:  # noqa: ANN401  any bench
+        self._bench = bench
+
+    @cached_property
+    def _package(self) -> Package:
+        return pack(self._bench)
+
+    def __call__(self, tasks: Sequence[Any]) -> Sequence[Any]:
+        """The evidence of each task."""
+        answers: Sequence[Any] = self._bench.answer(tasks)
+        return answers
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The package goes along with every batch; a process opens it once."""
+        return partial, (worker.answer_package, self._package)
+
+
+class Borrowed(Executor):
+    """Submits to an executor that somebody else opened and will close."""
+
+    def __init__(self, executor: Executor, bench: Any) -> None:  # noqa: ANN401  any bench
+        self._executor, self._answer = executor, Sent(bench)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The answer to a batch."""
+        answer: Any = self._answer
+        try:
+            return self._executor.submit(answer, *args)
+        except BrokenExecutor as error:
+            raise WorkerFailed(
+                f"the executor {type(self._executor).__name__} is broken ({error}): pass a new one"
+            ) from error
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Nothing: it is not ours."""
+
 
 THREADS, PROCESSES, RAY = "threads", "processes", "ray"
 EXECUTORS = (THREADS, PROCESSES, RAY)

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from surefoot.errors import InvalidArgument, WorkerFailed
 from surefoot.executors import worker
-from surefoot.executors.sending import Package
+from surefoot.executors.worker import Package
 
 T = TypeVar("T")
 P = ParamSpec("P")

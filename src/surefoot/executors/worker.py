@@ -1,19 +1,257 @@
-"""What runs in a worker process: it opens the bench once and answers batches with it."""
+"""A bench on another process: sent as bytes, rebuilt there, its answers compared first."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import io
 import os
+import pickle
 import signal
+import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
-from multiprocessing import connection, parent_process
+from multiprocessing import connection, parent_process, spawn
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from surefoot.compiled.library import compiled_library
-from surefoot.errors import SurefootError
-from surefoot.executors.sending import CannotSend, Package
+from surefoot.core.tasks import Subject, Task
+from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.models.code_files import import_file, is_file_module, source_digest
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import digest_of_object
+from surefoot.subject.protocols import Array, to_host
 from surefoot.system.user_code import error_text, ignore_number_warnings
+
+_QUESTIONS = 4
+"""Inputs, and trials of the first one: enough that another model gives another answer."""
+_ALIKE = 1e-3
+"""How far answers of two processes may differ, as a share of the largest: libraries add up in
+another order where they have another number of threads."""
+Answer = NDArray[Any] | list[str]
+"""Numbers, or a digest of each object."""
+
+
+def self_check(bench: Any) -> list[Answer]:  # noqa: ANN401  any bench
+    """Outputs for a few clean inputs, and a few perturbed ones; empty for a bench without a model.
+
+    A perturbation whose level the method chooses is tried at its highest, or at 1.
+    """
+    model, inputs = getattr(bench, "model", None), getattr(bench, "inputs", None)
+    if model is None or inputs is None:
+        return []
+    answers = [_values(model.predict(model.place(inputs.x[:_QUESTIONS])))]
+    if not hasattr(bench, "perturbed_all"):
+        return answers
+    perturbation = bench.perturbation
+    level = perturbation.level
+    if level is None:
+        highest = perturbation.levels(model.signature.bounds).high
+        level = highest if np.isfinite(highest) else 1.0
+    first = Task(Subject(inputs.ids[0], (0,)), level, 0, _QUESTIONS)
+    return [*answers, _values(bench.perturbed_all([first]))]
+
+
+def answers_alike(own: list[Answer], expected: list[Answer]) -> bool:
+    """Whether they are the same but for rounding."""
+    return len(own) == len(expected) and all(map(_alike, own, expected))
+
+
+def _values(answer: Array | list[object]) -> Answer:
+    """Numbers as they are; objects by a digest of each."""
+    if isinstance(answer, list):
+        return [digest_of_object(one) for one in answer]
+    values = to_host(answer)
+    return [digest_of_object(one) for one in values] if values.dtype == object else values
+
+
+def _alike(one: Answer, other: Answer) -> bool:
+    if isinstance(one, list) or isinstance(other, list):
+        return bool(one == other)
+    if one.shape != other.shape:
+        return False
+    finite = np.abs(other[np.isfinite(other)])
+    scale = float(finite.max()) if finite.size else 0.0
+    return bool(np.allclose(one, other, rtol=0, atol=_ALIKE * scale, equal_nan=True))
+
+
+_MAIN = "__main__"
+_WAY_OUT = (
+    "write the functions and classes that it uses into a file, mine.py, and import them from it, "
+    "or use executor threads (--executor threads)"
+)
+
+
+class CannotSend(InvalidArgument):
+    """What a worker process needs cannot be sent to it."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """A bench as bytes, with their digest and what it answers to a few fixed questions.
+
+    `main` is the running script, where a part is defined in it.
+    """
+
+    digest: str
+    content: bytes = field(repr=False, compare=False)
+    expected: list[Any] = field(repr=False, compare=False)
+    main: str = field(default="", compare=False)
+
+    def open(self) -> Any:  # noqa: ANN401  what was packed
+        """The bench; files are read and functions imported here, and its answers compared."""
+        bench = pickle.loads(self.content)  # noqa: S301  made by `pack` in the parent process
+        if not answers_alike(self_check(bench), self.expected):
+            raise CannotSend(
+                "the model or the perturbation answers otherwise in another process: it depends on "
+                "something that was set while this one ran; set it where it is imported, or use "
+                "executor threads (--executor threads)"
+            )
+        return bench
+
+
+def pack(bench: Any) -> Package:  # noqa: ANN401  any bench
+    """The bench as bytes, or one sentence that says which part cannot be sent."""
+    buffer = io.BytesIO()
+    pickler = _Pickler(buffer)
+    try:
+        pickler.dump(bench)
+    except CannotSend:
+        raise
+    except Exception as error:
+        text = error_text(error)
+        raise CannotSend(
+            f"the model or the perturbation cannot be sent to other processes ({text}): {_WAY_OUT}"
+        ) from error
+    content = buffer.getvalue()
+    return Package(hashlib.sha256(content).hexdigest(), content, self_check(bench), pickler.main)
+
+
+class _Pickler(pickle.Pickler):
+    """Fields of our own values without what they cached; functions and classes by where they are.
+
+    A file that was named by its path is read again by its path, whatever else has its name.
+    """
+
+    main = ""
+
+    def reducer_override(self, thing: Any) -> Any:  # noqa: ANN401  any object
+        if isinstance(thing, Inputs) and thing.digest_item is not None:
+            return _with_fields, (Inputs, _fields_of(replace(thing, digest_item=None)))
+        if isinstance(thing, FunctionType | type):
+            return self._by_name(thing)
+        if _is_plain_value(thing):
+            return _with_fields, (type(thing), _fields_of(thing))
+        return NotImplemented
+
+    def _by_name(self, thing: Any) -> Any:  # noqa: ANN401  any object
+        module = sys.modules.get(thing.__module__ or "")
+        if module is None or thing.__module__.startswith("surefoot."):
+            return NotImplemented
+        file = str(module.__file__) if is_file_module(module) else ""
+        if thing.__module__ == _MAIN:
+            self.main = _main_place(module, thing)
+        elif not file and isinstance(thing, type):
+            return NotImplemented
+        wrapped = _is_wrapped(module, thing)
+        place = file or str(getattr(module, "__file__", ""))
+        return _named, (
+            file, module.__name__, thing.__qualname__, wrapped, self.main,
+            (place, source_digest(module)),
+        )  # fmt: skip
+
+
+def _fields_of(value: Any) -> dict[str, Any]:  # noqa: ANN401  any object
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _is_plain_value(thing: Any) -> bool:  # noqa: ANN401  any object
+    """Whether it is a dataclass of ours whose fields are all there is to it."""
+    own = type(thing)
+    return (
+        is_dataclass(thing)
+        and own.__module__.startswith("surefoot.")
+        and hasattr(thing, "__dict__")
+        and "__reduce__" not in vars(own)
+    )
+
+
+def _with_fields(own: type, values: dict[str, Any]) -> Any:  # noqa: ANN401  any object
+    """A value with these fields, which were checked when it was first made."""
+    value: Any = object.__new__(own)
+    value.__dict__.update(values)
+    return value
+
+
+def _main_place(module: ModuleType, thing: Any) -> str:  # noqa: ANN401  any object
+    """The file of the running script; refused where there is none, as in a notebook."""
+    file = getattr(module, "__file__", None)
+    if file is None or not Path(file).is_file():
+        raise CannotSend(
+            f"{thing.__qualname__} is defined in a notebook or at a prompt, which other processes "
+            f"cannot read: {_WAY_OUT}"
+        )
+    return str(Path(file).resolve())
+
+
+def _is_wrapped(module: ModuleType, thing: Any) -> bool:  # noqa: ANN401  any object
+    """Whether the name stands for a perturbation made of the function (`@sf.perturb.custom`).
+
+    Refused where the name leads to neither: a lambda, or a function inside another.
+    """
+    try:
+        value = _at(module, thing.__qualname__)
+    except AttributeError:
+        value = None
+    if value is thing:
+        return False
+    if value is not None and getattr(value, "function", None) is thing:
+        return True
+    raise CannotSend(
+        f"{thing.__qualname__} of {module.__name__} cannot be sent to other processes, which find "
+        f"functions by their name at the top of a module: {_WAY_OUT}"
+    )
+
+
+def _at(module: ModuleType, name: str) -> Any:  # noqa: ANN401  any object
+    value: Any = module
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _named(
+    file: str, module: str, name: str, wrapped: bool, main: str, source: tuple[str, str]
+) -> Any:  # noqa: ANN401  any object
+    """What a name leads to, in this process."""
+    _refuse_changed(*source)
+    if main and module == _MAIN:
+        _run_script(main)
+    value = _at(import_file(Path(file)) if file else importlib.import_module(module), name)
+    return value.function if wrapped else value
+
+
+def _refuse_changed(path: str, digest: str) -> None:
+    """Refuse a file that is not the one that the run began with."""
+    if digest and hashlib.sha256(Path(path).read_bytes()).hexdigest() != digest:
+        raise CannotSend(
+            f"{path} has changed since it was imported, so that other processes would run another "
+            "model: begin the run again, or use executor threads (--executor threads)"
+        )
+
+
+@lru_cache(maxsize=1)
+def _run_script(path: str) -> None:
+    """Run the script of the parent process once, so that what it defines is here too."""
+    spawn.prepare({"init_main_from_path": path})
+
 
 BLOCKED = {
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)

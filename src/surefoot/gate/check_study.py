@@ -14,15 +14,14 @@ from surefoot.commands.values import error_from
 from surefoot.conclude.curve_not_worse import check_curve_errors, share_claims
 from surefoot.conclude.earlier_model import different_names, not_worse_than
 from surefoot.core.claims import About, Claim, Verdict
-from surefoot.engine.gpu_start import prepare_gpu
+from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import SurefootError
 from surefoot.gate.budget import comparison_error, confidence_for
 from surefoot.gate.gate import Gate, GateStudy, GateVerdict, Outcome, StudyOutcome, worst
 from surefoot.gate.regression import EarlierRun, earlier_run
 from surefoot.gate.shell_command import shell_command
 from surefoot.gate.study_options import COMMANDS, is_requirement
-from surefoot.records.record import Curves, Record
-from surefoot.records.requirements import EarlierModel, Requirements
+from surefoot.records.record import Curves, EarlierModel, Record, Requirements
 from surefoot.report.measured_words import measured_words
 from surefoot.report.page import write_page
 from surefoot.store.locations import without_passwords

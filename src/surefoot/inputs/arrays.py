@@ -13,7 +13,7 @@ from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.inputs.rounding import refuse_rounded_array
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.object_values import on_host
+from surefoot.subject.items import on_host
 from surefoot.subject.protocols import LARGEST_NUMBER
 from surefoot.system.memory_limits import pieces
 

@@ -23,8 +23,7 @@ from surefoot.inputs.images import (
 from surefoot.inputs.items import are_items, from_items
 from surefoot.inputs.media import with_reading
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.items import is_image
-from surefoot.subject.object_values import on_host
+from surefoot.subject.items import is_image, on_host
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")

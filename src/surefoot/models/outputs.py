@@ -11,7 +11,7 @@ from array_api_compat import array_namespace
 
 from surefoot.errors import ModelFailed
 from surefoot.graph.score_rows import as_rows
-from surefoot.subject.object_values import on_host
+from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Array, Outputs, Scores
 
 

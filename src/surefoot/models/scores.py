@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
-from surefoot.subject.object_values import digest_of_object
+from surefoot.subject.items import digest_of_object
 from surefoot.subject.protocols import Array, Model, Outputs, Scores, Signature
 from surefoot.system.memory_limits import pieces
 from surefoot.system.user_code import INTERRUPTS, error_text, raised_words

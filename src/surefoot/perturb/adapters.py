@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.custom import OneByOne
 from surefoot.subject.protocols import View
-from surefoot.system.function_source import cell_content, describe_function, describe_value
+from surefoot.system.user_code import cell_content, describe_function, describe_value
 
 _GLOBAL = threading.RLock()
 _DEPTH = 8

@@ -19,8 +19,7 @@ from surefoot.perturb._ops.input_formats import InputFormat, as_array, from_form
 from surefoot.perturb._ops.levels import level_per_row
 from surefoot.subject.items import as_item_array, copy_item, is_image
 from surefoot.subject.protocols import Array, Level, Stream, View, to_host
-from surefoot.system.function_source import describe_function
-from surefoot.system.user_code import named_errors
+from surefoot.system.user_code import describe_function, named_errors
 
 
 @perturbation

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import ModelFailed
 from surefoot.properties.reference_outputs import threshold_in
-from surefoot.subject.object_values import on_host
+from surefoot.subject.items import on_host
 
 _COLUMNS = 6
 """x1, y1, x2, y2, score, class: the row of a box, as YOLO exports and many others give it."""

@@ -22,7 +22,7 @@ from surefoot.properties.reference_outputs import (
     rows_of,
     target_array,
 )
-from surefoot.subject.object_values import on_host
+from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Array, Reference, Scores
 
 

@@ -19,7 +19,7 @@ from surefoot.properties.reference_outputs import (
     few_words,
     reference_named,
 )
-from surefoot.subject.object_values import on_host
+from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Outputs, Reference, Scores
 
 

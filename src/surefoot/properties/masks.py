@@ -18,7 +18,7 @@ from surefoot.properties.reference_outputs import (
     reference_named,
     target_array,
 )
-from surefoot.subject.object_values import on_host
+from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Array, Reference, Scores
 
 _MOST_CLASSES = 3

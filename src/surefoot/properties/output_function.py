@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.properties.reference_outputs import few_words, reference_named
-from surefoot.subject.object_values import on_host, split_numbers
+from surefoot.subject.items import on_host, split_numbers
 from surefoot.subject.protocols import Outputs, Reference, Scores
-from surefoot.system.function_source import describe_function
-from surefoot.system.user_code import named_errors
+from surefoot.system.user_code import describe_function, named_errors
 
 _BETWEEN = 0.5
 """The limit of a severity that is 0 or 1."""

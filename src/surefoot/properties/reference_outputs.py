@@ -11,7 +11,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.subject.object_values import on_host
+from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Array, Reference
 
 _MOST_VALUES = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from surefoot.engine.output_difference import ROUNDING
+from surefoot.engine.outputs import ROUNDING
 from surefoot.evidence.answers import Check, Status
 from surefoot.evidence.statement import Evidence
 from surefoot.recheck.words import why_else

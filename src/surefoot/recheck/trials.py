@@ -12,14 +12,14 @@ import numpy as np
 from surefoot.core.counts import Counts, Outcomes, Proof, Severities
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.tasks import Entry, Task
-from surefoot.engine.output_difference import ROUNDING
+from surefoot.engine.outputs import ROUNDING
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence.answers import Again, Check, Status
 from surefoot.recheck.draw_trials import draw_trials
 from surefoot.recheck.rebuild_study import RebuiltRun
 from surefoot.recheck.request import RerunRequest
 from surefoot.recheck.words import TRIALS, Sampled, Wording, failures_of, outcome_words, why_else
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from surefoot.study.measurement import Measurement, run_measurement
 from surefoot.study.run import MEASUREMENTS
 from surefoot.system.memory_limits import most_trials

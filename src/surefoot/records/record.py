@@ -2,18 +2,147 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from surefoot.core.claims import Claim
 from surefoot.core.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
 from surefoot.errors import InvalidArgument
 from surefoot.population.comparison import Difference, Rank
-from surefoot.records.examples import Counterexample, Example, Strip
-from surefoot.records.requirements import Requirements
 from surefoot.records.spec import ComparisonSpec, Spec, StudySpec
 from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
+
+
+@dataclass(frozen=True)
+class Change:
+    """One value of an input before and after; `names` are those of the two categories."""
+
+    where: str
+    before: float
+    after: float
+    unit: str = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Before and after, as a table shows them."""
+        if self.names:
+            return self.names
+        return tuple(f"{value:.6g} {self.unit}".rstrip() for value in (self.before, self.after))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A trial in which an input failed: images as base64 PNG, the largest changes, or words.
+
+    `before` and `after` show a text, bytes or another item in words that are safe to print. Where
+    the model has no classes, the three classes are outputs in words.
+    """
+
+    id: str
+    trial: int
+    failure: float
+    true_class: str
+    clean_class: str
+    failed_class: str
+    image: str = ""
+    perturbed: str = ""
+    changes: tuple[Change, ...] = ()
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One input at one level: as base64 PNG, its predicted label, and whether it is kept."""
+
+    level: float
+    image: str
+    label: str
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One input along the levels."""
+
+    id: str
+    true_class: str
+    frames: tuple[Frame, ...]
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """An input and the nearest known point that has another label.
+
+    Images as base64 PNG; empty where the inputs are not images.
+    """
+
+    id: str
+    distance: float
+    clean_class: str
+    failed_class: str
+    image: str
+    perturbed: str
+
+
+UndecidedAs = Literal["fail", "skip", "pass"]
+UNDECIDED_CHOICES: tuple[UndecidedAs, ...] = get_args(UndecidedAs)
+"""The same words for pytest, for JUnit and for a single assertion; the first is the default."""
+
+
+OfClasses = float | Mapping[Any, float]
+"""One number for every class, or a number for each class named: by its name or its number."""
+
+
+@dataclass(frozen=True)
+class EarlierModel:
+    """That a model is not worse than an earlier one, of which `run` is the run.
+
+    `names` are how a sentence calls the two; `margin` is by how much it may be worse, and `error`
+    what the verdict may spend.
+    """
+
+    run: str
+    names: tuple[str, str]
+    margin: float
+    error: float
+
+    def __post_init__(self) -> None:
+        first, second = self.names
+        if not (first and second and first != second):
+            raise InvalidArgument(
+                f"two models that are compared need two names, got {first!r} and {second!r}: give "
+                "each its own"
+            )
+        if not (0 <= self.margin <= 1 and 0 <= self.error < 1):
+            raise InvalidArgument(
+                f"margin and error lie between 0 and 1, got {self.margin:g} and {self.error:g}: "
+                "try 0.01"
+            )
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What a result must show; None where nothing is required.
+
+    `earlier` spends an error of its own, the others share that of the study.
+    """
+
+    least: float | None = None
+    of_each_class: OfClasses | None = None
+    not_worse: tuple[str, float] | None = None
+    of_these: float | None = None
+    earlier: EarlierModel | None = None
+
+    @property
+    def number(self) -> int:
+        """How many requirements share the error of the study."""
+        every = (self.least, self.of_each_class, self.not_worse, self.of_these)
+        return sum(one is not None for one in every)
 
 
 @dataclass(frozen=True)
@@ -292,3 +421,18 @@ class RecordBody:
     details: Details
     claims: tuple[Claim, ...]
     trials: int
+
+
+_PYTHON_NAME = re.compile(r"(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*", re.DOTALL)
+"""A model such as mymodel:scores or mymodel.py:scores."""
+_PYTHON_PART = re.compile(r"(?:^|[+|])\s*@|\.py\s*:")
+"""A perturbation such as @mine:dim or mine.py:dim:0.1, alone or as a part of one; a property."""
+
+
+def named_code(source: Source) -> tuple[str, ...]:
+    """Models, perturbations and properties that are Python names; models read with trust."""
+    models = source.models or (source.model,)
+    trusted = bool(source.reading.get("trust"))
+    named = [name for name in models if trusted or _PYTHON_NAME.fullmatch(name)]
+    written = (source.perturb, source.property)
+    return (*named, *(text for text in written if _PYTHON_PART.search(text)))

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from surefoot.errors import InvalidArgument
-from surefoot.records.requirements import UNDECIDED_CHOICES, UndecidedAs
+from surefoot.records.record import UNDECIDED_CHOICES, UndecidedAs
 from surefoot.system.text import escape_controls
 
 Outcome = Literal["passed", "failed", "undecided", "error"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from surefoot.core.claims import Claim
-from surefoot.records.examples import Change
+from surefoot.records.record import Change
 from surefoot.report.iso_24029 import Coverage, coverage
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.sentences import sentences

@@ -17,12 +17,11 @@ from surefoot.core.results import (
     Undecided,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.records.examples import Counterexample, Example
-from surefoot.records.record import InputRow, Radii, Record, Samples
+from surefoot.records.record import Counterexample, Example, InputRow, Radii, Record, Samples
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent, percent_range, radius_range
 from surefoot.serve.page_numbers import PageNumbers
-from surefoot.store.run_lines import FirstFailure
+from surefoot.store.runs import FirstFailure
 
 ROWS = 50
 """Inputs on one page."""

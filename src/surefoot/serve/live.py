@@ -21,7 +21,7 @@ from surefoot.serve.run_state import (
     state_words,
 )
 from surefoot.serve.stores import ServedStore
-from surefoot.store.run_lines import RunLine, RunPosition
+from surefoot.store.runs import RunLine, RunPosition
 
 POLL_SECONDS = 1.0
 """Between two questions to a store, however many pages watch it."""

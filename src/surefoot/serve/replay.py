@@ -16,7 +16,7 @@ from threading import Lock
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Source
 from surefoot.serve.settings import Settings
-from surefoot.store.run_lines import FirstFailure
+from surefoot.store.runs import FirstFailure
 
 _MOST_SECONDS = 120.0
 """For one replay, with loading model and data: then its process is ended."""

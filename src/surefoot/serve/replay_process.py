@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.results import Interval
-from surefoot.engine.output_words import MOST_SIDE, png
+from surefoot.engine.examples import MOST_SIDE, png
 from surefoot.errors import SurefootError
 from surefoot.models.endpoint_address import named_servers
-from surefoot.records.named_code import named_code
-from surefoot.records.record import Record
+from surefoot.records.record import Record, named_code
 from surefoot.serve.file_limits import FileLimits
 from surefoot.serve.replay import folder_of_files
 from surefoot.store import open_existing
 from surefoot.study.read_store import study_of
 from surefoot.study.replay_trial import Replay, first_failing
 from surefoot.study.study import Study
-from surefoot.subject.item_words import item_change
+from surefoot.subject.items import item_change
 from surefoot.system.user_code import raised_words
 
 _MOST_TRIALS = 10_000

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from surefoot.core.claims import Verdict
 from surefoot.errors import InvalidArgument
-from surefoot.records.examples import Example
+from surefoot.records.record import Example
 from surefoot.serve import requests as values
 from surefoot.serve.input_rows import (
     SORTS,
@@ -33,7 +33,7 @@ from surefoot.serve.run_state import State, state_of
 from surefoot.serve.settings import Settings
 from surefoot.serve.side_by_side import comparability
 from surefoot.serve.stores import NotThere, ServedStore, served_stores
-from surefoot.store.run_lines import FirstFailure, RunLine
+from surefoot.store.runs import FirstFailure, RunLine
 
 _MOST_ROWS = 200_000
 """Of a journal that is searched for the first failures of a page: half a second."""

@@ -15,7 +15,7 @@ from surefoot.report.verdict_sentences import required_statement
 from surefoot.serve.page_numbers import PageNumbers
 from surefoot.serve.run_state import State, progress_words, short_time, state_of, state_words
 from surefoot.serve.stores import ServedStore
-from surefoot.store.run_lines import RunLine
+from surefoot.store.runs import RunLine
 
 _OF_CURVES = ("curve_set", "curve_population")
 """Claims on curves stand side by side: the first one is the first model's."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from surefoot.catalogue.methods import METHODS
 from surefoot.core.procedure import Needs
-from surefoot.store.run_lines import RunLine, RunPosition
+from surefoot.store.runs import RunLine, RunPosition
 
 RECENT_SECONDS = 60.0
 """Since the last write: a run that writes more seldom has slow batches, or was stopped."""

@@ -12,8 +12,8 @@ from typing import Any
 from surefoot.errors import InvalidArgument, MissingPackage, Stopped, StoreFailed
 from surefoot.serve.settings import Settings
 from surefoot.store import open_existing
+from surefoot.store.database import stores_beside
 from surefoot.store.locations import path_of, scheme_of
-from surefoot.store.sqlite_file import stores_beside
 
 _END_SECONDS = 3.0
 """For answers that are on their way when the server is stopped."""

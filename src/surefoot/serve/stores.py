@@ -16,7 +16,7 @@ from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
 from surefoot.serve.bounded_cache import BoundedCache
 from surefoot.store import SavedStore, open_existing, public_location
-from surefoot.store.run_lines import FirstFailure, RunLine, RunPosition
+from surefoot.store.runs import FirstFailure, RunLine, RunPosition
 
 if TYPE_CHECKING:
     from surefoot.study.result import Result

@@ -1,17 +1,22 @@
-"""An open database: transactions, errors in one sentence, and a lost connection made again."""
+"""An open SQLite or PostgreSQL database: transactions, schema, errors in one sentence."""
 
 from __future__ import annotations
 
 import logging
+import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from time import sleep
-from typing import TypeVar
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from surefoot.errors import StoreFailed
+from surefoot.errors import InvalidArgument, MissingPackage, StoreDamaged, StoreFailed
+from surefoot.store.locations import is_sealed, path_of, public_location, without_passwords
 
 T = TypeVar("T")
 _ERRORS = (SQLAlchemyError, UnicodeDecodeError)
@@ -113,3 +118,284 @@ def _is_no_stop(record: logging.LogRecord) -> bool:
     """
     kind = record.exc_info[0] if record.exc_info else None
     return kind is None or issubclass(kind, Exception)
+
+
+SCHEMA = 4
+TABLES = sa.MetaData()
+META = sa.Table(
+    "surefoot_meta",
+    TABLES,
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("value", sa.String, nullable=False),
+)
+RUNS = sa.Table(
+    "surefoot_runs",
+    TABLES,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("digest", sa.String, nullable=False, unique=True),
+    sa.Column("spec", sa.Text, nullable=False),
+    sa.Column("source", sa.Text),
+    sa.Column("environment", sa.Text, nullable=False),
+    sa.Column("started", sa.String, nullable=False),
+    sa.Column("written", sa.String, nullable=False),
+    sa.Column("seconds", sa.Double, nullable=False),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("trials", sa.BigInteger, nullable=False),
+    sa.Column("record", sa.Text),
+    sa.Column("finished", sa.String),
+    sa.Column("stopped", sa.Boolean, nullable=False),
+    sa.Column("sealed_rows", sa.BigInteger, nullable=False),
+    sa.Column("heads", sa.String, nullable=False),
+    sa.Column("seal", sa.String, nullable=False),
+)
+"""`rows` and `trials`: of its journal. `written`: the last write. The last three columns belong to
+the record: the rows it was made from, the digest of their chains, and that of all together."""
+JOURNAL = sa.Table(
+    "surefoot_journal",
+    TABLES,
+    sa.Column("run", sa.ForeignKey("surefoot_runs.id"), primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("subject", sa.String, nullable=False),
+    sa.Column("level", sa.Double, nullable=False),
+    sa.Column("start", sa.BigInteger, nullable=False),
+    sa.Column("stop", sa.BigInteger, nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("checksum", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""`number` counts the rows of a run from 0; `checksum` chains those of one input."""
+
+
+_LOCK_TIMEOUT_SECONDS = 30
+"""How long to wait for another process that writes to the file."""
+_READ_TIMEOUT_SECONDS = 2
+"""The same where it is only read: a reader waits for a page, and can load it again."""
+_LOCK_RETRY_SECONDS = 0.02
+"""Between two attempts to create the tables."""
+_SCHEMA_BYTES = 2**16
+"""From the start of a file: SQLite keeps the names of its tables there."""
+_SHOWN = 3
+"""Stores that a refusal names."""
+_OTHER = "use another store (store=, --store)"
+_SENTENCES = (
+    (
+        ("full", "disk i/o"),
+        ": the disk is full or cannot be written",
+        "free some space and run the same command again; what was stored stays",
+    ),
+    (("malformed",), " is damaged", f"restore it from a copy, or {_OTHER}"),
+    (("not a database",), " is not a surefoot store", _OTHER),
+    (("locked",), " is in use by another process", f"wait for it, or {_OTHER}"),
+    (
+        ("readonly", "unable to open"),
+        " cannot be written",
+        f"check its permissions, or {_OTHER}",
+    ),
+)
+"""Parts of a message of SQLite, what is wrong then, and the way out; the first that fits."""
+
+
+def stores_beside(url: str) -> str:
+    """The stores in the folder of a file that is not there, as the end of a sentence."""
+    names = []
+    with suppress(OSError):
+        for file in sorted(path_of(url).parent.glob("*.db")):
+            with suppress(OSError), file.open("rb") as opened:
+                if RUNS.name.encode() in opened.read(_SCHEMA_BYTES):
+                    names.append(file.name)
+    more = ", …" if len(names) > _SHOWN else ""
+    return f"; in this folder there is {', '.join(names[:_SHOWN])}{more}" if names else ""
+
+
+def open_file(url: str, create: bool, read_only: bool = False) -> Database:
+    """The database in this file; without `create` the file must exist.
+
+    In a folder that cannot be written it is only read: a finished run can still be shown.
+    `read_only`: SQLite itself refuses every write.
+    """
+    where = path_of(url)
+    if not create and not where.is_file():
+        beside = "" if read_only else stores_beside(url)  # readers of a dashboard need no names
+        raise StoreFailed(f"there is no store at {where}: check the path{beside}")
+    if where.exists() and not where.is_file():
+        raise StoreFailed(f"{where} is no plain file: name another store (--store)")
+    if not where.parent.is_dir():
+        raise StoreFailed(f"there is no folder {where.parent} for the store: create it first")
+    how = "immutable=1" if is_sealed(url) else "mode=ro" if read_only else ""
+    name = f"file:{quote(str(where.absolute()))}?{how}" if how else str(where)
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=name, query={"uri": "true"} if how else {}),
+        connect_args={"timeout": _READ_TIMEOUT_SECONDS if read_only else _LOCK_TIMEOUT_SECONDS},
+    )
+    place = _Place(where)
+    sa.event.listen(engine, "connect", _set_pragmas)
+    sa.event.listen(engine, "connect", lambda *_: place.remember())
+    return Database(
+        engine, str(where), lambda message: _sentence(where, message), check_place=place.check
+    )
+
+
+class _Place:
+    """The file that was opened: one that is removed can still be written to, and nobody sees it."""
+
+    def __init__(self, where: Path) -> None:
+        self._where, self._opened = where, (0, 0)
+
+    def remember(self) -> None:
+        """Note the file that a first connection has opened."""
+        if self._opened == (0, 0):
+            self._opened = self._present()
+
+    def check(self) -> None:
+        """Raise where the file is gone, or is another one."""
+        if self._present() != self._opened:
+            raise StoreFailed(
+                f"{self._where} was removed or replaced while this run wrote to it, and what it "
+                "measured is not in the store: run the same command again, and leave the file"
+            )
+
+    def _present(self) -> tuple[int, int]:
+        try:
+            status = self._where.stat()
+        except OSError:
+            return -1, -1
+        return status.st_dev, status.st_ino
+
+
+def create_when_unlocked(engine: sa.Engine, create: Callable[[sa.Connection], None]) -> None:
+    """Create the tables, waiting while another process changes the file to WAL mode.
+
+    SQLite itself does not wait for that.
+    """
+    deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
+    while True:
+        try:
+            with engine.connect() as db:
+                db.exec_driver_sql("PRAGMA journal_mode=WAL")
+            with engine.begin() as db:
+                return create(db)
+        except DBAPIError as error:
+            if "locked" not in str(error.orig) or time.monotonic() > deadline:
+                raise
+            time.sleep(_LOCK_RETRY_SECONDS)
+
+
+@contextmanager
+def readable_text(db: sa.Connection) -> Iterator[None]:
+    """Text that is no UTF-8 is read with a mark in its place, which no checksum matches."""
+    connection: Any = db.connection.driver_connection
+    if db.dialect.name == "sqlite":
+        connection.text_factory = lambda content: content.decode(errors="replace")
+    try:
+        yield
+    finally:
+        if db.dialect.name == "sqlite":
+            connection.text_factory = str
+
+
+def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401  of the module sqlite3
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _sentence(where: Path, message: str) -> str:
+    """The database's message about the file, with the way out."""
+    message = " ".join(message.split())
+    text = message.lower()
+    if "could not decode" in text or "can't decode" in text:
+        return str(StoreDamaged(str(where), f"a text in it is damaged ({message})"))
+    for parts, problem, way_out in _SENTENCES:
+        if any(part in text for part in parts):
+            return f"{where}{problem} ({message}): {way_out}"
+    return f"{where}: {message}"
+
+
+RECONNECT_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Before each new attempt after a lost connection: a server that restarts is back in a few
+seconds."""
+_CONNECT_SECONDS = 10
+"""For one attempt, where neither the URL nor the environment says otherwise: libpq alone would
+wait for minutes on a host that drops packets."""
+_CREATION_LOCK = 0x5F007
+"""Number of the advisory lock under which the tables are created: any that others do not use."""
+_WAYS_OUT = {
+    "no password supplied": "set PGPASSWORD, or add the server to ~/.pgpass",
+    "password authentication failed": "check the user, and PGPASSWORD or ~/.pgpass",
+    "permission denied": "the user must be allowed to create and change tables in this database",
+    "does not exist": "check the name, or create it first (createdb, createuser)",
+    "read-only": "connect to the server that takes writes",
+    "no space left": "free some space and run the same command again; what was stored stays",
+    "connection": "check the address, and that the server is running",
+}
+"""Part of a message of the server to what one can do about it; the first that fits."""
+
+
+def open_postgres(
+    url: str, delays: tuple[float, ...] | None = None, read_only: bool = False
+) -> Database:
+    """The database at this URL; nothing is connected yet.
+
+    `read_only`: the server itself refuses every write.
+    """
+    psycopg = _psycopg()
+    options = _connection_options(psycopg, url)
+
+    def connect() -> Any:  # noqa: ANN401  a connection of psycopg
+        connection = psycopg.connect(**options)
+        connection.read_only = read_only or None
+        return connection
+
+    engine = sa.create_engine(
+        "postgresql+psycopg://",
+        creator=connect,
+        isolation_level="READ COMMITTED",
+        hide_parameters=True,
+    )
+    where = public_location(url)
+
+    def describe(message: str) -> str:
+        message = without_passwords(message, url)
+        lower, problem = message.lower(), " ".join((message.splitlines() or [""])[0].split())
+        way_out = next((way for part, way in _WAYS_OUT.items() if part in lower), "")
+        return f"{where}: {problem}" + (f": {way_out}" if way_out else "")
+
+    return Database(engine, where, describe, RECONNECT_SECONDS if delays is None else delays)
+
+
+def lock_creation(db: sa.Connection) -> None:
+    """Let one process at a time create the tables, until its transaction ends."""
+    db.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
+
+
+def _reason(message: str) -> str:
+    """What libpq says before it quotes a part of the URL."""
+    return " ".join(message.partition('"')[0].split()).rstrip(":")
+
+
+def _psycopg() -> Any:  # noqa: ANN401  the module
+    try:
+        import psycopg
+    except ImportError as error:
+        raise MissingPackage(
+            "a store in PostgreSQL needs psycopg: pip install 'surefoot[postgres]'"
+        ) from error
+    return psycopg
+
+
+def _connection_options(psycopg: Any, url: str) -> dict[str, Any]:  # noqa: ANN401  the module psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        options: dict[str, Any] = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise InvalidArgument(
+            "a PostgreSQL store must be postgresql://user@host:port/database, and libpq cannot "
+            f"read what was given ({_reason(str(error))}); it is not shown, since it may hold a "
+            "password: correct it"
+        ) from None
+    options.setdefault("fallback_application_name", "surefoot")
+    if "PGCONNECT_TIMEOUT" not in os.environ:
+        options.setdefault("connect_timeout", _CONNECT_SECONDS)
+    return options

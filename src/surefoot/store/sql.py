@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,27 +11,180 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from surefoot.errors import StoreFailed
+from surefoot.errors import StoreDamaged, StoreFailed
 from surefoot.records.json_records import (
     decisive_json,
+    record_from_json,
     record_to_json,
+    source_from_json,
     source_to_json,
     spec_from_json,
     spec_to_json,
 )
 from surefoot.records.record import Record, Source
 from surefoot.records.spec import StudySpec
-from surefoot.store.chains import seal_of
-from surefoot.store.database import Database
+from surefoot.store.chains import Chains, seal_of
+from surefoot.store.database import (
+    JOURNAL,
+    META,
+    RUNS,
+    SCHEMA,
+    TABLES,
+    Database,
+    create_when_unlocked,
+    lock_creation,
+    open_file,
+    open_postgres,
+    readable_text,
+)
 from surefoot.store.locations import POSTGRES, path_of, scheme_of
-from surefoot.store.postgres import lock_creation, open_postgres
 from surefoot.store.runs import RunCheck, RunSummary, choose_name, choose_run
-from surefoot.store.schema import META, RUNS, SCHEMA, TABLES
-from surefoot.store.sql_check import check_file, check_runs, cut_run
 from surefoot.store.sql_journal import SqlJournal, now
 from surefoot.store.sql_listing import Listing
-from surefoot.store.sql_runs import sealed_record, summary_of
-from surefoot.store.sqlite_file import create_when_unlocked, open_file
+
+
+def summary_of(row: sa.Row[Any], where: str) -> RunSummary:
+    """The run in this row, which has all columns but the record."""
+    if not (isinstance(row.digest, str) and row.digest):
+        raise StoreDamaged(where, "a run has no name")
+    texts = (row.started, row.written, row.finished or "")
+    numbers = (row.rows, row.trials, row.sealed_rows, row.seconds)
+    possible = all(isinstance(text, str) for text in texts) and all(
+        isinstance(number, int | float) and number >= 0 for number in numbers
+    )
+    if not possible:
+        raise StoreDamaged(
+            where,
+            f"run {row.digest[:12]} is damaged (it was begun {row.started}, last written "
+            f"{row.written}, and has {row.rows} rows, {row.trials} trials, {row.seconds} seconds)",
+        )
+    try:
+        spec, source = spec_from_json(row.spec), source_from_json(row.source)
+    except StoreFailed as error:
+        raise StoreDamaged(where, f"run {row.digest[:12]}: its study cannot be read") from error
+    return RunSummary(
+        row.digest,
+        spec,
+        row.started,
+        bool(row.has_record),
+        int(row.trials),
+        row.finished or "",
+        source,
+        bool(row.stopped),
+        row.written,
+    )
+
+
+def sealed_record(row: sa.Row[Any], where: str) -> Record:
+    """The record in a run's row, as it was written."""
+    seal = seal_of(row.record, row.finished, row.sealed_rows, row.heads)
+    record = record_from_json(row.record) if seal == row.seal else None
+    whole = record is not None and record.stopped_early == bool(row.stopped)
+    if record is None or not whole or record.digest != row.digest:
+        raise StoreDamaged(where, f"the record of run {row.digest[:12]} is not as it was written")
+    return record
+
+
+_NO_RECORD: dict[str, Any] = {
+    "record": None,
+    "finished": None,
+    "stopped": False,
+    "sealed_rows": 0,
+    "heads": "",
+    "seal": "",
+}
+"""The columns of a run that is not finished."""
+
+
+def check_file(database: Database) -> None:
+    """Refuse an SQLite file whose pages do not fit together; PostgreSQL checks its own."""
+    if database.engine.dialect.name != "sqlite":
+        return
+
+    def integrity(db: sa.Connection) -> str:
+        return str(db.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
+
+    answer = " ".join(database.read(integrity).split())
+    if answer != "ok":
+        raise StoreFailed(
+            f"{database.where}: the file is damaged ({answer}): restore it from a copy, or use "
+            "another store (store=, --store)"
+        )
+
+
+def check_runs(database: Database) -> Iterator[RunCheck]:
+    """Every run, the oldest first; then rows that belong to none."""
+    query = sa.select(RUNS.c.id, RUNS.c.digest).order_by(RUNS.c.id)
+    for number, digest in database.read(lambda db: list(db.execute(query))):
+        yield _check_run(database, number, str(digest))
+    lost = (
+        sa.select(sa.func.count())
+        .select_from(JOURNAL)
+        .where(JOURNAL.c.run.not_in(sa.select(RUNS.c.id)))
+    )
+    rows = int(database.read(lambda db: db.execute(lost).scalar_one()))
+    if rows:
+        yield RunCheck("", rows, 0, f"{rows} rows of the journal belong to no run", readable=False)
+
+
+def cut_run(database: Database, digest: str) -> RunCheck:
+    """Keep the rows before the first damaged one, and no record: the same study goes on from them.
+
+    A run whose own row cannot be read is removed with all of its rows. A sound run stays as it is.
+    """
+    query = sa.select(RUNS.c.id).where(RUNS.c.digest == digest)
+    number = int(database.read(lambda db: db.execute(query).scalar_one()))
+    check = _check_run(database, number, digest)
+    if not check.problem:
+        return check
+    sound = _sound(database, digest) if check.readable else Chains(digest)
+
+    def write(db: sa.Connection) -> None:
+        this_run = RUNS.c.id == number
+        later = JOURNAL.c.run == number, JOURNAL.c.number >= sound.rows
+        db.execute(sa.delete(JOURNAL).where(*later))
+        if not check.readable:
+            db.execute(sa.delete(RUNS).where(this_run))
+            return
+        counted = {"rows": sound.rows, "trials": sound.trials, "written": now()}
+        db.execute(sa.update(RUNS).where(this_run).values(_NO_RECORD | counted))
+
+    database.write(write)
+    return check
+
+
+def _check_run(database: Database, number: int, digest: str) -> RunCheck:
+    """One run: its own row, every row of its journal, and its record."""
+    query = sa.select(RUNS, RUNS.c.record.is_not(None).label("has_record"))
+    row = database.read(lambda db: db.execute(query.where(RUNS.c.id == number)).one())
+    try:
+        summary_of(row, database.where)
+    except StoreFailed as error:
+        return RunCheck(digest, 0, 0, _problem(error), readable=False)
+    try:
+        SqlJournal(database, digest).replay()
+        if row.record is not None:
+            sealed_record(row, database.where)
+    except StoreFailed as error:
+        return RunCheck(digest, int(row.rows), _sound(database, digest).rows, _problem(error))
+    return RunCheck(digest, int(row.rows), int(row.rows))
+
+
+def _sound(database: Database, digest: str) -> Chains:
+    """The chains of the rows before the first damaged one."""
+    journal = SqlJournal(database, digest)
+
+    def read(db: sa.Connection) -> Chains:
+        with readable_text(db):
+            return journal.sound_rows(db)
+
+    return database.read(read)
+
+
+def _problem(error: StoreFailed) -> str:
+    """What is wrong; the way out is said once for all runs."""
+    return error.problem if isinstance(error, StoreDamaged) else str(error)
+
 
 _INSERT: dict[str, Callable[..., Any]] = {
     "sqlite": sqlite.insert,

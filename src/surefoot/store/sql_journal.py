@@ -14,10 +14,8 @@ import sqlalchemy as sa
 from surefoot.core.counts import Proof
 from surefoot.core.tasks import Entry, Task
 from surefoot.errors import AnswersDiffer, StoreDamaged, StoreFailed
-from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains
-from surefoot.store.database import Database
-from surefoot.store.evidence_text import evidence_to_text
-from surefoot.store.schema import JOURNAL, RUNS
+from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains, evidence_to_text
+from surefoot.store.database import JOURNAL, RUNS, Database
 from surefoot.system.memory_limits import no_garbage_collection
 
 _ROWS_AT_ONCE = 10_000

@@ -12,11 +12,9 @@ from surefoot.core.claims import Claim
 from surefoot.core.counts import Counts, Outcomes, Severities
 from surefoot.errors import StoreFailed
 from surefoot.records.json_records import claim_from_plain
-from surefoot.store.database import Database
-from surefoot.store.evidence_text import evidence_from_text
-from surefoot.store.run_lines import FirstFailure, RunLine, RunPosition
-from surefoot.store.schema import JOURNAL, RUNS
-from surefoot.store.sqlite_file import readable_text
+from surefoot.store.chains import evidence_from_text
+from surefoot.store.database import JOURNAL, RUNS, Database, readable_text
+from surefoot.store.runs import FirstFailure, RunLine, RunPosition
 
 _BEGINNING = 65_536
 """Characters of a record that hold its spec and its first claims, unless it has many classes."""

@@ -13,7 +13,7 @@ from surefoot.conclude.recorded_study import RecordedStudy
 from surefoot.core.procedure import Pinned
 from surefoot.core.results import Bracket
 from surefoot.engine.attack_bench import AttackBench
-from surefoot.engine.device_arrays import on_device_of
+from surefoot.engine.devices import on_device_of
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.records.record import AttackSummary, RecordBody
 from surefoot.region.attack_method import (

@@ -9,8 +9,7 @@ from typing import Any
 from surefoot.conclude.comparison import CURVES, LEVELS, MODELS
 from surefoot.conclude.joined_record import joined_record
 from surefoot.core.procedure import Needs
-from surefoot.engine.progress import Progress
-from surefoot.engine.time_limit import check_time_limit
+from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
 from surefoot.records.record import Source

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.results import UNIT
-from surefoot.engine.device_arrays import draw_rows
+from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.subject.protocols import Perturbation, View

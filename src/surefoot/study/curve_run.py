@@ -12,7 +12,7 @@ from surefoot.conclude.recorded_study import RecordedStudy
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
 from surefoot.core.tasks import Subject
-from surefoot.engine.example_strip import strip
+from surefoot.engine.examples import strip
 from surefoot.records.record import CurveRow, Curves, RecordBody
 from surefoot.report.curve_quantity import (
     curve_quantity,

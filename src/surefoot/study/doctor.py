@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.engine.check_status import CheckStatus
-from surefoot.engine.level_zero import examine_level_zero
-from surefoot.engine.preflight import examine, examine_batch
+from surefoot.engine.outputs import CheckStatus
+from surefoot.engine.preflight import examine, examine_batch, examine_level_zero
 from surefoot.inputs import fit
 from surefoot.perturb.table.match_columns import for_columns
 from surefoot.records.record import Finding

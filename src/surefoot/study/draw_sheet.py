@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.catalogue.own import own_text
 from surefoot.catalogue.parse import parse_perturbation
-from surefoot.engine.input_layout import to_view
+from surefoot.engine.sampling_bench import to_view
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
 from surefoot.inputs.images import image_files, read_opened

@@ -8,9 +8,8 @@ from typing import Any
 
 from surefoot.core.procedure import Joint, Procedure
 from surefoot.core.tasks import Subject
-from surefoot.engine.bench import Bench
-from surefoot.engine.device_benches import device_benches, device_of
-from surefoot.engine.loop import measure
+from surefoot.engine.devices import device_benches, device_of
+from surefoot.engine.loop import Bench, measure
 from surefoot.engine.progress import Progress
 from surefoot.executors import AnyExecutor, Work, WorkerNote, cores, open_work, warn_of_fallback
 from surefoot.records.record import RecordBody

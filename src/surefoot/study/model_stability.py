@@ -12,8 +12,7 @@ from surefoot.conclude.stability import assuming
 from surefoot.core.claims import Claim
 from surefoot.core.counts import Counts
 from surefoot.core.tasks import Subject, Task
-from surefoot.engine.clean_predictions import clean_outputs
-from surefoot.engine.output_difference import LARGEST_DIFFERENCE, largest_difference
+from surefoot.engine.outputs import LARGEST_DIFFERENCE, clean_outputs, largest_difference
 from surefoot.errors import ModelChanged, ReplayMismatch, StoreFailed
 from surefoot.store import Journal
 from surefoot.study.setup import Setup

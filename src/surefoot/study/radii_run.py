@@ -15,12 +15,11 @@ from surefoot.conclude.recorded_study import RecordedStudy
 from surefoot.core.counts import Proof
 from surefoot.core.results import Bracket, Quantile, Undecided
 from surefoot.core.tasks import Subject
-from surefoot.engine.output_words import png, winning_class
+from surefoot.engine.examples import png, winning_class
 from surefoot.engine.proof_bench import ProofBench, decode_point
 from surefoot.executors import cores
 from surefoot.population import CriticalQuantile, CriticalQuantileResult
-from surefoot.records.examples import Counterexample
-from surefoot.records.record import InputRow, Radii, RecordBody
+from surefoot.records.record import Counterexample, InputRow, Radii, RecordBody
 from surefoot.region.critical_level import NOT_REACHED, bracket_of
 from surefoot.store import Journal
 from surefoot.study.curve_run import WHOLE, shuffled

@@ -12,8 +12,7 @@ from surefoot.catalogue.registry import parse_property
 from surefoot.core.procedure import Needs
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.models.endpoint_address import named_servers
-from surefoot.records.named_code import named_code
-from surefoot.records.record import Record
+from surefoot.records.record import Record, named_code
 from surefoot.records.spec import ComparisonSpec
 from surefoot.store import open_existing, public_location
 from surefoot.store.outcomes import stored_parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from surefoot.records.requirements import Requirements
+from surefoot.records.record import Requirements
 
 _OPTIONS = {
     "least": "--require",

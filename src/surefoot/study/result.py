@@ -19,8 +19,7 @@ from surefoot.core.claims import Claim, Randomness, Verdict
 from surefoot.core.results import InputResult
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.records.json_records import plain_numbers
-from surefoot.records.record import Details, InputRow, Record
-from surefoot.records.requirements import OfClasses, Requirements
+from surefoot.records.record import Details, InputRow, OfClasses, Record, Requirements
 from surefoot.report.notebook import notebook_html, short_line
 from surefoot.report.page import write_page
 from surefoot.report.sentences import sentence
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from surefoot.evidence.statement import Evidence
-    from surefoot.records.requirements import UndecidedAs
+    from surefoot.records.record import UndecidedAs
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,8 @@ from typing import Any
 
 from surefoot.conclude.claim_scopes import all_in_scope
 from surefoot.core.procedure import Needs
-from surefoot.engine.check_status import CheckStatus
-from surefoot.engine.progress import Progress
-from surefoot.engine.time_limit import check_time_limit
+from surefoot.engine.outputs import CheckStatus
+from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import (
     AnswersDiffer,
     InvalidArgument,

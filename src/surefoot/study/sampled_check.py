@@ -20,7 +20,7 @@ from surefoot.core.procedure import Ask
 from surefoot.core.results import Bracket, Interval, PointsDrawn
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.properties import GivenLabel
-from surefoot.store.memory import MemoryJournal
+from surefoot.store import MemoryJournal
 from surefoot.study.measurement import Measurement, run_measurement
 from surefoot.study.sampling_run import batch_size, workers_for
 from surefoot.study.setup import Setup

@@ -30,8 +30,8 @@ from surefoot.engine.batching import (
     SMALLEST_GPU_BATCH,
     fastest_batch_size,
 )
+from surefoot.engine.examples import failed_examples
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.engine.worst_inputs import failed_examples
 from surefoot.executors import cores
 from surefoot.population.groups import averages
 from surefoot.records.record import ClassRow, InputRow, RecordBody, Samples

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.clean_predictions import clean_labels
+from surefoot.engine.outputs import clean_labels
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection, fit
 from surefoot.inputs import select as choose

@@ -17,16 +17,15 @@ from surefoot.conclude.class_groups import sampling_of
 from surefoot.conclude.recorded_study import randomness_of_draws
 from surefoot.core.claims import Randomness, Sampling
 from surefoot.core.procedure import Needs
-from surefoot.engine.clean_predictions import (
+from surefoot.engine.input_check import refuse_bad_inputs
+from surefoot.engine.outputs import (
     clean_batches,
     clean_outputs,
     finite_scores,
     joined,
     refuse_infinite,
 )
-from surefoot.engine.input_check import refuse_bad_inputs
-from surefoot.engine.input_layout import draws_nothing
-from surefoot.engine.sampling_bench import SamplingBench
+from surefoot.engine.sampling_bench import SamplingBench, draws_nothing
 from surefoot.engine.streams import generator_for
 from surefoot.inputs import fit
 from surefoot.models import as_probabilities
@@ -46,7 +45,7 @@ from surefoot.records.spec import (
 )
 from surefoot.study.compatibility import check_compatibility, check_seed
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.object_values import digest_of_object
+from surefoot.subject.items import digest_of_object
 from surefoot.subject.protocols import Model, Outputs, Perturbation, Property, Reference, Scores
 
 FORMAT = 6

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.tasks import Subject
 from surefoot.errors import InvalidArgument
-from surefoot.subject.items import ItemDigest, item_digest, kind_of_items
-from surefoot.subject.object_values import split_numbers
+from surefoot.subject.items import ItemDigest, item_digest, kind_of_items, split_numbers
 from surefoot.system.text import escape_unprintable
 
 Category = str | int | float | bool

@@ -5,17 +5,21 @@ What names an item, how it is copied, and what a reader is shown of it.
 
 from __future__ import annotations
 
+import base64
 import copy
 import hashlib
+import io
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.system.text import escape_unprintable
+from surefoot.system.user_code import describe_value
 
 ItemDigest = Callable[[Any], bytes | str]
 """A function of the user that names an item of a kind that is not known here."""
@@ -130,3 +134,178 @@ def kind_of_items(first: Any) -> str:  # noqa: ANN401  any object
     if isinstance(first, bytes | bytearray):
         return "bytes"
     return "images" if is_image(first) else f"items ({type(first).__name__})"
+
+
+PAGE_WIDTH = 240
+"""Characters of a text on a page: three lines of a card."""
+TERMINAL_WIDTH = 40
+"""Characters of a text in a column of a terminal: two of them fit beside the other columns."""
+_LEAD_SHARE = 4
+"""A window begins a quarter of its width before the first difference, so that it has a context."""
+_BYTES = 6
+"""Differing bytes that are listed."""
+_IMAGE_SIDE = 224
+"""Pixels of the longer side of an image on a page."""
+
+
+@dataclass(frozen=True)
+class ItemChange:
+    """An item before and after: in words, and for a Pillow image as base64 PNG instead."""
+
+    before: str = ""
+    after: str = ""
+    image: str = ""
+    perturbed: str = ""
+
+
+def item_change(before: Any, after: Any) -> ItemChange:  # noqa: ANN401  any two items
+    """What changed: the texts around the first difference, or which bytes differ."""
+    if is_image(before) and is_image(after):
+        return ItemChange(image=_png(before), perturbed=_png(after))
+    if isinstance(before, bytes | bytearray) and isinstance(after, bytes | bytearray):
+        return ItemChange(*_bytes_in_words(bytes(before), bytes(after)))
+    whole, changed = [
+        f"“{one}”" if isinstance(one, str) else _representation(one) for one in (before, after)
+    ]
+    first, second = shortened_pair(whole, changed, 2 * PAGE_WIDTH)
+    return ItemChange(
+        *shortened_pair(escape_unprintable(first), escape_unprintable(second), PAGE_WIDTH)
+    )
+
+
+def shortened_pair(before: str, after: str, width: int) -> tuple[str, str]:
+    """The same part of both, around their first difference; … where something is left out."""
+    longer = max(len(before), len(after))
+    start = min(_first_difference(before, after) - width // _LEAD_SHARE, longer - width)
+    start = max(0, start)
+    first, second = (
+        ("…" if start else "")
+        + text[start : start + width]
+        + ("…" if len(text) > start + width else "")
+        for text in (before, after)
+    )
+    return first, second
+
+
+def _first_difference(a: Any, b: Any) -> int:  # noqa: ANN401  two texts, or two bytes
+    """Where two sequences differ first; the length of the shorter where one begins the other."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[:middle] == b[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _bytes_in_words(before: bytes, after: bytes) -> tuple[str, str]:
+    if len(before) != len(after):
+        more = len(after) - len(before)
+        words = f"{abs(more):,} {'more' if more > 0 else 'fewer'}"
+        first = _first_difference(before, after)
+        return f"{len(before):,} bytes", (
+            f"{len(after):,} bytes ({words}); the first difference is at {first:,}"
+        )
+    a, b = (np.frombuffer(part, np.uint8) for part in (before, after))
+    places = np.flatnonzero(a != b)
+    listed = ", ".join(f"at {i:,}: {a[i]:02x} to {b[i]:02x}" for i in places[:_BYTES].tolist())
+    rest = ", …" if len(places) > _BYTES else ""
+    return f"{len(before):,} bytes", (
+        f"{len(after):,} bytes; {len(places):,} differ" + (f" ({listed}{rest})" if listed else "")
+    )
+
+
+def _representation(item: Any) -> str:  # noqa: ANN401  any object
+    try:
+        return repr(item)
+    except Exception:  # noqa: BLE001  an object may refuse in its own way
+        return type(item).__name__
+
+
+def _png(image: Any) -> str:  # noqa: ANN401  a Pillow image
+    small = image.convert("RGB")
+    small.thumbnail((_IMAGE_SIDE, _IMAGE_SIDE))
+    buffer = io.BytesIO()
+    small.save(buffer, format="PNG")
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+_DEPTH = 8
+"""Objects within objects that are looked into; deeper ones are described in words."""
+_DIGITS = 5
+"""Significant digits of a number that rounding between batches leaves alone."""
+
+
+def on_host(value: Any) -> Any:  # noqa: ANN401  any object
+    """The object with every tensor in it as a NumPy array."""
+    if hasattr(value, "detach") and hasattr(value, "cpu"):
+        return np.asarray(value.detach().cpu())
+    if isinstance(value, dict):
+        return {key: on_host(part) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(on_host(part) for part in value)
+    return value
+
+
+def split_numbers(value: Any, depth: int = _DEPTH) -> tuple[str, NDArray[np.float64]]:  # noqa: ANN401  any object
+    """What the object is made of, and all numbers in it in one row."""
+    structure: list[str] = []
+    numbers: list[NDArray[np.float64]] = []
+    _split(value, depth, structure, numbers)
+    return " ".join(structure), np.concatenate(numbers) if numbers else np.zeros(0)
+
+
+def _split(
+    value: Any,  # noqa: ANN401  any object
+    depth: int,
+    structure: list[str],
+    numbers: list[NDArray[np.float64]],
+) -> None:
+    value = on_host(value)
+    if isinstance(value, bool | int | float | np.generic | np.ndarray):
+        array = np.asarray(value)
+        if np.issubdtype(array.dtype, np.number) or array.dtype == np.bool_:
+            structure.append(f"{array.shape}")
+            numbers.append(array.astype(np.float64).reshape(-1))
+            return
+    parts = _parts(value)
+    if parts is None or depth == 0:
+        structure.append(describe_value(value))
+        return
+    structure.append(f"{type(value).__qualname__}[{len(parts)}]")
+    for name, part in parts.items():
+        structure.append(name)
+        _split(part, depth - 1, structure, numbers)
+
+
+def _parts(value: Any) -> dict[str, Any] | None:  # noqa: ANN401  any object
+    """The named parts of an object; None where it has none."""
+    if isinstance(value, Mapping):
+        return {str(key): value[key] for key in sorted(value, key=str)}
+    if isinstance(value, list | tuple):
+        return {str(i): part for i, part in enumerate(value)}
+    if all(hasattr(value, name) for name in ("boxes", "labels", "scores")):
+        return {name: getattr(value, name) for name in ("boxes", "labels", "scores")}
+    attributes = getattr(value, "__dict__", None)
+    return dict(attributes) if attributes and not isinstance(value, type) else None
+
+
+def digest_of_object(value: Any, digits: int = _DIGITS) -> str:  # noqa: ANN401  any object
+    """A name for the object that does not depend on where it lies in memory.
+
+    Numbers count to so many significant digits, so that another batch gives the same name.
+    """
+    structure, numbers = split_numbers(value)
+    rounded = _significant(numbers, digits) + 0.0  # no negative zero
+    return hashlib.sha256(structure.encode() + b"\0" + rounded.tobytes()).hexdigest()
+
+
+def _significant(numbers: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+    """The numbers rounded to so many significant digits."""
+    size = np.abs(numbers)
+    usual = np.isfinite(size) & (size > np.finfo(np.float64).tiny)
+    exponent = np.floor(np.log10(np.where(usual, size, 1.0)))
+    scale = 10.0 ** np.clip(digits - 1 - exponent, -300, 300)
+    rounded: NDArray[np.float64] = np.where(usual, np.round(numbers * scale) / scale, numbers)
+    return rounded

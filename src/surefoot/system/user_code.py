@@ -1,11 +1,20 @@
-"""Code of the user, whatever it raises: one sentence with the name of the code."""
+"""Code of the user: what it raises in one sentence, and what it is, for the digest of a study."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import inspect
+import random
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from tokenize import TokenError
+from types import CodeType, ModuleType
+from typing import Any
+
+import numpy as np
 
 from surefoot.errors import InvalidArgument, Stopped, SurefootError
 
@@ -74,3 +83,108 @@ def named_errors(name: str) -> Iterator[None]:
         raise InvalidArgument(
             f"{name} {raised_words(error)}: correct it, or leave it out"
         ) from error
+
+
+_DEPTH = 6
+_PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def describe_function(function: Callable[..., Any], depth: int = _DEPTH) -> dict[str, str]:
+    """Qualified name, sha256 of the source (empty where there is none), and settings.
+
+    Settings are what the source does not show: default and enclosed values, the arguments of a
+    partial function, the attributes of an object.
+    """
+    own: Callable[[], dict[str, str]] | None = getattr(function, "describe", None)
+    if own is not None and not isinstance(function, type):
+        return own()
+    if isinstance(function, functools.partial):
+        inner = describe_function(function.func, depth)
+        arguments = describe_value({"args": function.args, "keywords": function.keywords}, depth)
+        return {**inner, "settings": f"{inner['settings']} {arguments}".strip()}
+    subject: Any = function if inspect.isroutine(function) else type(function)
+    try:
+        text = inspect.getsource(subject)
+    except (OSError, TypeError, SyntaxError, TokenError):  # none, or the file has changed since
+        text = ""
+    code = getattr(inspect.unwrap(subject), "__code__", None)
+    whole = text + ("" if code is None else _bytecode_text(code))
+    source = hashlib.sha256(whole.encode()).hexdigest() if whole else ""
+    name = f"{getattr(subject, '__module__', None)}:{getattr(subject, '__qualname__', subject)}"
+    return {"name": name, "sha256": source, "settings": _hidden_settings(function, depth)}
+
+
+def _bytecode_text(code: CodeType) -> str:
+    """The instructions of a function, for functions that share a line of source or have none."""
+    constants = [
+        _bytecode_text(c) if isinstance(c, CodeType) else describe_value(c) for c in code.co_consts
+    ]
+    return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
+
+
+def _globals_read(function: Any) -> dict[str, Any]:  # noqa: ANN401  a function
+    """The global values that a function reads, without modules."""
+    code = getattr(function, "__code__", None)
+    known = getattr(function, "__globals__", {})
+    names = [n for n in getattr(code, "co_names", ()) if n in known]
+    return {n: known[n] for n in names if not isinstance(known[n], ModuleType)}
+
+
+def _hidden_settings(function: Callable[..., Any], depth: int) -> str:
+    if not inspect.isroutine(function):
+        return describe_value(function, depth)
+    plain = inspect.unwrap(function)
+    cells = getattr(plain, "__closure__", None) or ()
+    names = getattr(getattr(plain, "__code__", None), "co_freevars", ())
+    hidden = {
+        "defaults": getattr(plain, "__defaults__", None),
+        "keywords": getattr(plain, "__kwdefaults__", None),
+        "enclosed": dict(zip(names, map(cell_content, cells), strict=False)),
+        "reads": _globals_read(plain),
+        "self": getattr(function, "__self__", None) if inspect.ismethod(function) else None,
+    }
+    known = {name: value for name, value in hidden.items() if value}
+    return describe_value(known, depth) if known else ""
+
+
+def cell_content(cell: Any) -> Any:  # noqa: ANN401  what a closure holds
+    """The value of a closure cell; None where it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet filled
+        return None
+
+
+def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401  any object
+    """A value in words, without its address in memory; arrays by their digest."""
+    match value:
+        case np.ndarray():
+            digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+            words = f"array {value.shape} {value.dtype} {digest}"
+        case ModuleType():
+            words = f"module {value.__name__}"
+        case np.random.Generator() | np.random.RandomState() | random.Random():
+            words = type(value).__name__  # not its state, which changes
+        case dict() if depth:
+            words = ", ".join(f"{k}: {describe_value(v, depth - 1)}" for k, v in value.items())
+            words = f"{{{words}}}"
+        case list() | tuple() if depth:
+            words = f"[{', '.join(describe_value(v, depth - 1) for v in value)}]"
+        case set() | frozenset():
+            words = f"{{{', '.join(sorted(describe_value(v, max(depth - 1, 0)) for v in value))}}}"
+        case _ if inspect.isfunction(value) and depth:
+            words = " ".join(describe_function(value, depth - 1).values())
+        case _ if inspect.isroutine(value) or isinstance(value, type):
+            words = f"{value.__module__}:{value.__qualname__}"
+        case _ if hasattr(value, "detach") and hasattr(value, "numpy"):
+            words = f"tensor {describe_value(value.detach().cpu().numpy(), depth)}"
+        case _ if depth and _has_attributes(value):
+            words = f"{type(value).__qualname__}{describe_value(vars(value), depth)}"
+        case _:
+            words = _PLACE.sub("", repr(value))
+    return words
+
+
+def _has_attributes(value: Any) -> bool:  # noqa: ANN401  any object
+    """Whether an object has attributes of its own, which its repr may leave out."""
+    return bool(getattr(value, "__dict__", None)) and not isinstance(value, type)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.results import UNIT, Interval
-from surefoot.engine.device_arrays import draw_rows
-from surefoot.engine.function_checks import functions_of
+from surefoot.engine.devices import draw_rows
+from surefoot.engine.perturbation_checks import functions_of
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.input_formats import InputFormat

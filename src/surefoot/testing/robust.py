@@ -13,10 +13,9 @@ from surefoot.commands.option import option_name
 from surefoot.conclude.precision_requirement import out_of_reach
 from surefoot.core.claims import Claim, Verdict
 from surefoot.core.results import Undecided
-from surefoot.engine.worst_inputs import kept_share
+from surefoot.engine.examples import kept_share
 from surefoot.errors import InvalidArgument, SurefootWarning
-from surefoot.records.record import InputRow
-from surefoot.records.requirements import UNDECIDED_CHOICES
+from surefoot.records.record import UNDECIDED_CHOICES, InputRow
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent
 from surefoot.report.measured_words import measured_words

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from surefoot.core.claims import About, Claim, Randomness
-from surefoot.records.examples import Strip
-from surefoot.records.record import Curves, Record
+from surefoot.records.record import Curves, Record, Strip
 from surefoot.report.clauses import class_word, continuation_note
 from surefoot.report.curve.class_figure import class_caption, class_figure, weakest_classes
 from surefoot.report.curve.descriptions import describe_classes, describe_curves

@@ -8,8 +8,7 @@ from pathlib import PurePath
 
 from surefoot.core.claims import About, Claim, Randomness
 from surefoot.errors import InvalidArgument
-from surefoot.records.record import Record
-from surefoot.records.requirements import UndecidedAs
+from surefoot.records.record import Record, UndecidedAs
 from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.report.formatting import file_name
 from surefoot.report.provenance import provenance

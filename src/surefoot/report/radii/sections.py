@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from surefoot.records.examples import Counterexample
-from surefoot.records.record import Record
+from surefoot.records.record import Counterexample, Record
 from surefoot.report.figures import svg
 from surefoot.report.formatting import four_digits
 from surefoot.report.provenance import findings_sections

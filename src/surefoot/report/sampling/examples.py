@@ -6,9 +6,7 @@ import shlex
 from dataclasses import replace
 
 from surefoot.core.results import InputResult
-from surefoot.records.examples import Example
-from surefoot.records.named_code import named_code
-from surefoot.records.record import Record, Samples
+from surefoot.records.record import Example, Record, Samples, named_code
 from surefoot.report.clean_faults import clean_faults_note
 from surefoot.report.formatting import of_perturbations
 from surefoot.report.sampling.few_trials import FAILED_ONCE, is_count

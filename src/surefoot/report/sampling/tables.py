@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from surefoot.core.claims import About, Claim, Verdict
 from surefoot.core.results import Decision, InputResult, Interval
-from surefoot.records.examples import Example
-from surefoot.records.record import ClassRow, Record, Samples
+from surefoot.records.record import ClassRow, Example, Record, Samples
 from surefoot.report.clauses import capitalised, class_word, confidence_clause
 from surefoot.report.formatting import (
     confidence,
@@ -28,7 +27,7 @@ from surefoot.report.tables import (
     quantity_heading,
     tail_cells,
 )
-from surefoot.subject.item_words import TERMINAL_WIDTH, shortened_pair
+from surefoot.subject.items import TERMINAL_WIDTH, shortened_pair
 
 _CONTRAST_ROWS = 12
 _ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}
