@@ -18,7 +18,7 @@ from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.catalogue.words import Entry, entries
 from surefoot.core.results import UNIT
 from surefoot.perturb._ops.definition import NOTHING
-from surefoot.study.contact_sheet import sheet
+from surefoot.study.draw_sheet import sheet
 from surefoot.subject.protocols import View
 
 ROOT = Path(__file__).parents[1]

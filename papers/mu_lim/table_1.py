@@ -21,7 +21,7 @@ from surefoot.inputs import Selection
 from surefoot.population.yes_no import share_of_inputs
 from surefoot.report.formatting import confidence, of_perturbations, percent, percent_range
 from surefoot.study import Study
-from surefoot.study.select_inputs import select
+from surefoot.study.load_files import select
 
 if TYPE_CHECKING:
     from surefoot.core.claims import Claim

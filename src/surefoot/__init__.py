@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from surefoot.core import claims, results
     from surefoot.core.claims import Claim, Verdict
     from surefoot.core.results import Undecided
-    from surefoot.evidence.keys import new_key
+    from surefoot.evidence.envelope import new_key
     from surefoot.evidence.write import write_evidence
     from surefoot.gate.python_function import run_studies
     from surefoot.inputs import Selection, load_inputs
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from surefoot.store.outcomes import check_store, repair_run, runs
     from surefoot.study import Result, Study, select, sweep
     from surefoot.study.draw_sheet import contact_sheet
-    from surefoot.study.external_brackets import brackets
+    from surefoot.study.external import brackets
     from surefoot.study.read_store import read_result, read_study
     from surefoot.testing.robust import assert_robust
 
@@ -101,7 +101,7 @@ _MODULE_OF = {
     "Undecided": "core.results",
     "Verdict": "core.claims",
     "assert_robust": "testing.robust",
-    "brackets": "study.external_brackets",
+    "brackets": "study.external",
     **dict.fromkeys(
         (
             "certify",
@@ -119,7 +119,7 @@ _MODULE_OF = {
     "contact_sheet": "study.draw_sheet",
     "load_inputs": "inputs",
     "load_model": "models",
-    "new_key": "evidence.keys",
+    "new_key": "evidence.envelope",
     "parse_perturbation": "catalogue.parse",
     **dict.fromkeys(("check_store", "repair_run", "runs"), "store.outcomes"),
     **dict.fromkeys(("read_result", "read_study"), "study.read_store"),

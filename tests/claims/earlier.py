@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import surefoot as sf
-from surefoot.conclude.earlier_model import not_worse_than
+from surefoot.conclude.not_worse import not_worse_than
 from surefoot.subject.inputs import Inputs
 from tests.claims.curves import curve_of
 from tests.claims.parts import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import surefoot as sf
-from surefoot.conclude.earlier_model import not_worse_than
+from surefoot.conclude.not_worse import not_worse_than
 from tests.claims.parts import QUICK, noise_study, normal_inputs, sign_model
 from tests.claims.sampled import SPREAD
 from tests.claims.worlds import Outcome, judged, missed, of_kind, world

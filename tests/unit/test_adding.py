@@ -46,7 +46,7 @@ OWN_ROLE = {
         "evidence/recompute.py",
     },
     "BuSun": {"statistics/planning.py"},  # its Table I
-    "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},
+    "CriticalLevel": {"commands/critical.py", "study/external.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
         "commands/critical.py", "conclude/radii.py", "study/radii_run.py",
     },

@@ -5,7 +5,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.commands.values import class_shares
-from surefoot.conclude.class_requirements import named_classes
+from surefoot.conclude.sampling_requirements import named_classes
 from surefoot.core.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.conclude.earlier_model import not_worse_than
+from surefoot.conclude.not_worse import not_worse_than
 from surefoot.core.claims import Verdict
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument

@@ -7,8 +7,12 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import EvidenceFailed, InvalidArgument
-from surefoot.evidence.envelope import Envelope, pre_authentication_encoding
-from surefoot.evidence.keys import read_private_key, read_public_key
+from surefoot.evidence.envelope import (
+    Envelope,
+    pre_authentication_encoding,
+    read_private_key,
+    read_public_key,
+)
 from surefoot.evidence.packed import pack, unpack
 
 

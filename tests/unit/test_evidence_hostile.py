@@ -14,11 +14,11 @@ from surefoot.catalogue.recorded import perturbation_of
 from surefoot.catalogue.registry import PERTURBATIONS, describe_perturbation
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence import within_limits
-from surefoot.evidence.compare_claims import claim_words, compare_claims
+from surefoot.evidence.check_run import claim_words, compare_claims
 from surefoot.evidence.envelope import Envelope, read_envelope
 from surefoot.evidence.statement import read_statement
 from surefoot.evidence.within_limits import OutOfTime, memory_limit, within
-from surefoot.study.read_run import read_run
+from surefoot.study.read_store import read_run
 from tests.unit.test_evidence_file import GIVEN, exit_code, leaves, statement_of, write
 from tests.worlds import example, points, study
 

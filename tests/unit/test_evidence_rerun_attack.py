@@ -9,7 +9,7 @@ import surefoot as sf
 from surefoot.evidence.recompute import recompute
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
-from surefoot.recheck import attack
+from surefoot.recheck import trials
 from surefoot.region.attack_method import FOUND, NOT_FOUND
 from tests import worlds
 from tests.unit.test_radii_study import linear_study
@@ -35,13 +35,13 @@ def run(study):
 
 def forged(run, row, path, **change):
     """A file whose attack says something else of one input; everything else is recomputed."""
-    attack, name = run.attack_run, run.record.inputs[row].id
+    trials, name = run.attack_run, run.record.inputs[row].id
     entries = {
         n: [e._replace(evidence=replace(e.evidence, **change)) if n == name else e for e in own]
-        for n, own in attack.journal.replay().items()
+        for n, own in trials.journal.replay().items()
     }
-    body = recompute(attack.record, entries)
-    of_attack = replace(attack.record, inputs=body.inputs, claims=body.claims, details=body.details)
+    body = recompute(trials.record, entries)
+    of_attack = replace(trials.record, inputs=body.inputs, claims=body.claims, details=body.details)
     summary = replace(body.details, run=of_attack.digest)
     others = tuple(claim for claim in run.claims if claim.kind != "robust_accuracy")
     record = replace(
@@ -115,7 +115,7 @@ def test_an_attack_that_cannot_be_run_again_is_open_with_the_reason(
 
     in_python = worlds.study(inputs=worlds.points(4), method=study.method)
     own = in_python.run(attack=sf.methods.AttackFunction(corner))
-    monkeypatch.setattr(attack, "_MOST_STEPS", 2 * 20 * 9 - 1)
+    monkeypatch.setattr(trials, "_MOST_STEPS", 2 * 20 * 9 - 1)
     for of, result, reason in (
         (in_python, own, "the method attack-function is code of its user"),
         (study, run, "it makes 360 gradient steps an input"),

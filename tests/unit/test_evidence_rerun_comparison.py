@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.conclude.joined_record import joined_record
+from surefoot.conclude.comparison import joined_record
 from surefoot.core.counts import Counts
 from surefoot.evidence.recompute import recompute
 from surefoot.evidence.statement import evidence_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.conclude.joined_record import joined_record
+from surefoot.conclude.comparison import joined_record
 from surefoot.engine.proof_bench import decode_point, encode_point
 from surefoot.errors import InvalidArgument
 from surefoot.evidence.recompute import recompute

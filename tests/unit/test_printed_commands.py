@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from surefoot.cli.main import app
-from surefoot.evidence.verify_command import reading_options
+from surefoot.evidence.check import reading_options
 from surefoot.records.record import Requirements
-from surefoot.study.required_command import required_command
+from surefoot.study.result import required_command
 from tests.unit.small_models import batch, relu_net
 
 EVIDENCE = "run.evidence.json"

@@ -10,7 +10,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
 from surefoot.records.spec import BracketFileSpec
 from surefoot.report.radii.figures import times_figure
-from surefoot.study.external_brackets import brackets
+from surefoot.study.external import brackets
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"
 

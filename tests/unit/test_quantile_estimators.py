@@ -215,7 +215,7 @@ def test_networks_side_by_side_keep_their_exact_difference(tmp_path):
 
 def test_a_search_for_the_quantile_alone_refuses_another_estimator():
     from surefoot.population import CriticalQuantile
-    from surefoot.study.quantile_estimator import check_estimator
+    from surefoot.study.external import check_estimator
 
     with pytest.raises(InvalidArgument, match="leave them out"):
         check_estimator(CriticalQuantile(), "algorithm-1", None)

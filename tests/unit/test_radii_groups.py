@@ -8,7 +8,7 @@ from surefoot.population import (
     unpaired_quantile_difference,
 )
 from surefoot.report.sentences import sentence
-from surefoot.study.external_brackets import brackets
+from surefoot.study.external import brackets
 from tests.unit.test_radii_summaries import WRONG, file, of_kind, rows
 
 __all__ = ["file"]

@@ -27,7 +27,7 @@ from surefoot.population.requirement import SAMPLED_WITHIN, STRATIFIED, WHOLE_GR
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.study.external_brackets import brackets
+from surefoot.study.external import brackets
 from tests.quantiles import bracket, never_refuted, points
 from tests.unit.test_radii_study import linear_study
 

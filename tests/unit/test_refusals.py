@@ -33,7 +33,7 @@ ELSEWHERE = {
     "NotRecomputed": "an answer of surefoot verify",
     "DoesNotFollow": "an answer of surefoot verify",
     "conclude/recorded_study.py": "an answer of surefoot verify",
-    "study/bracket_groups.py: {group.name}": "for the types: brackets always have radii",
+    "study/external.py: {group.name}": "for the types: brackets always have radii",
     "study/run.py: preflight": "the finding of a check holds it",
     "store/database.py": "the store says what its errors mean",
     "gate/read_gate.py: {unknown(": "the words that are near",

@@ -55,7 +55,7 @@ def brackets(
 
     Example: surefoot brackets results.csv --split test --quantile 0.05 --figure critical.svg
     """
-    from surefoot.study.external_brackets import brackets as read_brackets
+    from surefoot.study.external import brackets as read_brackets
 
     running = RunOptions(report=report)
     running.check()

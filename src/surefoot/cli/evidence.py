@@ -122,7 +122,7 @@ def key(
     Example: surefoot key new -o key.pem
     """
     del action  # there is only one
-    from surefoot.evidence.keys import key_id, new_key, read_public_key
+    from surefoot.evidence.envelope import key_id, new_key, read_public_key
 
     check_file(out)
     public = new_key(out)

@@ -73,7 +73,7 @@ def export(
     Example: surefoot export latest --to model-card -o robustness.md
     """
     from surefoot.report.export.document import format_named
-    from surefoot.study.read_run import read_run
+    from surefoot.study.read_store import read_run
 
     check_text_file(out)
     result = read_run(run, store)

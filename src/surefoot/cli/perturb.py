@@ -135,7 +135,7 @@ def _write(
     seed: int,
     path: str,
 ) -> None:
-    from surefoot.study.contact_sheet import sheet
+    from surefoot.study.draw_sheet import sheet
 
     whole, file = sheet(image, perturbation, levels, samples, seed), io.BytesIO()
     file.name = path  # by which Pillow knows the format

@@ -124,7 +124,7 @@ def critical(
     from surefoot.commands.subjects import named_models, read_subjects
     from surefoot.region import CriticalLevel
     from surefoot.study.comparison import compare
-    from surefoot.study.quantile_estimator import check_estimator, with_estimator
+    from surefoot.study.external import check_estimator, with_estimator
 
     models = named_models(model)
     if not models:

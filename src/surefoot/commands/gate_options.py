@@ -78,7 +78,7 @@ class GateOptions:
             raise InvalidArgument(
                 f"{option_name('key')} {self.key} signs evidence: add evidence (--evidence FOLDER)"
             )
-        from surefoot.evidence.keys import read_private_key
+        from surefoot.evidence.envelope import read_private_key
 
         read_private_key(self.key)
 

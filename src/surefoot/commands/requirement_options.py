@@ -35,7 +35,7 @@ class RequirementOptions:
 
     def check_classes(self, study: Study) -> None:
         """Refuse classes that the inputs do not have, before hours of work."""
-        from surefoot.conclude.class_requirements import check_classes
+        from surefoot.conclude.sampling_requirements import check_classes
 
         _, each = self._shares()
         if each is not None:
@@ -80,7 +80,7 @@ class DecisionRequirementOptions:
 
     def check_classes(self, study: Study) -> None:
         """Refuse classes that the inputs do not have, before hours of work."""
-        from surefoot.conclude.class_requirements import check_classes
+        from surefoot.conclude.sampling_requirements import check_classes
 
         _, each = self._shares()
         if each is not None:
@@ -94,7 +94,7 @@ class DecisionRequirementOptions:
         return result.require(least, of_each_class=least_of_each, of_these=self._of_these())
 
     def _shares(self) -> tuple[float | None, float | dict[str, float] | None]:
-        from surefoot.conclude.decision_requirements import EVERY
+        from surefoot.conclude.sampling_requirements import EVERY
 
         least = self.require
         if least is not None:
@@ -104,7 +104,7 @@ class DecisionRequirementOptions:
         return least, of_each
 
     def _of_these(self) -> float | None:
-        from surefoot.conclude.decision_requirements import EVERY, share_of_all
+        from surefoot.conclude.sampling_requirements import EVERY, share_of_all
 
         these = self.require_these
         least = None if these is None else share("require_these", these)

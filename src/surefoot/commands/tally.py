@@ -42,7 +42,7 @@ def tally(
     Example: sf.tally("outcomes.csv", by="topic", require=0.9)
     """
     from surefoot.inputs.outcome_rows import ColumnNames
-    from surefoot.study.tally import tally_files
+    from surefoot.study.external import tally_files
 
     check_distinct({"files": files, "figure": figure, "report": report})
     check_page_file("report", report)

@@ -136,7 +136,7 @@ def run_again(
     if model is None or evidence is None:
         return check
     from surefoot.recheck.check_with_model import check_with_model
-    from surefoot.recheck.request import PROOFS, RerunRequest
+    from surefoot.recheck.rebuild_study import PROOFS, RerunRequest
 
     with caller.display("inputs") as watch:
         request = RerunRequest(

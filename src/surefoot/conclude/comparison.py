@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.conclude.class_groups import sampled_of
 from surefoot.conclude.sampling import failure_interval
+from surefoot.conclude.scope import as_in_records, sampled_of
 from surefoot.core.claims import About, Claim
 from surefoot.core.results import Bracket, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
@@ -21,7 +22,7 @@ from surefoot.population import (
 )
 from surefoot.records.population import continues_of, identical_pairs, population_of, rows_by_id
 from surefoot.records.record import Comparison, Member, Radii, Record, Samples
-from surefoot.records.spec import BracketFileSpec
+from surefoot.records.spec import BracketFileSpec, ComparisonSpec
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
 
@@ -272,3 +273,37 @@ def _level(record: Record) -> float | None:
     if isinstance(record.spec, BracketFileSpec):
         return None
     return record.study.perturbation.number("level")
+
+
+def joined_record(
+    records: Mapping[str, Record],
+    along: str,
+    error: float | None = None,
+    reference: Mapping[str, float] | None = None,
+) -> Record:
+    """Finished records side by side, with the claims that hold of them together."""
+    if len(records) < 2:
+        raise InvalidArgument(f"a comparison needs two or more, got {len(records)}")
+    if along == CURVES:
+        comparison, claims = compare_curves(records)
+    else:
+        comparison, claims, error = compare_samples(records, along, error, reference)
+    first: Record = next(iter(records.values()))
+    if isinstance(first.spec, ComparisonSpec):
+        raise InvalidArgument("a comparison cannot be compared again: compare its parts")
+    return Record(
+        digest=digest_of_parts(record.digest for record in records.values()),
+        spec=ComparisonSpec(first.spec, error, tuple(records)),
+        claims=as_in_records(claims, records.values()),
+        inputs=(),
+        details=comparison,
+        findings=(),
+        trials=sum(r.trials for r in records.values()),
+        environment=first.environment,
+        stopped_early=any(r.stopped_early for r in records.values()),
+    )
+
+
+def digest_of_parts(digests: Iterable[str]) -> str:
+    """The name of a comparison: the SHA-256 digest of the names of its runs, in order."""
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()

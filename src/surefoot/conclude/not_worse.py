@@ -1,19 +1,34 @@
-"""Whether a model fails at most so much more often than others, from results at one level."""
+"""Whether a model is not worse than others: at one level, on curves, by radii."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import PurePath
 from typing import Any
 
-from surefoot.conclude.class_groups import sampled_of
+import numpy as np
+
 from surefoot.conclude.sampling import NO_GUARANTEE, verdict_of
-from surefoot.core.claims import About, Claim, Continues
-from surefoot.core.results import Decision, Footing, Guarantee, Undecided
-from surefoot.population import not_worse, not_worse_of_samples
+from surefoot.conclude.scope import as_in_records, sampled_of, without_doubtful
+from surefoot.core.claims import About, Claim, Continues, Randomness, Scope, Verdict
+from surefoot.core.results import (
+    Bracket,
+    Curve,
+    Decision,
+    Footing,
+    Guarantee,
+    Interval,
+    Reading,
+    Undecided,
+)
+from surefoot.errors import InvalidArgument
+from surefoot.population import SAME_POPULATION, not_worse, not_worse_of_samples
 from surefoot.records.population import continues_of, is_same_model, population_of, rows_by_id
-from surefoot.records.record import Record
+from surefoot.records.record import Curves, InputRow, Radii, Record, Samples
+from surefoot.report.curve_quantity import robustness_quantity
+from surefoot.report.formatting import percent_range, radius_range
 
 
 def not_worse_claim(parts: Mapping[str, Record], name: str, margin: float, error: float) -> Claim:
@@ -80,3 +95,280 @@ def _claim(
         reason=reason,
         trials=sum(part.trials for part in parts.values()),
     )
+
+
+_ROUNDING = 1e-9
+"""Relative: two errors closer than this count as equal."""
+
+
+def curve_not_worse(
+    parts: Mapping[str, Record], margin: float, error: float, *, same_inputs: bool
+) -> tuple[Claim, ...]:
+    """A verdict for each threshold, read off the intervals of the two curves.
+
+    Were it wrong, an interval would be, and all intervals of a curve hold together: the errors of
+    the two curves add up, and may be `error` at most.
+    """
+    record, earlier = parts.values()
+    _check_inputs(parts, same_inputs=same_inputs)
+    check_curve_errors(_error(record), earlier, list(parts)[1], error)
+    mine, theirs = (_readings(one) for one in (record, earlier))
+    same, spent = is_same_model(record, earlier), _error(record) + _error(earlier)
+    claims = []
+    for (claim, reading), (other, earlier_reading) in zip(mine, theirs, strict=True):
+        assumptions = dict.fromkeys((*claim.guarantee.assumptions, *other.guarantee.assumptions))
+        if not same_inputs:
+            assumptions[SAME_POPULATION] = None
+        together = {1: "", 2: "both thresholds"}.get(len(mine), f"all {len(mine)} thresholds")
+        guarantee = Guarantee(Footing.CONDITIONAL, spent, tuple(assumptions), together)
+        blank = replace(
+            claim,
+            kind="curve_not_worse",
+            quantity=robustness_quantity(record.study, _curve(record).span),
+            guarantee=Guarantee(Footing.SOUND, 0.0) if same else guarantee,
+            value=None,
+            interval=None,
+            requirement=margin,
+            names=tuple(parts),
+            trials=record.trials + earlier.trials,
+            reason="",
+        )
+        known = replace(blank, verdict=Verdict.PASS) if same else None
+        claims.append(known or _decided(blank, reading, earlier_reading, margin))
+    return tuple(claims)
+
+
+def share_claims(record: Record) -> tuple[Claim, ...]:
+    """The claims of a curve as the share of the levels, which is what is compared."""
+    quantity = robustness_quantity(record.study, _curve(record).span)
+    return tuple(
+        replace(claim, quantity=quantity, value=reading.value, interval=reading.interval)
+        for claim, reading in _readings(record)
+    )
+
+
+def check_curve_errors(own: float, earlier: Record, name: str, error: float) -> None:
+    """Refuse an earlier curve whose interval may be wrong more often than the comparison may."""
+    other = _error(earlier)
+    if own + other > error * (1 + _ROUNDING):
+        raise InvalidArgument(
+            f"the interval of {name} is wrong with probability up to {other:g} and that of this "
+            f"curve with {own:g}, and their comparison may be with {error:g}: state the same "
+            "confidence in the study for both runs (confidence = 0.99), or measure the earlier "
+            "model again (previous-model)"
+        )
+
+
+def _decided(claim: Claim, mine: Reading, other: Reading, margin: float) -> Claim:
+    if Footing.NONE in (mine.guarantee.footing, other.guarantee.footing):
+        reason = "this method promises nothing: use sequential or asap"
+        return _undecided(claim, reason)
+    if mine.interval.low >= other.interval.high - margin:
+        return replace(claim, verdict=Verdict.PASS)
+    if mine.interval.high < other.interval.low - margin:
+        return replace(claim, verdict=Verdict.FAIL)
+    first, second = claim.names
+    reason = (
+        f"it is {percent_range(mine.interval)} with {first} and {percent_range(other.interval)} "
+        f"with {second}: another assume (--assume), a finer resolution (--resolution), new runs of "
+        "both with more inputs or a larger margin may decide it"
+    )
+    return _undecided(claim, reason)
+
+
+def _undecided(claim: Claim, reason: str) -> Claim:
+    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason, guarantee=NO_GUARANTEE)
+
+
+def _check_inputs(parts: Mapping[str, Record], *, same_inputs: bool) -> None:
+    """Curves of these inputs, or of these draws, are of the same ones or are not compared."""
+    record, earlier = parts.values()
+    name = list(parts)[1]
+    own = next(claim for claim in record.claims if claim.about.of is not About.CLASS)
+    if own.about.of is About.THESE and not same_inputs:
+        raise InvalidArgument(
+            f"{name} was measured on other inputs, and a curve is about its own inputs alone: "
+            "measure the earlier model again on these (previous-model), or measure both curves of "
+            'the population (scope = "population")'
+        )
+    if own.random is Randomness.FIXED and record.study.seed != earlier.study.seed:
+        raise InvalidArgument(
+            f"{name} was measured with other draws (seed {earlier.study.seed}, and here "
+            f"{record.study.seed}): use the same seed for fixed draws, or leave out fixed-draws"
+        )
+
+
+def _curve(record: Record) -> Curve:
+    curves: Any = record.details
+    whole: Curve = curves.curve
+    return whole
+
+
+def _readings(record: Record) -> list[tuple[Claim, Reading]]:
+    """The claim and the reading of each threshold."""
+    own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
+    return list(zip(own, _curve(record).readings, strict=True))
+
+
+def _error(record: Record) -> float:
+    """How often at most an interval of the curve is wrong; its thresholds share it."""
+    known = (reading.guarantee for _, reading in _readings(record))
+    return max((one.error for one in known if one.footing is not Footing.NONE), default=0.0)
+
+
+def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
+    """The verdict on the mean radius of the same inputs: from proofs, so without error.
+
+    Passed where the mean certified radius is at least (1 - `margin`) times the mean distance of
+    the earlier model's counterexamples, refuted where the opposite is proved. An input that fails
+    when it is clean has the radius 0.
+    """
+    record, earlier = parts.values()
+    mine, theirs = (_brackets(one) for one in (record, earlier))
+    rests_on = dict.fromkeys(a for b in (*mine, *theirs) for a in b.guarantee.assumptions)
+    blank = Claim(
+        "radius_not_worse",
+        Scope(About.THESE, len(mine)),
+        Randomness.NOTHING,
+        "mean critical radius",
+        Guarantee(Footing.CONDITIONAL if rests_on else Footing.SOUND, 0.0, tuple(rests_on)),
+        Continues.ANYTIME,
+        requirement=margin,
+        names=tuple(parts),
+        trials=record.trials + earlier.trials,
+    )
+    if is_same_model(record, earlier):
+        same = Guarantee(Footing.SOUND, 0.0)
+        return replace(blank, verdict=Verdict.PASS, guarantee=same)
+    if any(b.contradicted for b in (*mine, *theirs)):
+        reason = "a point failed within a radius that was proved"
+        return replace(blank, verdict=Verdict.UNDECIDED, reason=reason)
+    new, old = _mean(mine), _mean(theirs)
+    if new.low >= (1 - margin) * old.high:
+        return replace(blank, verdict=Verdict.PASS)
+    if new.high < (1 - margin) * old.low:
+        return replace(blank, verdict=Verdict.FAIL)
+    first, second = blank.names
+    reason = (
+        f"it is {radius_range(new)} with {first} and {radius_range(old)} with {second}: narrower "
+        "brackets (--tolerance, more seconds or nodes for each input) or a larger margin may "
+        "decide it"
+    )
+    return replace(blank, verdict=Verdict.UNDECIDED, reason=reason)
+
+
+def _brackets(record: Record) -> list[Bracket]:
+    return [row.result for row in record.inputs if isinstance(row.result, Bracket)]
+
+
+def _mean(brackets: list[Bracket]) -> Interval:
+    """Between the mean of what is proved and that of the counterexamples."""
+    return Interval(
+        float(np.mean([b.low for b in brackets])), float(np.mean([b.high for b in brackets]))
+    )
+
+
+_CURVE_OPTIONS = ("low", "high", "thresholds", "scope", "measure", "fixed_draws", "clean")
+"""Options that say which curve is measured; the others say how."""
+
+
+def not_worse_than(
+    record: Record, earlier: Record, *, names: tuple[str, str], margin: float, error: float
+) -> tuple[Claim, ...]:
+    """The verdict on a model against an earlier one; on a curve, one for each threshold.
+
+    At one level each input's estimate is unbiased, or bounded with a stated error, whatever the
+    width and the error of the method were, so the differences input by input are a sample of
+    differences of the population. With the same seed both met the same perturbations, which makes
+    the interval shorter; with another it holds as well. Where one run has all inputs of the other,
+    those are compared; where each has its own, what is said of the population is. `names` are how
+    the claim calls the two (`different_names`).
+    """
+    mine, theirs = names
+    _check_same_question(record, earlier, theirs)
+    parts = {mine: record, theirs: earlier}
+    if isinstance(record.details, Curves):
+        claims = curve_not_worse(parts, margin, error, same_inputs=_same_inputs(record, earlier))
+    elif isinstance(record.details, Radii):
+        if not _same_inputs(record, earlier):
+            raise InvalidArgument(
+                f"{theirs} was measured on other inputs, and radii are compared on the same ones: "
+                "measure the earlier model again on these (previous-model)"
+            )
+        claims = (radius_not_worse(parts, margin),)
+    else:
+        claims = (_at_one_level(parts, margin, error),)
+    claims = without_doubtful(claims, (record, earlier))
+    return as_in_records(claims, (record, earlier))
+
+
+def _at_one_level(parts: Mapping[str, Record], margin: float, error: float) -> Claim:
+    """Input by input on those that both runs have, if one has all of the other's."""
+    name, (record, earlier) = next(iter(parts)), parts.values()
+    if _same_inputs(record, earlier):
+        return not_worse_claim(parts, name, margin, error)
+    mine, theirs = ({_input(row) for row in one.inputs} for one in (record, earlier))
+    named = all(row.digest for one in (record, earlier) for row in one.inputs)
+    if not named or not (mine <= theirs or theirs <= mine):
+        return not_worse_elsewhere(parts, name, margin, error)
+    common = mine & theirs
+    pairs = {
+        called: replace(one, inputs=tuple(r for r in one.inputs if _input(r) in common))
+        for called, one in parts.items()
+    }
+    claim = not_worse_claim(pairs, name, margin, error)
+    on_which = f"compared on the {len(common):,} inputs that both runs have"
+    return replace(claim, reason="; ".join(filter(None, [on_which, claim.reason])))
+
+
+def _input(row: InputRow) -> tuple[str, str]:
+    """Its name, and that of its values and label."""
+    return row.id, row.digest
+
+
+def _same_inputs(record: Record, earlier: Record) -> bool:
+    rows, others = ({r.id: (r.label, r.group) for r in one.inputs} for one in (record, earlier))
+    return rows == others and record.study.inputs.digest == earlier.study.inputs.digest
+
+
+def different_names(mine: str, theirs: str) -> tuple[str, str]:
+    """File names; whole paths where the file names are the same."""
+    short = PurePath(mine).name, PurePath(theirs).name
+    if short[0] != short[1]:
+        return short
+    return (mine, theirs) if mine != theirs else (mine, f"{theirs} before")
+
+
+def _check_same_question(record: Record, earlier: Record, name: str) -> None:
+    """The same quantity under the same perturbation, or nothing is compared."""
+    for one in (record, earlier):
+        sampled = isinstance(one.details, Samples) and one.study.population is not None
+        if not sampled and not isinstance(one.details, Curves | Radii):
+            raise InvalidArgument(
+                f"run {one.digest[:12]} has no results of single inputs at one level: compare "
+                "models by estimate with a width, certify, tail, curve or critical"
+            )
+    for part in ("perturbation", "property", "bounds"):
+        a, b = (getattr(one.study, part) for one in (record, earlier))
+        if a != b:
+            raise InvalidArgument(
+                f"{name} was measured with another {part} ({b}, and here {a}): measure the earlier "
+                "model again (previous-model)"
+            )
+    if _question(record) != _question(earlier):
+        raise InvalidArgument(
+            f"{name} was measured by another kind of study ({earlier.study.method}, and here "
+            f"{record.study.method}): measure the earlier model again (previous-model)"
+        )
+
+
+def _question(record: Record) -> Sequence[object]:
+    """What the numbers of a run are of, whatever their precision."""
+    study = record.study
+    if isinstance(record.details, Curves):
+        return study.method.kind, *(study.method.options.get(name) for name in _CURVE_OPTIONS)
+    if isinstance(record.details, Radii):
+        return ("radii",)
+    over = study.population
+    kind, sampling = (None, None) if over is None else (over.kind, over.sampling)
+    return study.method.kind, kind, sampling, study.method.number("kappa")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.catalogue.methods import METHODS, TAILS, TESTS
 from surefoot.catalogue.registry import PERTURBATIONS
-from surefoot.conclude.class_groups import sampling_of
+from surefoot.conclude.scope import sampling_of
 from surefoot.core.claims import Randomness, Sampling
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Interval

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from surefoot.conclude.class_groups import groups_in, sampled_of
-from surefoot.conclude.class_requirements import of_each_class, sampled_claim
-from surefoot.conclude.decision_requirements import of_these
 from surefoot.conclude.not_worse import not_worse_claim
-from surefoot.conclude.precision_requirement import of_precision
 from surefoot.conclude.radii import claim_of_ranks
 from surefoot.conclude.sampling import verdict_of
-from surefoot.conclude.tally_requirements import of_tallies, of_tally
-from surefoot.conclude.withheld_verdicts import without_doubtful
+from surefoot.conclude.sampling_requirements import (
+    of_each_class,
+    of_precision,
+    of_these,
+    sampled_claim,
+)
+from surefoot.conclude.scope import groups_in, sampled_of, without_doubtful
+from surefoot.conclude.tally import of_tallies, of_tally
 from surefoot.core.claims import About, Claim, Scope, Verdict
 from surefoot.core.results import Bracket, Footing, Quantile, Reading
 from surefoot.errors import InvalidArgument

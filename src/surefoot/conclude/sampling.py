@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from surefoot.conclude.class_groups import by_class, sampled_of, trials_of
 from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.conclude.scope import by_class, sampled_of, trials_of
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
 from surefoot.core.results import (
+    Bracket,
     Decision,
+    Estimate,
     ExtrapolatedMean,
+    Extrapolation,
     Footing,
     Guarantee,
     InputResult,
@@ -34,6 +37,7 @@ from surefoot.statistics.contrasts import EXCHANGEABLE, EXCHANGEABLE_GROUPS, dif
 
 if TYPE_CHECKING:
     from surefoot.study.setup import Setup
+
 
 FAILURE = "failure probability"
 GIVEN_SCALES = "the noise keeps the scales that were computed from these inputs"
@@ -296,3 +300,86 @@ def _about_classes(common: Common, details: Samples, error: float) -> Claim:
         common.population, "classes", "pairs of classes that differ", guarantee,
         value=float(differ), limit=float(pairs),
     )  # fmt: skip
+
+
+def claim_about(
+    row: InputRow, random: Randomness, method: str, kappa: float | None = None
+) -> Claim:
+    """What its result allows; `method` is its kind, `kappa` its limit where it has one."""
+    scope, result = Scope(About.INPUT, 1, row.id), row.result
+    if isinstance(result, Bracket):
+        return _about_radius(scope, result)
+    if isinstance(result, Extrapolation):
+        counted = result.counted
+        return Claim(
+            "tail",
+            scope,
+            random,
+            "extrapolated failure probability",
+            replace(result.guarantee, error=counted.guarantee.error),  # of the interval alone
+            Continues.ONCE,
+            result.failure,
+            failure_interval(counted.interval),
+            trials=result.trials,
+        )
+    known = result if isinstance(result, Estimate) else result.counted
+    guarantee: Guarantee = NO_GUARANTEE if known is None else known.guarantee
+    verdict, reason = None, ""
+    if isinstance(result, Decision):
+        verdict, guarantee = Verdict.PASS if result.holds else Verdict.FAIL, result.guarantee
+    elif not isinstance(result, Estimate) and not result.trials and kappa is None:
+        reason = result.reason
+    elif not isinstance(result, Estimate):
+        verdict, reason = Verdict.UNDECIDED, result.reason
+    return Claim(
+        "failure" if kappa is None else "kappa",
+        scope,
+        random,
+        FAILURE,
+        guarantee,
+        decisions_continue(method),
+        None if known is None else 1 - known.value,
+        None if known is None else failure_interval(known.interval),
+        kappa,
+        None,
+        verdict,
+        (),
+        reason,
+        result.trials,
+    )
+
+
+def _about_radius(scope: Scope, bracket: Bracket) -> Claim:
+    return Claim(
+        "radius", scope, Randomness.NOTHING, "certified radius", bracket.guarantee,
+        Continues.ANYTIME, bracket.low, bracket.interval, reason=bracket.reason,
+        trials=bracket.trials,
+    )  # fmt: skip
+
+
+def with_few_histograms(rows: Sequence[InputRow]) -> tuple[InputRow, ...]:
+    """The rows with the scores of a weak input, a typical one, one without a fit, and one whose
+    extrapolation contradicts its count; without those of the others.
+    """
+    places = _examples(rows)
+    return tuple(row if i in places else _without_scores(row) for i, row in enumerate(rows))
+
+
+def _examples(rows: Sequence[InputRow]) -> set[int]:
+    """Places of the inputs: smallest and median z, the first without a fit, the first that
+    contradicts its count.
+    """
+    tails = {i: row.result for i, row in enumerate(rows) if isinstance(row.result, Extrapolation)}
+    by_z = sorted(tails, key=lambda i: tails[i].z)
+    contradicted = [i for i, tail in tails.items() if tail.contradicted]
+    without = [i for i, r in enumerate(rows) if isinstance(r.result, Undecided) and r.result.fits]
+    return {*by_z[:1], *by_z[len(by_z) // 2 :][:1], *without[:1], *contradicted[:1]}
+
+
+def _without_scores(row: InputRow) -> InputRow:
+    match row.result:
+        case Extrapolation(fits=fits) | Undecided(fits=fits) if fits:
+            bare = tuple(replace(fit, scores=None) for fit in fits)
+            return replace(row, result=replace(row.result, fits=bare))
+        case _:
+            return row

@@ -1,19 +1,43 @@
-"""What follows from outcomes that were counted elsewhere: of these cases, of all such cases."""
+"""Outcomes that were counted elsewhere: claims of one file, files compared, requirements."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from surefoot.conclude.class_groups import by_class, groups_in, groups_within_classes, sampled_of
-from surefoot.conclude.sampling import NO_GUARANTEE, failure_interval
+from surefoot.catalogue.option_values import complement
+from surefoot.conclude.sampling import NO_GUARANTEE, failure_interval, verdict_of
+from surefoot.conclude.sampling_requirements import named_classes
+from surefoot.conclude.scope import (
+    by_class,
+    groups_in,
+    groups_within_classes,
+    sampled_of,
+    trials_of,
+)
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
-from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval, Undecided, Whole
+from surefoot.core.results import (
+    UNIT,
+    Decision,
+    Estimate,
+    Footing,
+    Guarantee,
+    Interval,
+    Undecided,
+    Whole,
+)
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcome_rows import Case, OutcomeFile
-from surefoot.population import Mean
+from surefoot.population import (
+    Difference,
+    Mean,
+    differences,
+    not_worse,
+    requirement,
+    requirement_of_each,
+)
 from surefoot.population.requirement import (
     CASE_GROUPS_SAMPLED,
     CASES_SAMPLED,
@@ -21,8 +45,19 @@ from surefoot.population.requirement import (
     TRIALS_SETTLED,
     WHOLE_CASE_GROUPS,
 )
-from surefoot.records.record import ClassRow, Finding, InputRow, Record, Source, Tally
-from surefoot.records.spec import OutcomeFileSpec
+from surefoot.records.population import rows_by_id
+from surefoot.records.record import (
+    ClassRow,
+    Comparison,
+    Finding,
+    InputRow,
+    Member,
+    OfClasses,
+    Record,
+    Source,
+    Tally,
+)
+from surefoot.records.spec import ComparisonSpec, OutcomeFileSpec
 from surefoot.report.tally_sentences import FAILURE_OF_CASES, FAILURE_OF_TRIALS
 from surefoot.statistics.multiplicity import shares
 
@@ -204,3 +239,228 @@ def quantity_of(rows: Sequence[InputRow]) -> str:
 def _mean_failure(rows: Sequence[InputRow]) -> float:
     values = [1 - row.result.value for row in rows if isinstance(row.result, Estimate)]
     return sum(values) / len(values)
+
+
+FILES = "file"
+"""What differs between the members."""
+_NAMED = 5
+"""Cases that a note names; the others are counted."""
+
+
+def matched(files: Mapping[str, OutcomeFile]) -> tuple[dict[str, OutcomeFile], list[Finding]]:
+    """The files with the cases that all of them have, and what was left out."""
+    for name, file in files.items():
+        if not file.names_cases:
+            raise InvalidArgument(
+                f"{name} does not name its cases, so that they cannot be matched: add a column and "
+                "name it with case (--case)"
+            )
+    cases = {name: {case.name: case for case in file.cases} for name, file in files.items()}
+    common = set.intersection(*(set(known) for known in cases.values()))
+    if not common:
+        raise InvalidArgument(
+            f"{' and '.join(files)} have no case in common: cases are matched by their names; name "
+            "them alike in both"
+        )
+    findings = [
+        Finding("matching", "warning", _left_out(name, [c for c in known if c not in common]))
+        for name, known in cases.items()
+        if len(known) > len(common)
+    ]
+    first, *others = files
+    for other in others:
+        _check_same_cases(first, other, [(cases[first][c], cases[other][c]) for c in common])
+    tasks = dict.fromkeys(file.task for file in files.values() if file.task)
+    if len(tasks) > 1:
+        text = f"the logs are of different tasks ({', '.join(tasks)}); cases are matched by name"
+        findings.append(Finding("tasks", "warning", text))
+    kept = {
+        name: replace(file, cases=tuple(case for case in file.cases if case.name in common))
+        for name, file in files.items()
+    }
+    return kept, findings
+
+
+def _left_out(name: str, cases: Sequence[str]) -> str:
+    named = ", ".join(cases[:_NAMED]) + (", …" if len(cases) > _NAMED else "")
+    are = "1 case of" if len(cases) == 1 else f"{len(cases):,} cases of"
+    be = "is" if len(cases) == 1 else "are"
+    return f"{are} {name} {be} not in every file ({named}) and left out"
+
+
+def _check_same_cases(first: str, other: str, pairs: Sequence[tuple[Case, Case]]) -> None:
+    for mine, theirs in pairs:
+        contents = {mine.content, theirs.content} - {""}  # a file need not name them
+        differ = {"content": len(contents) > 1, "group": mine.group != theirs.group}
+        what = next((name for name, other_one in differ.items() if other_one), None)
+        if what is not None:
+            raise InvalidArgument(
+                f"case {mine.name} has another {what} in {first} than in {other}: compare files of "
+                "the same cases"
+            )
+
+
+def compare_tallies(
+    records: Mapping[str, Record], findings: Sequence[Finding], error: float
+) -> Record:
+    """Half of the error goes to each file's interval, half to the differences of all pairs."""
+    rows = {name: rows_by_id(record) for name, record in records.items()}
+    first = next(iter(records.values()))
+    over = mean_of(first, error)
+    local = {name: sampled_of(own) for name, own in rows.items()}
+    pairs = differences(over, local, error / 2)
+    each = shares(error / 2, len(records))
+    members = tuple(
+        Member(name, record.digest, None, over.conclude(local[name], each))
+        for name, record in records.items()
+    )
+    digest = hashlib.sha256("\n".join(r.digest for r in records.values()).encode()).hexdigest()
+    if not isinstance(first.spec, OutcomeFileSpec):
+        raise InvalidArgument(f"run {first.digest[:12]} is no tally: compare files of outcomes")
+    return Record(
+        digest=digest,
+        spec=ComparisonSpec(first.spec, error),
+        claims=_comparison_claims(over, rows, members, pairs),
+        inputs=(),
+        details=Comparison(FILES, members, pairs),
+        findings=tuple(findings),
+        trials=sum(record.trials for record in records.values()),
+    )
+
+
+def _comparison_claims(
+    over: Mean,
+    rows: Mapping[str, Sequence[InputRow]],
+    members: Sequence[Member],
+    pairs: Sequence[Difference],
+) -> tuple[Claim, ...]:
+    """Every difference, then each file by itself; all of it together."""
+    together = f"everything said of these {len(members)} files"
+    every = [row for own in rows.values() for row in own]
+    assumed = tuple(dict.fromkeys(a for own in rows.values() for a in assumptions(own)))
+    own_claims = [
+        replace(
+            population_claim(
+                over, population_scope(over, rows[m.name]), rows[m.name], m.whole, together
+            ),
+            names=(m.name,),
+        )
+        for m in members
+        if m.whole is not None
+    ]
+    once = any(claim.continues is Continues.ONCE for claim in own_claims)
+    continues = Continues.ONCE if once else Continues.ANYTIME
+    model = own_claims[0]
+    of_pairs = [
+        replace(
+            model,
+            kind="case_difference",
+            quantity=quantity_of(every),
+            names=(pair.first, pair.second),
+            value=0.0 - pair.value,
+            interval=Interval(0.0 - pair.interval.high, 0.0 - pair.interval.low),
+            guarantee=replace(model.guarantee, assumptions=assumed),
+            trials=sum(row.result.trials for row in every),
+        )
+        for pair in pairs
+    ]
+    return tuple(replace(claim, continues=continues) for claim in (*of_pairs, *own_claims))
+
+
+def of_tally(record: Record, least: float | None, each: OfClasses | None) -> tuple[Claim, ...]:
+    """A verdict on the share that passes: of all such cases, and of each class."""
+    number = (least is not None) + (each is not None)
+    over = mean_of(record, shares(error_of(record), number))
+    claims = []
+    if least is not None:
+        local = sampled_of(record.inputs)
+        decided = requirement(over, local, least, over.continues(local))
+        if isinstance(decided, Undecided):
+            decided = replace(decided, reason=_in_cases(decided.reason))
+        claims.append(_verdict(record, over, decided, least, record.claims[0].about))
+    if each is not None:
+        claims += _of_each(record, over, each)
+    return tuple(claims)
+
+
+def _of_each(record: Record, over: Mean, least: OfClasses) -> list[Claim]:
+    """The verdict on all classes together, then on each."""
+    details = record.details
+    if not isinstance(details, Tally) or not details.names:
+        raise InvalidArgument(
+            "the cases have no classes to require something of: name their column with by (--by), "
+            "or leave out require_each (--require-each)"
+        )
+    classes = by_class(record.inputs)
+    named = {label: details.names[label] for label in classes}
+    skipped = [name for i, name in enumerate(details.names) if i not in classes]
+    required = named_classes(least, named, skipped)
+    rows = {named[label]: members for label, members in classes.items() if named[label] in required}
+    own = {name: sampled_of(members) for name, members in rows.items()}
+    decided = requirement_of_each(over, own, required)
+    inputs, groups = sum(map(len, rows.values())), sum(map(groups_in, own.values()))
+    every = Scope(About.CLASS, inputs, sampling=over.sampling, groups=groups)
+    numbers = set(required.values())
+    number = next(iter(numbers)) if len(numbers) == 1 else None
+    whole = _verdict(record, over, decided.together, number, every)
+    if isinstance(least, Mapping):
+        whole = replace(whole, names=tuple(required))
+    claims = [whole]
+    for name, one in decided.classes.items():
+        scope = Scope(About.CLASS, len(rows[name]), name, over.sampling, groups_in(own[name]))
+        claim = _verdict(record, over, one, required[name], scope)
+        claims.append(replace(claim, trials=trials_of(rows[name])))
+    return claims
+
+
+def _verdict(
+    record: Record, over: Mean, decided: Decision | Undecided, least: float | None, scope: Scope
+) -> Claim:
+    """What passes is required, and what fails is claimed."""
+    verdict, reason = verdict_of(decided)
+    assumed = assumptions(record.inputs, within_class=scope.of is About.CLASS)
+    together = "all classes" if scope.name else ""
+    return replace(
+        record.claims[0],
+        about=scope,
+        guarantee=Guarantee(Footing.CONDITIONAL, over.error, assumed, together),
+        value=None,
+        interval=None,
+        requirement=None if least is None else complement(least),
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def of_tallies(
+    record: Record, parts: Mapping[str, Record], name: str, margin: float
+) -> tuple[Claim, ...]:
+    """Whether cases fail in this file at most so much more often than in each other."""
+    first = next(iter(parts.values()))
+    over = mean_of(first, record.shared_error or error_of(first))
+    rows = {other: rows_by_id(part) for other, part in parts.items()}
+    local = {other: sampled_of(own) for other, own in rows.items()}
+    model = record.claims[0]
+    decided = not_worse(over, local, name, margin, continues=model.continues)
+    verdict, reason = verdict_of(decided)
+    guarantee = NO_GUARANTEE
+    if isinstance(decided, Decision):
+        guarantee = Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
+    return (
+        replace(
+            model,
+            kind="not_worse",
+            guarantee=guarantee,
+            value=None,
+            interval=None,
+            requirement=margin,
+            verdict=verdict,
+            reason=_in_cases(reason.rpartition(": ")[2]),
+            names=(name, *(other for other in parts if other != name)),
+        ),
+    )
+
+
+def _in_cases(forecast: str) -> str:
+    """What would decide it, with the word for what was sampled here."""
+    return forecast.replace("inputs", "cases").replace("Inputs", "Cases")

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.catalogue.methods import METHODS, AttackFunction
-from surefoot.conclude.claim_scopes import all_in_scope
-from surefoot.conclude.radii_summaries import at_radii
+from surefoot.conclude.radii import at_radii
 from surefoot.conclude.recorded_study import RecordedStudy, draws_of
-from surefoot.conclude.stability import assuming
+from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.core.claims import MODEL_UNCHANGED, Randomness
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Joint, Needs, Pinned

@@ -10,8 +10,7 @@ from pathlib import Path
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence.answers import Status
 from surefoot.evidence.check import check_statement
-from surefoot.evidence.envelope import MOST_FILE_BYTES, Envelope
-from surefoot.evidence.keys import read_private_key
+from surefoot.evidence.envelope import MOST_FILE_BYTES, Envelope, read_private_key
 from surefoot.evidence.statement import Evidence, evidence_of, read_statement, statement_bytes
 from surefoot.records.record import Comparison, Record, Samples
 from surefoot.store import Store, open_existing

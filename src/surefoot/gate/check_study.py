@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.caller import Caller, Watch, ignore
 from surefoot.commands.values import error_from
-from surefoot.conclude.curve_not_worse import check_curve_errors, share_claims
-from surefoot.conclude.earlier_model import different_names, not_worse_than
+from surefoot.conclude.not_worse import (
+    check_curve_errors,
+    different_names,
+    not_worse_than,
+    share_claims,
+)
 from surefoot.core.claims import About, Claim, Verdict
 from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import SurefootError

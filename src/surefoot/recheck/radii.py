@@ -17,7 +17,7 @@ from surefoot.engine.proof_bench import ProofBench, decode_point
 from surefoot.evidence.answers import Again, Check, Status
 from surefoot.evidence.statement import Evidence
 from surefoot.recheck.draw_trials import SHARE, catch_probability, draws_for
-from surefoot.recheck.request import RerunRequest
+from surefoot.recheck.rebuild_study import RerunRequest
 from surefoot.recheck.words import floor_percent, why_else
 from surefoot.study import radii_run
 from surefoot.study.sampled_check import points_drawn

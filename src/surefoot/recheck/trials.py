@@ -9,16 +9,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surefoot.conclude.recorded_study import method_of
 from surefoot.core.counts import Counts, Outcomes, Proof, Severities
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.tasks import Entry, Task
 from surefoot.engine.outputs import ROUNDING
-from surefoot.errors import EvidenceFailed
-from surefoot.evidence.answers import Again, Check, Status
+from surefoot.errors import EvidenceFailed, InvalidArgument, MissingPackage, ModelFailed
+from surefoot.evidence.answers import Again, Check, Status, of_part
+from surefoot.evidence.check import verify_command
+from surefoot.evidence.recompute import recorded_study
 from surefoot.recheck.draw_trials import draw_trials
-from surefoot.recheck.rebuild_study import RebuiltRun
-from surefoot.recheck.request import RerunRequest
-from surefoot.recheck.words import TRIALS, Sampled, Wording, failures_of, outcome_words, why_else
+from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, other_difference
+from surefoot.recheck.words import (
+    ATTACKED,
+    TRIALS,
+    Sampled,
+    Wording,
+    failures_of,
+    outcome_words,
+    why_else,
+)
+from surefoot.records.record import Samples
 from surefoot.store import MemoryJournal
 from surefoot.study.measurement import Measurement, run_measurement
 from surefoot.study.run import MEASUREMENTS
@@ -188,3 +199,59 @@ def _late(missing: int, sampled: Sampled) -> Check:
         f"{missing:,} of {sampled.compared} were not run when the time was up, the others "
         "came out as recorded: pass a larger --time-limit, or a smaller --share.",
     )
+
+
+_MOST_STEPS = 100_000
+"""Gradient steps for one input: 300 times the default, and a file of a stranger can ask for more
+than a lifetime."""
+
+
+def check_attacks(runs: Sequence[RebuiltRun], request: RerunRequest) -> Again:
+    """The attacks beside these runs, or these themselves: inputs drawn from all, attacked again.
+
+    A file has the outcome for each input and not the points: they have a name, by which the same
+    search finds them again.
+    """
+    checks, attacks = [], []
+    for run in runs:
+        attack = _within_reach(run) if run.study.needs is Needs.REGION else _attack_of(run)
+        if isinstance(attack, RebuiltRun):
+            attacks.append(attack)
+        elif attack is not None:
+            checks.append(of_part(run.name, attack))
+    if not attacks:
+        return Again((), tuple(checks))
+    try:
+        again = check_trials(attacks, request, ATTACKED)
+    except (InvalidArgument, MissingPackage, ModelFailed) as error:
+        again = Again((), (_cannot(str(error)),))
+    return replace(again, trials=(*checks, *again.trials))
+
+
+def _attack_of(run: RebuiltRun) -> RebuiltRun | Check | None:
+    """The attack beside a run made again, or why it cannot be; None where there is none."""
+    details, attack = run.evidence.record.details, run.evidence.attack
+    if not isinstance(details, Samples) or details.attack is None or not details.attack.run:
+        return None
+    if attack is None:
+        return _cannot("its journal is not in this file")
+    try:
+        recorded_study(attack.record, attack.entries)
+        study = replace(run.study, method=method_of(attack.study), population=None, by_class=None)
+        different = other_difference(attack, study, verify_command(attack))
+    except (InvalidArgument, MissingPackage, ModelFailed) as error:
+        return _cannot(str(error))
+    return different or _within_reach(RebuiltRun(run.name, attack, study))
+
+
+def _within_reach(attack: RebuiltRun) -> RebuiltRun | Check:
+    """The attack itself, unless it takes longer than anybody waits."""
+    method = attack.study.method
+    steps = method.starts * method.iterations * getattr(method, "targets", 1)
+    if steps > _MOST_STEPS:
+        return _cannot(f"it makes {steps:,} gradient steps an input, more than {_MOST_STEPS:,}")
+    return attack
+
+
+def _cannot(why: str) -> Check:
+    return Check(Status.OPEN, f"The attack cannot be run again here: {why}.")

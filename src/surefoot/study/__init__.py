@@ -1,8 +1,8 @@
 """The frozen specification of one study, and the run that answers it."""
 
 from surefoot.study.comparison import compare, sweep
+from surefoot.study.load_files import select
 from surefoot.study.result import Result
-from surefoot.study.select_inputs import select
 from surefoot.study.study import Study
 
 __all__ = ["Result", "Study", "compare", "select", "sweep"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.conclude.radii_summaries import robust_accuracy_claim
+from surefoot.conclude.radii import robust_accuracy_claim
 from surefoot.conclude.recorded_study import RecordedStudy
 from surefoot.core.procedure import Pinned
 from surefoot.core.results import Bracket

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.conclude.comparison import CURVES, LEVELS, MODELS
-from surefoot.conclude.joined_record import joined_record
+from surefoot.conclude.comparison import CURVES, LEVELS, MODELS, joined_record
 from surefoot.core.procedure import Needs
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import InvalidArgument

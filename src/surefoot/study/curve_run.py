@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.conclude.class_groups import distinct_names
 from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.conclude.scope import distinct_names
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
 from surefoot.core.tasks import Subject

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.conclude.class_groups import by_class, distinct_names
-from surefoot.conclude.radii import claims_of, quantiles_of
-from surefoot.conclude.radii_summaries import mean_claims
+from surefoot.conclude.radii import claims_of, mean_claims, quantiles_of
 from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.conclude.scope import by_class, distinct_names
 from surefoot.core.counts import Proof
 from surefoot.core.results import Bracket, Quantile, Undecided
 from surefoot.core.tasks import Subject

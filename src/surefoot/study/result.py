@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+import shlex
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -11,23 +13,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from surefoot.conclude import requirements
-from surefoot.conclude.decision_requirements import share_of_all
-from surefoot.conclude.inputs import claim_about
-from surefoot.conclude.radii_summaries import at_radii
-from surefoot.conclude.stability import as_in_records
+from surefoot.conclude.radii import at_radii
+from surefoot.conclude.sampling import claim_about
+from surefoot.conclude.sampling_requirements import share_of_all
+from surefoot.conclude.scope import as_in_records
 from surefoot.core.claims import Claim, Randomness, Verdict
-from surefoot.core.results import InputResult
+from surefoot.core.results import (
+    Bracket,
+    Curve,
+    Estimate,
+    Extrapolation,
+    InputResult,
+    Interval,
+    Undecided,
+)
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.records.json_records import plain_numbers
-from surefoot.records.record import Details, InputRow, OfClasses, Record, Requirements
+from surefoot.records.record import (
+    Comparison,
+    Curves,
+    Details,
+    InputRow,
+    OfClasses,
+    Record,
+    Requirements,
+    Tally,
+)
 from surefoot.report.notebook import notebook_html, short_line
 from surefoot.report.page import write_page
 from surefoot.report.sentences import sentence
 from surefoot.report.view import View
 from surefoot.report.view_of_record import chart_of_record, view_of_record
 from surefoot.store import Journal, open_existing
-from surefoot.study.required_command import required_command
-from surefoot.study.result_frame import levels_of_parts, rows_of
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -35,6 +52,145 @@ if TYPE_CHECKING:
 
     from surefoot.evidence.statement import Evidence
     from surefoot.records.record import UndecidedAs
+
+
+_ALL_INPUTS = "all inputs"
+_NO_DATA = ("scores",)
+_FIT_COLUMNS = {
+    "limit": "limit_after",
+    "level": "normality_level",
+    "accepted": "fitted",
+    "p_value": "normality_p",
+    "p_is_bound": "normality_p_is_bound",
+    "statistic": "anderson_darling",
+}
+"""Names of the values of a fit beside those of an input, where a level is that of a perturbation
+and a value that of the claim."""
+
+
+def rows_of(record: Record, claim_about: Callable[[str], Claim]) -> list[dict[str, Any]]:
+    """One row a level of each curve, or one row an input with what is claimed about it."""
+    details = record.details
+    if isinstance(details, Tally):
+        return [_row_of_case(row, details.names) for row in record.inputs]
+    if not isinstance(details, Curves):
+        return [_row_of_input(row, claim_about(row.id)) for row in record.inputs]
+    measure = record.study.method.text("measure") or "accuracy"
+    curves = {_ALL_INPUTS: details.curve, **{row.name: row.curve for row in details.classes}}
+    return _rows_of_curves(curves, measure)
+
+
+def levels_of_parts(record: Record) -> dict[str, float | None]:
+    """The level of each part, of a result at several levels."""
+    details = record.details
+    if not isinstance(details, Comparison) or details.along != "level":
+        return {}
+    return {member.name: member.level for member in details.members}
+
+
+def _rows_of_curves(curves: Mapping[str, Curve], measure: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "curve": name,
+            "level": point.level,
+            "quantity": measure,
+            "value": point.value,
+            **_ends(point.interval),
+            "trials": point.trials,
+        }
+        for name, curve in curves.items()
+        for point in sorted(curve.points, key=lambda point: point.level)
+    ]
+
+
+def _row_of_case(row: InputRow, names: tuple[str, ...]) -> dict[str, Any]:
+    """A case of a test that was run elsewhere: what was counted, and no claim."""
+    kept = row.result.value if isinstance(row.result, Estimate) else math.nan
+    return {
+        "id": row.id,
+        **({"group": row.group} if row.group else {}),
+        **({"class": names[row.label]} if row.label is not None else {}),
+        "trials": row.result.trials,
+        "failed": round((1 - kept) * row.result.trials),
+    }
+
+
+def _row_of_input(row: InputRow, claim: Claim) -> dict[str, Any]:
+    ended = {"reason": row.result.reason} if isinstance(row.result, Bracket) else {}
+    return {
+        "id": row.id,
+        **({"group": row.group} if row.group else {}),
+        "label": row.label,
+        "predicted": row.predicted,
+        "quantity": claim.quantity,
+        "value": math.nan if claim.value is None else claim.value,
+        **_ends(claim.interval),
+        "verdict": None if claim.verdict is None else str(claim.verdict),
+        "trials": claim.trials,
+        **ended,
+        **_fit(row.result),
+    }
+
+
+def _fit(result: InputResult) -> dict[str, Any]:
+    """The normal distribution of a tail: the one used, or the last of those that did not fit."""
+    if not isinstance(result, Extrapolation | Undecided) or not result.fits:
+        return {}
+    values = {name: value for name, value in vars(result.fits[-1]).items() if name not in _NO_DATA}
+    contradicted = isinstance(result, Extrapolation) and result.contradicted
+    return {**{_FIT_COLUMNS.get(k, k): v for k, v in values.items()}, "contradicted": contradicted}
+
+
+def _ends(interval: Interval | None) -> dict[str, float]:
+    if interval is None:
+        return {"low": math.nan, "high": math.nan}
+    return {"low": interval.low, "high": interval.high}
+
+
+_OPTIONS = {
+    "least": "--require",
+    "of_these": "--require-these",
+    "of_each_class": "--require-each",
+}
+"""Of a command, and of `surefoot export`."""
+
+
+def required_command(command: str, required: Requirements) -> str:
+    """The command of a run, with this in place of what it required; empty where there is none.
+
+    One that shows a stored run requires nothing, and a shell names no model of several.
+    """
+    asked = {name: value for name, value in vars(required).items() if value is not None}
+    if command.startswith("sf."):
+        return f"{command}.require({', '.join(f'{name}={v!r}' for name, v in asked.items())})"
+    shown = command.startswith("surefoot show ")
+    if not command.startswith("surefoot ") or shown or required.not_worse is not None:
+        return ""
+    try:
+        words = _without_requirements(shlex.split(command))
+    except ValueError:  # an evidence file may call anything a command
+        return ""
+    return shlex.join(
+        [*words, *(word for name, v in asked.items() for word in (_OPTIONS[name], _text(v)))]
+    )
+
+
+def _without_requirements(words: list[str]) -> list[str]:
+    """An option and its value are two words, or one with an equal sign between them."""
+    kept, is_value = [], False
+    for word in words:
+        option, equal, _ = word.partition("=")
+        required = option in _OPTIONS.values() and not is_value
+        if not required and not is_value:
+            kept.append(word)
+        is_value = required and not equal
+    return kept
+
+
+def _text(value: float | Mapping[str, float]) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={number!r}" for name, number in value.items())
+    return repr(value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,17 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
-from surefoot.conclude.claim_scopes import all_in_scope
+from surefoot.conclude.scope import all_in_scope, assuming
+from surefoot.core.claims import Claim
+from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
-from surefoot.engine.outputs import CheckStatus
+from surefoot.core.tasks import Subject, Task
+from surefoot.engine.outputs import (
+    LARGEST_DIFFERENCE,
+    CheckStatus,
+    clean_outputs,
+    largest_difference,
+)
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import (
     AnswersDiffer,
@@ -22,6 +30,7 @@ from surefoot.errors import (
     ModelChanged,
     ModelFailed,
     ReplayMismatch,
+    StoreFailed,
 )
 from surefoot.executors import (
     AnyExecutor,
@@ -31,22 +40,122 @@ from surefoot.executors import (
     warn_of_fallback,
 )
 from surefoot.records.record import Finding, Record, RecordBody, Source
+from surefoot.records.spec import Spec, StudySpec
 from surefoot.region import AnyAttack, as_attack
-from surefoot.store import Store, open_store, public_location, store_exists
+from surefoot.store import Journal, Store, open_store, public_location, store_exists
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
-from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
 from surefoot.study.doctor import check_batch, check_level_zero, check_parts
 from surefoot.study.measurement import Measurement, Workplace, run_measurement
-from surefoot.study.model_stability import (
-    check_unchanged,
-    first_answers,
-    if_changed_before,
-    mark_changed,
-    with_assumption,
-)
 from surefoot.study.result import Result
 from surefoot.study.setup import Setup
+from surefoot.subject.protocols import Model, Outputs
+
+
+def adopt_evidence(study: Setup, store: Store) -> str:
+    """Take over the evidence of the largest finished run that this one adds inputs to.
+
+    Returns its digest; empty where there is none. The trials of an input have the same names in
+    both, so its evidence is taken over as it is.
+    """
+    if study.needs is not Needs.SAMPLES:
+        return ""
+    alike = [
+        record
+        for record in store.finished()
+        if record.digest != study.digest and _same_question(record.spec, study.spec)
+    ]
+    if not alike:
+        return ""
+    own = dict(zip(study.fitted.ids, study.fitted.row_digests(), strict=True))
+    groups = dict(zip(study.fitted.ids, study.fitted.groups, strict=False))
+    earlier = [r for r in alike if _adds_to(r, own) and _whole_groups(r, groups)]
+    if not earlier:
+        return ""
+    largest = max(earlier, key=lambda record: len(record.inputs))
+    store.adopt(largest.digest, study.digest)
+    return largest.digest
+
+
+def _same_question(one: Spec, other: StudySpec) -> bool:
+    """The same question: model, columns, perturbation, method, property, seed, error."""
+    if not isinstance(one, StudySpec) or one.population is None or other.population is None:
+        return False
+    if one.inputs.columns != other.inputs.columns:  # the same codes may stand for other values
+        return False
+    population = replace(one.population, sampling=other.population.sampling)
+    alike = replace(one, population=population, inputs=other.inputs, by_class=other.by_class)
+    return replace(alike, words=other.words) == other
+
+
+def _adds_to(record: Record, own: dict[str, str]) -> bool:
+    """Whether these inputs are those of the record, unchanged, and more."""
+    return len(record.inputs) < len(own) and all(
+        row.digest and own.get(row.id) == row.digest for row in record.inputs
+    )
+
+
+def _whole_groups(record: Record, groups: dict[str, str]) -> bool:
+    """Whether no group of the record has got further inputs: the added ones are new groups."""
+    known, studied = {row.group for row in record.inputs}, {row.id for row in record.inputs}
+    return not any(group in known and name not in studied for name, group in groups.items())
+
+
+_CHANGED = Subject("(the model changed during this run)", (0,))
+"""Names an entry of a journal whose evidence may be that of two models: it is not used again."""
+_SAMPLE = 64
+"""Clean inputs that the model is asked about at the end, at most: one small batch."""
+
+
+def with_assumption(claims: tuple[Claim, ...], model: Model) -> tuple[Claim, ...]:
+    """The claims of a run, with what they take for granted about the model."""
+    return assuming(claims, getattr(model, "assumption", ""))
+
+
+def first_answers(study: Setup) -> Outputs | None:
+    """What the model says of a few clean inputs; None where it checks itself at the end."""
+    if hasattr(study.model, "check_unchanged"):
+        return None
+    rows = _rows(study)
+    return (
+        study.clean[rows] if study.has_classes else clean_outputs(study.model, study.fitted.x[rows])
+    )
+
+
+def check_unchanged(study: Setup, first: Outputs | None) -> None:
+    """Whether the model is still the one that the run began with; raises `ModelChanged`."""
+    if first is None:
+        model: Any = study.model
+        model.check_unchanged()
+        return
+    now = clean_outputs(study.model, study.fitted.x[_rows(study)])
+    if largest_difference(first, now) > LARGEST_DIFFERENCE:
+        raise ModelChanged(
+            "the model changed during the run: it answers clean inputs otherwise than at the "
+            "start, so no result is recorded; let its answers depend on its input alone (no "
+            "counters, no random numbers, evaluation mode), and use another store (--store)"
+        )
+
+
+def mark_changed(journal: Journal) -> None:
+    """Evidence that may be that of two models: no later run uses it."""
+    journal.append([(Task(_CHANGED, 0.0, 0, 1), Counts(1, 0))])
+
+
+def if_changed_before(error: ReplayMismatch) -> Exception:
+    """The error of a run that goes on with such evidence; else the error itself."""
+    if _CHANGED.name not in str(error):
+        return error
+    return StoreFailed(
+        "the model changed during an earlier run of this study, so its trials cannot be used: "
+        "use another store (store=, --store)"
+    )
+
+
+def _rows(study: Setup) -> slice:
+    """A few inputs, all over the data."""
+    return slice(None, None, -(-len(study.fitted) // _SAMPLE))
+
 
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
 MEASUREMENTS = {

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.conclude.class_groups import (
+from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.conclude.sampling import claims_of, with_few_histograms
+from surefoot.conclude.scope import (
     by_class,
     distinct_names,
     groups_in,
     groups_within_classes,
     sampled_of,
 )
-from surefoot.conclude.example_scores import with_few_histograms
-from surefoot.conclude.recorded_study import RecordedStudy
-from surefoot.conclude.sampling import claims_of
 from surefoot.core.procedure import Pinned
 from surefoot.core.results import Estimate, Extrapolation
 from surefoot.core.tasks import Subject, Task

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from surefoot.catalogue.methods import METHODS, TAILS, TESTS
 from surefoot.catalogue.registry import PROPERTIES, describe, describe_perturbation
 from surefoot.catalogue.words import perturbation_words
-from surefoot.conclude.class_groups import sampling_of
 from surefoot.conclude.recorded_study import randomness_of_draws
+from surefoot.conclude.scope import sampling_of
 from surefoot.core.claims import Randomness, Sampling
 from surefoot.core.procedure import Needs
 from surefoot.engine.input_check import refuse_bad_inputs

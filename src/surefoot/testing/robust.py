@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat
 
 from surefoot.commands.functions import certify, estimate
 from surefoot.commands.option import option_name
-from surefoot.conclude.precision_requirement import out_of_reach
+from surefoot.conclude.sampling_requirements import out_of_reach
 from surefoot.core.claims import Claim, Verdict
 from surefoot.core.results import Undecided
 from surefoot.engine.examples import kept_share

@@ -1,0 +1,131 @@
+"""What a claim is about, inputs by class and by group, and what it takes for granted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from surefoot.core.claims import MODEL_UNCHANGED, About, Claim, Sampling, Verdict
+from surefoot.core.results import Footing
+from surefoot.engine.preflight import SELECTION
+from surefoot.errors import InvalidArgument
+from surefoot.population import by_group, is_grouped
+from surefoot.records.record import InputRow, Record
+from surefoot.records.spec import StudySpec
+
+
+def distinct_names(labels: Iterable[int], class_name: Callable[[int], str]) -> dict[int, str]:
+    """A name for each class; where two have the same, with the number of the class."""
+    names = {label: class_name(label) for label in labels}
+    uses = Counter(names.values())
+    return {label: n if uses[n] == 1 else f"{n} ({label})" for label, n in names.items()}
+
+
+def sampled_of(rows: Sequence[InputRow]) -> list[Any]:
+    """What was sampled: the result of each input, or the results of each group of inputs."""
+    local = [row.result for row in rows]
+    grouped = any(row.group for row in rows)
+    return by_group(local, [row.group for row in rows]) if grouped else local
+
+
+def groups_in(sampled: Sequence[Any]) -> int:
+    """How many groups these are; 0 where single inputs were sampled."""
+    return len(sampled) if is_grouped(sampled) else 0
+
+
+def by_class(rows: Sequence[InputRow]) -> dict[int, list[InputRow]]:
+    """The inputs by true label, or by the model's where there is none."""
+    unlabelled = any(row.label is None for row in rows)
+    classes: dict[int, list[InputRow]] = {}
+    for row in rows:
+        label = row.predicted if unlabelled else row.label
+        if label is None:
+            raise InvalidArgument(f"input {row.id} has no class: leave out by_class (--by-class)")
+        classes.setdefault(label, []).append(row)
+    return dict(sorted(classes.items()))
+
+
+def trials_of(rows: Iterable[InputRow]) -> int:
+    """The trials of these inputs, all together."""
+    return sum(row.result.trials for row in rows)
+
+
+def groups_within_classes(classes: Mapping[int, Sequence[InputRow]]) -> bool:
+    """Whether no group has inputs of several classes; true where there are no groups.
+
+    Otherwise nothing is said of classes: whether a group has inputs of a class depends on which of
+    its inputs were drawn, so that groups with many of them would count too often.
+    """
+    names = [{row.group for row in rows if row.group} for rows in classes.values()]
+    return sum(map(len, names)) == len(set().union(*names))
+
+
+def sampling_of(labels: Iterable[int], groups: Sequence[str]) -> Sampling:
+    """How inputs stand for the population: equally many of each class are a quota."""
+    if groups:
+        return Sampling.GROUPED
+    sizes = Counter(labels)
+    even = len(sizes) > 1 and min(sizes.values()) == max(sizes.values()) > 1
+    return Sampling.STRATIFIED if even else Sampling.INDEPENDENT
+
+
+def in_scope(claim: Claim, study: StudySpec) -> Claim:
+    """The claim about the part of the population, and the classes, that the inputs stand for.
+
+    Without labels, classes are those that are predicted.
+    """
+    if claim.about.of not in (About.CLASS, About.POPULATION):
+        return claim
+    predicted = study.model.classes > 0 and not study.inputs.labelled
+    about = replace(claim.about, predicted=predicted, only=study.inputs.only)
+    claim = replace(claim, about=about)
+    if not predicted:
+        return claim
+    together = claim.guarantee.jointly.replace(" classes", " predicted classes")
+    return replace(claim, guarantee=replace(claim.guarantee, jointly=together))
+
+
+def all_in_scope(claims: tuple[Claim, ...], study: StudySpec) -> tuple[Claim, ...]:
+    """The claims of a run, each in its scope."""
+    return tuple(in_scope(claim, study) for claim in claims)
+
+
+def as_in_records(claims: tuple[Claim, ...], records: Iterable[Record]) -> tuple[Claim, ...]:
+    """Claims that follow from these records, with what those take for granted about a model."""
+    known = {a for r in records for claim in r.claims for a in claim.guarantee.assumptions}
+    return assuming(claims, MODEL_UNCHANGED if MODEL_UNCHANGED in known else "")
+
+
+def assuming(claims: tuple[Claim, ...], text: str) -> tuple[Claim, ...]:
+    """The claims, if this holds too; nothing is added where it is empty."""
+    return tuple(_conditional(claim, text) for claim in claims) if text else claims
+
+
+def _conditional(claim: Claim, text: str) -> Claim:
+    """The claim, if the text holds too; one that promises nothing stays as it is."""
+    own = claim.guarantee
+    promises = own.footing is not Footing.NONE or claim.kind == "tail"
+    if not promises or text in own.assumptions:
+        return claim
+    footing = Footing.CONDITIONAL if own.footing is Footing.SOUND else own.footing
+    changed = replace(own, footing=footing, assumptions=(*own.assumptions, text))
+    return replace(claim, guarantee=changed)
+
+
+def without_doubtful(claims: Iterable[Claim], records: Iterable[Record]) -> tuple[Claim, ...]:
+    """The same verdicts; those on the population undecided where a selection is doubted.
+
+    A verdict that assumes nothing, as that a file is not worse than itself, stays.
+    """
+    every = (finding for one in records for finding in one.findings)
+    doubt = next((f.finding for f in every if f.name == SELECTION and f.is_warning), "")
+    return tuple(_undecided(claim, doubt) if doubt else claim for claim in claims)
+
+
+def _undecided(claim: Claim, doubt: str) -> Claim:
+    shown = claim.verdict is not Verdict.UNDECIDED and not claim.guarantee.assumptions
+    if claim.about.of is not About.POPULATION or shown:
+        return claim
+    return replace(claim, verdict=Verdict.UNDECIDED, reason=doubt)
