@@ -14,7 +14,7 @@ from surefoot.cli.store_commands import LATEST
 from surefoot.cli.terminal import HOLDS
 from surefoot.commands.output_files import check_text_file
 from surefoot.commands.values import as_number, class_shares, share
-from surefoot.records.record import UndecidedAs
+from surefoot.core.claims import UndecidedAs
 
 if TYPE_CHECKING:
     from surefoot.study import Result

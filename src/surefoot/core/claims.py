@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, get_args
 
 from surefoot.core.results import Guarantee, Interval
 from surefoot.errors import InvalidArgument
@@ -149,3 +150,10 @@ KINDS: dict[str, str] = {
     "classes": "which classes differ",
 }
 """All kinds of claims. Each has a world with a known truth in `tests/claims/`."""
+
+
+UndecidedAs = Literal["fail", "skip", "pass"]
+"""What a test framework, which has no word for it, does with an undecided requirement."""
+
+UNDECIDED_CHOICES: tuple[UndecidedAs, ...] = get_args(UndecidedAs)
+"""The same words for pytest, for JUnit and for a single assertion; the first is the default."""

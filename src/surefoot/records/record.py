@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from surefoot.core.claims import Claim
 from surefoot.core.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
@@ -87,11 +87,6 @@ class Counterexample:
     failed_class: str
     image: str
     perturbed: str
-
-
-UndecidedAs = Literal["fail", "skip", "pass"]
-UNDECIDED_CHOICES: tuple[UndecidedAs, ...] = get_args(UndecidedAs)
-"""The same words for pytest, for JUnit and for a single assertion; the first is the default."""
 
 
 OfClasses = float | Mapping[Any, float]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from surefoot.core.claims import UNDECIDED_CHOICES, UndecidedAs
 from surefoot.errors import InvalidArgument
-from surefoot.records.record import UNDECIDED_CHOICES, UndecidedAs
 from surefoot.system.text import escape_controls
 
 Outcome = Literal["passed", "failed", "undecided", "error"]

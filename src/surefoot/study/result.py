@@ -50,8 +50,8 @@ from surefoot.system.whole_file import write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
+    from surefoot.core.claims import UndecidedAs
     from surefoot.evidence.statement import Evidence
-    from surefoot.records.record import UndecidedAs
 
 
 _ALL_INPUTS = "all inputs"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.records.record import UNDECIDED_CHOICES
+from surefoot.core.claims import UNDECIDED_CHOICES
 from surefoot.testing.assertions import (
     RobustnessUndecided,
     UndecidedPolicy,

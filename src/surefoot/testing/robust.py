@@ -11,11 +11,11 @@ from typing import Any, SupportsFloat
 from surefoot.commands.functions import certify, estimate
 from surefoot.commands.option import option_name
 from surefoot.conclude.sampling_requirements import out_of_reach
-from surefoot.core.claims import Claim, Verdict
+from surefoot.core.claims import UNDECIDED_CHOICES, Claim, Verdict
 from surefoot.core.results import Undecided
 from surefoot.engine.examples import kept_share
 from surefoot.errors import InvalidArgument, SurefootWarning
-from surefoot.records.record import UNDECIDED_CHOICES, InputRow
+from surefoot.records.record import InputRow
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent
 from surefoot.report.measured_words import measured_words

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.core.claims import Claim, Verdict
+from surefoot.core.claims import UNDECIDED_CHOICES, Claim, Verdict
 from surefoot.errors import InvalidArgument
-from surefoot.records.record import UNDECIDED_CHOICES
 from surefoot.report.export.run import ExportedRun, ExportOptions
 from surefoot.report.junit import Case, Outcome, junit_xml
 from surefoot.report.measured_words import measured_words

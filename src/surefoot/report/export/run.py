@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from surefoot.core.claims import About, Claim, Randomness
+from surefoot.core.claims import About, Claim, Randomness, UndecidedAs
 from surefoot.errors import InvalidArgument
-from surefoot.records.record import Record, UndecidedAs
+from surefoot.records.record import Record
 from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.report.formatting import file_name
 from surefoot.report.provenance import provenance
