@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse
 import surefoot as sf
 from surefoot.core.claims import MODEL_UNCHANGED
 from surefoot.errors import InvalidArgument, ModelFailed, SurefootWarning
-from surefoot.models import endpoint_requests
+from surefoot.models import endpoint_connection
 from surefoot.testing import check_model
 from tests.ports import free_port
 from tests.system.faulty_server import CLASSES, SHAPE, FaultyServer, numbers
@@ -212,7 +212,7 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(
                 assert address_of(running[1]) == address
 
     try:
-        monkeypatch.setattr(endpoint_requests.time, "sleep", come_back)
+        monkeypatch.setattr(endpoint_connection.time, "sleep", come_back)
         with pytest.warns(SurefootWarning, match=r"tried again .* then it answered"):
             result = study(address).run(batch=4, workers=2, on_progress=die)
         assert len(running) == 2

@@ -16,8 +16,8 @@ from surefoot.errors import (
     StoreFailed,
     SurefootWarning,
 )
-from surefoot.models import endpoint, endpoint_requests
-from surefoot.models.endpoint_requests import Patience
+from surefoot.models import endpoint, endpoint_connection
+from surefoot.models.endpoint_connection import Patience
 from tests.system.faulty_server import (
     CLASSES,
     NEVER,
@@ -46,7 +46,7 @@ def busy_once(number, request, right):
 def test_a_busy_server_and_three_errors_in_a_row_are_waited_for(server, monkeypatch):
     expected = numbers(study_of(server.address).run(batch=64))
     pauses = []
-    monkeypatch.setattr(endpoint_requests.time, "sleep", pauses.append)
+    monkeypatch.setattr(endpoint_connection.time, "sleep", pauses.append)
     server.requests, server.fault = 0, busy_once
     with pytest.warns(SurefootWarning) as said:
         assert numbers(study_of(server.address).run(batch=64, workers=1)) == expected

@@ -52,7 +52,6 @@ OWN_ROLE = {
     },
     "NormalTail": {"commands/methods.py"},
     "LinfNoise": {"commands/critical.py", "study/sampled_check.py"},  # the ball of proofs
-    "TableNoise": {"perturb/table/match_columns.py"},  # its scales come from the inputs
     "SameLabel": {"commands/critical.py", "engine/perturbation_checks.py",
                   "study/setup.py"},  # the default
     "TrueLabel": {"commands/critical.py"},

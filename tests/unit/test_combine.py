@@ -10,7 +10,7 @@ from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
-from surefoot.perturb.signal.audio import Gain
+from surefoot.perturb.signal import Gain
 from surefoot.subject.protocols import View
 from surefoot.testing import check_image_perturbation, check_perturbation
 

@@ -10,7 +10,7 @@ from surefoot.core.tasks import Task
 from surefoot.engine.devices import device_benches
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, WorkerFailed
 from surefoot.executors.devices import DeviceBench, Devices
-from surefoot.models.torch_devices import device_names
+from surefoot.models.torch_modules import device_names
 from tests.unit.small_models import IMAGE, batch, exported, module
 from tests.unit.test_executors import masked
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.models import load_model, trial_load
-from surefoot.models.formulas import is_formula
+from surefoot.models import load_model, torch_files
+from surefoot.models.archive import is_formula
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -46,7 +46,7 @@ def test_a_script_that_allocates_too_much_is_refused_and_trusted_on_request(tmp_
 
 
 def test_a_script_without_end_is_refused(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(trial_load, "CPU_SECONDS", 1)
+    monkeypatch.setattr(torch_files, "CPU_SECONDS", 1)
     path = scripted(tmp_path / "endless.pt", Endless())
     with pytest.raises(InvalidArgument, match=r"takes more than 1 s .* pass --trust"):
         load_model(path, shape=(3,))

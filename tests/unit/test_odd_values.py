@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.catalogue import option_values
+from surefoot.catalogue import registry
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.inputs.labels import read_labels
 from surefoot.models.archive import read_parts
 from surefoot.models.scores import PROBES, probe
-from surefoot.perturb.table.columns import load_features
+from surefoot.perturb.table_columns import load_features
 from surefoot.study.draw_sheet import read_image
 from surefoot.system.user_code import error_text, named_errors
 
@@ -87,7 +87,7 @@ def test_numbers_of_thousands_of_digits_are_refused(tmp_path: Path) -> None:
         read_labels([10**5000, 1], "data")
     with pytest.raises(InvalidArgument, match="number the classes 0, 1, 2"):
         read_labels([long, "1"], "data")
-    for option in (option_values.shape, option_values.size):
+    for option in (registry.shape, registry.size):
         with pytest.raises(InvalidArgument, match=r"must be .* as"):
             option(long)
     for text in (f"a = {long}", f"a = {'[' * 5000}{']' * 5000}"):

@@ -16,7 +16,6 @@ from surefoot.core.results import Interval
 from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.adapters import (
     from_albumentations,
     from_maite,
@@ -25,6 +24,7 @@ from surefoot.perturb.adapters import (
     restored_global_generators,
     seed_generators,
 )
+from surefoot.perturb.custom import InputFormat
 from surefoot.testing import check_image_perturbation
 
 torch = pytest.importorskip("torch")

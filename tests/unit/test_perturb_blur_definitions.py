@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from surefoot.perturb._ops.filters.convolution import convolve, pad_mirrored
-from surefoot.perturb._ops.filters.matrices import band_matrix, gaussian_matrices, multiply_axes
+from surefoot.perturb._ops.convolution import convolve, pad_mirrored
+from surefoot.perturb._ops.matrices import band_matrix, gaussian_matrices, multiply_axes
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
 from tests.unit.test_perturb_blurs import blurred, scene
 

@@ -10,8 +10,7 @@ from scipy import ndimage
 from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
-from surefoot.perturb.image.glass import GlassBlur
+from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, GlassBlur, MotionBlur, ZoomBlur
 from surefoot.testing.perturbations import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)

@@ -22,7 +22,7 @@ from surefoot.perturb import (
     LensDistortion,
     WhiteBalance,
 )
-from surefoot.perturb._ops.cover import covered_share, ranks
+from surefoot.perturb._ops.pixels import covered_share, ranks
 from surefoot.testing.perturbations import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)

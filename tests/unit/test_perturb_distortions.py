@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from surefoot.perturb.image.elastic import Elastic
 from surefoot.perturb.image.geometry import (
+    Elastic,
     Perspective,
 )
 from tests.unit.test_perturb_geometry import UNIT, drawn_for, images, sampled

@@ -11,10 +11,10 @@ from scipy.ndimage import map_coordinates
 from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.edges import Edge
+from surefoot.perturb._ops.resample import Edge
 from surefoot.perturb._ops.warp import warp
-from surefoot.perturb.image.elastic import Elastic
 from surefoot.perturb.image.geometry import (
+    Elastic,
     Perspective,
     Rotation,
     Shear,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from surefoot.perturb._ops.pixel_swaps import gather_pixels, origins_after_swaps, swap_partners
-from surefoot.perturb.image.glass import GlassBlur
+from surefoot.perturb.image.blur import GlassBlur, gather_pixels, origins_after_swaps, swap_partners
 from tests.unit.test_perturb_blurs import UNIT, draws, scene
 
 

@@ -7,8 +7,13 @@ import pytest
 from scipy.stats import norm, poisson
 
 from surefoot.engine.streams import stream
-from surefoot.perturb._ops.quantiles import normal_quantile, poisson_quantile
-from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, SpeckleNoise
+from surefoot.perturb.image.sensor import (
+    ImpulseNoise,
+    ShotNoise,
+    SpeckleNoise,
+    normal_quantile,
+    poisson_quantile,
+)
 from tests.unit.test_perturb_pixels import UNIT, image, perturbed
 
 # Noise

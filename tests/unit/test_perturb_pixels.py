@@ -11,7 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
 from surefoot.perturb.image.digital import JPEG, Pixelate
 from surefoot.perturb.image.occlusion import Dropout, Occlusion
-from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, SpeckleNoise
+from surefoot.perturb.image.sensor import ImpulseNoise, ShotNoise, SpeckleNoise
 from surefoot.testing import check_perturbation
 from surefoot.testing.perturbations import check_image_perturbation
 

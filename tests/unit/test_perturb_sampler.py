@@ -14,21 +14,25 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import block_key, stream
 from surefoot.perturb import LinfNoise, UniformNoise
-from surefoot.perturb._ops import normal_numbers
-from surefoot.perturb._ops.added_noise import compiled_noise
-from surefoot.perturb._ops.edges import Edge
-from surefoot.perturb._ops.filters.convolution import convolve
-from surefoot.perturb._ops.filters.kernels import line_kernels, line_reach, line_taps
-from surefoot.perturb._ops.filters.tap_sum import compiled_tap_sum, tap_sum_by_numpy
-from surefoot.perturb._ops.normal_numbers import compiled_normals
+from surefoot.perturb._ops import compiled_numbers
+from surefoot.perturb._ops.compiled_numbers import compiled_noise, compiled_normals
+from surefoot.perturb._ops.convolution import (
+    compiled_tap_sum,
+    convolve,
+    line_kernels,
+    line_reach,
+    line_taps,
+    tap_sum_by_numpy,
+)
+from surefoot.perturb._ops.resample import Edge
 from surefoot.perturb._ops.warp import (
     _warp_by_grid_sample,
     _warp_by_takes,
     _warp_on_host,
+    compiled_sampler,
     places_of_projection,
     warp,
 )
-from surefoot.perturb._ops.warp_cpu import compiled_sampler
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compile_library.py"
 BOUNDS = Interval(-0.5, 0.8)
@@ -127,11 +131,11 @@ def test_normal_numbers_of_compiled_code_are_numpys_bit_for_bit(library, counts)
 
 def test_normal_numbers_that_are_not_numpys_are_not_used(library, monkeypatch):
     """Where NumPy has no such function to call, and where it draws other numbers."""
-    monkeypatch.setattr(normal_numbers, "_numpy_function", lambda: None)
+    monkeypatch.setattr(compiled_numbers, "_numpy_function", lambda: None)
     assert compiled_normals.__wrapped__(library) is None
     other = ctypes.CDLL(np.random._generator.__file__).random_standard_uniform_f
     address = ctypes.cast(other, ctypes.c_void_p)
-    monkeypatch.setattr(normal_numbers, "_numpy_function", lambda: address)
+    monkeypatch.setattr(compiled_numbers, "_numpy_function", lambda: address)
     assert compiled_normals.__wrapped__(library) is None
 
 

@@ -9,8 +9,17 @@ from surefoot.core.results import Interval
 from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR, pairwise_sums
-from surefoot.perturb.signal.series import Dropouts, Jitter, Speed, TimeShift
+from surefoot.perturb.signal import (
+    BandPass,
+    ClipSignal,
+    Dropouts,
+    Gain,
+    Jitter,
+    NoiseAtSNR,
+    Speed,
+    TimeShift,
+    pairwise_sums,
+)
 from surefoot.testing import check_perturbation
 
 UNIT, SIGNED, BYTES = Interval(0, 1), Interval(-1, 1), Interval(0, 255)

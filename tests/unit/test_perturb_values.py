@@ -11,8 +11,8 @@ from scipy.stats import kstest
 from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.table.columns import Feature, OneHot, describe_misfits, load_features
-from surefoot.perturb.table.noise import TableNoise
+from surefoot.perturb.table import TableNoise
+from surefoot.perturb.table_columns import Feature, OneHot, describe_misfits, load_features
 from surefoot.testing import check_perturbation
 
 AGE = Feature("age", 2.0, low=0, high=120, whole=True)

@@ -10,9 +10,8 @@ from surefoot.core.results import Interval
 from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.severity import at_severity
-from surefoot.perturb.image.snow import Snow
-from surefoot.perturb.image.spatter import Spatter
+from surefoot.perturb._ops.definition import at_severity
+from surefoot.perturb.image.precipitation import Snow, Spatter
 from surefoot.perturb.image.weather import Fog, Frost
 from surefoot.testing.perturbations import check_image_perturbation, check_perturbation
 

@@ -8,16 +8,16 @@ import pytest
 from scipy import ndimage
 
 from surefoot.engine.streams import stream
-from surefoot.perturb._ops.droplets import (
+from surefoot.perturb._ops.matrices import gaussian_filter
+from surefoot.perturb._ops.random_fields import frost_texture
+from surefoot.perturb.image.precipitation import (
+    Snow,
+    Spatter,
     canny_edges,
     distance_to_marked,
     droplet_shading,
     equalise_histogram,
 )
-from surefoot.perturb._ops.filters.matrices import gaussian_filter
-from surefoot.perturb._ops.frost_texture import frost_texture
-from surefoot.perturb.image.snow import Snow
-from surefoot.perturb.image.spatter import Spatter
 from surefoot.perturb.image.weather import Fog
 from tests.unit.test_perturb_weather import COLOUR, GREY, UNIT, drawn_for, images
 

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept
-from surefoot.properties.boxes import best_worst_match, overlaps, read_boxes
+from surefoot.properties.detection import best_worst_match, overlaps, read_boxes
 from tests.unit.test_properties_of_outputs import kept
 
 

@@ -7,7 +7,7 @@ import surefoot as sf
 from surefoot.engine.devices import in_double_precision
 from surefoot.errors import InvalidArgument
 from surefoot.properties import BoxesKept, Close, LabelsKept, MaskIoU, PixelsKept
-from surefoot.properties.boxes import read_boxes
+from surefoot.properties.detection import read_boxes
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -104,8 +104,7 @@ def _list(as_json: bool) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-    from surefoot.catalogue.own import explain_own, own_text
-    from surefoot.catalogue.parse import parse_perturbation
+    from surefoot.catalogue.parse import explain_own, own_text, parse_perturbation
     from surefoot.catalogue.words import entries
 
     if (own := own_text(name)) is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from surefoot.commands.caller import Caller
 from surefoot.commands.function import is_plain
 from surefoot.errors import InvalidArgument
-from surefoot.models.endpoint_address import is_address, read_address
+from surefoot.models.endpoint_connection import is_address, read_address
 from surefoot.records.record import Source
 from surefoot.study.load_files import FileOptions
 from surefoot.subject.inputs import Inputs

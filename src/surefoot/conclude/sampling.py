@@ -22,7 +22,7 @@ from surefoot.core.results import (
     Undecided,
     Whole,
 )
-from surefoot.perturb.table.match_columns import scales_from_inputs
+from surefoot.perturb.table import scales_from_inputs
 from surefoot.population import (
     Mean,
     TailMean,

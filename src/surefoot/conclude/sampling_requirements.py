@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from surefoot.catalogue.option_values import MOST_DIGITS, complement
+from surefoot.catalogue.registry import MOST_DIGITS, complement
 from surefoot.conclude.sampling import FAILURE, GIVEN_SCALES, verdict_of
 from surefoot.conclude.scope import (
     by_class,

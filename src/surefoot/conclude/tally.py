@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from surefoot.catalogue.option_values import complement
+from surefoot.catalogue.registry import complement
 from surefoot.conclude.sampling import NO_GUARANTEE, failure_interval, verdict_of
 from surefoot.conclude.sampling_requirements import named_classes
 from surefoot.conclude.scope import (

@@ -28,8 +28,8 @@ from surefoot.engine.devices import on_device_of
 from surefoot.engine.outputs import answers, changed, check_unchanged
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.models.torch_module import fixed_parameters
-from surefoot.perturb._ops.levels import level_of
+from surefoot.models.torch_modules import fixed_parameters
+from surefoot.perturb._ops.arrays import level_of
 from surefoot.region.attack_method import (
     FOUND,
     NO_GRADIENT,

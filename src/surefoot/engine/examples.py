@@ -23,7 +23,7 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
 from surefoot.inputs.arrays import channels_last
-from surefoot.perturb.table.columns import Feature as ColumnNoise
+from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.records.record import Change, Example, Frame, InputRow, Strip
 from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.items import item_change

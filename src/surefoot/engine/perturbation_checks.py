@@ -13,9 +13,9 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.outputs import CheckStatus, Finding
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.perturb._ops.levels import level_of
-from surefoot.perturb.table.columns import Column, describe_misfits
-from surefoot.perturb.table.columns import Feature as ColumnNoise
+from surefoot.perturb._ops.arrays import level_of
+from surefoot.perturb.table_columns import Column, describe_misfits
+from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.properties import SameLabel
 from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.items import same_item

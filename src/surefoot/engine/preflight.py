@@ -39,8 +39,8 @@ from surefoot.engine.perturbation_checks import (
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
-from surefoot.perturb._ops.input_formats import InputFormat
-from surefoot.perturb._ops.levels import level_of
+from surefoot.perturb._ops.arrays import level_of
+from surefoot.perturb.custom import InputFormat
 from surefoot.population.copies import copies, copies_note
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, Scores, to_host

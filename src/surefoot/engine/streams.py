@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
-from surefoot.perturb._ops.added_noise import NoiseAdder, compiled_noise
-from surefoot.perturb._ops.normal_numbers import compiled_normals
+from surefoot.perturb._ops.compiled_numbers import NoiseAdder, compiled_noise, compiled_normals
 from surefoot.subject.protocols import Additive, Array, Perturbation, Stream
 
 _TILE = 1024

@@ -19,7 +19,7 @@ from surefoot.core.tasks import Entry, Subject
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import EvidenceFailed, InvalidArgument, ReplayMismatch
 from surefoot.evidence.packed import NEW_COPY
-from surefoot.models.endpoint_address import is_behind_address
+from surefoot.models.endpoint_connection import is_behind_address
 from surefoot.records.record import AttackSummary, Curves, Radii, Record, RecordBody
 from surefoot.records.spec import StudySpec
 from surefoot.store.chains import Coverage

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from surefoot.compiled.library import compiled_library
 from surefoot.core.tasks import Subject, Task
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.models.code_files import import_file, is_file_module, source_digest
+from surefoot.models.python import import_file, is_file_module, source_digest
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import digest_of_object
 from surefoot.subject.protocols import Array, to_host

@@ -8,6 +8,7 @@ new archive of the checked parts: torch and Python can disagree on what a crafte
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import re
@@ -17,8 +18,86 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.models.formulas import is_formula
 from surefoot.system.user_code import error_text
+
+_MOST_LETTERS = 4096
+"""Of a formula: sizes of exported models take a few hundred."""
+_MOST_POWERS, _MOST_EXPONENT = 4, 16
+"""In one formula: numbers of some 4 million bits at most, if each power is inside another."""
+_CALLS = re.compile(
+    r"Symbol|Integer|Float|Rational|Add|Mul|Pow|Max|Min|Mod|max|min|abs|floor|ceiling|And|Or|Not"
+    r"|Equality|Unequality|(Strict)?(Less|Greater)Than|Eq|Ne|Lt|Le|Gt|Ge|Where|Identity|ToFloat"
+    r"|FloorDiv|CleanDiv|CeilDiv|TrueDiv|IntTrueDiv|FloatTrueDiv|PythonMod|ModularIndexing"
+    r"|(Ceil|Floor|Trunc|Round)ToInt|TruncToFloat|RoundDecimal|[LR]Shift|PowByNatural|FloatPow"
+)
+_ATTRIBUTES = {"size", "stride", "storage_offset"}
+_ARITHMETIC = (
+    ast.Expression,
+    ast.BoolOp,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.Subscript,
+    ast.Name,
+    ast.keyword,
+    ast.boolop,
+    ast.operator,
+    ast.unaryop,
+    ast.cmpop,
+    ast.expr_context,
+)
+
+
+def is_formula(text: str) -> bool:
+    """Whether it is arithmetic on sizes and numbers that stay small."""
+    if len(text) > _MOST_LETTERS or re.search(r"[\\#\r\n]", text):
+        return False
+    try:
+        nodes = list(ast.walk(ast.parse(text, mode="eval")))
+        return _is_bounded(nodes) and all(map(_is_arithmetic, nodes))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def _is_bounded(nodes: list[ast.AST]) -> bool:
+    """Whether its numbers stay small: few powers, each with a small number as exponent."""
+    exponents = [exponent for node in nodes for exponent in _exponents(node)]
+    return len(exponents) <= _MOST_POWERS and all(map(_is_small, exponents))
+
+
+def _exponents(node: ast.AST) -> list[ast.AST | None]:
+    """The exponent where it is a power or a shift, None where it is not known; else nothing."""
+    match node:
+        case ast.BinOp(op=ast.Pow() | ast.LShift(), right=exponent):
+            return [exponent]
+        case ast.Call(func=ast.Name(id="Pow" | "PowByNatural" | "FloatPow" | "LShift")):
+            return [node.args[1] if len(node.args) == 2 and not node.keywords else None]
+    return []
+
+
+def _is_small(node: ast.AST | None) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="Integer"), args=[number], keywords=[]):
+            return _is_small(number)
+        case ast.UnaryOp(op=ast.USub(), operand=number):
+            return _is_small(number)
+        case ast.Constant(value=int(value)):
+            return value <= _MOST_EXPONENT
+    return False
+
+
+def _is_arithmetic(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return _CALLS.fullmatch(name) is not None
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Attribute(attr=name):
+            return name in _ATTRIBUTES
+        case ast.Constant(value=str(text)):
+            return re.fullmatch(r"\w+", text, re.ASCII) is not None
+        case ast.Constant(value=value):
+            return isinstance(value, int | float)
+    return isinstance(node, _ARITHMETIC)
+
 
 _MOST_BYTES = 16 * 2**30
 """Of an unpacked archive, so that a crafted one cannot fill the memory."""
@@ -225,3 +304,30 @@ def _is_plain_tree(text: str) -> bool:
     except (ValueError, KeyError, TypeError, RecursionError):
         return False
     return True
+
+
+def export_input_shape(path: Path) -> tuple[int | None, ...] | None:
+    """The shape of one input; None for a length that is open, or where the file does not say."""
+    if not zipfile.is_zipfile(path):
+        return None
+    parts = read_parts(path)
+    if not is_export(parts):
+        return None
+    try:
+        program: Any = json.loads(parts["models/model.json"])
+        module = program["graph_module"]
+        specs = [spec.get("user_input") for spec in module["signature"]["input_specs"]]
+        names = [spec["arg"]["as_tensor"]["name"] for spec in specs if spec is not None]
+        if len(names) != 1:
+            raise InvalidArgument(
+                f"{path} must take one input, got {len(names)} ({', '.join(map(str, names))}): "
+                "export it with one"
+            )
+        sizes = module["graph"]["tensor_values"][names[0]]["sizes"]
+        lengths = [size.get("as_int") for size in sizes]
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        return None  # another layout: then the shape is needed, as for other files
+    plain = all(n is None or (isinstance(n, int) and n > 0) for n in lengths)
+    return tuple(lengths[1:]) if plain and len(lengths) > 1 else None

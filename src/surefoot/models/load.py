@@ -6,24 +6,61 @@ in a table below.
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
+from surefoot.models.archive import export_input_shape
 from surefoot.models.endpoint import endpoint_input_shape, open_endpoint
-from surefoot.models.endpoint_address import is_address, refuse_unused_variable
-from surefoot.models.export_shape import export_input_shape
-from surefoot.models.items import wrap_items
+from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
 from surefoot.models.load_options import LoadOptions, interval, normalisation, scores_kind
 from surefoot.models.onnx import onnx_input_shape, open_onnx
-from surefoot.models.pickles import open_pickle
-from surefoot.models.python import import_object, is_predictor, wrap_callable
+from surefoot.models.python import import_object, is_predictor, wrap_callable, wrap_items
 from surefoot.models.torch import is_module, open_torch, wrap_module
 from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.protocols import Model
+from surefoot.system.user_code import INTERRUPTS, error_text, missing_code
+
+
+def open_pickle(
+    path: Path, options: LoadOptions, wrap: Callable[[Any, LoadOptions], Model]
+) -> Model:
+    """The model in a trusted pickle or joblib file; `wrap` turns the object into a model."""
+    if not options.trust:
+        raise InvalidArgument(
+            f"{path} is a pickle; reading one can run any code: convert the model to ONNX, "
+            "or pass --trust (trust=True) if you made the file yourself"
+        )
+    loaded: Any = wrap(_read(path), replace(options, trust=False))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()  # pickled again, trees may differ
+    signature = replace(loaded.signature, digest=digest, covers="the bytes of the pickle")
+    model: Model = replace(loaded, signature=signature)
+    return model
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401  what a file holds
+    """The object in a trusted pickle or joblib file."""
+    try:
+        if path.suffix.lower() == ".joblib":
+            return importlib.import_module("joblib").load(path)
+        with path.open("rb") as file:
+            return pickle.load(file)  # noqa: S301  the caller said the file is trusted
+    except INTERRUPTS:
+        raise
+    except BaseException as error:
+        missing = missing_code(error)
+        again = f"{missing}, or save" if missing else "save"
+        raise InvalidArgument(
+            f"{path} cannot be unpickled ({error_text(error)}): {again} the model again"
+        ) from error
+
 
 _PYTHON_NAME = re.compile(r"(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*")
 

@@ -16,12 +16,15 @@ from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph.external_weights import read_weight_files, whole_content
 from surefoot.graph.gradient import GradientGraph, read_gradient_graph
 from surefoot.graph.onnx_session import quiet_session
-from surefoot.models.cast import cast_to
-from surefoot.models.load_options import LoadOptions
-from surefoot.models.normalise import Normalise
-from surefoot.models.outputs import read_output
-from surefoot.models.scores import both_classes, complete_signature, model_errors
-from surefoot.models.torch_module import differentiable
+from surefoot.models.load_options import LoadOptions, Normalise
+from surefoot.models.scores import (
+    both_classes,
+    cast_to,
+    complete_signature,
+    model_errors,
+    read_output,
+)
+from surefoot.models.torch_modules import differentiable
 from surefoot.subject.protocols import Array, Scores, Signature, Weigh
 from surefoot.system.user_code import error_text
 

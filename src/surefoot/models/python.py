@@ -1,4 +1,4 @@
-"""Anything with `predict_proba`, and plain Python callables."""
+"""Python files named by their path: each is run once, under the name of the file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pickle
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,14 +22,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.models.code_files import import_file, note_source
+from surefoot.graph.score_rows import as_rows
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
-from surefoot.models.load_options import LoadOptions
-from surefoot.models.normalise import Normalise
-from surefoot.models.outputs import read_output
-from surefoot.models.scores import both_classes, complete_signature, model_errors
+from surefoot.models.load_options import LoadOptions, Normalise
+from surefoot.models.scores import (
+    PROBES,
+    both_classes,
+    complete_signature,
+    model_errors,
+    read_output,
+    signature_of_rows,
+)
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import as_item_array, copy_item, item_digest
 from surefoot.subject.protocols import Array, Scores, Signature
 from surefoot.system.user_code import INTERRUPTS, error_text, raised_words
+
+
+def import_file(path: Path) -> ModuleType:
+    """The module in a file; run again only where the file has changed."""
+    if not path.is_file():
+        raise InvalidArgument(f"there is no file {path}: check the path")
+    whole, state = path.resolve(), path.stat()
+    return _module(whole, state.st_mtime_ns, state.st_size)
+
+
+def source_digest(module: ModuleType) -> str:
+    """Of the file of a module as it was when it was imported; empty where that is not known."""
+    return _DIGESTS.get(str(getattr(module, "__file__", None)), "")
+
+
+def note_source(module: ModuleType) -> None:
+    """Remember the file of a module that was just imported, unless that is known."""
+    file = str(getattr(module, "__file__", None))
+    with suppress(OSError):
+        _DIGESTS.setdefault(file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+
+
+def is_file_module(module: ModuleType) -> bool:
+    """Whether it was imported by the path of its file, so that its name may lead elsewhere."""
+    return getattr(module, "__file__", None) in _PATHS
+
+
+_PATHS: set[str] = set()
+_DIGESTS: dict[str, str] = {}
+"""Of the files of imported modules."""
+
+
+@lru_cache(maxsize=64)
+def _module(path: Path, modified: int, size: int) -> ModuleType:
+    """The module; it can import files beside it, as a script can."""
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # last: a file named like a module of Python must not replace it
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InvalidArgument(f"{path} cannot be read as Python code: give a file that ends in .py")
+    module = module_from_spec(spec)
+    _PATHS.add(str(path))
+    _DIGESTS.pop(str(path), None)
+    note_source(module)
+    earlier = sys.modules.get(path.stem)
+    if earlier is None or getattr(earlier, "__file__", None) == str(path):
+        sys.modules[path.stem] = module  # what dataclasses and pickles look up
+    spec.loader.exec_module(module)
+    return module
+
 
 _READ_ONLY = re.compile(r"read-?\s?only|not writ[ea]|non-writ[ea]", re.IGNORECASE)
 """What NumPy, Cython, Numba, memoryview and PyTorch say of an array that cannot be written to."""
@@ -280,3 +340,91 @@ def import_object(name: str) -> Any:  # noqa: ANN401  any object
             f"{name} cannot be imported: its module {raised_words(error)}: correct it there"
         ) from error
     return value
+
+
+@dataclass(frozen=True, eq=False)
+class ItemModel:
+    """A function from a list of items to scores; it may write into the items, which are copies."""
+
+    run: Callable[[list[Any]], Any]
+    signature: Signature = field(repr=False)
+
+    @property
+    def in_python(self) -> str:
+        """Why threads would wait for each other."""
+        return f"the model is a Python {'function' if inspect.isfunction(self.run) else 'object'}"
+
+    def place(self, x: NDArray[Any]) -> Array:
+        """An array of objects it is."""
+        return x
+
+    def predict(self, x: Array) -> Array:
+        """Scores of a batch."""
+        return both_classes(_rows(self.run, x), self.signature.scores)
+
+
+def wrap_items(
+    source: Any,  # noqa: ANN401  any kind of model
+    options: LoadOptions,
+    examples: Inputs | Sequence[Any],
+) -> ItemModel:
+    """An estimator or a function of a list of items; examples tell its classes and scores.
+
+    Which of the examples are run does not depend on their order.
+    """
+    _refuse_number_options(options)
+    if hasattr(source, "predict_proba"):
+        run = source.predict_proba
+        scores: Scores | None = Scores.PROBABILITIES
+    elif callable(source):
+        run, scores = source, options.scores
+    else:
+        raise InvalidArgument(
+            f"{type(source).__name__} cannot classify items: give a function of a list of items, "
+            "or an object with predict_proba"
+        )
+    probes = _probes(examples)
+    digest, covers = digest_of(source)
+    draft = Signature(shape=(), classes=0, scores=Scores.LOGITS, digest=digest, covers=covers)
+    return ItemModel(run, signature_of_rows(draft, _rows(run, probes), scores))
+
+
+def _rows(run: Callable[[list[Any]], Any], x: NDArray[Any]) -> Array:
+    with model_errors():
+        return as_rows(np.asarray(run([copy_item(item) for item in x])), len(x))
+
+
+def _probes(examples: Inputs | Sequence[Any]) -> NDArray[Any]:
+    own = examples.digest_item if isinstance(examples, Inputs) else None
+    if isinstance(examples, str | bytes) or (
+        isinstance(examples, Inputs) and not examples.holds_items
+    ):
+        what = examples.content if isinstance(examples, Inputs) else repr(examples)[:40]
+        raise InvalidArgument(
+            f"examples must be a few items as the model takes them, such as a list of texts, got "
+            f"{what}: for a model of arrays pass shape=(…) instead"
+        )
+    items = examples.x if isinstance(examples, Inputs) else as_item_array(list(examples))
+    if not len(items):
+        raise InvalidArgument(
+            "examples must hold at least one item: they tell the classes; pass a few"
+        )
+    if isinstance(examples, Inputs):
+        return items[sorted(range(len(items)), key=lambda i: item_digest(items[i], own))[:PROBES]]
+    return items[:PROBES]
+
+
+def _refuse_number_options(options: LoadOptions) -> None:
+    """Refuse what is about numbers."""
+    options.refuse_output()
+    options.refuse_device()
+    given = {
+        "bounds": options.bounds is not None,
+        "mean or std": not options.normalise.is_identity,
+        "shape": bool(options.shape),
+    }
+    for name, stated in given.items():
+        if stated:
+            raise InvalidArgument(
+                f"{name} is for arrays of numbers, and these are items: leave it out"
+            )

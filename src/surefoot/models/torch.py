@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph.score_rows import as_rows
-from surefoot.models.export_shape import export_input_shape
-from surefoot.models.load_options import LoadOptions
-from surefoot.models.normalise import Normalise
-from surefoot.models.outputs import read_output
-from surefoot.models.scores import both_classes, complete_signature, model_errors
-from surefoot.models.torch_devices import copies_for, current_device, device_names, replicas
-from surefoot.models.torch_files import read_module, require_torch
-from surefoot.models.torch_module import logits_module
+from surefoot.models.archive import export_input_shape
+from surefoot.models.load_options import LoadOptions, Normalise
+from surefoot.models.scores import both_classes, complete_signature, model_errors, read_output
+from surefoot.models.torch_files import read_module, require_torch, try_file
 from surefoot.models.torch_modules import (
+    copies_for,
     copy_module,
+    current_device,
+    device_names,
     first_line,
+    logits_module,
     module_digest,
     on_device,
+    replicas,
     scores_tensor,
 )
-from surefoot.models.trial_load import try_file
 from surefoot.subject.protocols import Array, Outputs, Scores, Signature, Weigh
 
 

@@ -1,20 +1,18 @@
 """Perturbations: frozen values that draw and apply on NumPy and Torch arrays alike."""
 
-from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.adapters import (
     from_albumentations,
     from_maite,
     from_nrtk,
     from_torchvision,
 )
-from surefoot.perturb.compose import Chain, Mixture
-from surefoot.perturb.custom import Batched, OneByOne
-from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
-from surefoot.perturb.image.broken_lens import BrokenLens
+from surefoot.perturb.compose import Chain, Mixture, RandomLevel
+from surefoot.perturb.custom import Batched, InputFormat, OneByOne, custom
+from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, GlassBlur, MotionBlur, ZoomBlur
 from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
 from surefoot.perturb.image.digital import JPEG, Pixelate
-from surefoot.perturb.image.elastic import Elastic
 from surefoot.perturb.image.geometry import (
+    Elastic,
     Perspective,
     Rotation,
     Shear,
@@ -22,22 +20,41 @@ from surefoot.perturb.image.geometry import (
     TranslationY,
     Zoom,
 )
-from surefoot.perturb.image.glass import GlassBlur
-from surefoot.perturb.image.lens import Condensation, Dirt, Flare, Vignetting
+from surefoot.perturb.image.lens import (
+    BrokenLens,
+    ChromaticAberration,
+    Condensation,
+    Dirt,
+    Flare,
+    LensDistortion,
+    Vignetting,
+    WhiteBalance,
+)
 from surefoot.perturb.image.occlusion import Dropout, Occlusion
-from surefoot.perturb.image.optics import ChromaticAberration, LensDistortion, WhiteBalance
-from surefoot.perturb.image.sensor_failure import Banding, Bayer, DeadLines, DeadPixels
-from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, SpeckleNoise
-from surefoot.perturb.image.snow import Snow
-from surefoot.perturb.image.spatter import Spatter
+from surefoot.perturb.image.precipitation import Snow, Spatter
+from surefoot.perturb.image.sensor import (
+    Banding,
+    Bayer,
+    DeadLines,
+    DeadPixels,
+    ImpulseNoise,
+    ShotNoise,
+    SpeckleNoise,
+)
 from surefoot.perturb.image.weather import Fog, Frost
 from surefoot.perturb.noise import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
-from surefoot.perturb.own_function import custom
-from surefoot.perturb.random_level import RandomLevel
-from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR
-from surefoot.perturb.signal.series import Dropouts, Jitter, Speed, TimeShift
-from surefoot.perturb.table.columns import Feature, OneHot, load_features
-from surefoot.perturb.table.noise import TableNoise
+from surefoot.perturb.signal import (
+    BandPass,
+    ClipSignal,
+    Dropouts,
+    Gain,
+    Jitter,
+    NoiseAtSNR,
+    Speed,
+    TimeShift,
+)
+from surefoot.perturb.table import TableNoise
+from surefoot.perturb.table_columns import Feature, OneHot, load_features
 
 VALUES = (LinfNoise, L2Noise, L1Noise, GaussianNoise, UniformNoise, ShotNoise, ImpulseNoise,
           SpeckleNoise)  # fmt: skip

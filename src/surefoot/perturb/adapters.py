@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.input_formats import InputFormat
-from surefoot.perturb.custom import OneByOne
+from surefoot.perturb.custom import InputFormat, OneByOne
 from surefoot.subject.protocols import View
 from surefoot.system.user_code import cell_content, describe_function, describe_value
 

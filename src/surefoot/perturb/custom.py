@@ -1,25 +1,76 @@
-"""A perturbation of the user's own, as a function of a batch or of one input at a time."""
+"""Functions of users as perturbations, one input at a time or a batch, and the values they take."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import field
-from typing import Any, ClassVar
+from enum import StrEnum
+from numbers import Real
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
+from PIL import Image
 
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import clip, copy_rows
+from surefoot.perturb._ops.arrays import clip, copy_rows, level_per_row
 from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
-from surefoot.perturb._ops.input_formats import InputFormat, as_array, from_format, to_format
-from surefoot.perturb._ops.levels import level_per_row
+from surefoot.perturb.compose import RandomLevel
 from surefoot.subject.items import as_item_array, copy_item, is_image
-from surefoot.subject.protocols import Array, Level, Stream, View, to_host
+from surefoot.subject.protocols import Array, Level, Perturbation, Stream, View, to_host
 from surefoot.system.user_code import describe_function, named_errors
+
+
+class InputFormat(StrEnum):
+    """In which values a function takes an input, and returns it."""
+
+    MODEL = "model"
+    """float32, as the model takes them."""
+    UNIT = "unit"
+    """float32 in [0, 1]."""
+    BYTES = "bytes"
+    """uint8 from 0 to 255: smaller differences are lost."""
+    PILLOW = "pillow"
+    """A Pillow image of 256 levels."""
+
+
+def to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Interval) -> Any:  # noqa: ANN401  an image of a library
+    """A copy of the row in this format."""
+    if input_format is InputFormat.MODEL:
+        return np.array(row, dtype=np.float32, order="C")
+    unit = np.ascontiguousarray((row - np.float32(bounds.low)) / np.float32(bounds.width))
+    if input_format is InputFormat.UNIT:
+        return unit
+    pixels = np.clip(np.round(unit * 255), 0, 255).astype(np.uint8)
+    if input_format is InputFormat.BYTES:
+        return pixels
+    return Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))
+
+
+def as_array(out: Any) -> Any:  # noqa: ANN401  an image of a library
+    """What a function returned, as an array in main memory with channels first."""
+    if isinstance(out, Image.Image):
+        image = np.asarray(out)
+        return image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
+    return to_host(out) if hasattr(out, "detach") else out
+
+
+def from_format(
+    result: NDArray[Any], input_format: InputFormat, bounds: Interval
+) -> NDArray[np.float32]:
+    """The values as the model takes them."""
+    values = np.asarray(result).astype(np.float32)
+    if input_format is InputFormat.MODEL:
+        return values
+    if input_format is not InputFormat.UNIT or result.dtype == np.uint8:
+        values /= np.float32(255)
+    values *= np.float32(bounds.width)
+    values += np.float32(bounds.low)
+    return values
 
 
 @perturbation
@@ -254,3 +305,109 @@ def _seed(halves: NDArray[np.float32]) -> int:
     """48 bits, 24 from each uniform number."""
     high, low = (int(half * 2.0**24) for half in halves.tolist())
     return (high << 24) | low
+
+
+Function = Callable[..., Any]
+LevelRange = float | tuple[float, float] | None
+"""One level, the lowest and the highest of a random one, or None: open, for curves."""
+_FORMS = (
+    "write it as function(x, rng, level), one input at a time and a NumPy generator, or as "
+    "function(x, u, level), a batch and uniform numbers"
+)
+
+
+@overload
+def custom(
+    function: Function,
+    level: LevelRange = None,
+    *,
+    name: str = "",
+    draws: int | tuple[int, ...] | None = None,
+    view: View = View.VALUES,
+) -> Perturbation: ...
+@overload
+def custom(
+    function: LevelRange = None,
+    level: LevelRange = None,
+    *,
+    name: str = "",
+    draws: int | tuple[int, ...] | None = None,
+    view: View = View.VALUES,
+) -> Callable[[Function], Perturbation]: ...
+def custom(
+    function: Function | LevelRange = None,
+    level: LevelRange = None,
+    *,
+    name: str = "",
+    draws: int | tuple[int, ...] | None = None,
+    view: View = View.VALUES,
+) -> Perturbation | Callable[[Function], Perturbation]:
+    """A perturbation from a function: `custom(swap_letters, level=0.1)`, `@custom(0.1)` above one.
+
+    The name of its second parameter says what it is given. `rng`: one input at a time, as the data
+    have it (an array, a text, bytes, …), and a NumPy generator (`OneByOne`). `u`: a batch of arrays
+    and uniform numbers (`Batched`; `draws` says how many). `level` is a number, two for a level
+    drawn uniformly between them in each trial, or left open for curves.
+    """
+    if callable(function):
+        return _perturbation(function, level, name, draws, view)
+    if function is not None and level is not None:
+        raise InvalidArgument(f"custom: the function must be callable, got {function!r}: {_FORMS}")
+    chosen = level if function is None else function
+    _check_levels("custom", chosen)
+
+    def to_perturbation(own: Function) -> Perturbation:
+        return _perturbation(own, chosen, name, draws, view)
+
+    return to_perturbation
+
+
+def _perturbation(
+    function: Function,
+    level: LevelRange,
+    name: str,
+    draws: int | tuple[int, ...] | None,
+    view: View,
+) -> Perturbation:
+    own = str(getattr(function, "__name__", "custom")).replace("_", "-")
+    name = name or own.replace("<lambda>", "custom")
+    _check_levels(name, level)
+    low, high = level if isinstance(level, tuple | list) else (None, level)
+    inner: Perturbation
+    if draws is not None or second_parameter(function, name) == "u":
+        inner = Batched(high, function, name, draws or 0, view)
+    else:
+        inner = OneByOne(high, function, name, view)
+    if low is None or high is None:
+        return inner
+    if not 0 <= low < high:
+        raise InvalidArgument(
+            f"{name}: a range of levels runs from a lower to a higher one, at least 0, got "
+            f"({low:g}, {high:g}): write (0, 1)"
+        )
+    return RandomLevel(high, inner, round(low / high, 12))
+
+
+def _check_levels(name: str, level: Any) -> None:  # noqa: ANN401  whatever the caller passed
+    """Refuse a level that is no number, and no pair of them."""
+    ends = level if isinstance(level, tuple | list) else (level, level)
+    numbers = all(isinstance(end, Real) and not isinstance(end, bool) for end in ends)
+    if level is None or (len(ends) == 2 and numbers):
+        return
+    raise InvalidArgument(
+        f"{name}: level must be a number such as 0.1, two such as (0, 0.5), or left out, "
+        f"got {level!r}"
+    )
+
+
+def second_parameter(function: Function, name: str) -> str:
+    """`rng` or `u`; refused where it is neither."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        names = []
+    second = names[1] if len(names) > 1 else ""
+    if len(names) < 3 or second not in ("rng", "generator", "u"):
+        got = f"({', '.join(names)})" if names else "no parameters that can be read"
+        raise InvalidArgument(f"{name} takes {got}: {_FORMS}")
+    return "u" if second == "u" else "rng"

@@ -9,7 +9,7 @@ from array_api_compat import array_namespace
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import clip_in_place
+from surefoot.perturb._ops.arrays import clip_in_place, level_per_row
 from surefoot.perturb._ops.definition import (
     Draw,
     Each,
@@ -20,7 +20,6 @@ from surefoot.perturb._ops.definition import (
     Uniform,
     perturbation,
 )
-from surefoot.perturb._ops.levels import level_per_row
 from surefoot.subject.protocols import Additive, Array, Ball, Level, Stream, View
 
 

@@ -1,18 +1,17 @@
 """When an output counts as kept."""
 
-from surefoot.properties.closeness import Close
 from surefoot.properties.detection import BoxesKept
 from surefoot.properties.labels import (
     Confidence,
     GivenLabel,
+    LabelsKept,
     NoConfidentMistake,
     SameLabel,
     TopK,
     TrueLabel,
 )
 from surefoot.properties.masks import MaskIoU, PixelsKept
-from surefoot.properties.multi_label import LabelsKept
-from surefoot.properties.output_function import Kept
+from surefoot.properties.outputs import Close, Kept
 
 OF_CLASSES = (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
 """Of class scores, for the registry of names."""

@@ -11,13 +11,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.properties.reference_outputs import (
-    CLEAN,
-    all_but,
-    check_share,
-    reference_named,
-    target_array,
-)
+from surefoot.properties.outputs import CLEAN, all_but, check_share, reference_named, target_array
 from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Array, Reference, Scores
 

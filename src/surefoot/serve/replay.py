@@ -150,7 +150,9 @@ def _is_inside(path: Path, allowed: list[Path]) -> bool:
 
 def _named_files(source: Source, start: Path) -> Iterator[str]:
     """Every file that reading the model and data of a run from this folder would open."""
-    from surefoot.models.endpoint_address import is_address  # readers of models: not for the list
+    from surefoot.models.endpoint_connection import (
+        is_address,  # readers of models: not for the list
+    )
 
     for model in source.models or (source.model,):
         if not is_address(model):

@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.core.results import Interval
 from surefoot.engine.examples import MOST_SIDE, png
 from surefoot.errors import SurefootError
-from surefoot.models.endpoint_address import named_servers
+from surefoot.models.endpoint_connection import named_servers
 from surefoot.records.record import Record, named_code
 from surefoot.serve.file_limits import FileLimits
 from surefoot.serve.replay import folder_of_files

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.preflight import examine, examine_batch, examine_level_zero
 from surefoot.inputs import fit
-from surefoot.perturb.table.match_columns import for_columns
+from surefoot.perturb.table import for_columns
 from surefoot.records.record import Finding
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation

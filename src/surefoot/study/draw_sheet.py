@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.catalogue.own import own_text
-from surefoot.catalogue.parse import parse_perturbation
+from surefoot.catalogue.parse import own_text, parse_perturbation
 from surefoot.core.results import UNIT
 from surefoot.engine.devices import draw_rows
 from surefoot.engine.sampling_bench import to_view
@@ -18,7 +17,7 @@ from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
 from surefoot.inputs.images import image_files, read_opened
-from surefoot.perturb._ops.levels import level_of
+from surefoot.perturb._ops.arrays import level_of
 from surefoot.subject.protocols import Perturbation, View
 from surefoot.system.text import level_words
 

@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from surefoot.catalogue.option_values import MOST_DIGITS
+from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.comparison import CURVES
 from surefoot.conclude.radii import ALL, claims_of, mean_claims, quantiles_of
 from surefoot.conclude.tally import compare_tallies, matched, tally_record

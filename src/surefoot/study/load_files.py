@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.catalogue import option_values
+from surefoot.catalogue import registry
 from surefoot.core.results import Interval
 from surefoot.engine.outputs import clean_labels
 from surefoot.errors import InvalidArgument
@@ -19,7 +19,7 @@ from surefoot.inputs import select as choose
 from surefoot.inputs.images import Shape, frame_of
 from surefoot.inputs.sounds import READING as SOUND_READING
 from surefoot.models import declared_shape, load_model
-from surefoot.models.endpoint_address import is_address, refuse_unused_variable
+from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
 from surefoot.models.load_options import scores_kind
 from surefoot.records.record import Source
 from surefoot.subject.inputs import Inputs
@@ -171,7 +171,7 @@ class FileOptions:
             return None
         images = Path(data).is_dir() or str(data).lower().endswith(".csv")
         if self.shape is not None or not images:
-            return option_values.shape(self.shape)
+            return registry.shape(self.shape)
         files = [model for model in models if isinstance(model, str | Path)]
         shapes = {str(name): declared_shape(name, self.token_variable) for name in files}
         stated = {name: shape for name, shape in shapes.items() if shape is not None}
@@ -199,7 +199,7 @@ class FileOptions:
             labels,
             class_names=self.class_names or (),
             scale=scale,
-            size=option_values.size(self.size),
+            size=registry.size(self.size),
             shape=shape,
             length=self.length,
             label_pattern=self.label_pattern,
@@ -222,11 +222,11 @@ class FileOptions:
             return loaded
         return load_model(
             source,
-            bounds=bounds if isinstance(bounds, Interval) else option_values.numbers(bounds),
-            mean=option_values.numbers(self.mean),
-            std=option_values.numbers(self.std),
+            bounds=bounds if isinstance(bounds, Interval) else registry.numbers(bounds),
+            mean=registry.numbers(self.mean),
+            std=registry.numbers(self.std),
             scores=self.scores,
-            shape=option_values.shape(self.shape),
+            shape=registry.shape(self.shape),
             data_shape=None if inputs.holds_items else inputs.x.shape[1:],
             examples=inputs if inputs.holds_items else None,
             features=inputs.features,
@@ -271,10 +271,10 @@ def _class_numbers(classes: str | Sequence[int | str] | None, inputs: Inputs) ->
     if classes is None:
         return ()
     numbers = []
-    for part in (text.strip() for text in option_values.texts(classes)):
+    for part in (text.strip() for text in registry.texts(classes)):
         if part in inputs.class_names:
             numbers.append(inputs.class_names.index(part))
-        elif part.isdecimal() and len(part) <= option_values.MOST_DIGITS:
+        elif part.isdecimal() and len(part) <= registry.MOST_DIGITS:
             numbers.append(int(part))
         else:
             raise InvalidArgument(

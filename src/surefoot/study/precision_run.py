@@ -23,7 +23,7 @@ from surefoot.core.results import (
     Interval,
     Undecided,
 )
-from surefoot.perturb.table.match_columns import scales_from_inputs
+from surefoot.perturb.table import scales_from_inputs
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
 from surefoot.records.record import RecordBody, Samples

@@ -17,7 +17,7 @@ from surefoot.evidence.check import check_evidence
 from surefoot.evidence.check_words import with_marks
 from surefoot.evidence.envelope import read_envelope
 from surefoot.evidence.statement import read_statement
-from surefoot.models.endpoint_address import named_servers
+from surefoot.models.endpoint_connection import named_servers
 from surefoot.records.record import Record, Source, named_code
 from surefoot.records.spec import ComparisonSpec
 from surefoot.store import open_existing, public_location

@@ -29,8 +29,8 @@ from surefoot.engine.sampling_bench import SamplingBench, draws_nothing
 from surefoot.engine.streams import generator_for
 from surefoot.inputs import fit
 from surefoot.models import as_probabilities
-from surefoot.perturb._ops.levels import level_of
-from surefoot.perturb.table.match_columns import for_columns
+from surefoot.perturb._ops.arrays import level_of
+from surefoot.perturb.table import for_columns
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.properties import SameLabel
 from surefoot.records.json_records import decisive_json

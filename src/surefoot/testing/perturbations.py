@@ -17,8 +17,8 @@ from surefoot.engine.devices import draw_rows
 from surefoot.engine.perturbation_checks import functions_of
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.input_formats import InputFormat
-from surefoot.perturb._ops.levels import level_of
+from surefoot.perturb._ops.arrays import level_of
+from surefoot.perturb.custom import InputFormat
 from surefoot.subject.items import as_item_array, copy_item, same_item
 from surefoot.subject.protocols import Additive, Drawn, Level, Perturbation, View
 from surefoot.testing.expect import expect

@@ -1,46 +1,168 @@
-"""Images out of focus or in motion."""
+"""Images out of focus, in motion, or behind frosted glass."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
+from array_api_compat import array_namespace, device, is_torch_array
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import clip, place_like
+from surefoot.perturb._ops.arrays import (
+    Floats,
+    clip,
+    levels_on_host,
+    place_like,
+    restore_level_zero,
+)
+from surefoot.perturb._ops.convolution import (
+    convolve,
+    disk_kernels,
+    line_kernels,
+    line_reach,
+    line_taps,
+    sum_taps,
+)
 from surefoot.perturb._ops.definition import (
     NOTHING,
+    PRESETS,
+    SEVERITIES,
+    SIZES,
     Choices,
     Draw,
     Levels,
     Presets,
+    Table,
     Uniform,
+    at_severity_on_host,
+    is_small,
     perturbation,
 )
-from surefoot.perturb._ops.filters.convolution import convolve
-from surefoot.perturb._ops.filters.kernels import disk_kernels, line_kernels, line_reach, line_taps
-from surefoot.perturb._ops.filters.matrices import (
+from surefoot.perturb._ops.matrices import (
     BandMatrix,
+    band_matrix,
     filter_symmetric,
     gaussian_filter,
     mirrored_filter_matrix,
+    multiply_axes,
+    zoom_matrices,
 )
-from surefoot.perturb._ops.filters.tap_sum import sum_taps
-from surefoot.perturb._ops.filters.zoom_blur import zoom_blur, zoom_blur_per_row, zoom_count
-from surefoot.perturb._ops.levels import levels_on_host, restore_level_zero
-from surefoot.perturb._ops.severity import (
-    PRESETS,
-    SEVERITIES,
-    SIZES,
-    Table,
-    at_severity_on_host,
-    is_small,
-)
-from surefoot.subject.protocols import Array, Level, View
+from surefoot.subject.protocols import Array, Level, Stream, View
+
+_FEW_PIXELS = 64 * 64
+_FEW_ENTRIES = 1_000_000
+"""Pixels times enlargements up to which main memory holds one sparse matrix for all of them."""
+_FEW_PLANES = 4
+
+
+def zoom_weights(levels: Floats, step: float, count: int) -> tuple[Floats, Floats]:
+    """(n, count) enlargements beyond 1, and their weights, which sum to 1.
+
+    0, step, 2 · step, … up to each level have weight 1, and the image itself one more. A level
+    between two steps has the weight of its share of the step.
+    """
+    steps = np.arange(count)
+    along_it = np.maximum(levels[:, None] / step, 0)
+    nearest = np.rint(along_it)
+    along_it = np.where(np.abs(along_it - nearest) < 1e-6, nearest, along_it)
+    shares = np.clip(along_it - steps + 1, 0, 1)
+    shares[:, 0] = 2
+    beyond = np.minimum(steps, along_it) * step
+    return beyond, shares / np.cumsum(shares, axis=1)[:, -1:]
+
+
+def zoom_blur(x: Array, level: float, step: float) -> Array:
+    """The mean for one level: by one sparse matrix, or zoom by zoom where that is too large."""
+    height, width = x.shape[-2:]
+    entries = height * width * zoom_count(level, step)
+    on_host = isinstance(x, np.ndarray) or x.device.type == "cpu"
+    if height * width <= _FEW_PIXELS or (on_host and entries <= _FEW_ENTRIES):
+        return _multiply_flat(x, _zoom_blur_matrix(level, step, height, width))
+    total = None
+    for rows, columns in _zoom_matrix_pairs(level, step, height, width):
+        part = multiply_axes(x, rows, columns)
+        if total is None:
+            total = part
+        else:
+            total += part
+    return total
+
+
+def zoom_blur_per_row(x: Array, levels: Floats, step: float, count: int) -> Array:
+    """The mean for one level for each row, none of more than count - 1 steps."""
+    height, width = x.shape[-2:]
+    beyond, weights = zoom_weights(levels, step, count)
+    total: Any = 0.0
+    for k in range(count):
+        rows = zoom_matrices(1 + beyond[:, k], height) * weights[:, k, None, None].astype(
+            np.float32
+        )
+        columns = zoom_matrices(1 + beyond[:, k], width)
+        total = total + multiply_axes(x, place_like(rows, x), place_like(columns, x))
+    return total
+
+
+def zoom_count(level: float, step: float) -> int:
+    """The number of enlargements up to this level, 1 included."""
+    return int(np.ceil(level / step - 1e-6)) + 1
+
+
+@lru_cache(maxsize=8)
+def _zoom_matrix_pairs(
+    level: float, step: float, height: int, width: int
+) -> list[tuple[BandMatrix, BandMatrix]]:
+    """The matrices of each enlargement along both axes; the first contains its weight."""
+    beyond, weights = zoom_weights(np.asarray([level]), step, zoom_count(level, step))
+    return [
+        (
+            band_matrix(zoom_matrices(np.asarray([1 + b]), height) * np.float32(w)),
+            band_matrix(zoom_matrices(np.asarray([1 + b]), width)),
+        )
+        for b, w in zip(beyond[0], weights[0], strict=True)
+    ]
+
+
+@lru_cache(maxsize=8)
+def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> Any:  # noqa: ANN401  a sparse matrix
+    """The sparse matrix of the whole blur on flat images."""
+    from scipy import sparse
+
+    total = sparse.csr_array((height * width, height * width), dtype=np.float64)
+    for rows, columns in _zoom_matrix_pairs(level, step, height, width):
+        total = total + sparse.kron(
+            sparse.csr_array(rows.matrix[0]), sparse.csr_array(columns.matrix[0]), format="csr"
+        )
+    return total.astype(np.float32)
+
+
+def _multiply_flat(x: Array, matrix: Any) -> Array:  # noqa: ANN401  a sparse matrix
+    """Flat images times a sparse matrix; every value is its own sum, independent of the batch.
+
+    Torch arrays in main memory go through SciPy, which is faster there.
+    """
+    xp = array_namespace(x)
+    if is_torch_array(x) and x.device.type == "cpu":
+        return xp.from_numpy(_multiply_flat(x.numpy(), matrix))
+    planes = xp.reshape(x, (-1, matrix.shape[1]))
+    flat = xp.permute_dims(planes, (1, 0))
+    if isinstance(x, np.ndarray):
+        if len(planes) <= _FEW_PLANES:
+            return np.stack([matrix @ plane for plane in planes]).reshape(x.shape)
+        mapped: NDArray[np.float32] = matrix @ flat
+        return np.ascontiguousarray(mapped.T).reshape(x.shape)
+    entries = matrix.tocoo()
+    where = xp.asarray(np.stack(entries.coords), device=x.device)
+    values = xp.asarray(entries.data, device=x.device)
+    sparse = xp.sparse_coo_tensor(
+        where, values, matrix.shape, is_coalesced=True, check_invariants=False
+    )
+    return xp.reshape(xp.permute_dims(xp.sparse.mm(sparse, flat), (1, 0)), x.shape)
+
 
 _NARROW = 13
 """Pixels across a disk up to which it is applied row by row, not by the Fourier transform."""
@@ -219,3 +341,155 @@ class ZoomBlur:
             rows = levels_on_host(level)
             mean = zoom_blur_per_row(x, rows, self.step, zoom_count(float(rows.max()), self.step))
         return restore_level_zero(clip(mean, bounds), x, level)
+
+
+Ints = NDArray[np.int64]
+
+
+def swap_partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array:  # noqa: ANN401  a number, or one for each row
+    """(n, rounds, height, width): the pixel that each one swaps with, as a flat index.
+
+    A pixel swaps where its `gate` (n, 1, height, width) is below `share`; its own reach is `reach`
+    rounded down, or up where its gate is below the fraction. Its partner is drawn uniformly from
+    the offsets -reach … reach - 1 along both axes by its `chance`, as published. Pixels too near
+    to an edge do not swap. Share and reach are numbers or arrays (n, rounds or 1, 1, 1).
+    """
+    xp = array_namespace(chance)
+    height, width = chance.shape[-2:]
+    place = device(chance)
+    whole = reach // 1
+    far = whole if _is_number(reach) and reach == whole else whole + (gate < reach - whole)
+    side = 2 * far
+    cell = xp.floor(chance * (side * side))
+    down = xp.floor(cell * (1 / side))
+    cell += down * (width - side) - far * (width + 1)
+    row = xp.arange(height, dtype=chance.dtype, device=place)[:, None]
+    column = xp.arange(width, dtype=chance.dtype, device=place)
+    going = (row > far) & (row <= height - far) & (column > far) & (column <= width - far)
+    if not (_is_number(share) and share >= 1):
+        going = going & (gate < share)
+    cell *= going
+    own = xp.reshape(xp.arange(height * width, device=place), (height, width))
+    return own + xp.astype(cell, xp.int64)
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401  any object
+    return isinstance(value, int | float)
+
+
+def origins_after_swaps(goals: Array, reach: int) -> Array:
+    """(n, height, width): where each pixel comes from after every pixel swapped in turn.
+
+    In every round, from the last pixel to the first, row by row, a pixel swaps with the one that
+    `goals` (n, rounds, height, width) names, at most `reach` rows or columns up and left and less
+    than that down and right. The result is exactly that of the sequence: pixels 2 · `reach`
+    columns apart in neighbouring rows cannot meet, so a whole slanted line of pixels swaps at
+    once, in all images.
+    """
+    xp = array_namespace(goals)
+    if is_torch_array(goals) and device(goals).type == "cpu":
+        return xp.from_numpy(origins_after_swaps(goals.numpy(), reach))
+    n, rounds, height, width = goals.shape
+    size, place = height * width, device(goals)
+    order, ranks, cuts = _lines(height, width, 2 * reach)
+    in_order, rank = xp.asarray(order, device=place), xp.asarray(ranks, device=place)
+    # Pixels in the order of their lines, the images innermost: a line is a plain slice.
+    turned = xp.permute_dims(xp.reshape(goals, (n, rounds, size)), (1, 2, 0))
+    towards = xp.take(rank * n, xp.reshape(xp.take(turned, in_order, axis=1), (-1,)), axis=0)
+    towards = xp.reshape(towards, (rounds, size, n))
+    towards += xp.arange(n, device=place)
+    flat = xp.reshape(xp.broadcast_to(in_order[:, None], (size, n)) + 0, (-1,))
+    for all_goals in xp.reshape(towards, (rounds, -1)):
+        for begin, end in pairwise(cuts):
+            line = slice(begin * n, end * n)
+            goal = all_goals[line]
+            leaving = flat[line] + 0
+            flat[line] = flat[goal]
+            flat[goal] = leaving
+    origins = xp.take(xp.reshape(flat, (size, n)), rank, axis=0)
+    return xp.reshape(xp.permute_dims(origins, (1, 0)), (n, height, width))
+
+
+@lru_cache(maxsize=16)
+def _lines(height: int, width: int, slant: int) -> tuple[Ints, Ints, tuple[int, ...]]:
+    """Pixels in the order of their lines, the rank of each pixel there, and where lines begin.
+
+    From the last pixel to the first, each row `slant` columns behind the row below it.
+    """
+    row, column = np.divmod(np.arange(height * width), width)
+    time = slant * (height - 1 - row) + width - 1 - column
+    order = np.argsort(time, kind="stable")
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    cuts = np.flatnonzero(np.diff(time[order], prepend=-1, append=-1))
+    return order, ranks, tuple(cuts.tolist())
+
+
+def gather_pixels(x: Array, origins: Array) -> Array:
+    """Images (n or 1, channels, height, width) with the pixels of every channel from `origins`."""
+    xp = array_namespace(x)
+    n, height, width = origins.shape
+    rows, channels = x.shape[:2]
+    size = height * width
+    starts = xp.reshape(xp.arange(rows * channels, device=device(x)), (rows, channels, 1)) * size
+    index = starts + xp.reshape(origins, (n, 1, size))
+    values = xp.take(xp.reshape(x, (-1,)), xp.reshape(index, (-1,)), axis=0)
+    return xp.reshape(values, (n, channels, height, width))
+
+
+# Deviation of the blur, reach of the swaps, rounds of swaps at severities 0 to 5.
+_SMALL = ((0, 1, 0), (0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2))
+_LARGE = ((0, 1, 0), (0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2))
+
+
+@perturbation
+class GlassBlur:
+    """Frosted glass: blur, swaps of neighbouring pixels, blur; the level is the severity.
+
+    Hendrycks & Dietterich 2019, `glass_blur`, in their order: from the last pixel to the first,
+    each one swaps with another at most `reach` away, in one or several rounds. These are true
+    swaps (the published code copies one pixel over the other). Between two severities a share of
+    the pixels swaps, or reaches further; a pixel that does at one level does at every higher one.
+    Values are not rounded to 256 levels between the steps.
+    """
+
+    level: float | None = None
+    size: str = ""
+    kind: ClassVar[str] = "glass"
+    view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
+    phrase: ClassVar[str] = "glass blur of severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """For each pixel: a number for whether it swaps, then one for its partner in each round."""
+        rounds = max(row[2] for row in self._table(*shape[-2:]))
+        return stream.uniform((n, 1 + int(rounds), *shape[-2:]))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Blur, swap, blur."""
+        one = isinstance(level, int | float)
+        deviations, reaches, rounds = at_severity_on_host(level, self._table(*x.shape[-2:]))
+        wide = float(deviations[0]) if one else place_like(deviations, x)
+        count, reach = math.ceil(rounds.max()), math.ceil(reaches.max())
+        shares = np.clip(rounds[:, None] - np.arange(count), 0, 1)
+        goals = swap_partners(
+            drawn[:, 1 : count + 1],
+            drawn[:, :1],
+            _number_or_rows(shares, x, one),
+            _number_or_rows(reaches, x, one),
+        )
+        y = gather_pixels(gaussian_filter(x, wide), origins_after_swaps(goals, reach))
+        return restore_level_zero(clip(gaussian_filter(y, wide), bounds), x, level)
+
+    def _table(self, height: int, width: int) -> Table:
+        return _SMALL if is_small(self.size, (height, width)) else _LARGE
+
+
+def _number_or_rows(values: Floats, like: Array, one: bool) -> Any:  # noqa: ANN401  a number, or one for each row
+    """One number where all are equal, else an array (rows, rounds or 1, 1, 1)."""
+    if one and (values == values.flat[0]).all():
+        return float(values.flat[0])
+    shaped = np.reshape(values, (len(values), -1, 1, 1)).astype(np.float32)
+    return place_like(shaped, like)

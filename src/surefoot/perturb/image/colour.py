@@ -9,12 +9,27 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.core.results import UNIT, Interval
-from surefoot.perturb._ops.arrays import clip_in_place
-from surefoot.perturb._ops.colours import change_saturation, rotate_hue
-from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Presets, perturbation
-from surefoot.perturb._ops.levels import level_per_row, restore_level_zero
-from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
-from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, at_severity, is_small
+from surefoot.perturb._ops.arrays import (
+    clip_in_place,
+    from_unit_range,
+    level_per_row,
+    restore_level_zero,
+    to_unit_range,
+)
+from surefoot.perturb._ops.definition import (
+    NOTHING,
+    PRESETS,
+    SEVERITIES,
+    SIZES,
+    Choices,
+    Draw,
+    Levels,
+    Presets,
+    at_severity,
+    is_small,
+    perturbation,
+)
+from surefoot.perturb._ops.pixels import change_saturation, rotate_hue
 from surefoot.subject.protocols import Array, Level, View
 
 # Gain and offset of the saturation at severities 0 to 5.

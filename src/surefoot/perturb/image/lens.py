@@ -1,27 +1,33 @@
-"""What lies on a lens or falls into it: condensation, dirt, stray light, vignetting."""
+"""What is on the lens of a camera, a cracked lens, and how a lens bends lines and colours."""
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import clip_in_place
-from surefoot.perturb._ops.colours import colour_like
-from surefoot.perturb._ops.cover import cover_order, covered_share, fill_value, mix
-from surefoot.perturb._ops.definition import NOTHING, Draw, Levels, Uniform, perturbation
-from surefoot.perturb._ops.filters.matrices import gaussian_filter
-from surefoot.perturb._ops.levels import level_per_row
-from surefoot.perturb._ops.pixel_axes import (
+from surefoot.perturb._ops.arrays import clip_in_place, copy_rows, level_per_row, restore_level_zero
+from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
+from surefoot.perturb._ops.matrices import gaussian_filter
+from surefoot.perturb._ops.pixels import (
     centred_axes,
+    colour_like,
+    cover_order,
+    covered_share,
+    diagonal,
     distance_to_points,
+    fill_value,
     level_array,
+    mix,
     squared_radius,
 )
 from surefoot.perturb._ops.random_fields import smooth_noise
-from surefoot.subject.protocols import Array, Level, Stream, View
+from surefoot.perturb._ops.resample import EDGES
+from surefoot.perturb._ops.warp import warp
+from surefoot.subject.protocols import Array, Drawn, Level, Stream, View
 
 _MIST_PATCH = 0.2
 """The size of patches of mist, as a share of the longer edge."""
@@ -158,3 +164,187 @@ class Vignetting:
         """Move each pixel towards the lowest value."""
         lost = squared_radius(*centred_axes(x)) * level_array(level, x)
         return mix(x, lost[:, None], (bounds or UNIT).low, bounds)
+
+
+_MOST_CRACKS = 50
+_FARTHEST = 0.06
+"""How far a shard can move the image, as a share of the diagonal."""
+_THICKNESS = 1 / 150
+"""The thickness of a crack at the impact, as a share of the diagonal; at least a pixel."""
+_FADING = 0.25
+"""The last part of a crack, over which it fades out, as a share of its length."""
+_SHORTEST = 1e-6
+"""Pixels that the shortest crack has, instead of a division by 0."""
+
+
+@perturbation
+class BrokenLens:
+    """Cracks run from a random point of the lens; between two of them, a shard shifts the image.
+
+    The cracks, `cracks` in number (9 by default) and at random angles, reach as far as `level`
+    times the diagonal: everywhere at level 1. Each is a line of its own grey that thins out towards
+    its end. Each shard shifts the image in its own direction, at the impact by up to 6 % of the
+    diagonal and less towards the ends of the cracks. Beyond them the image stays as it is.
+    """
+
+    level: float | None = None
+    cracks: int = 9
+    kind: ClassVar[str] = "broken-lens"
+    view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "length of the cracks, share of the diagonal")
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.cracks <= _MOST_CRACKS or self.cracks != int(self.cracks):
+            raise InvalidArgument(
+                f"broken-lens: cracks must be an integer from 1 to {_MOST_CRACKS}, "
+                f"got {self.cracks}"
+            )
+        object.__setattr__(self, "cracks", int(self.cracks))
+
+    @property
+    def phrase(self) -> str:
+        """What it does."""
+        count = f"{self.cracks} crack" + "s" * (self.cracks > 1)
+        return f"a broken lens: {count} of up to {{level}} of the diagonal from a random point"
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
+        """The impact; for each crack its angle and its grey; for each shard its shift."""
+        return stream.uniform((n, 2)), stream.uniform((n, 4, self.cracks))
+
+    def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
+        """Shift the shards, then draw the cracks."""
+        xp = array_namespace(x)
+        down, right = distance_to_points(drawn[0], x)
+        away = xp.sqrt(down * down + right * right)
+        reach = xp.clip(level_array(level, x) * diagonal(x), _SHORTEST, None)
+        near = xp.clip(1 - away / reach, 0.0, None)
+        turn = (xp.atan2(down, right) * (0.5 / math.pi) + 0.5) * self.cracks
+        moved = self._shift_shards(x, turn, near, drawn[1])
+        cracked = self._draw_cracks(moved, (turn, away, near), drawn[1], bounds)
+        return restore_level_zero(cracked, x, level)
+
+    def _shift_shards(self, x: Array, turn: Array, near: Array, numbers: Array) -> Array:
+        """Every pixel from where its shard moved it; `turn` counts the cracks passed."""
+        xp = array_namespace(x)
+        angle, size = numbers[:, 2] * (2 * math.pi), numbers[:, 3] * (_FARTHEST * diagonal(x))
+        moves = (size * xp.sin(angle), size * xp.cos(angle))
+        # The shard before the first crack is the one after the last.
+        shifts = [xp.zeros_like(turn) + move[:, -1, None, None] for move in moves]
+        for i in range(self.cracks):
+            passed = turn >= numbers[:, 0, i, None, None] + i
+            for axis, move in enumerate(moves):
+                shifts[axis] += passed * (move[:, i] - move[:, i - 1])[:, None, None]
+        row = xp.arange(x.shape[2], dtype=x.dtype, device=device(x))[None, :, None]
+        column = xp.arange(x.shape[3], dtype=x.dtype, device=device(x))[None, None, :]
+        return warp(x, row + shifts[0] * near, column + shifts[1] * near, "mirror", None)
+
+    def _draw_cracks(
+        self,
+        x: Array,
+        places: tuple[Array, Array, Array],
+        numbers: Array,
+        bounds: Interval | None,
+    ) -> Array:
+        """A line along every crack, where the pixels are near enough to the impact."""
+        xp, span, (turn, away, near) = array_namespace(x), bounds or UNIT, places
+        half = near * (0.5 * max(1.0, _THICKNESS * diagonal(x)))
+        fading = xp.clip(near * (1 / _FADING), None, 1.0)
+        drawn_over, grey = xp.zeros_like(turn), xp.zeros_like(turn)
+        for i in range(self.cracks):
+            apart = xp.abs(turn - (numbers[:, 0, i, None, None] + i))
+            apart = xp.minimum(apart, self.cracks - apart) * (2 * math.pi / self.cracks)
+            beside = away * xp.sin(xp.clip(apart, None, math.pi / 2))
+            line = xp.clip(half + 0.5 - beside, 0.0, 1.0)
+            grey = xp.where(line > drawn_over, numbers[:, 1, i, None, None], grey)
+            drawn_over = xp.maximum(drawn_over, line)
+        drawn_over *= fading
+        shade = grey * span.width + span.low
+        return mix(x, drawn_over[:, None], shade[:, None], bounds)
+
+
+@perturbation
+class LensDistortion:
+    """Barrel distortion: straight lines bow outwards; a negative level is pincushion distortion.
+
+    A pixel at the distance r from the centre (1 at the corners) shows what was at r · (1 + level ·
+    r²): the level is how far outside of the image the corners look, as a share of half the
+    diagonal. `edge` says what lies there. Not random.
+    """
+
+    level: float | None = None
+    edge: str = "mirror"
+    kind: ClassVar[str] = "lens-distortion"
+    view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(0.3, "share of half the diagonal")
+    # Below -1/3 two pixels would show the same place.
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "barrel distortion by {level} of half the diagonal at the corners"
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Each pixel comes from further out."""
+        down, right, middle, centre = centred_axes(x)
+        further = squared_radius(down, right, middle, centre) * level_array(level, x)
+        ys = (down + middle) + down * further
+        xs = (right + centre) + right * further
+        return warp(x, ys, xs, self.edge, bounds)
+
+
+@perturbation
+class ChromaticAberration:
+    """Red is enlarged about the centre to 1 + `level` times the size, blue shrunk to 1 - `level`.
+
+    So edges have coloured fringes that widen towards the corners. A negative level exchanges the
+    two. `edge` says what lies outside of the image. Needs three channels. Not random.
+    """
+
+    level: float | None = None
+    edge: str = "mirror"
+    kind: ClassVar[str] = "chromatic-aberration"
+    view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(0.2, "share of the size")
+    needs_channels: ClassVar[int] = 3
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = (
+        "chromatic aberration: red enlarged and blue shrunk by {level} of the size"
+    )
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Red comes from nearer to the centre, blue from further out."""
+        down, right, middle, centre = centred_axes(x)
+        strength = level_array(level, x)
+
+        def resized(channel: int, factor: Array) -> Array:
+            ys, xs = down / factor + middle, right / factor + centre
+            return warp(x[:, channel : channel + 1], ys, xs, self.edge, bounds)
+
+        red, blue = resized(0, 1 + strength), resized(2, 1 - strength)
+        return array_namespace(x).concat([red, copy_rows(x[:, 1:2], len(red)), blue], axis=1)
+
+
+@perturbation
+class WhiteBalance:
+    """A wrong white balance: red gains the share `level` of its value, blue loses it.
+
+    A negative level makes the image bluish instead of reddish. Needs three channels. Not random.
+    """
+
+    level: float | None = None
+    kind: ClassVar[str] = "white-balance"
+    view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of red gained and of blue lost")
+    needs_channels: ClassVar[int] = 3
+    draw: ClassVar[Draw] = NOTHING
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "white balance: red raised and blue lowered by a share of {level}"
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Scale the height of red and blue above the lowest value."""
+        low, share = (bounds or UNIT).low, level_array(level, x)
+        balanced = copy_rows(x, max(len(x), len(share)))
+        balanced[:, 0] += (x[:, 0] - low) * share
+        balanced[:, 2] -= (x[:, 2] - low) * share
+        return clip_in_place(balanced, bounds)

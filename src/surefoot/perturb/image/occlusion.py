@@ -12,10 +12,9 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.perturb._ops.arrays import clip_in_place, copy_rows
-from surefoot.perturb._ops.cover import check_fill, fill_value
+from surefoot.perturb._ops.arrays import as_float32, clip_in_place, copy_rows, level_per_row
 from surefoot.perturb._ops.definition import Draw, Each, Levels, Uniform, perturbation
-from surefoot.perturb._ops.levels import as_float32, level_per_row
+from surefoot.perturb._ops.pixels import check_fill, fill_value
 from surefoot.subject.protocols import Array, Level, View
 
 _Floats = NDArray[np.float32]

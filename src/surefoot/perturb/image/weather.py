@@ -7,11 +7,20 @@ from typing import ClassVar
 from array_api_compat import array_namespace
 
 from surefoot.core.results import Interval
-from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
-from surefoot.perturb._ops.frost_texture import frost_texture
-from surefoot.perturb._ops.random_fields import plasma, plasma_numbers
-from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
-from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
+from surefoot.perturb._ops.arrays import from_unit_range, to_unit_range
+from surefoot.perturb._ops.definition import (
+    PRESETS,
+    SEVERITIES,
+    SIZES,
+    Choices,
+    Levels,
+    Presets,
+    Table,
+    at_severity,
+    is_small,
+    perturbation,
+)
+from surefoot.perturb._ops.random_fields import frost_texture, plasma, plasma_numbers
 from surefoot.subject.protocols import Array, Level, Stream, View
 
 # Thickness of the fog, decay of the plasma.

@@ -1,1 +1,0 @@
-"""Linear filters of images: convolution, matrices along the axes, blurs."""

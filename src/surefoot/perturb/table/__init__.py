@@ -1,1 +1,0 @@
-"""Perturbations of tables."""
