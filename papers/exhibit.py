@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.errors import InvalidArgument
 from surefoot.records.json_records import plain_numbers
 from surefoot.report.formatting import plain_words
-from surefoot.report.notebook import notebook_html
-from surefoot.report.page import write_page
+from surefoot.report.page import notebook_html, write_page
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, Section, View
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from papers.bu_sun.pairs import Pair
-from surefoot.report.design.cost import limit
+from surefoot.report.views.design import limit
 from surefoot.statistics import BuSun, design_for
 from surefoot.statistics.planning import simulate_bu_sun
 from surefoot.statistics.proof import expected_trials

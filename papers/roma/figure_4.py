@@ -6,8 +6,8 @@ from papers.exhibit import Column, Exhibit, Sheet
 from papers.request import Request
 from papers.roma.averages import COLUMNS, COMPLEMENT, NO_GUARANTEE, row_of, tail, words_of
 from surefoot.records.record import Comparison, Member, Record, Samples
-from surefoot.report.comparison.figures import comparison_chart
 from surefoot.report.sentences import sentences
+from surefoot.report.views.comparison import comparison_chart
 from surefoot.study import Result
 from surefoot.study.comparison import join_results
 

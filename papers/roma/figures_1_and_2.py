@@ -19,7 +19,7 @@ from surefoot.report.formatting import (
     small_probability,
     three_digits,
 )
-from surefoot.report.sampling.scores import (
+from surefoot.report.views.sampling_figures import (
     caption_of,
     failing,
     fits_of,

@@ -9,8 +9,8 @@ import altair as alt
 import numpy as np
 
 import surefoot as sf
-from surefoot.report.curve.figures import curves_chart
 from surefoot.report.figures import INK, STEADY, WEAK, svg
+from surefoot.report.views.curve_figures import curves_chart
 
 
 def curves() -> str:

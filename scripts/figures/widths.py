@@ -9,8 +9,8 @@ import numpy as np
 
 from figures.panels import DASHED, DOTTED, OCHRE, SOLID, Axis, Curve, beside, level, mirrored, panel
 from figures.stages import mean_trials, miss, outside, stages
-from surefoot.report.design.cost import limit
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK
+from surefoot.report.views.design import limit
 from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
 from surefoot.statistics import fixed_size as smallest
 from surefoot.statistics.designs import Design

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 
 import surefoot as sf
 from surefoot.records.json_records import record_from_json, record_to_json
-from surefoot.report.attack.tables import attack_notes, baseline_table
 from surefoot.report.page import html_of
+from surefoot.report.views.attack import attack_notes, baseline_table
 from surefoot.store.sql import SqlStore
 from surefoot.subject.protocols import Ball
 from tests.unit import small_models as small

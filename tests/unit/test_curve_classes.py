@@ -7,11 +7,10 @@ import numpy as np
 from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.curves.levels import MOST_DRAWS, Level, Sampling
 from surefoot.records.record import CurveRow, Curves
-from surefoot.report.curve.class_figure import class_caption, class_figure, weakest_classes
-from surefoot.report.curve.tables import class_headings, class_row
-from surefoot.report.curve.view import _unfinished_classes
 from surefoot.report.formatting import points
 from surefoot.report.provenance import findings_sections
+from surefoot.report.views.curve import _unfinished_classes, class_headings, class_row
+from surefoot.report.views.curve_figures import class_caption, class_figure, weakest_classes
 from tests.worlds import study
 
 SOUND = Guarantee(Footing.CONDITIONAL, 0.05, ("it is smooth",))

@@ -9,7 +9,7 @@ from surefoot.commands.curve_options import CurveOptions
 from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
 from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, Grid
-from surefoot.report.curve.tables import reading_row
+from surefoot.report.views.curve import reading_row
 from tests.curve_worlds import breaking, drive, drive_fresh
 from tests.unit.test_tracing import shades, study
 

@@ -12,9 +12,8 @@ from surefoot.catalogue.methods import METHODS
 from surefoot.core.claims import Verdict
 from surefoot.core.results import UNIT
 from surefoot.errors import InvalidArgument
-from surefoot.report.export.citation import AFTER, PUBLISHED, citations
 from surefoot.report.export.run import ExportedRun
-from surefoot.report.export.sentence import claim_sentence
+from surefoot.report.export.sentence import AFTER, PUBLISHED, citations, claim_sentence
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from tests.unit.example_claims import CLAIMS

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
-from surefoot.report import inline_svg, page
+from surefoot.report import page
 from surefoot.report.figures import bar_chart, svg
-from surefoot.report.inline_svg import inline_svg as inline
+from surefoot.report.page import inline_svg as inline
 from surefoot.report.tables import Table
 
 STYLE = (Path(page.__file__).parent / "templates" / "style.css").read_text()
@@ -49,7 +49,7 @@ def test_the_two_main_colours_of_figures_differ_in_grey():
 
 
 def test_both_screens_define_every_colour_that_a_figure_or_the_style_uses():
-    used = {value[6:-1] for value in inline_svg._VARIABLES.values()}
+    used = {value[6:-1] for value in page._VARIABLES.values()}
     used |= set(re.findall(r"var\(--(\w+)\)", STYLE))
     assert used <= set(LIGHT) == set(DARK)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.report.notebook import FIGURE_BYTES, ROWS
+from surefoot.report.page import FIGURE_BYTES, ROWS
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{ 7*7 }}"
 
@@ -70,7 +70,7 @@ def test_a_result_of_300_inputs_is_light_and_says_what_is_left_out():
 def test_a_figure_that_is_too_heavy_is_left_out(monkeypatch):
     result = run((np.random.default_rng(2).random((4, 4)), [0, 1, 0, 1]))
     assert "<img" in result._repr_html_()
-    monkeypatch.setattr("surefoot.report.notebook.FIGURE_BYTES", 10)
+    monkeypatch.setattr("surefoot.report.page.FIGURE_BYTES", 10)
     assert "<img" not in result._repr_html_()
     assert FIGURE_BYTES > 10
 

@@ -9,9 +9,8 @@ import surefoot as sf
 from surefoot.core.results import Interval
 from surefoot.records.record import Source
 from surefoot.report import formatting
-from surefoot.report.sampling.examples import replay_command
-from surefoot.report.sampling.tables import example_table
 from surefoot.report.sentences import sentence
+from surefoot.report.views.sampling_tables import example_table, replay_command
 from tests.worlds import points, study
 
 RANGE = r"([\d.]+) % to ([\d.]+) % of the perturbations"

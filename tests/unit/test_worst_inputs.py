@@ -10,8 +10,8 @@ import surefoot as sf
 from surefoot.core.results import UNIT, Estimate, Footing, Guarantee
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.figures import svg
-from surefoot.report.sampling.few_trials import count_words, is_from_few
-from surefoot.report.sampling.figures import inputs_chart
+from surefoot.report.views.sampling_figures import inputs_chart
+from surefoot.report.views.sampling_tables import count_words, is_from_few
 from tests.worlds import linear, points, study
 
 

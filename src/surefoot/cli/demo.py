@@ -20,7 +20,7 @@ from surefoot.errors import InvalidArgument, MissingPackage
 
 if TYPE_CHECKING:
     from surefoot.cli.demo_steps import Step
-    from surefoot.report.collection import Collection
+    from surefoot.report.page import Collection
     from surefoot.study import Result
 
 _TITLE = "How robust are two small image classifiers?"
@@ -129,7 +129,7 @@ def _write_page(results: Mapping[str, Result], report: str) -> None:
 def _collection(results: Mapping[str, Result]) -> Collection:
     """The page: a section for each method."""
     from surefoot.cli.demo_steps import STEPS
-    from surefoot.report.collection import Chapter, Collection
+    from surefoot.report.page import Chapter, Collection
 
     chapters = [
         Chapter(name, STEPS[name].question, result.view, STEPS[name].about)

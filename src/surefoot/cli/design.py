@@ -20,7 +20,7 @@ from surefoot.errors import InvalidArgument
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from surefoot.report.design.cost import Cost
+    from surefoot.report.views.design import Cost
     from surefoot.statistics.designs import Design
 
 _FAILURE_PROBABILITIES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5)
@@ -45,7 +45,7 @@ def design(
     """
     from rich.console import Console
 
-    from surefoot.report.design.cost import cost
+    from surefoot.report.views.design import cost
 
     _check_figure(figure)
     method = estimate_method(width, confidence)
@@ -68,7 +68,7 @@ def _check_figure(figure: str | None) -> None:
 
 
 def _draw(stopping_design: Design, figure: str) -> None:
-    from surefoot.report.design.figures import design_figure
+    from surefoot.report.views.design import design_figure
     from surefoot.system.whole_file import write_whole
 
     write_whole(Path(figure), design_figure(stopping_design))
@@ -78,7 +78,7 @@ def _draw(stopping_design: Design, figure: str) -> None:
 def _print(stopping_design: Design, costs: Cost, rows: int) -> None:
     from rich.console import Console
 
-    from surefoot.report.design.sentences import design_sentences
+    from surefoot.report.views.design import design_sentences
 
     console = Console(highlight=False)
     for line in design_sentences(stopping_design):

@@ -26,8 +26,8 @@ from surefoot.gate.regression import EarlierRun, earlier_run
 from surefoot.gate.shell_command import shell_command
 from surefoot.gate.study_options import COMMANDS, is_requirement
 from surefoot.records.record import Curves, EarlierModel, Record, Requirements
-from surefoot.report.measured_words import measured_words
 from surefoot.report.page import write_page
+from surefoot.report.sentences import measured_words
 from surefoot.store.locations import without_passwords
 from surefoot.store.outcomes import keep_outcome
 from surefoot.system.user_code import raised_words

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from surefoot.gate.gate import Gate, GateVerdict, Outcome, StudyOutcome
-from surefoot.report.export.plain_text import markdown, visible
+from surefoot.report.export.sentence import markdown, visible
 from surefoot.report.junit import Case
 from surefoot.report.junit import Outcome as CaseOutcome
 

@@ -1,21 +1,162 @@
-"""One self-contained page: no script, no network, everything escaped."""
+"""A view as one page of HTML without scripts, alone, with others, or in a notebook."""
 
 from __future__ import annotations
 
-from itertools import count
+import base64
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, count
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 from surefoot.errors import InvalidArgument
-from surefoot.report.collection import Collection
-from surefoot.report.inline_svg import inline_svg
+from surefoot.report.figures import GRID, INK, ORANGE, QUIET, SERIES, STEADY, WEAK
 from surefoot.report.provenance import shared_provenance
+from surefoot.report.tables import Table
 from surefoot.report.view import Figure, View
 from surefoot.system.text import escape_controls
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One result among several: the question it answers, and its view.
+
+    `id` is its place on the page; `about` says which model answers, where that needs saying.
+    """
+
+    id: str
+    question: str
+    view: View
+    about: str = ""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The main figure; where a result has two, the one that no other kind of result has."""
+        first = self.view.sections[0].figures if self.view.sections else ()
+        return first[-1:]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A title, what all results share in plain sentences, and the results in order.
+
+    `closing` says what the reader can do next, each line with a command to type or without one.
+    """
+
+    title: str
+    lines: tuple[str, ...]
+    chapters: tuple[Chapter, ...]
+    closing: tuple[tuple[str, str], ...] = ()
+
+
+_SVG = "http://www.w3.org/2000/svg"
+_NAMES = ("steady", "warm", "green", "purple", "gold", "teal", "brown", "pink", "indigo", "quiet")
+"""Variables of the stylesheet, in the order of `SERIES`."""
+_VARIABLES = {
+    **{colour: f"var(--{name})" for colour, name in zip(SERIES, _NAMES, strict=True)},
+    INK: "var(--ink)",
+    GRID: "var(--grid)",
+    STEADY: "var(--steady)",
+    WEAK: "var(--warm)",
+    QUIET: "var(--quiet)",
+    ORANGE: "var(--orange)",
+    "white": "var(--paper)",
+    "black": "var(--ink)",
+    "#000": "var(--ink)",
+}
+"""Which variable of the stylesheet stands for a colour: pages are light, dark or on paper."""
+_LEFT_OUT = re.compile(r"aria-.*|role|pointer-events|font-family|stroke-miterlimit")
+"""Attributes that a page has no use for: the drawing is one image with one description."""
+_DIGITS = re.compile(r"\d+\.\d{3,}")
+_NUMBER = re.compile(r"[−-]?[\d.,]+(e[+-]?\d+)?|")
+_WIDEST = 640
+"""Pixels of a drawing that a phone shows whole; a wider one, of several panels, scrolls."""
+_SMALL = 400
+"""Pixels up to which a phone shows a drawing nearly as drawn, so that its text needs no help."""
+_SCALE = 1.25
+"""How much larger than drawn a page shows a figure: its text is then as large as the page's."""
+
+
+def inline_svg(drawing: str, number: int, title: str, description: str) -> str:
+    """The drawing for a page where it is the figure of this number.
+
+    Without a description, the titles and ranges of the axes describe it.
+    """
+    root = ElementTree.fromstring(drawing)  # noqa: S314  drawn by this package
+    axes = _axes_in_words(root)
+    if _has_names(root):
+        root.set("class", "names")
+    for parent in list(root.iter()):
+        for child in [child for child in parent if _is_invisible(child)]:
+            parent.remove(child)
+    for element in root.iter():
+        _adapt(element, f"figure-{number}-")
+    width = float(root.get("width", "0"))
+    if width > _WIDEST:
+        root.set("class", "wide")
+    elif width <= _SMALL:
+        root.set("class", "small")
+    root.attrib.pop("height", None)
+    root.set("width", f"{_SCALE * width:g}")
+    root.set("role", "img")
+    root.set("aria-labelledby", f"figure-{number}-title figure-{number}-text")
+    words = {"title": title or "Figure", "text": description or axes}
+    for place, (name, text) in enumerate(words.items()):
+        element = ElementTree.Element(f"{{{_SVG}}}{'title' if name == 'title' else 'desc'}")
+        element.set("id", f"figure-{number}-{name}")
+        element.text = text
+        root.insert(place, element)
+    ElementTree.register_namespace("", _SVG)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _axes_in_words(root: ElementTree.Element) -> str:
+    labels = (element.get("aria-label", "") for element in root.iter())
+    return "; ".join(dict.fromkeys(label for label in labels if "-axis titled" in label))
+
+
+def _has_names(root: ElementTree.Element) -> bool:
+    """Whether words stand at the left of the plot: a phone has no room to set these larger."""
+    labels = (g for g in root.iter(f"{{{_SVG}}}g") if "role-axis-label" in g.get("class", ""))
+    texts = (text for label in labels for text in label if text.get("text-anchor") == "end")
+    return any(not _NUMBER.fullmatch(text.text or "") for text in texts)
+
+
+def _is_invisible(element: ElementTree.Element) -> bool:
+    """The white ground, and areas without any paint."""
+    if element.tag.endswith("}rect"):
+        return element.get("fill") == "white" and "class" not in element.attrib
+    unpainted = "fill" not in element.attrib and "stroke" not in element.attrib
+    return element.get("display") == "none" or (
+        element.get("class") in ("background", "foreground") and unpainted
+    )
+
+
+def _adapt(element: ElementTree.Element, prefix: str) -> None:
+    """Colours as variables, ids of this figure alone, numbers of two digits."""
+    for key in [key for key in element.attrib if _LEFT_OUT.fullmatch(key)]:
+        del element.attrib[key]
+    for key, value in element.attrib.items():
+        element.set(key, _adapted(key, value, prefix))
+
+
+def _adapted(key: str, value: str, prefix: str) -> str:
+    match key:
+        case "fill" | "stroke" if value.lower() in _VARIABLES:
+            return _VARIABLES[value.lower()]
+        case "d" | "transform":
+            return _DIGITS.sub(lambda match: f"{float(match.group()):.2f}", value)
+        case "id":
+            return prefix + value
+        case _:
+            return value.replace("url(#", f"url(#{prefix}")
+
 
 _ENDINGS = (".html", ".htm")
 """Endings of the name of a page."""
@@ -70,3 +211,53 @@ def write_page(view: View | Collection, path: Path) -> Path:
     several = isinstance(view, Collection)
     write_whole(path, html_of(view, "collection.html.j2" if several else "page.html.j2"))
     return path
+
+
+LINE = 190
+"""Characters of the one line: what fits into a cell without a bar to scroll."""
+ROWS = 12
+"""Rows of a table in a notebook: a screen has room for them below the figure."""
+FIGURE_BYTES = 120_000
+"""Of all figures: with words and tables a result stays below 200 kB in the notebook's file."""
+
+
+def short_line(view: View, trials: int) -> str:
+    """The verdicts, the first claim as far as it fits, and how many trials it took."""
+    verdicts = "; ".join(str(claim.verdict) for claim in view.verdicts[:3])
+    claim = " ".join((view.headings or [view.title])[0].split())
+    before = "<Result " + (f"{verdicts}: " if verdicts else "")
+    after = f" {trials:,} trials>"
+    room = LINE - len(before) - len(after)
+    if len(claim) > room:
+        claim = claim[: room - 2].rpartition(" ")[0] + " …"
+    return before + claim + after
+
+
+def notebook_html(view: View, store: str = "") -> str:
+    """A fragment without scripts and without ids, everything escaped; `store`: where it is from."""
+    figures = [figure for section in view.sections[:2] for figure in section.figures]
+    return html_of(
+        view,
+        "notebook.html.j2",
+        images=[_image(figure) for figure in _that_fit(figures)],
+        tables=[_shortened(table) for table in view.tables[:2]],
+        store=store,
+    )
+
+
+def _that_fit(figures: Sequence[Figure]) -> list[Figure]:
+    """The first figures, as many as are light enough together."""
+    sizes = accumulate(len(figure.svg.encode()) for figure in figures)
+    return [figure for figure, size in zip(figures, sizes, strict=True) if size <= FIGURE_BYTES]
+
+
+def _image(figure: Figure) -> tuple[str, str, str]:
+    """The drawing as the address of an image: no style or id of the notebook's page meets it."""
+    return base64.b64encode(figure.svg.encode()).decode(), figure.caption, figure.description
+
+
+def _shortened(table: Table) -> Table:
+    if len(table.rows) <= ROWS:
+        return table
+    left_out = f"{len(table.rows) - ROWS:,} more rows: report() and to_frame() have them. "
+    return replace(table, rows=table.rows[:ROWS], note=left_out + table.note)

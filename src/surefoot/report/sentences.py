@@ -10,7 +10,8 @@ from surefoot.core.results import Footing
 from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.clauses import capitalised, no_guarantee, repeated_assumption, subject
 from surefoot.report.formatting import with_full_stop
-from surefoot.report.verdict_sentences import verdict_sentence
+from surefoot.report.key_figure import key_figure
+from surefoot.report.verdict_sentences import COMPARED, verdict_sentence
 
 _IN_FULL = ("tail", "robust_accuracy", "severity", "mean_radius")
 """Kinds whose sentence has its assumption as a remark in brackets, not as a condition."""
@@ -46,3 +47,34 @@ def sentence(claim: Claim) -> str:
     else:
         text = SENTENCES[claim.kind](claim)
     return capitalised(with_full_stop(text), claim.names)
+
+
+_MEASURED_AS = {"all_kappa": "count_kappa", "not_worse": "difference"}
+"""Kinds whose number stands in a claim of another kind; that of the others in one of their own."""
+_OF_EACH = ("mean_population", "share_kappa", "curve_set", "curve_population", "mean_radius")
+"""Kinds with the number of one model, where two are compared."""
+
+
+def measured_words(verdict: Claim, claims: Sequence[Claim]) -> str:
+    """What was measured of what is required, in a sentence; empty where no claim has a number."""
+    figures = [key_figure(claim) for claim in measured_claims(verdict, claims)]
+    lines = [figure.line for figure in figures if figure.number != "undecided"]
+    return f"Measured: {'; '.join(lines)}." if lines else ""
+
+
+def measured_claims(verdict: Claim, claims: Sequence[Claim]) -> list[Claim]:
+    """The claims about the same inputs whose number decides, or what there is of each model."""
+    kind = _MEASURED_AS.get(verdict.kind, verdict.kind)
+    same = [c for c in claims if c.kind == kind and c.limit == verdict.limit]
+    about = verdict.about
+    if verdict.kind in COMPARED:
+        pairs = [c for c in same if c.names[:1] == verdict.names[:1]]
+        single = [(name,) for name in verdict.names]
+        own = [c for c in claims if c.names in single and c.kind in _OF_EACH]
+        same_scope = [c for c in own if (c.about.of, c.about.name) == (about.of, about.name)]
+        return pairs or [c for c in same_scope if c.limit == verdict.limit]
+    return [
+        c
+        for c in same
+        if (c.about.of, c.about.name, c.names) == (about.of, about.name, verdict.names)
+    ][:1]

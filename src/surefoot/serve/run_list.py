@@ -10,7 +10,7 @@ from pathlib import PurePath
 from surefoot.core.claims import About, Claim, Verdict
 from surefoot.errors import SurefootError
 from surefoot.report.key_figure import KeyFigure, key_figure
-from surefoot.report.measured_words import measured_claims
+from surefoot.report.sentences import measured_claims
 from surefoot.report.verdict_sentences import required_statement
 from surefoot.serve.page_numbers import PageNumbers
 from surefoot.serve.run_state import State, progress_words, short_time, state_of, state_words

@@ -15,7 +15,7 @@ from surefoot.engine.proof_bench import decode_point
 from surefoot.errors import ReportFailed
 from surefoot.records.record import Record
 from surefoot.region.proof_limits import DEFAULT_SECONDS
-from surefoot.report.radii.tables import brackets_of
+from surefoot.report.views.radii_tables import brackets_of
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import graph_of
 from surefoot.system.whole_file import write_whole

@@ -39,11 +39,10 @@ from surefoot.records.record import (
     Requirements,
     Tally,
 )
-from surefoot.report.notebook import notebook_html, short_line
-from surefoot.report.page import write_page
+from surefoot.report.page import notebook_html, short_line, write_page
 from surefoot.report.sentences import sentence
 from surefoot.report.view import View
-from surefoot.report.view_of_record import chart_of_record, view_of_record
+from surefoot.report.views.record import chart_of_record, view_of_record
 from surefoot.store import Journal, open_existing
 from surefoot.system.whole_file import write_whole
 

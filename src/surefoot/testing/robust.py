@@ -18,8 +18,7 @@ from surefoot.errors import InvalidArgument, SurefootWarning
 from surefoot.records.record import InputRow
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent
-from surefoot.report.measured_words import measured_words
-from surefoot.report.sentences import sentence
+from surefoot.report.sentences import measured_words, sentence
 from surefoot.study import Result
 from surefoot.system.text import escape_controls
 from surefoot.testing.assertions import NotRobust, raise_undecided

@@ -8,7 +8,6 @@ from typing import Any
 
 from surefoot.records.spec import StudySpec
 from surefoot.report.export.metrics import Metric, metrics_of
-from surefoot.report.export.plain_text import visible
 from surefoot.report.export.run import (
     ExportedRun,
     ExportOptions,
@@ -16,6 +15,7 @@ from surefoot.report.export.run import (
     model_name,
     not_measured,
 )
+from surefoot.report.export.sentence import visible
 from surefoot.report.sentences import sentence
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 
 from surefoot.errors import InvalidArgument
 from surefoot.report.export.cyclonedx import cyclonedx
-from surefoot.report.export.hugging_face import hugging_face
-from surefoot.report.export.model_card import model_card
+from surefoot.report.export.model_card import hugging_face, model_card
 from surefoot.report.export.requirement_cases import junit
 from surefoot.report.export.run import ExportedRun, ExportOptions
 from surefoot.report.export.sentence import claim_sentence

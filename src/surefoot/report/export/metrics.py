@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from surefoot.core.claims import Claim
 from surefoot.core.results import UNIT, Footing
 from surefoot.report.clauses import limit_phrase, scope_phrase
+from surefoot.report.export.run import ExportedRun
 from surefoot.report.formatting import extrapolated_probability, percent_range, radius_range
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
@@ -109,3 +110,29 @@ def _words(claim: Claim) -> tuple[str, str, str]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def total_error(run: ExportedRun) -> float:
+    """The sum of the errors of all claims and verdicts; those that hold together count once.
+
+    A union bound. An undecided verdict counts with the error at which it could have been decided;
+    what has no guarantee, such as an extrapolation, promises nothing and costs nothing.
+    """
+    shared = run.record.shared_error
+    claims = _sum(run.record.claims) if shared is None else shared
+    return min(1.0, claims + _sum(run.verdicts))
+
+
+def _sum(claims: Iterable[Claim]) -> float:
+    """Of the same kind, about the same studies, where the words that they share are the same."""
+    errors: dict[object, float] = {}
+    for place, claim in enumerate(claims):
+        together = claim.guarantee.jointly
+        about = (together, claim.kind, claim.names) if together else place
+        errors[about] = max(errors.get(about, 0.0), _error(claim))
+    return sum(errors.values())
+
+
+def _error(claim: Claim) -> float:
+    promises = claim.guarantee.footing is not Footing.NONE or claim.interval is not None
+    return claim.guarantee.error if promises else 0.0

@@ -1,12 +1,185 @@
-"""A run as a Markdown section of a model card."""
+"""A model card, and the part of it that Hugging Face reads."""
 
 from __future__ import annotations
 
-from surefoot.report.export.metrics import Metric, metrics_of
-from surefoot.report.export.plain_text import code_block, markdown
-from surefoot.report.export.run import ExportedRun, not_measured
-from surefoot.report.export.total_error import total_error
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from surefoot.errors import InvalidArgument
+from surefoot.records.spec import StudySpec
+from surefoot.report.export.metrics import Metric, metrics_of, total_error
+from surefoot.report.export.run import (
+    ExportedRun,
+    ExportOptions,
+    dataset_name,
+    model_name,
+    not_measured,
+)
+from surefoot.report.export.sentence import code_block, markdown
 from surefoot.report.sentences import sentence
+from surefoot.system.text import escape
+
+_SURROGATES = range(0xD800, 0xE000)
+"""Halves of characters, which no encoding can write."""
+
+
+def yaml_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    """Mappings, lists, texts, numbers and None; keys are plain words."""
+    return "\n".join(_lines(value)) + "\n"
+
+
+def _lines(value: Any) -> list[str]:  # noqa: ANN401  plain data
+    """A mapping or a list, one entry a line."""
+    lines: list[str] = []
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            nested = _is_block(item)
+            lines.append(f"{key}:" if nested else f"{key}: {_scalar(item)}")
+            lines += [f"  {line}" for line in _lines(item)] if nested else []
+        return lines
+    for item in value:
+        own = _lines(item) if _is_block(item) else [_scalar(item)]
+        lines += [f"{'- ' if first == 0 else '  '}{line}" for first, line in enumerate(own)]
+    return lines
+
+
+def _is_block(value: Any) -> bool:  # noqa: ANN401  plain data
+    return isinstance(value, Mapping | Sequence) and not isinstance(value, str) and bool(value)
+
+
+def _scalar(value: Any) -> str:  # noqa: ANN401  plain data
+    match value:
+        case str():
+            return f'"{"".join(map(_character, value))}"'
+        case float():
+            return _number(value)
+        case Mapping() | Sequence():
+            return "{}" if isinstance(value, Mapping) else "[]"
+        case _:
+            return "null" if value is None else str(value).lower()
+
+
+def _number(value: float) -> str:
+    """To its last digit; YAML 1.1 takes 1e-09 for text and 1.0e-09 for a number."""
+    text = repr(value)
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}{'' if '.' in mantissa else '.0'}{e}{exponent}" if e else text
+
+
+def _character(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if ord(character) in _SURROGATES:
+        return f"\\{escape(character)}"
+    return character if character.isprintable() else escape(character)
+
+
+_HEAD = "# For the metadata of a model card: between the two lines --- at the top of README.md.\n"
+_BENCHMARK_HEAD = "# For a file of the folder .eval_results in the repository of the model.\n"
+_NOT_IN_AN_ID = re.compile(r"[^a-z0-9._/]+")
+_IMAGE_AXES = 3
+"""Of one image: channels, height and width."""
+
+
+def hugging_face(run: ExportedRun, options: ExportOptions) -> str:
+    """`model-index` as the Hub and huggingface_hub read it, one metric for each number.
+
+    The interval, its error probability and the sentence with its assumptions are in the `args` of
+    a metric: the format has no field of its own for them. A bound that the claim does not have is
+    left out; where a claim has an interval and no estimate, the value is the interval as text.
+    """
+    study = run.study_of_one_model("hugging-face")
+    metrics = metrics_of(run.record.claims)
+    if not metrics:
+        raise InvalidArgument(
+            "no claim of this run has a number: hugging-face has results with numbers only; "
+            "export it to model-card"
+        )
+    if options.benchmark_task:
+        return _BENCHMARK_HEAD + yaml_text([_benchmark_result(run, metrics[0], options)])
+    dataset = dataset_name(run.record, options)
+    result = {
+        "task": {"type": options.task or _task(study)},
+        "dataset": {
+            "name": dataset,
+            "type": options.dataset_id or _as_id(dataset),
+            "args": _dataset_facts(run, study),
+        },
+        "metrics": [_metric(run, metric) for metric in metrics],
+    }
+    index = [{"name": model_name(run.record, options), "results": [result]}]
+    return _HEAD + yaml_text({"model-index": index})
+
+
+def _as_id(name: str) -> str:
+    """A name as the Hub writes ids: small letters, and hyphens for whatever else there is."""
+    return _NOT_IN_AN_ID.sub("-", name.lower()).strip("-") or "data"
+
+
+def _benchmark_result(run: ExportedRun, metric: Metric, options: ExportOptions) -> dict[str, Any]:
+    """The first number as the result of a benchmark that is registered on the Hub."""
+    unused = [name for name in ("name", "dataset", "task") if getattr(options, name)]
+    if unused:
+        raise InvalidArgument(
+            f"a result of a benchmark has no place for {unused[0]}: leave it out, or leave out "
+            "benchmark_task (--benchmark-task)"
+        )
+    if not options.dataset_id:
+        raise InvalidArgument(
+            "benchmark_task (--benchmark-task) needs the benchmark it belongs to: pass its id on "
+            "the Hub, dataset_id (--dataset-id)"
+        )
+    if metric.value is None:
+        raise InvalidArgument(
+            f"a result of a benchmark is one number, and {metric.name} is an interval: leave out "
+            "benchmark_task (--benchmark-task)"
+        )
+    notes = " ".join((metric.statement, *run.view.cautions))
+    started = {"date": run.record.started} if run.record.started else {}
+    place = {"id": options.dataset_id, "task_id": options.benchmark_task}
+    return {"dataset": place, "value": metric.value, **started, "notes": notes}
+
+
+def _task(study: StudySpec) -> str:
+    """The task where the run shows it: classes of images or of the rows of a table."""
+    if study.model.classes and study.inputs.columns:
+        return "tabular-classification"
+    if study.model.classes and len(study.inputs.frame) == _IMAGE_AXES:
+        return "image-classification"
+    raise InvalidArgument(
+        "the run does not show what the model does: pass its task, for example task="
+        '"text-classification" (--task text-classification)'
+    )
+
+
+def _dataset_facts(run: ExportedRun, study: StudySpec) -> dict[str, Any]:
+    return {
+        "inputs": study.inputs.number,
+        "selection": study.inputs.selection,
+        "sha256": study.inputs.digest,
+        "run": run.record.digest,
+        "command": run.view.command,
+        **({"notes": list(run.view.cautions)} if run.view.cautions else {}),
+    }
+
+
+def _metric(run: ExportedRun, metric: Metric) -> dict[str, Any]:
+    facts: dict[str, Any] = {"perturbation": run.perturbation(metric.claim)}
+    bounds = {"lower_bound": metric.low, "upper_bound": metric.high}
+    known = {name: end for name, end in bounds.items() if end is not None}
+    if known:
+        facts["confidence_interval"] = known
+    if metric.error is not None:
+        facts["error_probability"] = metric.error
+    facts["statement"] = metric.statement
+    return {
+        "type": f"surefoot-{metric.claim.kind.replace('_', '-')}",
+        "value": metric.interval if metric.value is None else metric.value,
+        "name": metric.name,
+        "args": facts,
+    }
+
 
 _HEADINGS = (
     "Perturbation",

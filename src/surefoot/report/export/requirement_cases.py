@@ -8,8 +8,7 @@ from surefoot.core.claims import UNDECIDED_CHOICES, Claim, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.report.export.run import ExportedRun, ExportOptions
 from surefoot.report.junit import Case, Outcome, junit_xml
-from surefoot.report.measured_words import measured_words
-from surefoot.report.sentences import sentence
+from surefoot.report.sentences import measured_words, sentence
 from surefoot.report.verdict_sentences import required_statement
 
 _OUTCOMES: dict[Verdict, Outcome] = {

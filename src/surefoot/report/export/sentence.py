@@ -1,21 +1,137 @@
-"""The claim at the top of a run as one sentence that can stand without its page."""
+"""A result as a sentence for a paper, with its citation and what it assumes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import PurePath
 
+from surefoot.catalogue.methods import METHODS
 from surefoot.core.claims import Claim
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Curves, Record
 from surefoot.records.spec import BracketFileSpec, StudySpec
-from surefoot.report.export.citation import citations
-from surefoot.report.export.plain_text import visible
 from surefoot.report.export.run import ExportedRun
 from surefoot.report.formatting import file_name
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
+from surefoot.system.text import escape
+
+BU_SUN = (
+    "H. Bu and M. Sun, Measuring Robustness of Deep Neural Networks from the Lens of Statistical "
+    "Model Checking, IJCNN 2023"
+)
+MU_LIM = (
+    "W. Mu and K. H. Lim, Towards Precise Observations of Neural Model Robustness in "
+    "Classification, ICSE Companion 2024"
+)
+ROMA = (
+    "N. Levy and G. Katz, RoMA: a Method for Neural Network Robustness Measurement and "
+    "Assessment, 2021"
+)
+KIELHOEFER = (
+    "L. L. Kielhöfer, Robustness Measure for Deep Neural Networks, thesis, Universiteit Leiden 2024"
+)
+ASAP = (
+    "P. Arcaini, A. Bombarda, S. Bonfanti and A. Gargantini, Efficient Computation of Robustness "
+    "of Convolutional Neural Networks, AITest 2021"
+)
+OKAMOTO = (
+    "M. Okamoto, Some inequalities relating to the partial sum of binomial probabilities, Annals "
+    "of the Institute of Statistical Mathematics 10, 1958"
+)
+CHEN = (
+    "Z. Chen and X. Chen, Exact group sequential methods for estimating a binomial proportion, 2013"
+)
+MADRY = (
+    "A. Madry, A. Makelov, L. Schmidt, D. Tsipras and A. Vladu, Towards Deep Learning Models "
+    "Resistant to Adversarial Attacks, ICLR 2018"
+)
+PUBLISHED = {
+    "bu-sun": BU_SUN,
+    "okamoto": OKAMOTO,
+    "exact-binomial": MU_LIM,
+    "normal-tail": ROMA,
+    "asap-curve": ASAP,
+    "pgd": MADRY,
+}
+"""Methods as published, and their papers."""
+AFTER = {
+    "exact-sequential": CHEN,
+    "kappa-test": MU_LIM,
+    "sequential-curve": ASAP,
+    "critical-level": KIELHOEFER,
+    "critical-quantile": KIELHOEFER,
+}
+"""Methods of surefoot that answer the question of a paper in another way."""
+_CALLED = "attack-function"
+"""A function of the user's own: whose method that is, the run does not know."""
+
+
+def citations(version: str, methods: Iterable[str]) -> list[str]:
+    """A sentence for surefoot, and one for each method by its name in a record."""
+    software = f"Cite surefoot as: The surefoot authors, surefoot, version {version} (software)."
+    return [software, *filter(None, map(_method, methods))]
+
+
+def _method(kind: str) -> str:
+    """Whose method it is; empty for a class of the user's own."""
+    if kind in PUBLISHED:
+        return f"The method, {kind}, is that of: {PUBLISHED[kind]}."
+    if kind in AFTER:
+        return f"The method, {kind}, is surefoot's own; it is built on: {AFTER[kind]}."
+    return f"The method, {kind}, is surefoot's own." if kind in METHODS and kind != _CALLED else ""
+
+
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~#$]")
+"""Characters that begin something in Markdown, wherever they stand in a line."""
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+"""Characters of HTML, which Markdown lets through."""
+_LINK = re.compile(r"(?<=:)//|(?<=\bwww)\.", re.IGNORECASE)
+"""Where a bare address would become a link."""
+_LINE_START = re.compile(r"^(\s*)([-+=]|\d+[.)](?=\s|$))")
+"""A list, a heading or a rule, at the beginning of a line."""
+_TICKS = re.compile("`+")
+
+
+def visible(text: str) -> str:
+    """The text on one line; a character that is not printed is written as an escape.
+
+    So two names that differ stay different, and none turns the writing direction around.
+    """
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    if unicodedata.category(character) == "Zs" or character in "\n\t":
+        return " "
+    return escape(character)
+
+
+def markdown(text: str) -> str:
+    """The text as Markdown that shows it: no markup, no HTML, no link, one line, one cell."""
+    safe = _MARKDOWN.sub(r"\\\g<0>", visible(text))
+    for character, entity in _ENTITIES.items():
+        safe = safe.replace(character, entity)
+    safe = _LINK.sub(lambda match: "".join(f"&#{ord(c)};" for c in match[0]), safe)
+    return _LINE_START.sub(lambda match: f"{match[1]}{_escaped_start(match[2])}", safe)
+
+
+def _escaped_start(start: str) -> str:
+    return f"{start[:-1]}\\{start[-1]}"
+
+
+def code_block(text: str, language: str = "") -> str:
+    """The text in a fence that is longer than any in it; its lines stay."""
+    lines = [visible(line) for line in text.split("\n")]
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *lines, fence])
+
 
 _DIGITS = 12
 """Characters of a digest: as many as name a run everywhere else."""

@@ -1,13 +1,33 @@
-"""How many inputs withstood an attack, in tables, with the notes that say what it means."""
+"""The attack beside a study as tables, a figure and sections of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
+from typing import Any
 
+from surefoot.core.claims import Claim
+from surefoot.core.results import Bracket
 from surefoot.records.record import AttackSummary, Record, Samples
 from surefoot.report.clauses import capitalised
+from surefoot.report.figures import STEADY, WEAK, bar_chart, svg
 from surefoot.report.formatting import file_name, percent, with_full_stop
+from surefoot.report.provenance import (
+    about_run,
+    findings_section,
+    preflight_cautions,
+    provenance,
+)
 from surefoot.report.tables import Table, mean_cells, quantity_heading
+from surefoot.report.view import Figure, Section, View
+
+
+def attack_chart(record: Record) -> Any:  # noqa: ANN401  an object of Altair
+    """How many inputs an attack broke, and how many not."""
+    broken = sum(isinstance(r.result, Bracket) and r.result.high < inf for r in record.inputs)
+    counts = {"not broken": len(record.inputs) - broken, "broken": broken}
+    return bar_chart(counts, [STEADY, WEAK], len(record.inputs))
+
 
 _HEADINGS = {"margin": "withstood the attack", "pgd": "withstood PGD"}
 
@@ -111,3 +131,34 @@ def no_gradient_cautions(attacks: Mapping[str, AttackSummary | None]) -> tuple[s
         for name, a in attacks.items()
         if a is not None and a.blind
     )
+
+
+_PURPOSE = "how many inputs an attack makes fail, and what that does not show"
+_CAPTION = "Broken: the model fails at a point of the ball, or at the input itself."
+
+
+def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], command: str) -> View:
+    """How many inputs an attack broke."""
+    figure = Figure(lambda: svg(attack_chart(record)), _CAPTION, description=_withstood(attack))
+    return View(
+        title=record.study.words.source,
+        headline=record.claims[:1],
+        about=about_run(record),
+        cautions=(*preflight_cautions(record), *no_gradient_cautions({"": attack})),
+        claims=record.claims[1:],
+        verdicts=verdicts,
+        facts=(_withstood(attack), *attack_notes({"": attack})),
+        assumptions=(),
+        sections=(
+            Section("attack", "How many inputs the attack broke", (), (figure,)),
+            findings_section(record),
+        ),
+        command=command,
+        purpose=_PURPOSE,
+        provenance=(("", tuple(provenance(record))),),
+    )
+
+
+def _withstood(attack: AttackSummary) -> str:
+    kept, rate = attack.inputs - attack.broken, attack_cell(attack)
+    return f"{kept:,} of {attack.inputs:,} inputs ({rate}) withstood the attack."

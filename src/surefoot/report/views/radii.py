@@ -1,22 +1,157 @@
-"""The view of critical radii, of one network or of several on the same inputs."""
+"""The page of critical radii."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 from surefoot.core.claims import About, Claim
 from surefoot.core.results import Bracket
-from surefoot.records.record import Record
+from surefoot.records.record import Counterexample, Record
 from surefoot.records.spec import BracketFileSpec
-from surefoot.report.clauses import capitalised
-from surefoot.report.formatting import at_least, file_name
-from surefoot.report.provenance import preflight_cautions, provenance
-from surefoot.report.radii.early_end import continuing_note, stopped_note
-from surefoot.report.radii.sections import radii_sections
-from surefoot.report.radii.summaries import AT_A_RADIUS, MEANS, sampled_facts
-from surefoot.report.radii.tables import brackets_of, closed, radii_in, seconds, tolerance_of
-from surefoot.report.view import View
+from surefoot.region.critical_level import NOT_REACHED
+from surefoot.report.clauses import capitalised, continuation_note
+from surefoot.report.figures import svg
+from surefoot.report.formatting import at_least, file_name, four_digits
+from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
+from surefoot.report.view import Card, Figure, LabelledImage, Section, View
+from surefoot.report.views.radii_figures import (
+    accuracy_chart,
+    describe_accuracy,
+    describe_radii,
+    describe_times,
+    radii_chart,
+    times_figure,
+)
+from surefoot.report.views.radii_tables import (
+    AT_A_RADIUS,
+    MEANS,
+    accuracy_table,
+    bracket_table,
+    brackets_of,
+    class_table,
+    closed,
+    column_of_parts,
+    counted_unit,
+    means_table,
+    pair_table,
+    points_table,
+    quantile_table,
+    radii_in,
+    sampled_facts,
+    seconds,
+    severity_table,
+    times_table,
+    tolerance_of,
+)
+
+_CAPTION = (
+    "Solid line: inputs with a counterexample within the radius. Dashed: inputs not proved within "
+    "it. The truth lies between the two. Diamond and bar: the quantile and its interval."
+)
+
+_ACCURACY_CAPTION = (
+    "Solid line: inputs that are not refuted at the radius. Dashed: inputs that are proved up to "
+    "it. The robust accuracy of these inputs lies between the two. Bars, at the radii that were "
+    "named: its interval for the population."
+)
+
+
+def radii_sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
+    """The distribution first, then robust accuracy, examples, tables and times."""
+    drawn = Figure(lambda: svg(radii_chart(parts)), _CAPTION, description=describe_radii(parts))
+    title = f"Share of {counted_unit(parts.values())} refuted within a radius"
+    sections = [
+        Section("distribution", title, (), (drawn,), quantile_table(parts, column_of_parts(record)))
+    ]
+    curve = Figure(
+        lambda: svg(accuracy_chart(record, parts)),
+        _ACCURACY_CAPTION,
+        description=describe_accuracy(parts),
+    )
+    sections.append(
+        Section("accuracy", "Robust accuracy", (), (curve,), accuracy_table(record, parts))
+    )
+    for name, part in parts.items():
+        if examples := radii_in(part).examples:
+            sections.append(_examples(name, examples))
+    for section, table in (
+        ("pairs", pair_table(record)),
+        ("classes", class_table(record)),
+        ("severity", severity_table(record, parts)),
+        ("means", means_table(record, parts)),
+        ("time", times_table(record, parts)),
+    ):
+        if table is not None:
+            sections.append(Section(section, table.title, table=table))
+    for name, part in parts.items():
+        for kind, table in (
+            ("brackets", bracket_table(part, name)),
+            ("points", points_table(part, name)),
+        ):
+            if table is not None:
+                sections.append(
+                    Section(f"{kind}-{name}" if name else kind, table.title, table=table)
+                )
+    for name, part in parts.items():
+        if any(b.seconds is not None for _, b in brackets_of(part)):
+            heading = f"Time per input, {name}" if name else "Time per input"
+            label = f"times-{name}" if name else "times"
+            figure = Figure(partial(times_figure, part), description=describe_times(part))
+            sections.append(Section(label, heading, (), (figure,)))
+    return (*sections, *findings_sections(parts))
+
+
+def _examples(name: str, examples: tuple[Counterexample, ...]) -> Section:
+    title = f"Nearest counterexamples, {name}" if name else "Nearest counterexamples"
+    cards = tuple(
+        Card(
+            title="" if e.image else e.id,
+            text=""
+            if e.image
+            else f"{e.clean_class}; at {four_digits(e.distance)}: {e.failed_class}",
+            images=(
+                LabelledImage(e.image, f"{e.id}, clean", f"{e.id}: ", e.clean_class),
+                LabelledImage(
+                    e.perturbed,
+                    f"{e.id}, counterexample at {four_digits(e.distance)}",
+                    f"at {four_digits(e.distance)}: ",
+                    e.failed_class,
+                    True,
+                ),
+            )
+            if e.image
+            else (),
+        )
+        for e in examples
+    )
+    return Section(f"examples-{name}" if name else "examples", title, cards=cards)
+
+
+def continuing_note(record: Record) -> str:
+    """Whether it may be continued; after a time limit brackets only become narrower."""
+    note = continuation_note(record.claims)
+    if not record.stopped_early:
+        return note
+    return (
+        "The same command, or the same study with the same store, goes on where the time limit "
+        f"ended the run; brackets only become narrower. {note}"
+    )
+
+
+def stopped_note(name: str, record: Record) -> str:
+    """How many inputs the time limit left out."""
+    brackets = brackets_of(record)
+    number = sum(bracket.reason == NOT_REACHED.reason for _, bracket in brackets)
+    left_out = (
+        f"{number:,} of {len(brackets):,} inputs were not reached: nothing is proved or refuted "
+        "for them, and they count as such"
+        if number
+        else "every input was tried, not all of them to the end"
+    )
+    return f"Note: {name + ': ' if name else ''}stopped early by the time limit: {left_out}."
+
 
 _PURPOSE = "up to which size no perturbation at all makes the model fail, and how certain that is"
 

@@ -7,19 +7,19 @@ from typing import Any
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import AttackSummary, Comparison, Curves, Radii, Record, Samples, Tally
-from surefoot.report.attack import view as attack_view
-from surefoot.report.attack.figures import attack_chart
-from surefoot.report.comparison import view as comparison_view
-from surefoot.report.comparison.figures import comparison_chart
-from surefoot.report.curve import view as curve_view
-from surefoot.report.curve.figures import curves_chart
-from surefoot.report.radii import view as radii_view
-from surefoot.report.radii.figures import radii_chart
-from surefoot.report.sampling import view as sampling_view
-from surefoot.report.sampling.figures import inputs_chart
-from surefoot.report.tally import view as tally_view
-from surefoot.report.tally.figures import tally_chart
 from surefoot.report.view import View
+from surefoot.report.views import attack as attack_view
+from surefoot.report.views import comparison as comparison_view
+from surefoot.report.views import curve as curve_view
+from surefoot.report.views import radii as radii_view
+from surefoot.report.views import sampling as sampling_view
+from surefoot.report.views import tally as tally_view
+from surefoot.report.views.attack import attack_chart
+from surefoot.report.views.comparison import comparison_chart
+from surefoot.report.views.curve_figures import curves_chart
+from surefoot.report.views.radii_figures import radii_chart
+from surefoot.report.views.sampling_figures import inputs_chart
+from surefoot.report.views.tally import tally_chart
 
 
 def view_of_record(

@@ -1,13 +1,17 @@
-"""Tables of a study that sampled: classes, pairs of classes, requirements, weakest inputs."""
+"""Tables of inputs, classes and pairs of classes, and examples of inputs that fail."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
 
 from surefoot.core.claims import About, Claim, Verdict
-from surefoot.core.results import Decision, InputResult, Interval
-from surefoot.records.record import ClassRow, Example, Record, Samples
+from surefoot.core.results import Bracket, Decision, Estimate, InputResult, Interval
+from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
 from surefoot.report.clauses import capitalised, class_word, confidence_clause
+from surefoot.report.clean_faults import clean_faults_note
 from surefoot.report.formatting import (
     confidence,
     exact_percent,
@@ -16,7 +20,6 @@ from surefoot.report.formatting import (
     percent_range,
     points,
 )
-from surefoot.report.sampling.few_trials import count_words, counted_of, is_count, is_from_few
 from surefoot.report.tables import (
     EACH_CLASS_NOTE,
     OF_POPULATION,
@@ -27,7 +30,71 @@ from surefoot.report.tables import (
     quantity_heading,
     tail_cells,
 )
+from surefoot.report.view import Card, LabelledImage, Section
 from surefoot.subject.items import TERMINAL_WIDTH, shortened_pair
+
+_FEW = 10
+"""Trials of one input below which its interval says little: 0.06 % to 58.5 % after one failure in
+nine (confidence 99 %)."""
+FAILED_ONCE = "failed in its only trial"
+
+
+def counted_of(result: InputResult) -> Estimate | None:
+    """The estimate from an input's own trials, with its guarantee."""
+    if isinstance(result, Bracket):
+        return None
+    return result if isinstance(result, Estimate) else result.counted
+
+
+def is_from_few(estimate: Estimate) -> bool:
+    """Whether so few trials were counted that they say next to nothing of how often it fails."""
+    whole_count = estimate.unbiased_from in (None, estimate.trials)
+    return estimate.trials < _FEW and estimate.guarantee.error > 0 and whole_count
+
+
+def count_words(estimate: Estimate) -> str:
+    """In how many of its trials an input failed."""
+    if estimate.from_one_trial and estimate.value < 1:
+        return FAILED_ONCE
+    failed = round((1 - estimate.value) * estimate.trials)
+    return f"failed in {failed:,} of its {estimate.trials:,} trials"
+
+
+def is_count(words: str) -> bool:
+    """Whether words on an input are such a count."""
+    return words.startswith("failed in ")
+
+
+def tried_estimates(record: Record) -> list[Estimate]:
+    """What was counted of each input that had a trial."""
+    every = (counted_of(row.result) for row in record.inputs)
+    return [one for one in every if one is not None and one.trials]
+
+
+def few_trials_words(record: Record) -> str:
+    """How many trials inputs had and what these cannot say; empty where most had enough."""
+    if record.study.method.number("kappa") is not None:
+        return ""
+    tried = tried_estimates(record)
+    if not tried or 2 * sum(map(is_from_few, tried)) <= len(tried):
+        return ""
+    least, most = min(one.trials for one in tried), max(one.trials for one in tried)
+    if least == most == 1:
+        return "One trial of each input: it says nothing of how often that input fails."
+    typical = f"{median(one.trials for one in tried):g}"
+    between = f"{least:,}" if least == most else f"{least:,} to {most:,} (median {typical})"
+    each = f"{between} trials of each input"
+    return f"{each}: too few to say how often a single input fails."
+
+
+def count_inputs(record: Record) -> dict[str, int]:
+    """How many inputs failed in no trial, and how many in at least one."""
+    tried = tried_estimates(record)
+    never = sum(one.value == 1 for one in tried)
+    if all(one.trials == 1 for one in tried):
+        return {"kept in its trial": never, "failed in its trial": len(tried) - never}
+    return {"failed in no trial": never, "failed at least once": len(tried) - never}
+
 
 _CONTRAST_ROWS = 12
 _ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}
@@ -175,3 +242,67 @@ def single_input_note(record: Record) -> str:
     if max(errors) == 0:
         return "Nothing is random here: each input has one answer."
     return f"Confidence {confidence(max(errors))} for each input by itself, not for all together."
+
+
+def weakest_section(record: Record, samples: Samples, store: str) -> Section:
+    """On the page as cards, on the terminal as a table."""
+    results = {row.id: row.result for row in record.inputs}
+    cards = tuple(_card(record, e, results[e.id], store) for e in samples.examples)
+    wrong = clean_faults_note(record)
+    if not cards:
+        others = "No input that is right when clean" if wrong else "No input"
+        lines = (f"{others} {_no_failure(record)}", *filter(None, [wrong]))
+        return Section("weakest", "Weakest inputs", lines)
+    said = [fails_under(record, results[e.id]) for e in samples.examples]
+    counted = all(map(is_count, said))
+    once = all(words == FAILED_ONCE for words in said)
+    title = "Inputs that failed" if counted else "Weakest inputs"
+    title = "Inputs that failed in their only trial" if once else title
+    lines = tuple(filter(None, ["" if counted else single_input_note(record), wrong]))
+    table = replace(example_table(record, samples), title=title, note=" ".join(lines))
+    return Section("weakest", title, lines, cards=cards, terminal_table=table)
+
+
+def _no_failure(record: Record) -> str:
+    """A decision ends before it has counted all failures: it says no more than it decided."""
+    kappa = record.study.method.number("kappa")
+    if kappa is None:
+        return "failed in any trial."
+    return f"was decided to fail under more than {of_perturbations(kappa)}."
+
+
+def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
+    what = "class" if record.study.model.classes else "output"
+    true_class = f"; true {what} {e.true_class}" if e.true_class else ""
+    images = (
+        LabelledImage(e.image, f"{e.id}, clean", "clean: ", e.clean_class),
+        LabelledImage(
+            e.perturbed,
+            f"{e.id}, perturbed in trial {e.trial}",
+            f"trial {e.trial}: ",
+            e.failed_class,
+            failed=True,
+        ),
+    )
+    labels = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
+    fails = fails_under(record, result)
+    fails = fails if is_count(fails) else f"fails under {fails}"
+    return Card(
+        title=f"{e.id} {fails}{true_class}",
+        text="" if e.image else labels,
+        images=images if e.image else (),
+        changes=e.changes,
+        texts=(("before", e.before), ("after", e.after)) if shows_texts(e) else (),
+        command=replay_command(record, e.id, e.trial, store),
+    )
+
+
+def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
+    """The command that runs this trial again."""
+    if record.source is None:
+        return f"study.replay({subject!r}, {trial})"
+    where, name, run = shlex.quote(store), shlex.quote(subject), record.digest[:12]
+    trust = " --trust" if named_code(record.source) else ""
+    if subject.startswith("-"):
+        return f"surefoot replay --store {where}{trust} -- {run} {name} {trial}"
+    return f"surefoot replay {run} {name} {trial} --store {where}{trust}"

@@ -1,14 +1,54 @@
-"""A sequential design as a figure: when it stops, and what it costs."""
+"""What a method costs and promises, before anything is run: sentences and figures."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from surefoot.report.design.cost import cost
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
+from surefoot.report.formatting import confidence, error_odds
+from surefoot.statistics.bounds import fixed_size, okamoto
 from surefoot.statistics.designs import Design
+from surefoot.statistics.proof import expected_trials
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Mean trials at p and at 1 - p; `limit` is what any sound method needs for small widths."""
+
+    p: float
+    trials: float
+    limit: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a design costs, beside two numbers that serve every p."""
+
+    okamoto: int
+    fixed_size: int
+    expected: tuple[Expected, ...]
+
+
+def cost(design: Design, probabilities: Iterable[float]) -> Cost:
+    """Expected trials at these p, by the exact recursion; nothing is simulated."""
+    width, error = design.width, design.error
+    expected = tuple(
+        Expected(p, expected_trials(design, p), limit(width, error, p)) for p in probabilities
+    )
+    return Cost(okamoto(width, error), fixed_size(width, error), expected)
+
+
+def limit(width: float, error: float, p: float) -> float:
+    """Trials that any sound method needs on average as the width goes to 0: z² p(1-p)/width²."""
+    from scipy.special import ndtri
+
+    return float(ndtri(error / 2)) ** 2 * p * (1 - p) / width**2
+
 
 _PANEL = {"width": 310, "height": 250}
 _POINTS = 51
@@ -107,3 +147,27 @@ def _title(text: str) -> Any:  # noqa: ANN401  an object of Altair
     return alt.TitleParams(
         text, anchor="start", frame="group", fontSize=12, color=INK, fontWeight="bold"
     )
+
+
+def design_sentences(design: Design) -> tuple[str, ...]:
+    """The number of trials, the guarantee, the looks, and what is proved."""
+    first, last = design.looks[0], design.looks[-1]
+    trials = f"{last:,} trials" if first == last else f"{first:,} to {last:,} trials"
+    looks = (
+        f"One look, at {last:,} trials"
+        if first == last
+        else f"{len(design.looks)} looks, from {first:,} to {last:,} trials"
+    )
+    return (
+        f"{trials} (confidence {confidence(design.error)}): what the estimate of an input takes.",
+        f"An estimate within {design.width:g} of the truth, whatever the truth is "
+        f"({error_odds(design.error)}).",
+        f"{looks}; z = {design.z:.5f}.",
+        f"Proved for every p: a miss has probability at most {_rounded_up(design.proved)}.",
+    )
+
+
+def _rounded_up(probability: float) -> str:
+    """Six digits, rounded up: the sentence says no more than was proved."""
+    unit = 10.0 ** (math.floor(math.log10(probability)) - 5)
+    return f"{math.ceil(probability / unit) * unit:.6g}"

@@ -1,1 +1,0 @@
-"""The failure rate of an attack."""

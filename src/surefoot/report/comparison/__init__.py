@@ -1,1 +1,0 @@
-"""Several models or levels side by side."""

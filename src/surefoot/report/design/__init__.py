@@ -1,1 +1,0 @@
-"""When an estimate stops and what it costs."""

@@ -1,1 +1,0 @@
-"""Failure probabilities, decisions and extrapolated tails."""

@@ -1,1 +1,0 @@
-"""Outcomes that were counted elsewhere."""

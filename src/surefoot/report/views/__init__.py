@@ -1,0 +1,1 @@
+"""The page of each kind of result: its figures, tables and sections."""

@@ -1,0 +1,356 @@
+"""Several studies side by side: figure, tables, and the page of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from surefoot.core.claims import Claim
+from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided
+from surefoot.population import sound
+from surefoot.records.record import Comparison, Member, Record
+from surefoot.report.clauses import capitalised, confidence_clause, continuation_note
+from surefoot.report.figures import ABOVE, NARROW, STEADY, WEAK, WIDTH, svg
+from surefoot.report.formatting import (
+    confidence,
+    file_name,
+    four_digits,
+    p_value,
+    percent,
+    percent_range,
+    points,
+    points_range,
+    with_full_stop,
+)
+from surefoot.report.provenance import preflight_cautions
+from surefoot.report.tables import (
+    TAIL_HEADINGS,
+    Table,
+    is_tail,
+    loss_cell,
+    mean_cells,
+    quantity_heading,
+    tail_cells,
+)
+from surefoot.report.view import Figure, Section, View
+from surefoot.report.views.attack import (
+    attack_cell,
+    attack_heading,
+    attack_notes,
+    no_gradient_cautions,
+)
+
+_IN_WORDS = 12
+"""Models or levels in words: a description is listened to."""
+
+
+def comparison_chart(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
+    """Models below each other, or the quantity against the level."""
+    return (
+        _models(record, comparison) if comparison.along == "model" else _levels(record, comparison)
+    )
+
+
+def _points_of(record: Record, comparison: Comparison) -> list[dict[str, Any]]:
+    """Failure probabilities, or robust shares where these are the quantity; in percent."""
+    shares = record.study.method.number("kappa") is not None
+
+    def percent(kept: float) -> float:
+        return 100 * (kept if shares else 1 - kept)
+
+    return [
+        {
+            "name": m.name,
+            "level": m.level,
+            "value": percent(estimate.value),
+            "low": min(percent(estimate.interval.low), percent(estimate.interval.high)),
+            "high": max(percent(estimate.interval.low), percent(estimate.interval.high)),
+            "extrapolated": 100 * m.whole.failure
+            if isinstance(m.whole, ExtrapolatedMean)
+            else None,
+        }
+        for m in comparison.members
+        if m.whole is not None and isinstance(estimate := sound(m.whole), Estimate)
+    ]
+
+
+def describe_comparison(record: Record, comparison: Comparison) -> str:
+    """Every model or level with its value and interval."""
+    rows = _points_of(record, comparison)
+    words = [
+        f"{row['name'] if comparison.along == 'model' else four_digits(row['level'])}: "
+        f"{percent(row['value'] / 100)} "
+        f"({percent_range(Interval(row['low'] / 100, row['high'] / 100))})"
+        for row in rows[:_IN_WORDS]
+    ]
+    more = len(rows) - _IN_WORDS
+    words += [f"{more} more"] if more > 0 else []
+    what = "by model" if comparison.along == "model" else "by level"
+    return f"{quantity_heading(record).capitalize()} {what}: {'; '.join(words)}."
+
+
+def _models(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
+    """Each model with its interval, the most robust on top."""
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=_points_of(record, comparison)))
+    y = alt.Y("name:N", sort=[m.name for m in comparison.members], title=None)
+    x = alt.X("low:Q", title=f"{quantity_heading(record)} (%)", scale=alt.Scale(zero=False))
+    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
+    return (lines + dots + _diamonds(base, y, "extrapolated:Q")).properties(
+        width=NARROW, height=alt.Step(26)
+    )
+
+
+def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
+    """The quantity against the level, with its intervals; what is extrapolated is dashed."""
+    import altair as alt
+
+    points = _points_of(record, comparison)
+    dashed = any(p["extrapolated"] is not None for p in points)
+    base = alt.Chart(alt.InlineData(values=points))
+    x = alt.X("level:Q", title="level of the perturbation")
+    most = max((p["high"] for p in points), default=100.0)
+    y = alt.Y(
+        "low:Q",
+        title=f"{quantity_heading(record)} (%)",
+        scale=alt.Scale(domain=[0, min(100.0, 10 * math.ceil(most / 10))], nice=False),
+    )
+    bars = base.mark_rule(strokeWidth=4, color=STEADY, opacity=0.35).encode(x=x, y=y, y2="high:Q")
+    names = [f"{'counted' if dashed else 'estimated'}, with its interval at each level"]
+    names += ["extrapolated, without any guarantee"] * dashed
+    legend = alt.Legend(
+        title=None, orient="top", offset=ABOVE, labelLimit=300, symbolSize=300, columns=1
+    )
+    shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
+    dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])
+
+    def line(column: str, name: str) -> Any:  # noqa: ANN401  an object of Altair
+        named = base.transform_filter(f"datum.{column} != null").transform_calculate(
+            what=f"'{name}'"
+        )
+        return named.mark_line(strokeWidth=1.5).encode(
+            x=x,
+            y=f"{column}:Q",
+            color=alt.Color("what:N", scale=shade, legend=legend if dashed else None),
+            strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend if dashed else None),
+        )
+
+    dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
+    layers = bars + line("value", names[0]) + dots
+    if dashed:
+        layers += line("extrapolated", names[1]) + _diamonds(base, "extrapolated:Q", x)
+    return layers.properties(width=WIDTH, height=240)
+
+
+def _diamonds(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401  an object of Altair
+    """Diamonds where a value is extrapolated."""
+    drawn = base.transform_filter("datum.extrapolated != null")
+    return drawn.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2).encode(x=x, y=y)
+
+
+def member_table(record: Record, comparison: Comparison) -> Table:
+    """A row for each model or level."""
+    models, tail = comparison.along == "model", is_tail(record)
+    quantity = TAIL_HEADINGS if tail else (quantity_heading(record), "interval")
+    referenced = any(m.reference is not None for m in comparison.members)
+    clean = models and any(m.accuracy is not None for m in comparison.members)
+    attacked = any(m.attack is not None for m in comparison.members)
+    heading = attack_heading(m.attack for m in comparison.members)
+    headings = [comparison.along, *quantity]
+    lossy = models and any(m.loss is not None for m in comparison.members)
+    headings += (
+        ["clean accuracy"] * clean
+        + ["clean loss"] * lossy
+        + [heading] * attacked
+        + ["reference"] * referenced
+    )
+    headings += ["rank"] * models
+    rows = []
+    for m in comparison.members:
+        cells = () if m.whole is None else (tail_cells if tail else mean_cells)(record, m.whole)
+        row = [m.name, *cells]
+        row += ["" if m.accuracy is None else percent(m.accuracy)] * clean
+        row += [loss_cell(m.loss)] * lossy
+        row += [attack_cell(m.attack)] * attacked
+        row += ["" if m.reference is None else f"{m.reference:g}"] * referenced
+        row += [_rank(m)] * models
+        rows.append(tuple(row))
+    title = "Ranking" if models else "Results by level"
+    claim = next((c for c in record.claims if c.kind not in ("best", "difference")), None)
+    lines = [] if claim is None else [with_full_stop(capitalised(confidence_clause(claim)))]
+    note = " ".join([*lines, *attack_notes({m.name: m.attack for m in comparison.members})])
+    return Table(title, tuple(headings), tuple(rows), 1, note)
+
+
+def _rank(member: Member) -> str:
+    if member.rank is None:
+        return ""
+    best, worst = member.rank.best, member.rank.worst
+    return str(best) if best == worst else f"{best} to {worst}"
+
+
+def pair_table(record: Record) -> Table | None:
+    """Every pair of models, as its claim says it."""
+    claims = [c for c in record.claims if c.kind == "difference"]
+    if not claims:
+        return None
+    shares = claims[0].limit is not None
+    rows = tuple(
+        (
+            *c.names,
+            points(c.value or 0.0),
+            "" if c.interval is None else points_range(c.interval),
+            _outcome(c.names, c.interval or Interval(0.0, 0.0), shares=shares),
+        )
+        for c in claims
+    )
+    difference = "robust share, difference (points)" if shares else "fails more (points)"
+    headings = ("model", "and model", difference, "interval", "more robust")
+    return Table("Pairs of models", headings, rows, 2)
+
+
+def _outcome(names: tuple[str, ...], around: Interval, *, shares: bool) -> str:
+    if around.low == around.high == 0:
+        return "the same model"
+    if around.low <= 0 <= around.high:
+        return "not shown to differ"
+    larger = around.low > 0
+    return names[0] if larger == shares else names[1]
+
+
+_PURPOSES = {
+    "model": "which model fails less often on the same inputs and perturbations",
+    "level": "how often the model fails as the perturbation grows",
+}
+"""By what is compared."""
+
+
+def view(
+    record: Record,
+    comparison: Comparison,
+    parts: Mapping[str, Record],
+    verdicts: tuple[Claim, ...],
+    command: str,
+) -> View:
+    """Two models: their difference. More: which may be the best. Levels: the highest one's claim.
+
+    The number above the best is the first-ranked model's own.
+    """
+    best = tuple(c for c in record.claims if c.kind == "best")
+    pairs = tuple(c for c in record.claims if c.kind == "difference")
+    headline, rest = (best, pairs) if len(pairs) > 1 else (pairs, best)
+    ranked = [c for c in record.claims if c.names[:1] == (comparison.members[0].name,)]
+    own = tuple(c for c in ranked if c.kind not in ("best", "difference"))[:1]
+    if not best:
+        headline, rest = record.claims[-1:], record.claims[:-1]
+    attacks = {m.name: m.attack for m in comparison.members}
+    return View(
+        title=record.study.words.source,
+        headline=headline,
+        about=_about(record, comparison, parts),
+        cautions=(*_cautions(parts), *no_gradient_cautions(attacks)),
+        continuing=continuation_note(record.claims),
+        claims=rest,
+        key_claims=own if headline == best else (),
+        verdicts=verdicts,
+        facts=tuple(_facts(record, comparison, same_draws=not _generators_differ(parts))),
+        assumptions=(),
+        sections=_sections(record, comparison),
+        command=command,
+        purpose=f"{_PURPOSES.get(comparison.along, _PURPOSES['model'])}, and how certain that is",
+        provenance=tuple(
+            (name, (("Study", f"{part.digest}; {part.trials:,} trials"),))
+            for name, part in parts.items()
+        ),
+    )
+
+
+def _about(record: Record, comparison: Comparison, parts: Mapping[str, Record]) -> str:
+    specs = [part.study for part in parts.values()]
+    words = max(specs, key=lambda spec: spec.perturbation.number("level") or 0.0).words
+    highest = "at the highest level " if comparison.along == "level" else ""
+    return (
+        f"{file_name(words.source)}: {record.study.inputs.selection}; {highest}"
+        f"{words.perturbation}; perturbed inputs must {words.property}, else they fail."
+    )
+
+
+def _cautions(parts: Mapping[str, Record]) -> list[str]:
+    """What makes the intervals wider, and what the preflights found odd; of all alike, once."""
+    lines = []
+    if _generators_differ(parts):
+        lines.append(
+            "Note: the models do not get the same random numbers (they run on different "
+            "devices): the intervals hold, but are wider than necessary."
+        )
+    of_all = set.intersection(*(set(preflight_cautions(part)) for part in parts.values()))
+    for name, part in parts.items():
+        own = zip(preflight_cautions(part), preflight_cautions(part, name), strict=True)
+        lines += [plain if plain in of_all else named for plain, named in own]
+    return list(dict.fromkeys(lines))
+
+
+def _generators_differ(parts: Mapping[str, Record]) -> bool:
+    return len({(r.study.generator, r.study.block) for r in parts.values()}) > 1
+
+
+def _facts(record: Record, comparison: Comparison, *, same_draws: bool) -> list[str]:
+    lines = []
+    grouped = bool(record.claims and record.claims[0].about.groups)
+    if comparison.differences and same_draws:
+        unit = "group by group" if grouped else "input by input"
+        lines.append(
+            "All models got the same inputs and the same perturbations; differences are taken "
+            f"{unit}."
+        )
+    if grouped:
+        lines.append(
+            "Claims average over the inputs of a group, then over groups: each group counts the "
+            "same."
+        )
+    if is_tail(record):
+        lines.append(
+            "Extrapolated numbers have no guarantee; differences and ranks use the counted failure "
+            "probabilities."
+        )
+    return lines + _agreement(record, comparison)
+
+
+def _agreement(record: Record, comparison: Comparison) -> list[str]:
+    """How well the ranking agrees with the reference list."""
+    match comparison.agreement:
+        case None:
+            return []
+        case Undecided(reason=reason):
+            return [f"Against the reference list: {reason}."]
+        case agreement:
+            within, error, interval = agreement.pearson_interval, record.shared_error, ""
+            if error is not None:
+                interval = (
+                    f"between {within.low:.3f} and {within.high:.3f} with confidence "
+                    f"{confidence(error)} if both were normal; "
+                )
+            decides = record.study.method.number("kappa") is not None
+            quantity = "robust share" if decides else "share of perturbations kept"
+            return [
+                f"Against the reference list, over {agreement.models} models: Pearson's "
+                f"correlation of the {quantity} is {agreement.pearson:.3f} ({interval}"
+                f"p = {p_value(agreement.pearson_p)} over reorderings), Spearman's "
+                f"{agreement.spearman:.3f} (p = {p_value(agreement.spearman_p)})."
+            ]
+
+
+def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
+    over = ", averaged over groups" if record.study.inputs.groups else ""
+    caption = f"Dot: over the inputs studied{over}. Line: interval for the population."
+    caption += " Diamond: the extrapolated average, without guarantee." if is_tail(record) else ""
+    table = member_table(record, comparison)
+    words = describe_comparison(record, comparison)
+    figure = Figure(lambda: svg(comparison_chart(record, comparison)), caption, "figure", words)
+    sections = [Section("members", table.title, (), (figure,), table)]
+    if (pairs := pair_table(record)) is not None:
+        sections.append(Section("pairs", pairs.title, table=pairs))
+    return tuple(sections)

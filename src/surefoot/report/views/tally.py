@@ -1,0 +1,316 @@
+"""The page of outcomes that were counted elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from surefoot.core.claims import About, Claim, Continues, Verdict
+from surefoot.core.results import UNIT, Estimate, Interval
+from surefoot.records.record import InputRow, Record, Tally
+from surefoot.records.spec import OutcomeFileSpec
+from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.figures import NARROW, STEADY, svg
+from surefoot.report.formatting import (
+    exact_percent,
+    file_name,
+    percent,
+    percent_range,
+    points,
+    points_range,
+    with_full_stop,
+)
+from surefoot.report.provenance import preflight_cautions
+from surefoot.report.tables import EACH_CLASS_NOTE, OF_POPULATION, Table, claim_cells
+from surefoot.report.tally_sentences import FAILURE_OF_TRIALS
+from surefoot.report.view import Figure, Section, View
+
+MOST_CLASSES = 20
+"""Classes in a figure, those that fail most often first: the table has all."""
+
+
+def describe_rates(record: Record) -> str:
+    """The rate of all cases, or of each file, with its interval; and the extreme classes."""
+    claims = [c for c in record.claims if c.kind == "case_failure" and c.interval is not None]
+    whole = [c for c in claims if not c.about.name]
+    lines = [f"{', '.join(c.names) or 'all cases'} {_words(c)}" for c in whole]
+    classes = sorted((c for c in claims if c.about.name), key=lambda c: -(c.value or 0.0))
+    if classes:
+        first, last = classes[0], classes[-1]
+        lines.append(
+            f"{len(classes):,} classes from {first.about.name} {_words(first)} to "
+            f"{last.about.name} {_words(last)}"
+        )
+    return f"Failure rates: {'; '.join(lines)}." if lines else "No rate is known."
+
+
+def worst_first(record: Record) -> list[Claim]:
+    """All cases or files in their order, then the classes: those that fail most often first."""
+    claims = [claim for claim in record.claims if claim.kind == "case_failure"]
+    classes = [claim for claim in claims if claim.about.name]
+    rest = [claim for claim in claims if not claim.about.name]
+    return [*rest, *sorted(classes, key=lambda claim: -(claim.value or 0.0))]
+
+
+def _words(claim: Claim) -> str:
+    value = "" if claim.value is None else f"{percent(claim.value)} "
+    return f"{value}({percent_range(claim.interval or UNIT)})"
+
+
+def tally_chart(record: Record) -> Any:  # noqa: ANN401  Altair's
+    """All cases and each class, or each file: a dot and its interval."""
+    import altair as alt
+
+    rows = [
+        {
+            "name": claim.about.name or ", ".join(claim.names) or "all cases",
+            "value": 100 * claim.value,
+            "low": 100 * claim.interval.low,
+            "high": 100 * claim.interval.high,
+        }
+        for claim in worst_first(record)[: MOST_CLASSES + 1]
+        if claim.kind == "case_failure" and claim.interval is not None and claim.value is not None
+    ]
+    base = alt.Chart(alt.InlineData(values=rows))
+    y = alt.Y("name:N", sort=[str(row["name"]) for row in rows], title=None)
+    x = alt.X("low:Q", title="failure rate (%)", scale=alt.Scale(domainMin=0))
+    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
+    return (lines + dots).properties(width=NARROW, height=alt.Step(26))
+
+
+_WORDS = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
+_ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}
+"""What a reader looks for first."""
+_PAGE_ROWS = 1000
+"""Cases that a page lists: more make it slow to open, and --json has all."""
+
+
+def rate_table(record: Record, name_heading: str) -> Table:
+    """The failure rate with its interval: of all cases and each class, or of each file."""
+    claims = worst_first(record)
+    note = with_full_stop(capitalised(confidence_clause(claims[0]))) if claims else ""
+    rows = tuple((_row_name(c), _size(c), *claim_cells(c)) for c in claims)
+    headings = (name_heading, "cases", "failure rate", OF_POPULATION)
+    return Table("Failure rate", headings, rows, note=note)
+
+
+def _row_name(claim: Claim) -> str:
+    return claim.about.name or ", ".join(claim.names) or "all cases"
+
+
+def _size(claim: Claim) -> str:
+    """How many cases, in how many groups, with how many trials."""
+    groups = f" in {claim.about.groups:,} groups" if claim.about.groups else ""
+    several = claim.trials != claim.about.inputs
+    trials = f", {claim.trials:,} trials" if several else ""
+    return f"{claim.about.inputs:,}{groups}{trials}"
+
+
+def verdict_table(claims: Sequence[Claim]) -> Table:
+    """What is decided of each class, all together."""
+    rows = tuple(
+        (c.about.name, f"at most {exact_percent(c.requirement or 0.0)}", _WORDS[c.verdict])
+        for c in sorted(claims, key=lambda c: _ORDER.get(c.verdict or Verdict.PASS, 0))
+        if c.verdict is not None
+    )
+    headings = ("class", "required: cases that fail", "outcome")
+    return Table("Requirement for each class", headings, rows, 3, EACH_CLASS_NOTE)
+
+
+def failed_table(record: Record, details: Tally) -> Table | None:
+    """The cases that failed, those that failed most often first."""
+    failed = [row for row in record.inputs if _failed(row)]
+    if not failed:
+        return None
+    failed.sort(key=lambda row: -_failed(row) / row.result.trials)
+    single = all(row.result.trials == 1 for row in record.inputs)
+    rows = tuple(
+        (
+            row.id,
+            *((details.names[row.label],) if row.label is not None else ()),
+            *(() if single else (_count(row),)),
+        )
+        for row in failed[:_PAGE_ROWS]
+    )
+    left = len(failed) - len(rows)
+    note = f"{left:,} more failed; --json has all." if left else ""
+    names = ("case", "class") if details.names else ("case",)
+    headings = names if single else (*names, "trials")
+    return Table("Cases that failed", headings, rows, len(names), note)
+
+
+def pair_table(record: Record) -> Table:
+    """Every pair of files, as its claim says it."""
+    rows = tuple(
+        (
+            *c.names,
+            points(c.value or 0.0),
+            "" if c.interval is None else points_range(c.interval),
+            _fails_less(c.names, c.interval or Interval(0.0, 0.0)),
+        )
+        for c in record.claims
+        if c.kind == "case_difference"
+    )
+    headings = ("file", "and file", "fails more (points)", "interval", "fails less often")
+    return Table("Pairs of files", headings, rows, 2)
+
+
+def _fails_less(names: tuple[str, ...], around: Interval) -> str:
+    if around.low <= 0 <= around.high:
+        return "not shown to differ"
+    return names[1] if around.low > 0 else names[0]
+
+
+def differing_table(parts: Mapping[str, Record]) -> Table | None:
+    """The cases that do not fail equally often in all files."""
+    by_id = {name: {row.id: row for row in part.inputs} for name, part in parts.items()}
+    first = next(iter(by_id.values()))
+    rows = []
+    for case in first:
+        of_files = [known[case] for known in by_id.values()]
+        if len({row.result.value for row in of_files if isinstance(row.result, Estimate)}) > 1:
+            rows.append((case, *map(_count, of_files)))
+    if not rows:
+        return None
+    left = len(rows) - _PAGE_ROWS
+    note = f"{left:,} more differ; --json has all." if left > 0 else ""
+    return Table("Cases that differ", ("case", *parts), tuple(rows[:_PAGE_ROWS]), 1, note)
+
+
+def _count(row: InputRow) -> str:
+    """How many of its trials failed, in words where there is one."""
+    if row.result.trials == 1:
+        return "failed" if _failed(row) else "passed"
+    return f"{_failed(row):,} of {row.result.trials:,} failed"
+
+
+def _failed(row: InputRow) -> int:
+    kept = row.result.value if isinstance(row.result, Estimate) else 0.0
+    return round((1 - kept) * row.result.trials)
+
+
+def class_verdicts(verdicts: Sequence[Claim]) -> tuple[list[Claim], list[Claim]]:
+    """Verdicts on the whole, and those on single classes."""
+    single = [c for c in verdicts if c.about.of is About.CLASS and c.about.name]
+    return [c for c in verdicts if c not in single], single
+
+
+_PURPOSE = "how often such cases fail, from outcomes that were counted elsewhere"
+_CAPTION = "Dot: over these cases. Line: interval for all such cases."
+
+
+def view(
+    record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
+) -> View:
+    """One file: how often such cases fail. Several: their differences."""
+    several = isinstance(next(iter(parts.values())).details, Tally) and len(parts) > 1
+    claims = [c for c in record.claims if c.about.of is not About.CLASS]
+    overall, single = class_verdicts(verdicts)
+    cautions = [*preflight_cautions(record)] if several else []
+    for name, part in parts.items():
+        cautions += preflight_cautions(part, name)
+    return View(
+        title=_title(record, parts),
+        headline=tuple(claims[:1]),
+        about=_about(record, parts),
+        cautions=tuple(cautions),
+        claims=tuple(claims[1:]),
+        continuing=_continuing(record.claims[0]),
+        verdicts=tuple(overall),
+        facts=tuple(_facts(record, parts)),
+        assumptions=(),
+        sections=_sections(record, parts, single),
+        command=command,
+        purpose=_PURPOSE,
+        provenance=tuple((name, _origin(part)) for name, part in parts.items()),
+    )
+
+
+def _title(record: Record, parts: Mapping[str, Record]) -> str:
+    return " and ".join(name or file_name(_path(part)) for name, part in parts.items())
+
+
+def _path(record: Record) -> str:
+    return record.spec.path if isinstance(record.spec, OutcomeFileSpec) else ""
+
+
+def _about(record: Record, parts: Mapping[str, Record]) -> str:
+    first = next(iter(parts.values()))
+    cases = "1 case" if len(first.inputs) == 1 else f"{len(first.inputs):,} cases"
+    if len(parts) > 1:
+        return f"Outcomes in {_title(record, parts)}, counted elsewhere: {cases} in every file."
+    return f"Outcomes in {_title(record, parts)}, counted elsewhere: {cases}."
+
+
+def _facts(record: Record, parts: Mapping[str, Record]) -> list[str]:
+    lines = ["The outcomes are taken as they are: the test was not run and not checked here."]
+    each = {
+        name: "; ".join(f"{f.name}: {f.finding}" for f in part.findings if not f.is_warning)
+        for name, part in parts.items()
+    }
+    if len(set(each.values())) == 1:
+        each = {"": next(iter(each.values()))}
+    lines += [f"Read{f' from {name}' if name else ''}: {text}." for name, text in each.items()]
+    claim = record.claims[0]
+    if claim.quantity == FAILURE_OF_TRIALS:
+        lines.append(
+            "Trials of one case depend on each other: the case is the sample, with the share of "
+            "its trials that failed, and each case counts the same."
+        )
+    if claim.about.groups:
+        lines.append(
+            f"The cases are in {claim.about.groups:,} groups. Claims average over the cases of a "
+            "group, then over groups: each group counts the same."
+        )
+    if len(parts) > 1:
+        unit = "group by group" if claim.about.groups else "case by case"
+        lines.append(f"Differences are taken {unit}.")
+    return lines
+
+
+def _continuing(claim: Claim) -> str:
+    unit = "groups" if claim.about.groups else "cases"
+    if claim.continues is Continues.ANYTIME:
+        return (
+            f"May be continued: {unit} of the same population, chosen independently of the "
+            "outcomes, may be added to the file, and the claim about the population may be read "
+            "again at the same error."
+        )
+    return (
+        f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
+        f"advance. With {unit} added and the claim read again, it would be wrong more often than "
+        f"its confidence says; a new run, with new {unit} whose number is chosen beforehand, makes "
+        "a claim of its own."
+    )
+
+
+def _sections(
+    record: Record, parts: Mapping[str, Record], single: list[Claim]
+) -> tuple[Section, ...]:
+    several = len(parts) > 1
+    classes = sum(bool(claim.about.name) for claim in record.claims)
+    few = f" The {MOST_CLASSES} classes that fail most often, of {classes:,}; the table has all."
+    caption = _CAPTION + (few if classes > MOST_CLASSES else "")
+    figure = Figure(lambda: svg(tally_chart(record)), caption, "figure", describe_rates(record))
+    rates = rate_table(record, "file" if several else "class")
+    table = rates if len(rates.rows) > 1 else None  # of a single row the headline says it all
+    sections = [Section("rates", rates.title, (), (figure,), table)]
+    tables: list[tuple[str, Table | None]] = []
+    if single:
+        tables.append(("required", verdict_table(single)))
+    if several:
+        tables += [("pairs", pair_table(record)), ("cases", differing_table(parts))]
+    elif isinstance(record.details, Tally):
+        tables.append(("cases", failed_table(record, record.details)))
+    sections += [Section(name, t.title, table=t) for name, t in tables if t is not None]
+    return tuple(sections)
+
+
+def _origin(record: Record) -> tuple[tuple[str, str], ...]:
+    return (
+        ("File", _path(record)),
+        ("Cases", f"{len(record.inputs):,}; {record.trials:,} trials"),
+        *((f.name.capitalize(), f.finding) for f in record.findings),
+        ("Digest of cases, outcomes and options", f"sha256 {record.digest}"),
+    )
