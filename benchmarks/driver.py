@@ -36,7 +36,7 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.loop import measure
 from surefoot.executors import Inline
 from surefoot.store import Journal, open_store
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 
 TARGET = 1_000
 """Batches a second with one question each, journalled in an SQLite file."""

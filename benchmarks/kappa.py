@@ -25,7 +25,7 @@ from surefoot.statistics import KappaTest
 from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
 from surefoot.statistics.bounds import divergence
 from surefoot.statistics.kappa import clean_trials
-from surefoot.testing.procedures import run
+from surefoot.testing.conformance import run
 
 ERROR = 0.05
 KAPPAS = (1e-2, 1e-3, 1e-4)

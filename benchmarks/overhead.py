@@ -37,7 +37,7 @@ from surefoot.inputs import fit
 from surefoot.store.sql import SqlStore
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 
 onnx = need_package("onnx")
 

@@ -20,7 +20,7 @@ from tables import print_table
 
 from surefoot.statistics import BuSun, design_for, fixed_size, okamoto
 from surefoot.statistics.proof import expected_trials
-from surefoot.testing.procedures import run
+from surefoot.testing.conformance import run
 
 PRINTED = {  # Bu & Sun 2024, table I, column "Average"
     (0.05, 0.05): 0.946,

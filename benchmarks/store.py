@@ -27,7 +27,7 @@ from surefoot.core.counts import Counts
 from surefoot.core.procedure import Session
 from surefoot.core.tasks import Subject, Task
 from surefoot.store import open_store
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 
 INPUTS, QUICK_INPUTS = 100_000, 5_000
 ROUNDS = 3

@@ -14,9 +14,8 @@ from papers import make_exhibit as papers_of
 from papers.catalogue import PAPERS
 from papers.paper import Paper
 from surefoot.cli import options as o
-from surefoot.cli.once import OnceCommand
-from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.terminal import HOLDS, open_console, print_view
+from surefoot.cli.options import OnceCommand
+from surefoot.cli.terminal import HOLDS, open_console, print_view, progress_on_stderr
 from surefoot.commands.caller import Caller
 from surefoot.commands.output_files import check_file, check_page_file, check_text_file
 from surefoot.errors import InvalidArgument, SurefootError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from papers import make_exhibit
 from papers.exhibit import Exhibit
-from surefoot.commands.function import python_function
+from surefoot.commands.functions import python_function
 from surefoot.study.load_files import FileOptions
 
 make = python_function(make_exhibit.make, {"FileOptions": FileOptions, "Exhibit": Exhibit})

@@ -135,7 +135,7 @@ def _named(models: Any) -> dict[str, Any]:  # noqa: ANN401  any kinds of models
     """Models by name; one alone is named like its file."""
     if isinstance(models, Sequence) and not isinstance(models, str) and not models:
         return {}
-    from surefoot.commands.subjects import named_models
+    from surefoot.commands.request import named_models
 
     named = named_models(models)
     if list(named) == [""]:

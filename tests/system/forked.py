@@ -32,7 +32,7 @@ _CLEAN_PATH = list(sys.path)
 _PRELOADED = [
     "surefoot.cli.main",
     "surefoot.commands.functions",
-    "surefoot.commands.sampling",
+    "surefoot.commands.request",
     "surefoot.models.onnx",
     "surefoot.report.page",
     "surefoot.store.database",

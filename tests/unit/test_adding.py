@@ -36,13 +36,13 @@ MODELS = (EndpointModel, OnnxModel, PythonModel, TorchModel)
 STORES = (MemoryStore, SqlStore)
 
 OWN_ROLE = {
-    "Attack": {"commands/attack_options.py", "engine/attack_search.py"},  # beside sampling
+    "Attack": {"commands/options.py", "engine/attack_search.py"},  # beside sampling
     "PGD": {
-        "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_search.py",
+        "commands/options.py", "engine/attack_bench.py", "engine/attack_search.py",
         "study/attack_run.py",
     },
     "AttackFunction": {
-        "commands/attack_options.py", "engine/attack_bench.py", "study/attack_run.py",
+        "commands/options.py", "engine/attack_bench.py", "study/attack_run.py",
         "evidence/recompute.py",
     },
     "BuSun": {"statistics/planning.py"},  # its Table I

@@ -12,13 +12,9 @@ from typer.testing import CliRunner
 import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.commands import functions
-from surefoot.commands.caller import Caller
-from surefoot.commands.function import python_function
+from surefoot.commands.caller import Caller, choose_display, show_nothing
+from surefoot.commands.functions import python_function
 from surefoot.commands.option import option
-from surefoot.commands.progress import (
-    choose_display,
-    show_nothing,
-)
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from tests.unit.small_models import batch, relu_net

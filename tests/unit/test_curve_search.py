@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 
 import surefoot as sf
-from surefoot.commands.curve_options import CurveOptions
+from surefoot.commands.curve import CurveOptions
 from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
 from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, Grid

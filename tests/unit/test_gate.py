@@ -11,10 +11,8 @@ import surefoot as sf
 from surefoot.commands.values import error_from
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.gate import GateStudy, Regression, read_gate
-from surefoot.gate.budget import comparison_error, confidence_for, with_shares
-from surefoot.gate.more_regressions import MoreRegressions
-from surefoot.gate.shell_command import shell_command
-from surefoot.gate.study_options import COMMANDS, is_requirement
+from surefoot.gate.read_gate import MoreRegressions, comparison_error, confidence_for, with_shares
+from surefoot.gate.study_command import COMMANDS, is_requirement, shell_command
 
 STUDY = """
 [[study]]

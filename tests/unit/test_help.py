@@ -11,7 +11,7 @@ import surefoot as sf
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.registry import number
 from surefoot.cli.main import app, running_text
-from surefoot.commands.curve_options import CurveOptions
+from surefoot.commands.curve import CurveOptions
 from surefoot.study.external import brackets
 
 COMMANDS = {command.name: command for command in app.registered_commands}

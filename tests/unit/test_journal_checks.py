@@ -15,7 +15,7 @@ from surefoot.errors import AnswersDiffer, StoreFailed
 from surefoot.records.record import AttackSummary, Record
 from surefoot.store.chains import BadRow, Chains, Coverage
 from surefoot.store.sql import SqlStore
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 
 ONE, TWO = Subject("one", (0,)), Subject("two", (1,))
 NOTHING = AttackSummary(1, 1, 1, 1, 0.1, reason="none")

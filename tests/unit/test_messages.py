@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 from surefoot.cli.terminal import print_own_warnings
-from surefoot.commands.progress import SecondsLeft, TimeLeft, progress_words
-from surefoot.commands.subjects import named_models
+from surefoot.commands.caller import SecondsLeft, TimeLeft, progress_words
+from surefoot.commands.request import named_models
 from surefoot.engine.progress import Progress
 from surefoot.errors import SurefootWarning
 from surefoot.report.formatting import file_name
@@ -14,7 +14,7 @@ from surefoot.report.formatting import file_name
 
 def test_progress_says_how_much_time_is_left(monkeypatch):
     clock = iter([10.0, 12.0, 20.0])
-    monkeypatch.setattr("surefoot.commands.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("surefoot.commands.caller.time.monotonic", lambda: next(clock))
     left = TimeLeft()
     assert left.update(Progress(0, 100, 0, 5)) is None
     assert left.update(Progress(20, 100, 1, 5, most=300)) == SecondsLeft(8.0, 28.0)

@@ -11,7 +11,7 @@ from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, GlassBlur, MotionBlur, ZoomBlur
-from surefoot.testing.perturbations import check_image_perturbation
+from surefoot.testing.conformance import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)
 STRONGEST = {

@@ -23,7 +23,7 @@ from surefoot.perturb import (
     WhiteBalance,
 )
 from surefoot.perturb._ops.pixels import covered_share, ranks
-from surefoot.testing.perturbations import check_image_perturbation
+from surefoot.testing.conformance import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)
 COLOUR = (3, 24, 20)

@@ -22,7 +22,7 @@ from surefoot.perturb.image.geometry import (
     TranslationY,
     Zoom,
 )
-from surefoot.testing.perturbations import check_image_perturbation
+from surefoot.testing.conformance import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)
 SCIPY = {

@@ -13,7 +13,7 @@ from surefoot.perturb.image.digital import JPEG, Pixelate
 from surefoot.perturb.image.occlusion import Dropout, Occlusion
 from surefoot.perturb.image.sensor import ImpulseNoise, ShotNoise, SpeckleNoise
 from surefoot.testing import check_perturbation
-from surefoot.testing.perturbations import check_image_perturbation
+from surefoot.testing.conformance import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)
 STRENGTHS = {

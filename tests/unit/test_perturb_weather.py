@@ -13,7 +13,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.definition import at_severity
 from surefoot.perturb.image.precipitation import Snow, Spatter
 from surefoot.perturb.image.weather import Fog, Frost
-from surefoot.testing.perturbations import check_image_perturbation, check_perturbation
+from surefoot.testing.conformance import check_image_perturbation, check_perturbation
 
 WEATHER = [Fog, Frost, Snow, Spatter]
 UNIT = Interval(0.0, 1.0)

@@ -14,7 +14,7 @@ from surefoot.engine.examples import png, strip
 from surefoot.engine.streams import base_of, picks, row_keys
 from surefoot.errors import InvalidArgument
 from surefoot.store import open_store
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 from tests.worlds import SHAPE, points, study
 
 FAR = 2**50

@@ -61,7 +61,7 @@ def test_a_place_that_cannot_be_written_is_refused_first(words, tmp_path, monkey
 
 
 def test_several_networks_write_side_by_side_whatever_their_names(tmp_path, monkeypatch):
-    from surefoot.commands.export_options import path_for_network
+    from surefoot.commands.critical import path_for_network
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ce-a_m.onnx.npz").mkdir()

@@ -10,8 +10,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import surefoot as sf
+from surefoot.cli.examples import _SAMPLES
 from surefoot.cli.main import app
-from surefoot.cli.perturb import _SAMPLES
 from surefoot.commands.tail import LIMIT
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.study.load_files import FileOptions
@@ -172,7 +172,7 @@ def test_seeds_and_other_defaults_are_the_same_everywhere():
 
 
 def test_the_command_line_reads_files_with_the_same_options():
-    from surefoot.cli.input_options import InputOptions
+    from surefoot.cli.options import InputOptions
 
     ours = {f.name: f.default for f in fields(FileOptions)}
     assert {f.name: f.default for f in fields(InputOptions)} == ours

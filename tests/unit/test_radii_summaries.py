@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.commands.progress import SecondsLeft, TimeLeft, progress_words
+from surefoot.commands.caller import SecondsLeft, TimeLeft, progress_words
 from surefoot.core.claims import About
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
@@ -221,7 +221,7 @@ def test_brackets_that_are_open_only_widen_the_difference():
 
 def test_of_several_networks_the_time_left_is_that_of_all(monkeypatch):
     clock = iter([10.0, 12.0, 20.0, 24.0])
-    monkeypatch.setattr("surefoot.commands.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("surefoot.commands.caller.time.monotonic", lambda: next(clock))
     left = TimeLeft()
     first, second = ("model 1 of 3, proving", 1, 3), ("model 2 of 3, proving", 2, 3)
 

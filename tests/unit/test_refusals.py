@@ -38,7 +38,7 @@ ELSEWHERE = {
     "store/database.py": "the store says what its errors mean",
     "gate/read_gate.py: {unknown(": "the words that are near",
     "gate/run_studies.py: {gate.path} was": "one for each study that is refused",
-    "gate/study_options.py: study {study}: {p": "what the option is, from its help",
+    "gate/study_command.py: study {study}: {p": "what the option is, from its help",
     "serve/replay.py: {str(": "what surefoot replay says",
     "serve/stores.py: {self._unf": "when it will be there",
     "store/runs.py: {where}: {_unfinished(": "the command that goes on",

@@ -23,14 +23,14 @@ from surefoot.report.view import Figure
 from surefoot.serve.settings import Settings
 from surefoot.store import open_existing, open_store
 from surefoot.study.read_store import read_result
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 from tests.worlds import points, study
 
 pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from surefoot.serve.app import create_app
-from surefoot.serve.side_by_side import comparability
+from surefoot.serve.runs import comparability
 
 NASTY = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
 

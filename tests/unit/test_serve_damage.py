@@ -11,7 +11,7 @@ import surefoot as sf
 from surefoot.records.record import Source
 from surefoot.store import open_store
 from surefoot.store.chains import seal_of
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 from tests.worlds import study
 
 pytest.importorskip("starlette")

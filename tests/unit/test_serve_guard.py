@@ -11,15 +11,14 @@ import pytest
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.serve.settings import Settings, token_from
 from surefoot.store import database, open_store
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 
 pytest.importorskip("starlette")
 from starlette.requests import ClientDisconnect, Request
 from starlette.testclient import TestClient
 
-from surefoot.serve import timed_connection
-from surefoot.serve.app import create_app
-from surefoot.serve.routes import Dashboard
+from surefoot.serve import guard
+from surefoot.serve.app import Dashboard, create_app
 from surefoot.serve.server import Server
 
 TOKEN = "a-token-of-24-characters"
@@ -189,7 +188,7 @@ def test_a_port_in_use_and_a_store_that_is_not_there_are_one_sentence(where, tmp
 
 
 def test_half_a_request_is_given_up_and_others_are_answered(where, monkeypatch):
-    monkeypatch.setattr(timed_connection, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.05)
     server = Server(Settings((where,), port=0))
     server.start()
     address = ("127.0.0.1", int(server.address.rsplit(":", 1)[1].strip("/")))
@@ -202,7 +201,7 @@ def test_half_a_request_is_given_up_and_others_are_answered(where, monkeypatch):
                     slow.sendall(part)
                     while slow.recv(4096):
                         pass
-        monkeypatch.setattr(timed_connection, "REQUEST_SECONDS", 60)
+        monkeypatch.setattr(guard, "REQUEST_SECONDS", 60)
         with closing(socket.create_connection(address)) as whole:
             whole.settimeout(60)
             whole.sendall(b"GET /static/live.js HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from surefoot.serve.file_limits import REFUSAL, FileLimits
+from surefoot.serve.replay_process import REFUSAL, FileLimits
 
 _OPEN = """
 import sys

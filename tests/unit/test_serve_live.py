@@ -15,11 +15,11 @@ from surefoot.core.counts import Counts
 from surefoot.core.tasks import Subject, Task
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.record import Source
-from surefoot.serve.bounded_cache import BoundedCache
-from surefoot.serve.run_state import State, state_of, state_words
+from surefoot.serve.runs import State, state_of, state_words
 from surefoot.serve.settings import Settings
+from surefoot.serve.stores import BoundedCache
 from surefoot.store import open_existing, open_store
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 from tests.unit.small_models import batch, linear_net
 from tests.worlds import study
 

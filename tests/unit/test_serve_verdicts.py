@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 
 from surefoot.serve.app import create_app
 from surefoot.serve.pages import breakable
-from surefoot.serve.run_list import worst
+from surefoot.serve.runs import worst
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import served_stores
 

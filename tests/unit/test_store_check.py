@@ -13,7 +13,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import StoreFailed
 from surefoot.store.sql import SqlStore
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 from tests.system import forked
 from tests.worlds import study
 

@@ -14,7 +14,7 @@ from surefoot.store import open_existing, open_store, store_exists
 from surefoot.store.locations import public_location, without_passwords
 from surefoot.store.sql import SqlStore
 from surefoot.testing import check_store
-from surefoot.testing.stores import example_spec
+from surefoot.testing.conformance import example_spec
 from tests.postgres_server import KEEPER, PASSWORD
 from tests.worlds import study
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.cli.main import app
-from surefoot.cli.output import present
+from surefoot.cli.terminal import present
 from surefoot.commands.values import duration
 from surefoot.errors import InvalidArgument
 from surefoot.report.provenance import provenance

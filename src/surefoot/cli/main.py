@@ -13,30 +13,23 @@ from typing import Annotated, Any
 
 import typer
 
-from surefoot.cli import (
-    brackets,
+from surefoot.cli.examples import demo, design, perturb
+from surefoot.cli.exit_codes import ERROR, own_exit_code, watch_signals
+from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
+from surefoot.cli.measure import (
     certify,
     compare,
     critical,
     curve,
-    demo,
-    design,
     doctor,
     estimate,
-    evidence,
-    export,
-    perturb,
     plan,
     run,
-    serve,
-    store_commands,
     tail,
-    tally,
 )
-from surefoot.cli.exit_codes import ERROR, own_exit_code
-from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
-from surefoot.cli.once import OnceCommand
-from surefoot.cli.stop_watch import watch_signals
+from surefoot.cli.options import OnceCommand
+from surefoot.cli.outcomes import brackets, tally
+from surefoot.cli.stored import evidence, export, key, replay, report, serve, show, verify
 from surefoot.cli.terminal import (
     close_quietly,
     keep_results_apart,
@@ -87,26 +80,26 @@ def running_text(docstring: str) -> str:
 
 
 _COMMANDS = {
-    "Start here": (demo.demo, doctor.doctor, perturb.perturb, plan.plan),
+    "Start here": (demo, doctor, perturb, plan),
     "Measure a model": (
-        estimate.estimate,
-        certify.certify,
-        curve.curve,
-        critical.critical,
-        tail.tail,
-        compare.compare,
+        estimate,
+        certify,
+        curve,
+        critical,
+        tail,
+        compare,
     ),
-    "Gate a release": (run.run,),
+    "Gate a release": (run,),
     "Read stored results": (
-        store_commands.show,
-        store_commands.report,
-        store_commands.replay,
-        serve.serve,
-        export.export,
+        show,
+        report,
+        replay,
+        serve,
+        export,
     ),
-    "Hand over evidence": (evidence.evidence, evidence.verify, evidence.key),
-    "Results of other tools": (tally.tally, brackets.brackets),
-    "Background": (design.design,),
+    "Hand over evidence": (evidence, verify, key),
+    "Results of other tools": (tally, brackets),
+    "Background": (design,),
 }
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:

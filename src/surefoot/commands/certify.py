@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.attack_options import AttackOptions
 from surefoot.commands.methods import kappa_method
 from surefoot.commands.options import (
+    AttackOptions,
     BatchOptions,
+    DecisionRequirementOptions,
     KappaOptions,
     LevelsOptions,
     PropertyOptions,
     RunOptions,
 )
-from surefoot.commands.requirement_options import DecisionRequirementOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -44,7 +44,7 @@ def certify(
 
     Example: sf.certify("model.onnx", "test.npz", "linf:8/255", kappa=1e-2)
     """
-    from surefoot.commands.sampling import SamplingRequest, run_sampling
+    from surefoot.commands.request import SamplingRequest, run_sampling
 
     method, gradient_attack = kappa_method(measurement), attack.method()
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)

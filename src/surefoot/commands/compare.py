@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.attack_options import AttackOptions
-from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.methods import (
+    BuSunOptions,
     estimate_method,
     kappa_method,
     refuse_method,
@@ -19,6 +18,7 @@ from surefoot.commands.methods import (
 from surefoot.commands.option import option, option_name
 from surefoot.commands.options import (
     CONFIDENCE,
+    AttackOptions,
     BatchOptions,
     KappaOptions,
     RunOptions,
@@ -121,8 +121,7 @@ def compare(
     """
     from functools import partial
 
-    from surefoot.commands.sampling import SamplingRequest, run_each
-    from surefoot.commands.subjects import named_models, read_subjects
+    from surefoot.commands.request import SamplingRequest, named_models, read_subjects, run_each
     from surefoot.commands.values import as_perturbation
     from surefoot.study.comparison import compare as run_all
 

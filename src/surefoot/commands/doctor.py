@@ -35,7 +35,7 @@ def doctor(
 
     Example: print(sf.doctor("model.onnx", "test.npz", bounds=(0, 1)))
     """
-    from surefoot.commands.subjects import read_subjects
+    from surefoot.commands.request import read_subjects
     from surefoot.commands.values import as_perturbation
     from surefoot.study.doctor import doctor as check
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.bu_sun_options import BuSunOptions
-from surefoot.commands.methods import mean_or_each
+from surefoot.commands.methods import BuSunOptions, mean_or_each
 from surefoot.commands.options import (
     BatchOptions,
     EstimateOptions,
     LevelsOptions,
     PropertyOptions,
+    RequirementOptions,
     RunOptions,
 )
-from surefoot.commands.requirement_options import RequirementOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -48,7 +47,7 @@ def estimate(
 
     Example: sf.estimate("model.onnx", "test.npz", "linf:8/255", width=0.05)
     """
-    from surefoot.commands.sampling import SamplingRequest, run_sampling
+    from surefoot.commands.request import SamplingRequest, run_sampling
 
     method = mean_or_each(measurement, measurement.method, stages)
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)

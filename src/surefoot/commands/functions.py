@@ -1,10 +1,16 @@
-"""The commands as `sf.estimate`, `sf.curve` and so on."""
+"""The commands as `sf.estimate`, `sf.curve` and so on.
+
+Their options are keyword arguments, and they take `progress`.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from typing import Any
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 from surefoot.commands import certify as _certify
 from surefoot.commands import compare as _compare
@@ -15,11 +21,71 @@ from surefoot.commands import estimate as _estimate
 from surefoot.commands import plan as _plan
 from surefoot.commands import tail as _tail
 from surefoot.commands import verify as _verify
-from surefoot.commands.function import python_function
+from surefoot.commands.caller import Caller, choose_display
+from surefoot.commands.option import Groups, check_options, expanded_signature
+from surefoot.commands.output_files import check_distinct
+from surefoot.commands.values import is_plain
+from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import InvalidArgument
 from surefoot.study import Result, Study
 from surefoot.study.comparison import compare as compare_studies
 from surefoot.study.load_files import FileOptions
+
+R = TypeVar("R")
+_PROGRESS = inspect.Parameter(
+    "progress", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=bool | None
+)
+"""None: where somebody watches, that is in a notebook and on a terminal."""
+
+
+def python_function(
+    function: Callable[..., R], names: Mapping[str, Any] | None = None
+) -> Callable[..., R]:
+    """The function with every class of options replaced by keyword arguments.
+
+    `names`: what annotations mean that the module of the function only names. A name that is no
+    option is refused, with the near ones. A function that takes a `caller` takes
+    `progress` instead: True, False, or None for where somebody watches.
+    """
+    takes_caller = "caller" in inspect.signature(function).parameters
+    groups = Groups.of(function, names)
+    signature = expanded_signature(function, groups, [_PROGRESS] if takes_caller else [])
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> R:  # noqa: ANN401  handed on as they are
+        check_options(function.__name__, groups, signature, named)
+        values = dict(signature.bind(*arguments, **named).arguments)
+        check_distinct({n: p.default for n, p in signature.parameters.items()} | values)
+        prepare_gpu(values.get("device"))
+        words = call_in_words(function.__name__, signature, values)
+        if takes_caller:
+            display = choose_display(values.pop("progress", None))
+            values["caller"] = Caller(words, display, remark=_warn)
+        chosen = groups.build(values)
+        return function(**chosen, **values)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    call.__annotations__ = {}
+    return call
+
+
+def call_in_words(name: str, signature: inspect.Signature, values: Mapping[str, Any]) -> str:
+    """The line of Python that repeats the call; empty where a value cannot be written down."""
+    if not all(is_plain(value) for value in values.values()):
+        return ""
+    words = []
+    for parameter in signature.parameters.values():
+        if parameter.name in values and parameter.name != "progress":
+            value = values[parameter.name]
+            text = repr(str(value) if isinstance(value, Path) else value)
+            named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            words.append(f"{parameter.name}={text}" if named else text)
+    return f"sf.{name}({', '.join(words)})"
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, stacklevel=2)
+
 
 _NAMES = {"FileOptions": FileOptions, "Result": Result}
 estimate = python_function(_estimate.estimate, _NAMES)

@@ -1,17 +1,33 @@
-"""The methods that the options of a command name."""
+"""The settings of Bu & Sun's method, for every command that takes it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from surefoot.commands.bu_sun_options import BuSunOptions
-from surefoot.commands.option import option_name
+from surefoot.commands.option import option, option_name
 from surefoot.commands.options import WIDTH, KappaOptions, TailOptions
-from surefoot.commands.values import Number, as_number, as_numbers, error_from, share
+from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.statistics import NormalTail
+
+
+@dataclass(frozen=True)
+class BuSunOptions:
+    """The two settings of Bu & Sun's method."""
+
+    pilot_error: Number | None = option(
+        None,
+        "For bu-sun: the part of the error that the interval of its second stage may use "
+        "(default: a twentieth of the error).",
+    )
+    candidates: Numbers | None = option(
+        None,
+        "For bu-sun: sizes of its second stage to choose from, as shares of Okamoto's number "
+        "(default: 0.01,0.02,…,0.2).",
+    )
 
 
 class MeanOptions(Protocol):
@@ -37,7 +53,7 @@ long before."""
 def mean_or_each(
     options: MeanOptions,
     method: str | None = None,
-    stages: BuSunOptions = BuSunOptions(),  # noqa: B008  a frozen value
+    stages: BuSunOptions = BuSunOptions(),
 ) -> Any:  # noqa: ANN401  any method
     """The method for a mean to a precision, or for each input to a width."""
     from surefoot.catalogue.methods import MEANS
@@ -70,7 +86,7 @@ def estimate_method(
     width: Number,
     confidence: Number,
     method: str | None = None,
-    stages: BuSunOptions = BuSunOptions(),  # noqa: B008  a frozen value
+    stages: BuSunOptions = BuSunOptions(),
 ) -> Any:  # noqa: ANN401  any method
     """The method of this name that estimates a failure probability; its default is the cheapest."""
     from surefoot.catalogue.methods import ESTIMATORS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.option import PANEL_OF_RUN, option, option_name
 from surefoot.commands.output_files import check_figure_file, check_page_file
-from surefoot.commands.values import Number, Numbers, as_numbers, duration
+from surefoot.commands.values import (
+    ClassShares,
+    Number,
+    Numbers,
+    as_number,
+    as_numbers,
+    class_shares,
+    duration,
+    share,
+)
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.study import Result
+    from surefoot.region import AnyAttack
+    from surefoot.study import Result, Study
+
 
 CONFIDENCE = 0.95
 """Of every command. Methods take `error`, 1 − confidence; where it has a default, it is 0.05."""
@@ -235,3 +247,198 @@ def chosen_levels(levels: Numbers, perturb: Any) -> tuple[float, ...]:  # noqa: 
         read = level_reader(perturb)
         return tuple(read(part) for part in levels.split(","))
     return as_numbers("levels", levels)
+
+
+_EACH_HELP = "Require the same of every class: 0.9; or of the classes named: stop=0.99,parking=0.9."
+
+
+@dataclass(frozen=True)
+class RequirementOptions:
+    """Requirements of the population and of each class."""
+
+    require: Number | None = option(
+        None,
+        "Require that at least this share of perturbations is kept, on average over the "
+        "population: 0.95.",
+    )
+    require_each: ClassShares | None = option(None, _EACH_HELP)
+
+    def __bool__(self) -> bool:
+        """Whether anything is required."""
+        return self.require is not None or self.require_each is not None
+
+    def check(self) -> None:
+        """Refuse what is not a share, before hours of work."""
+        self._shares()
+
+    def check_classes(self, study: Study) -> None:
+        """Refuse classes that the inputs do not have, before hours of work."""
+        from surefoot.conclude.sampling_requirements import check_classes
+
+        _, each = self._shares()
+        if each is not None:
+            check_classes(study, each)
+
+    def apply(self, result: Result) -> Result:
+        """The result with the verdict on each requirement."""
+        if not self:
+            return result
+        least, least_of_each = self._shares()
+        return result.require(least, of_each_class=least_of_each)
+
+    def _shares(self) -> tuple[float | None, float | dict[str, float] | None]:
+        least = None if self.require is None else share("require", self.require)
+        each = self.require_each
+        of_each = None if each is None else class_shares("require_each", each)
+        return least, of_each
+
+
+@dataclass(frozen=True)
+class DecisionRequirementOptions:
+    """Requirements of decisions: of every one of these inputs, of a share of them, and others."""
+
+    require: Number | None = option(
+        None,
+        "Require that at least this share of the population fails under at most kappa: 0.95; or "
+        "all: that every one of these inputs does.",
+    )
+    require_these: Number | None = option(
+        None, "Require it of at least this share of these inputs: 0.95."
+    )
+    require_each: ClassShares | None = option(None, _EACH_HELP)
+
+    def __bool__(self) -> bool:
+        """Whether anything is required."""
+        return any(v is not None for v in (self.require, self.require_these, self.require_each))
+
+    def check(self) -> None:
+        """Refuse what is not a share, before hours of work."""
+        self._shares()
+        self._of_these()
+
+    def check_classes(self, study: Study) -> None:
+        """Refuse classes that the inputs do not have, before hours of work."""
+        from surefoot.conclude.sampling_requirements import check_classes
+
+        _, each = self._shares()
+        if each is not None:
+            check_classes(study, each)
+
+    def apply(self, result: Result) -> Result:
+        """The result with the verdict on each requirement."""
+        if not self:
+            return result
+        least, least_of_each = self._shares()
+        return result.require(least, of_each_class=least_of_each, of_these=self._of_these())
+
+    def _shares(self) -> tuple[float | None, float | dict[str, float] | None]:
+        from surefoot.conclude.sampling_requirements import EVERY
+
+        least = self.require
+        if least is not None:
+            least = None if least == EVERY else share("require", least)
+        each = self.require_each
+        of_each = None if each is None else class_shares("require_each", each)
+        return least, of_each
+
+    def _of_these(self) -> float | None:
+        from surefoot.conclude.sampling_requirements import EVERY, share_of_all
+
+        these = self.require_these
+        least = None if these is None else share("require_these", these)
+        return share_of_all(EVERY, least) if self.require == EVERY else least
+
+
+_OWN_FUNCTION = re.compile(r"(?:.*\.py|@[A-Za-z_][\w.]*):[A-Za-z_][\w.]*", re.DOTALL)
+"""mine.py:attack or @module:attack, as for perturbations."""
+
+
+@dataclass(frozen=True)
+class AttackOptions:
+    """An attack in addition to the measurement."""
+
+    attack: bool | object = option(
+        False,
+        "Also run an attack and print its failure rate (linf and l2; PyTorch models and ONNX "
+        "files).",
+    )
+    attack_method: str | None = option(
+        None,
+        "Attack to run: margin, pgd (Madry et al.) or your own function, mine.py:attack (default: "
+        "margin).",
+    )
+    attack_step: Number | None = option(
+        None, "For pgd: length of a step, 2/255 (default: 2.5 radius/iterations)."
+    )
+    attack_starts: int | None = option(
+        None, "Starts: of margin for each target class (default: 2), of pgd (default: 1).", least=1
+    )
+    attack_iterations: int | None = option(None, "Gradient steps per start (default: 20).", least=1)
+
+    def method(self) -> AnyAttack | None:
+        """The attack, or None without one."""
+        from surefoot.region import as_attack
+
+        effort = self._effort()
+        if isinstance(self.attack, str):
+            raise InvalidArgument(
+                f"attack must be True, False, an attack of sf.methods or a function, got "
+                f"{self.attack!r}: write attack_method={self.attack!r}"
+            )
+        named = self.attack_method is not None
+        if not isinstance(self.attack, bool):
+            if named or effort:
+                name = "method" if named else next(iter(effort))
+                raise InvalidArgument(
+                    f"{option_name(f'attack_{name}')} is for an attack by name: leave it out, or "
+                    "give it to the attack that you pass"
+                )
+            return as_attack(self.attack)
+        if not self.attack and not named:
+            if effort:
+                name = next(iter(effort))
+                raise InvalidArgument(
+                    f"{option_name(f'attack_{name}')} {effort[name]} needs attack=True (--attack): "
+                    "add it"
+                )
+            return None
+        return _attack_of_name(self.attack_method or "margin", effort)
+
+    def _effort(self) -> dict[str, Any]:
+        values = {
+            "step": self.attack_step,
+            "starts": self.attack_starts,
+            "iterations": self.attack_iterations,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def _attack_of_name(name: str, effort: dict[str, Any]) -> AnyAttack:
+    """The attack of this name; what it does not take is refused."""
+    from surefoot.region import PGD, Attack, AttackFunction
+
+    if name == "margin" and "step" not in effort:
+        return Attack(**effort)
+    if name == "pgd":
+        if "step" in effort:
+            effort = {**effort, "step": as_number("attack_step", effort["step"])}
+        return PGD(**effort)
+    if _OWN_FUNCTION.fullmatch(name):
+        if effort:
+            first = next(iter(effort))
+            raise InvalidArgument(
+                f"{option_name(f'attack_{first}')} is for margin and pgd: let {name} have its own "
+                "defaults"
+            )
+        from surefoot.models.python import import_object
+
+        return AttackFunction(import_object(name.removeprefix("@")), name)
+    if name == "margin":
+        raise InvalidArgument(
+            f"{option_name('attack_step')} {effort['step']} is for pgd, and margin chooses its "
+            "steps itself: add attack_method (--attack-method pgd), or leave it out"
+        )
+    raise InvalidArgument(
+        f"there is no attack {name!r}: choose margin or pgd, or name a function of your own, "
+        "mine.py:attack or @module:attack"
+    )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.caller import Caller
 from surefoot.commands.doctor import SeedOptions
-from surefoot.commands.methods import kappa_method, mean_or_each, refuse_method
+from surefoot.commands.methods import BuSunOptions, kappa_method, mean_or_each, refuse_method
 from surefoot.commands.option import PANEL_OF_RUN, option
 from surefoot.commands.options import (
     CONFIDENCE,
@@ -84,7 +83,7 @@ def plan(
 
     Example: print(sf.plan("model.onnx", "test.npz", "linf:8/255", width=0.01))
     """
-    from surefoot.commands.sampling import SamplingRequest
+    from surefoot.commands.request import SamplingRequest
 
     assumed = [share("assume", p) for p in as_numbers("assume", measurement.assume)]
     method = measurement.planned(stages)

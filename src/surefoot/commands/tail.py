@@ -8,10 +8,10 @@ from surefoot.commands.methods import tail_method
 from surefoot.commands.options import (
     BatchOptions,
     LevelsOptions,
+    RequirementOptions,
     RunOptions,
     TailOptions,
 )
-from surefoot.commands.requirement_options import RequirementOptions
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def tail(
 
     Example: sf.tail("model.onnx", "test.npz", "linf:8/255", limit=0.6)
     """
-    from surefoot.commands.sampling import SamplingRequest, run_sampling
+    from surefoot.commands.request import SamplingRequest, run_sampling
 
     if measurement.property is not None and measurement.limit is not None:
         raise InvalidArgument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.option import option_name
@@ -137,3 +138,12 @@ def as_property(value: Any) -> Property:  # noqa: ANN401  what a user gives
     raise InvalidArgument(
         f"{value!r} is no property: write it as 'true', or pass an object of sf.properties"
     )
+
+
+def is_plain(value: Any) -> bool:  # noqa: ANN401  any value
+    """Whether it can be written down and read again: text, numbers, and lists of them."""
+    if isinstance(value, list | tuple):
+        return all(is_plain(part) for part in value)
+    if isinstance(value, Mapping):
+        return all(is_plain(part) for part in (*value.keys(), *value.values()))
+    return value is None or isinstance(value, str | int | float | Path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,15 @@ from surefoot.conclude.not_worse import (
 )
 from surefoot.core.claims import About, Claim, Verdict
 from surefoot.engine.devices import prepare_gpu
-from surefoot.errors import SurefootError
-from surefoot.gate.budget import comparison_error, confidence_for
+from surefoot.errors import EvidenceFailed, SurefootError
+from surefoot.evidence.answers import Status
+from surefoot.evidence.check import check_statement
+from surefoot.evidence.envelope import read_envelope
+from surefoot.evidence.packed import NEW_COPY
+from surefoot.evidence.statement import Evidence, read_statement
 from surefoot.gate.gate import Gate, GateStudy, GateVerdict, Outcome, StudyOutcome, worst
-from surefoot.gate.regression import EarlierRun, earlier_run
-from surefoot.gate.shell_command import shell_command
-from surefoot.gate.study_options import COMMANDS, is_requirement
+from surefoot.gate.read_gate import comparison_error, confidence_for
+from surefoot.gate.study_command import COMMANDS, is_requirement, shell_command
 from surefoot.records.record import Curves, EarlierModel, Record, Requirements
 from surefoot.report.page import write_page
 from surefoot.report.sentences import measured_words
@@ -34,6 +37,50 @@ from surefoot.system.user_code import raised_words
 
 if TYPE_CHECKING:
     from surefoot.study import Result
+
+
+@dataclass(frozen=True)
+class EarlierRun:
+    """The run of an earlier model: how a sentence names it, and its record.
+
+    `evidence` is what its file holds; None where the run is in the store. `recorded`: no trial of
+    it was run now.
+    """
+
+    name: str
+    record: Record
+    evidence: Evidence | None = None
+    recorded: bool = True
+
+
+def earlier_run(path: str) -> EarlierRun:
+    """The run of an evidence file, whose results must follow from its journal."""
+    try:
+        evidence = read_statement(read_envelope(path).payload)
+    except EvidenceFailed as error:
+        named = str(error).startswith(path)
+        raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
+    except RecursionError as error:
+        raise EvidenceFailed(
+            f"{path}: it is nested too deeply to be evidence: {NEW_COPY}"
+        ) from error
+    check = check_statement(evidence)
+    wrong = [one for one in check.checks if one.status is Status.REFUTED]
+    if wrong:
+        raise EvidenceFailed(
+            f"{path}: its results do not follow from its journal ({wrong[0]}): use the file that "
+            "the run wrote"
+        )
+    unknown = [one for one in check.results if one.status is not Status.FOLLOWS]
+    if unknown:
+        raise EvidenceFailed(
+            f"{path}: its results were not recomputed ({unknown[0]}): measure the earlier model "
+            "again (previous-model)"
+        )
+    record = replace(evidence.record, required=None, verdicts=())
+    part = replace(evidence, record=record, earlier=None)
+    return EarlierRun(f"{evidence.model} of {Path(path).name}", record, part)
+
 
 QUIET = Caller(on_workers=ignore)
 """Shows and says nothing."""

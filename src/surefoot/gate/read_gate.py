@@ -2,23 +2,215 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 from typing import Any
 
-from surefoot.commands.gate_options import DEFAULT_FILE
 from surefoot.commands.options import CONFIDENCE, STORE
+from surefoot.commands.run import DEFAULT_FILE
 from surefoot.commands.values import error_from, share
 from surefoot.errors import InvalidArgument
-from surefoot.gate.budget import with_shares
-from surefoot.gate.file_paths import beside, check_model, check_there, placed, placed_model
 from surefoot.gate.gate import Gate, GateStudy, Regression
-from surefoot.gate.more_regressions import COMPARABLE, REGRESSION, MoreRegressions, with_more
-from surefoot.gate.study_options import COMMANDS, StudyCommand, is_requirement, near_words, unknown
+from surefoot.gate.study_command import (
+    COMMANDS,
+    StudyCommand,
+    beside,
+    check_model,
+    check_there,
+    is_requirement,
+    near_words,
+    placed,
+    placed_model,
+    unknown,
+)
 from surefoot.store.locations import check_location
+
+REGRESSION = ("not_worse_than", "previous_model", "margin")
+"""What a study says of such a comparison."""
+COMPARABLE = ("estimate", "certify", "tail", "curve", "critical")
+"""Commands whose results are compared with those of an earlier model."""
+_ENDING = ".evidence.json"
+
+
+@dataclass(frozen=True)
+class MoreRegressions:
+    """Comparisons with earlier models that are stated beside the file.
+
+    Each text is a path, for the study that it fits, or NAME=PATH for the study of that name; a
+    folder of evidence has a file for each study.
+    """
+
+    not_worse_than: Sequence[str] = ()
+    previous_model: Sequence[str] = ()
+    margin: float | str | None = None
+
+
+def with_more(
+    folder: Path,
+    tables: Mapping[str, Mapping[str, Any]],
+    more: MoreRegressions,
+    defaults: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """The studies of a file, by name, with what is stated beside it; its paths are made theirs."""
+    studies = {name: dict(table) for name, table in tables.items()}
+    able = [name for name, table in studies.items() if table.get("command") in COMPARABLE]
+    for text in more.not_worse_than:
+        name, path = _named(text, able)
+        for study, file in _evidence_of(path, [name] if name else able).items():
+            _set(studies[study], study, "not_worse_than", os.path.relpath(file, folder))
+    for text in more.previous_model:
+        name, path = _named(text, able)
+        chosen = [name] if name else able
+        if not chosen:
+            raise InvalidArgument(
+                f"previous_model (--previous-model) {text}: no study of the file is compared with "
+                f"an earlier model, only {', '.join(COMPARABLE)} are; leave it out"
+            )
+        place = os.path.relpath(path, folder) if Path(path).exists() else path
+        for study in chosen:
+            _set(studies[study], study, "previous_model", place)
+    if more.margin is not None:
+        compared = [
+            study
+            for name, study in studies.items()
+            if "not_worse_than" in study
+            or "previous_model" in study
+            or (name in able and "previous_model" in defaults)
+        ]
+        if not compared:
+            raise InvalidArgument(
+                f"margin (--margin) {more.margin} is for a comparison with an earlier model: add "
+                "--previous-model or --not-worse-than"
+            )
+        for one in compared:
+            one["margin"] = more.margin
+    return list(studies.values())
+
+
+def _set(table: dict[str, Any], study: str, key: str, value: str) -> None:
+    if key in table:
+        raise InvalidArgument(
+            f"study {study} has {key.replace('_', '-')} = {table[key]!r} already, and is given "
+            f"{value}: state one of them"
+        )
+    table[key] = value
+
+
+def _named(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """The study and the path of NAME=PATH; no study where none of that name can be compared."""
+    name, equal, path = text.partition("=")
+    return (name, path) if equal and name in names else ("", text)
+
+
+def _evidence_of(path: str, names: Sequence[str]) -> dict[str, str]:
+    """The file of each study that this path is for: of a folder of evidence, of every one."""
+    place, shown = Path(path), f"not_worse_than (--not-worse-than) {path}"
+    if os.path.isdir(path):
+        files = {name: place / f"{name}{_ENDING}" for name in names}
+        missing = [name for name, file in files.items() if not file.exists()]
+        if missing or not files:
+            raise InvalidArgument(
+                f"{shown} has no evidence of {' and '.join(missing) or 'a study'}: name the files "
+                f"of the studies that are compared ({place / 'NAME'}{_ENDING})"
+            )
+        return {name: str(file) for name, file in files.items()}
+    known = ", ".join(names) or "there are none"
+    if not os.path.exists(path):
+        raise InvalidArgument(
+            f"{shown}: there is no such file: correct its name; NAME=FILE is for the study NAME "
+            f"({known})"
+        )
+    stem = place.name.removesuffix(_ENDING)
+    if stem in names or len(names) == 1:
+        return {stem if stem in names else names[0]: path}
+    raise InvalidArgument(
+        f"{shown} names none of the studies that can be compared ({known}): write NAME={path}"
+    )
+
+
+_DIGITS = Decimal("1e-12")
+"""A share is rounded down to as many digits as a confidence is read with: never up."""
+_LEAST_SHARE = 1e-9
+"""Below this the arithmetic of the methods is not trusted, and no run would end."""
+
+
+def with_shares(studies: Sequence[GateStudy], error: float) -> tuple[GateStudy, ...]:
+    """The studies, each with the error that its requirements may spend.
+
+    Every requirement gets the same share of what is left after the studies that state a confidence
+    of their own, which spend what that says; two curves that are compared spend that of both, and
+    so does what is required of the first. Whatever the dependence between studies, the
+    probability that any verdict is wrong is at most the sum of the shares, at most `error`.
+    """
+    stated = {s.name: stated_error(s) for s in studies if _spends_as_stated(s)}
+    left = Decimal(str(error)) - sum((Decimal(str(e)) for e in stated.values()), Decimal(0))
+    if left < 0:
+        raise InvalidArgument(
+            f"the studies {', '.join(stated)} state confidences that spend {sum(stated.values()):g}"
+            f", more than the error of the file, {error:g}: raise one of them"
+        )
+    number = sum(_shares_of(s) for s in studies)
+    share = float((left / number).quantize(_DIGITS, ROUND_DOWN)) if number else 0.0
+    if number and share < _LEAST_SHARE:
+        raise InvalidArgument(
+            f"error {error:g} leaves {share:g} for each of {number} requirements, and "
+            f"{_LEAST_SHARE:g} is the least: raise error, or a confidence that takes too much of it"
+        )
+    return tuple(
+        replace(
+            s,
+            error=stated[s.name] if s.name in stated else s.requirements * share,
+            share=share,
+        )
+        for s in studies
+    )
+
+
+def confidence_for(study: GateStudy) -> float | None:
+    """The confidence that its command gets; None where it is the command's own default.
+
+    A comparison with an earlier model spends its share by itself, on results at that error; two
+    curves divide it.
+    """
+    if _states(study):
+        return None
+    spent = study.error or (study.share if study.regression is not None else 0.0)
+    if spent == 0:
+        return None
+    each = (Decimal(str(spent)) / study.parts).quantize(_DIGITS, ROUND_DOWN)
+    return float(1 - each)
+
+
+def stated_error(study: GateStudy) -> float:
+    """What a study spends whose confidence is its own: that of each of its parts."""
+    values: Mapping[str, Any] = study.options
+    return study.parts * error_from(values["confidence"])
+
+
+def comparison_error(study: GateStudy) -> float:
+    """What the comparison with an earlier model may spend."""
+    return study.error if study.compares_curves and _states(study) else study.share
+
+
+def _spends_as_stated(study: GateStudy) -> bool:
+    return _states(study) and (study.requirements > 0 or study.compares_curves)
+
+
+def _shares_of(study: GateStudy) -> int:
+    """How many of the equal shares are for its requirements."""
+    if not _states(study):
+        return study.requirements + (study.regression is not None)
+    return int(study.regression is not None and not study.compares_curves)
+
+
+def _states(study: GateStudy) -> bool:
+    return "confidence" in study.options
+
 
 _TOP = ("error", "defaults", "study")
 _OWN_KEYS = ("name", "command")
@@ -37,7 +229,7 @@ _MOST_BYTES = 1_000_000
 
 def read_gate(
     path: str | Path = DEFAULT_FILE,
-    more: MoreRegressions = MoreRegressions(),  # noqa: B008  a frozen value
+    more: MoreRegressions = MoreRegressions(),
 ) -> Gate:
     """The studies of a TOML file, each with its share of the error; nothing is run or loaded.
 

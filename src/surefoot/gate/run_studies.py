@@ -10,9 +10,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.gate_options import DEFAULT_FILE, GateOptions, texts
 from surefoot.commands.option import option_name
 from surefoot.commands.output_files import OUTPUTS, WRITTEN, check_distinct, check_text_file
+from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
 from surefoot.errors import InvalidArgument, ReportFailed, SurefootError
 from surefoot.gate.check_study import check_study, prepare_study
 from surefoot.gate.gate import (
@@ -21,11 +21,13 @@ from surefoot.gate.gate import (
     GateStudy,
     Outcome,
     StudyOutcome,
+    final_line,
+    junit_cases,
+    step_summary,
+    study_lines,
     worst,
 )
-from surefoot.gate.more_regressions import MoreRegressions
-from surefoot.gate.outcome_lines import final_line, junit_cases, step_summary, study_lines
-from surefoot.gate.read_gate import read_gate
+from surefoot.gate.read_gate import MoreRegressions, read_gate
 from surefoot.system.whole_file import real_path, write_whole
 
 if TYPE_CHECKING:

@@ -2,21 +2,258 @@
 
 from __future__ import annotations
 
+import hmac
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from surefoot.core.claims import Verdict
 from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.records.record import Example
+from surefoot.serve import guard as values
 from surefoot.serve.guard import Guard
-from surefoot.serve.pages import render
-from surefoot.serve.routes import Dashboard
+from surefoot.serve.input_rows import (
+    SORTS,
+    STATES,
+    InputFilter,
+    ShownInput,
+    input_page,
+    one_input,
+    with_failures,
+)
+from surefoot.serve.live import StorePoller, live_messages
+from surefoot.serve.pages import policy_of_report, render, script, stylesheet
+from surefoot.serve.replay import Replayer
+from surefoot.serve.runs import Filter, ListedRun, State, comparability, run_page, state_of
 from surefoot.serve.settings import Settings
-from surefoot.serve.stores import NotThere
+from surefoot.serve.stores import NotThere, ServedStore, served_stores
+from surefoot.store.runs import FirstFailure, RunLine
 from surefoot.system.user_code import raised_words
 
-_RUN = "/runs/{store}/{run}"
+_MOST_ROWS = 200_000
+"""Of a journal that is searched for the first failures of a page: half a second."""
+_MOST_WATCHERS = 64
+"""Pages that watch at the same time."""
+
+
+@dataclass
+class Dashboard:
+    """What all pages share: the stores, their pollers, and who may replay."""
+
+    settings: Settings
+    stores: tuple[ServedStore, ...] = field(init=False)
+    pollers: tuple[StorePoller, ...] = field(init=False)
+    replayer: Replayer = field(init=False)
+    form_key: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    watchers: int = 0
+
+    def __post_init__(self) -> None:
+        self.stores = served_stores(self.settings.stores)
+        self.pollers = tuple(StorePoller(store) for store in self.stores)
+        self.replayer = Replayer(self.settings)
+
+    def list_runs(self, request: Request) -> Response:
+        """The list of runs."""
+        store = values.text(request, "store")
+        wanted = Filter(
+            values.text(request, "q"),
+            values.text(request, "state"),
+            values.whole(store, "store") if store else None,
+            values.text(request, "verdict"),
+        )
+        page = run_page(self.stores, wanted, values.whole(values.text(request, "page"), "page", 1))
+        return HTMLResponse(
+            render(
+                "runs.html.j2",
+                page=page, wanted=wanted, states=State, verdicts=Verdict, stores=self.stores,
+            )
+        )  # fmt: skip
+
+    def show_run(self, request: Request) -> Response:
+        """What is known of one run, and where more is."""
+        store, line = self._run(request)
+        result = store.result(line) if line.finished else None
+        listed = ListedRun(store, line, state_of(line))
+        view = None if result is None else result.view
+        return HTMLResponse(render("run.html.j2", run=listed, view=view, result=result))
+
+    def report(self, request: Request) -> Response:
+        """The report, as `surefoot report` writes it."""
+        store, line = self._run(request)
+        page = store.report(line)
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy_of_report(page)})
+
+    def json(self, request: Request) -> Response:
+        """The whole result for machines, as a download."""
+        store, line = self._run(request)
+        name = f"surefoot-{line.digest[:12]}.json"
+        return _download(store.result(line).to_json().encode(), name)
+
+    def evidence(self, request: Request) -> Response:
+        """The evidence file as a download, unsigned, as its name says."""
+        store, line = self._run(request)
+        name = f"surefoot-{line.digest[:12]}.unsigned.evidence.json"
+        return _download(store.evidence(line), name)
+
+    def inputs(self, request: Request) -> Response:
+        """The table of inputs."""
+        store, line = self._run(request)
+        wanted = InputFilter(
+            values.text(request, "q"),
+            values.text(request, "class"),
+            values.text(request, "state"),
+            values.share(values.text(request, "least"), "least"),
+            values.text(request, "sort") or "weakest",
+        )
+        number = values.whole(values.text(request, "page"), "page", 1)
+        result = store.result(line)
+        page = input_page(result.record, wanted, number)
+        rows = self._with_failures(store, line, page.rows)
+        return HTMLResponse(
+            render(
+                "inputs.html.j2",
+                run=ListedRun(store, line, state_of(line)),
+                result=result, page=page, rows=rows, wanted=wanted, states=STATES,
+                sorts=tuple(SORTS), least=values.text(request, "least"),
+            )
+        )  # fmt: skip
+
+    def one_input(self, request: Request) -> Response:
+        """One input with its failing trial."""
+        store, line = self._run(request)
+        return self._input_page(store, line, request.query_params.get("id", ""))
+
+    async def replay(self, request: Request) -> Response:
+        """One trial run again: only from a form of our own."""
+        fields = await values.form(request)
+        if not hmac.compare_digest(fields.get("key", "").encode(), self.form_key.encode()):
+            raise InvalidArgument("this form is out of date: open the page of the input again")
+        return await run_in_threadpool(self._replay, request, fields)
+
+    def compare(self, request: Request) -> Response:
+        """Two runs side by side."""
+        names = request.query_params.getlist("run")
+        if len(names) != 2:
+            raise InvalidArgument(f"choose two runs of the list to compare, got {len(names)}")
+        pair = [self._named(name) for name in names]
+        results = [store.result(line) for store, line in pair]
+        runs = [ListedRun(store, line, state_of(line)) for store, line in pair]
+        answer = comparability(results[0].record, results[1].record)
+        shown = list(zip(runs, (result.view for result in results), strict=True))
+        return HTMLResponse(render("compare.html.j2", runs=shown, answer=answer))
+
+    async def live(self, request: Request) -> Response:
+        """Server-sent events on all stores."""
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        if self.watchers >= _MOST_WATCHERS:
+            return PlainTextResponse("too many pages watch: close some", 503)
+
+        self.watchers += 1  # here, before the next request is looked at
+        return _Watch(live_messages(self.pollers), self._leave)
+
+    def style(self, request: Request) -> Response:
+        """The stylesheet."""
+        return Response(stylesheet(), media_type="text/css")
+
+    def script(self, request: Request) -> Response:
+        """The script of pages that watch."""
+        return Response(script(), media_type="text/javascript")
+
+    def _leave(self) -> None:
+        self.watchers -= 1
+
+    def _replay(self, request: Request, fields: dict[str, str]) -> Response:
+        store, line = self._run(request)
+        subject = fields.get("input", "")
+        result = store.result(line)
+        trial = fields.get("trial", "").strip()
+        if trial:
+            number = values.whole(trial, "trial")
+            among = FirstFailure(number, number + 1)
+        else:
+            known = store.first_failures(line.key, [subject])
+            among = known.get(subject, FirstFailure(0, 1))
+        source = result.record.source
+        replayed = self.replayer.replay(store.where, line.digest, source, subject, among)
+        return self._input_page(store, line, subject, replayed)
+
+    def _input_page(
+        self, store: ServedStore, line: RunLine, name: str, replayed: object = None
+    ) -> Response:
+        record = store.result(line).record
+        row = one_input(record, name)
+        if row is None:
+            raise NotThere(
+                f"there is no input {name[:60]!r} in run {line.digest[:12]}: choose one of its list"
+            )
+        failures = store.first_failures(line.key, [name])
+        page = render(
+            "input.html.j2",
+            run=ListedRun(store, line, state_of(line)),
+            row=with_failures([row], failures)[0],
+            sampled=isinstance(row.example, Example),
+            replayed=replayed,
+            replay=self.replayer.is_on,
+            key=self.form_key,
+        )
+        return HTMLResponse(page)
+
+    def _with_failures(
+        self, store: ServedStore, line: RunLine, rows: Sequence[ShownInput]
+    ) -> Sequence[ShownInput]:
+        """Where each row first failed, unless the journal is too long to be searched for a page."""
+        if line.rows > _MOST_ROWS or not rows:
+            return rows
+        return with_failures(rows, store.first_failures(line.key, [row.id for row in rows]))
+
+    def _run(self, request: Request) -> tuple[ServedStore, RunLine]:
+        parts = request.path_params
+        return self._stored(str(parts["store"]), str(parts["run"]))
+
+    def _named(self, name: str) -> tuple[ServedStore, RunLine]:
+        """A run as the list names it: number of the store, colon, digest."""
+        number, _, digest = name.partition(":")
+        return self._stored(number, digest)
+
+    def _stored(self, number: str, digest: str) -> tuple[ServedStore, RunLine]:
+        at = values.whole(number, "store")
+        if at >= len(self.stores):
+            raise NotThere(
+                f"there is no store {at}: {len(self.stores)} are served; choose one of the list"
+            )
+        store = self.stores[at]
+        return store, store.line(digest)
+
+
+class _Watch(StreamingResponse):  # type: ignore[misc]  # starlette may not be installed
+    """Messages to a page that watches; `leave` is called at their end, whatever ends them."""
+
+    def __init__(self, messages: AsyncIterator[str], leave: Callable[[], None]) -> None:
+        super().__init__(messages, media_type="text/event-stream")
+        self._leave = leave
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._leave()
+
+
+def _download(content: bytes, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type="application/json", headers=headers)
+
+
+_RUN_ADDRESS = "/runs/{store}/{run}"
 _WORDS = {404: "there is no such page", 405: "this page takes no such request"}
 
 
@@ -29,13 +266,13 @@ def create_app(settings: Settings) -> Guard:
         Route("/compare", pages.compare),
         Route("/static/style.css", pages.style),
         Route("/static/live.js", pages.script),
-        Route(_RUN, pages.show_run),
-        Route(f"{_RUN}/report", pages.report),
-        Route(f"{_RUN}/json", pages.json),
-        Route(f"{_RUN}/evidence", pages.evidence),
-        Route(f"{_RUN}/inputs", pages.inputs),
-        Route(f"{_RUN}/input", pages.one_input),
-        Route(f"{_RUN}/replay", pages.replay, methods=["POST"]),
+        Route(_RUN_ADDRESS, pages.show_run),
+        Route(f"{_RUN_ADDRESS}/report", pages.report),
+        Route(f"{_RUN_ADDRESS}/json", pages.json),
+        Route(f"{_RUN_ADDRESS}/evidence", pages.evidence),
+        Route(f"{_RUN_ADDRESS}/inputs", pages.inputs),
+        Route(f"{_RUN_ADDRESS}/input", pages.one_input),
+        Route(f"{_RUN_ADDRESS}/replay", pages.replay, methods=["POST"]),
     ]
     handlers = {
         HTTPException: _http_problem,

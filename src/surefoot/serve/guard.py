@@ -1,9 +1,11 @@
-"""What every request passes: host, size, token and origin; and the headers of every answer."""
+"""What passes: the right host and token, small requests finished in time, values in bounds."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import math
 import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -11,9 +13,13 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from surefoot.errors import InvalidArgument
 from surefoot.serve.pages import render
 from surefoot.serve.settings import Settings
 
@@ -170,3 +176,97 @@ def _cookie(headers: Headers) -> str:
 def _same(given: str, right: str) -> bool:
     """Whether two texts are equal, in a time that does not tell where they differ."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
+
+
+_MOST_TEXT = 200
+"""Characters of a filter."""
+_MOST_DIGITS = 9
+_MOST_FIELDS = 20
+"""Of a form: ours have four."""
+
+
+def text(request: Request, name: str) -> str:
+    """A text of the query, cut to a length that no filter needs more of."""
+    return str(request.query_params.get(name, "")).strip()[:_MOST_TEXT]
+
+
+def whole(value: str, name: str, default: int | None = None) -> int:
+    """A whole number that is not negative."""
+    if not value and default is not None:
+        return default
+    if not (value.isascii() and value.isdecimal() and len(value) <= _MOST_DIGITS):
+        raise InvalidArgument(f"{name} must be a whole number, got {value[:40]!r}")
+    return int(value)
+
+
+def share(value: str, name: str) -> float | None:
+    """A percentage as a share; None where none is given."""
+    if not value:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 100:
+        raise InvalidArgument(f"{name} must be a number from 0 to 100, got {value[:40]!r}")
+    return number / 100
+
+
+async def form(request: Request) -> dict[str, str]:
+    """The fields of a form, the first of each name; a long one is refused while it is read."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BODY:
+            raise InvalidArgument(f"a form must have at most {MOST_BODY:,} bytes, got more")
+    words = body.decode("utf-8", "replace")
+    try:
+        fields = parse_qs(words, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise InvalidArgument(
+            f"a form must have at most {_MOST_FIELDS} fields, got more: open its page again"
+        ) from None
+    return {name: values[0] for name, values in fields.items()}
+
+
+REQUEST_SECONDS = 10.0
+"""From the first byte of a request to its last: a browser sends one of ours at once."""
+_UNFINISHED = (h11.IDLE, h11.SEND_BODY)
+"""States of a client whose request is not here in full."""
+
+
+class TimedConnection(H11Protocol):  # type: ignore[misc]  # uvicorn has no types here
+    """uvicorn's connection, which by itself waits for the rest of a request without end."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:  # noqa: ANN401  of uvicorn
+        """The time begins."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """More bytes of a request do not give it more time."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is left to wait for."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        if self.conn.their_state not in _UNFINISHED:
+            self._forget()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(REQUEST_SECONDS, self._end)
+
+    def _forget(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end(self) -> None:
+        self._timer = None
+        if self.conn.their_state in _UNFINISHED:
+            self.transport.abort()

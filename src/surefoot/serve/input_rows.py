@@ -20,7 +20,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.record import Counterexample, Example, InputRow, Radii, Record, Samples
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent, percent_range, radius_range
-from surefoot.serve.page_numbers import PageNumbers
+from surefoot.serve.pages import PageNumbers
 from surefoot.store.runs import FirstFailure
 
 ROWS = 50

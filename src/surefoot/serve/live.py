@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from surefoot.errors import SurefootError
-from surefoot.serve.run_state import (
+from surefoot.serve.runs import (
     RECENT_SECONDS,
     State,
     counts_inputs,

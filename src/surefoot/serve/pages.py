@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -82,3 +83,22 @@ def policy_of_report(page: str) -> str:
     stated = _OWN_POLICY.search(page)
     own = stated[1] if stated else "default-src 'none'"
     return f"{own}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+@dataclass(frozen=True)
+class PageNumbers:
+    """Page `page` of `pages`, which holds the rows from `start` to `stop` of `rows`."""
+
+    page: int
+    pages: int
+    start: int
+    stop: int
+    rows: int
+
+    @classmethod
+    def of(cls, page: int, rows: int, each: int) -> PageNumbers:
+        """The page of this number, or the nearest that there is."""
+        pages = max(1, -(-rows // each))
+        page = min(max(page, 1), pages)
+        start = (page - 1) * each
+        return cls(page, pages, start, min(start + each, rows), rows)

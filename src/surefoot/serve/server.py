@@ -78,7 +78,7 @@ class Server:
     def __init__(self, settings: Settings) -> None:
         uvicorn = _uvicorn()
         from surefoot.serve.app import create_app
-        from surefoot.serve.timed_connection import TimedConnection
+        from surefoot.serve.guard import TimedConnection
 
         for where in settings.stores:
             _check_store(where)

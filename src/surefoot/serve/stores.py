@@ -5,21 +5,55 @@ What reads whole results is imported when one is read: the list needs none of it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
-from surefoot.serve.bounded_cache import BoundedCache
 from surefoot.store import SavedStore, open_existing, public_location
 from surefoot.store.runs import FirstFailure, RunLine, RunPosition
 
 if TYPE_CHECKING:
     from surefoot.study.result import Result
+
+
+V = TypeVar("V")
+
+
+class BoundedCache(Generic[V]):
+    """The last used values up to a total of `most`, by what `size_of` says; made one at a time.
+
+    One at a time: two readers of the same page wait for one value, and many pages at once cannot
+    take all of the memory.
+    """
+
+    def __init__(self, most: int, size_of: Callable[[V], int]) -> None:
+        self._most, self._size_of = most, size_of
+        self._values: OrderedDict[Hashable, V] = OrderedDict()
+        self._size, self._lock = 0, threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], V]) -> V:
+        """The value of this key, made where it is not there."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+            value = make()
+            size = self._size_of(value)
+            if size <= self._most:
+                self._values[key] = value
+                self._size += size
+                while self._size > self._most:
+                    _, dropped = self._values.popitem(last=False)
+                    self._size -= self._size_of(dropped)
+            return value
+
 
 _MOST_INPUTS = 200_000
 """Rows of inputs of the results that are kept in memory: about 400 MB."""

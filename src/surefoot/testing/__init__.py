@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from surefoot.testing.assertions import NotRobust, RobustnessUndecided
-    from surefoot.testing.journals import check_journal
-    from surefoot.testing.models import check_model
-    from surefoot.testing.perturbations import check_image_perturbation, check_perturbation
-    from surefoot.testing.procedures import check_procedure, outcomes
+    from surefoot.testing.conformance import (
+        check_image_perturbation,
+        check_journal,
+        check_model,
+        check_perturbation,
+        check_procedure,
+        check_store,
+        outcomes,
+    )
     from surefoot.testing.robust import assert_robust
-    from surefoot.testing.stores import check_store
 
 __all__ = [
     "NotRobust",
@@ -46,13 +50,13 @@ _MODULE_OF = {
     "NotRobust": "assertions",
     "RobustnessUndecided": "assertions",
     "assert_robust": "robust",
-    "check_image_perturbation": "perturbations",
-    "check_journal": "journals",
-    "check_model": "models",
-    "check_perturbation": "perturbations",
-    "check_procedure": "procedures",
-    "check_store": "stores",
-    "outcomes": "procedures",
+    "check_image_perturbation": "conformance",
+    "check_journal": "conformance",
+    "check_model": "conformance",
+    "check_perturbation": "conformance",
+    "check_procedure": "conformance",
+    "check_store": "conformance",
+    "outcomes": "conformance",
 }
 """Where each name is defined."""
 

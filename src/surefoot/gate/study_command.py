@@ -1,8 +1,11 @@
-"""What a study of a file may say: the options of its command, by the words of the command line."""
+"""A study of a file as a command: its options, its paths, and the line that repeats it."""
 
 from __future__ import annotations
 
 import inspect
+import os
+import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,6 +17,7 @@ from typing import Any, get_args, get_origin
 from surefoot.commands import certify, compare, critical, curve, estimate, tail
 from surefoot.commands.option import Groups, Parameter, check_options, expanded_signature
 from surefoot.errors import InvalidArgument
+from surefoot.store.locations import public_location
 from surefoot.study.load_files import FileOptions
 
 _NEAR_WORDS = 3
@@ -152,3 +156,115 @@ def _kind_words(kinds: set[Any]) -> str:
     names = {str: "text in quotes", bool: "true or false", int: "an integer", float: "a number"}
     words = [word for kind, word in names.items() if kind in kinds]
     return f"it is {' or '.join([*words, *(['a list'] * (Sequence in kinds))])}"
+
+
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://")
+_OWN_CODE = re.compile(r"(?P<file>[^+|]*?\.py)(?=:)")
+"""mine.py:function, also as one of several perturbations: blur:1+mine.py:halve:0.5."""
+_MODULE = re.compile(r"@?[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_FILE_OR_WORD = ("labels", "class_names", "reference")
+"""Options whose text names a file, if there is one of that name beside the study file."""
+_OWN_FUNCTIONS = ("perturb", "property", "attack_method")
+
+
+def beside(folder: Path, text: str) -> str:
+    """The path as one writes it from where the program runs."""
+    if _ADDRESS.match(text) or Path(text).is_absolute() or folder.resolve() == Path.cwd():
+        return text
+    return os.path.relpath(folder / text)
+
+
+def placed(command: StudyCommand, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The values with every path relative to the folder of the study file."""
+    return {name: _placed(command, name, value, folder) for name, value in values.items()}
+
+
+def _placed(command: StudyCommand, name: str, value: Any, folder: Path) -> Any:  # noqa: ANN401  TOML
+    if isinstance(value, list) and name in ("model", "perturb"):
+        return [_placed(command, name, one, folder) for one in value]
+    if not isinstance(value, str):
+        return value
+    if name == "model":
+        return placed_model(value, folder)
+    if name in _OWN_FUNCTIONS:
+        return _OWN_CODE.sub(lambda m: beside(folder, m["file"]), value)
+    parameter = command.parameters.get(name)
+    is_file = name in _FILE_OR_WORD and (folder / value).exists()
+    is_path = name == "data" or (parameter is not None and takes_a_path(parameter))
+    return beside(folder, value) if is_file or (is_path and name not in _FILE_OR_WORD) else value
+
+
+def placed_model(text: str, folder: Path) -> str:
+    """A file, mine.py:function, package.module:function or an address."""
+    if _MODULE.fullmatch(text) and not _OWN_CODE.match(text):
+        return text
+    if _OWN_CODE.match(text):
+        return _OWN_CODE.sub(lambda m: beside(folder, m["file"]), text, count=1)
+    return beside(folder, text)
+
+
+def check_model(study: str, name: str, model: str) -> None:
+    """Refuse a model that is no file, no code and no address."""
+    code = _OWN_CODE.match(model)
+    if code is None and _MODULE.fullmatch(model):
+        return
+    check_there(study, name, code["file"] if code else model)
+
+
+def check_there(study: str, name: str, path: str) -> None:
+    """Refuse a file that is not there."""
+    if _ADDRESS.match(path):
+        return
+    try:
+        there = Path(path).exists()
+    except (OSError, ValueError):  # too long for a name, or with a zero in it
+        there = False
+    if not there:
+        raise InvalidArgument(
+            f"study {study}: there is no {path[:200]} for {name.replace('_', '-')}: paths are "
+            "relative to the study file; correct it"
+        )
+
+
+_SEPARATORS = {"size": "x"}
+"""Between the parts of a list; a comma else."""
+
+
+def shell_command(command: StudyCommand, values: Mapping[str, Any]) -> str:
+    """The command with every option that is not its default, as a shell takes it."""
+    words = ["surefoot", command.name]
+    for name in ("model", "data"):
+        words += _texts(values[name])
+    subjects = [name for name in command.subjects if name not in ("model", "data")]
+    for name in subjects:
+        words += [word for text in _texts(values[name]) for word in _option(name, text)]
+    for name, parameter in command.parameters.items():
+        value = values.get(name)
+        if name not in values or value is None or value == parameter.default:
+            continue
+        if isinstance(value, bool):
+            words += [f"--{name.replace('_', '-')}"] if value else []
+            continue
+        several = isinstance(value, list) and parameter.option and parameter.option.repeats
+        parts = value if several else [value]
+        words += [word for part in parts for word in _option(name, _text(name, part))]
+    return shlex.join(public_location(word) for word in words)
+
+
+def _option(name: str, text: str) -> list[str]:
+    """The option with its value; joined where that could be taken for an option itself."""
+    flag = f"--{name.replace('_', '-')}"
+    return [f"{flag}={text}"] if text.startswith("-") else [flag, text]
+
+
+def _texts(value: Any) -> list[str]:  # noqa: ANN401  one subject or several
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+
+
+def _text(name: str, value: Any) -> str:  # noqa: ANN401  what a file of TOML holds
+    """The value as it is typed: lists with commas, tables as name=value."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={_text(name, one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return _SEPARATORS.get(name, ",").join(_text(name, one) for one in value)
+    return repr(value) if isinstance(value, float) else str(value)

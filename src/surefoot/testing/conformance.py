@@ -1,27 +1,265 @@
-"""The checks that every perturbation must pass; each says what to change where it does not."""
+"""What every model, perturbation, procedure, store and journal must do.
+
+Each check says what to change where it fails.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.results import UNIT, Interval
+from surefoot.core.counts import Counts, Severities
+from surefoot.core.procedure import Procedure, Session
+from surefoot.core.results import UNIT, Decision, Estimate, Interval, Result, Undecided
+from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.engine.devices import draw_rows
 from surefoot.engine.perturbation_checks import functions_of
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import level_of
 from surefoot.perturb.custom import InputFormat
+from surefoot.records.record import AttackSummary, Record, Source
+from surefoot.records.spec import InputsSpec, ModelSpec, PartSpec, SpecWords, StudySpec
+from surefoot.statistics.planning import simulate
+from surefoot.store import Journal, Store
 from surefoot.subject.items import as_item_array, copy_item, same_item
-from surefoot.subject.protocols import Additive, Drawn, Level, Perturbation, View
-from surefoot.testing.expect import expect
+from surefoot.subject.protocols import (
+    Additive,
+    Drawn,
+    Level,
+    Model,
+    Perturbation,
+    Scores,
+    View,
+    to_host,
+)
+
+
+def expect(holds: bool, otherwise: str) -> None:
+    """Raise AssertionError with a sentence."""
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def check_model(model: Model, x: NDArray[np.float32], tolerance: float = 1e-4) -> None:
+    """`x` is a batch of at least four inputs in the model's shape.
+
+    The model gives class scores, or values.
+    """
+    signature = model.signature
+    expect(signature.scores is not Scores.OBJECTS, "objects are not compared by this suite")
+    expect(x.shape[1:] == signature.shape, f"x has shape {x.shape[1:]}, not {signature.shape}")
+    expect(len(x) >= 4, "the suite needs at least four inputs")
+    expect(re.fullmatch(r"[0-9a-f]{64}", signature.digest) is not None, "the digest is no SHA-256")
+    expect(bool(signature.covers), "the signature does not say what its digest covers")
+    whole = _scores(model, x)
+    columns = whole.shape[1] if not signature.classes and whole.ndim > 1 else signature.classes
+    expect(whole.shape[:2] == (len(x), columns), f"scores have shape {whole.shape}")
+    expect(whole.ndim == 2 or not signature.classes, f"scores have shape {whole.shape}")
+    expect(bool(np.isfinite(whole).all()), "scores are not finite")
+    if signature.scores is Scores.PROBABILITIES:
+        expect(np.allclose(whole.sum(axis=1), 1, atol=1e-3), "probabilities do not add up to 1")
+    again = _scores(model, x)
+    _keeps_answers(model, x)
+    _same_scores(whole, again, tolerance, "the same batch scores differently twice")
+    _same_scores(whole[::-1], _scores(model, x[::-1].copy()), tolerance, "row order changes scores")
+    for size in (1, 3):
+        pieces = [_scores(model, x[i : i + size]) for i in range(0, len(x), size)]
+        _same_scores(
+            whole, np.concatenate(pieces), tolerance, f"batches of {size} score differently"
+        )
+
+
+def _scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
+    """Scores of a batch that the model must leave as it is, there and where it came from."""
+    batch = x.copy()
+    placed = model.place(batch)
+    before = to_host(placed).copy()
+    scores = to_host(model.predict(placed)).copy()
+    expect(np.array_equal(to_host(placed), before), "predict changed its input")
+    expect(np.array_equal(batch, x), "predict changed the array that was placed")
+    return scores
+
+
+def _keeps_answers(model: Model, x: NDArray[np.float32]) -> None:
+    first = to_host(model.predict(model.place(x.copy())))
+    copy = first.copy()
+    model.predict(model.place(x[::-1].copy()))
+    expect(np.array_equal(first, copy), "predict overwrote its answer to the batch before")
+
+
+def _same_scores(
+    a: NDArray[np.floating], b: NDArray[np.floating], gap: float, otherwise: str
+) -> None:
+    worst = float(np.max(np.abs(a - b) / (1 + np.abs(a))))
+    expect(worst <= gap, f"{otherwise}: by {worst:.2g}, allowed {gap:g}")
+
+
+_MOST_QUESTIONS = 10_000
+"""Questions after which a procedure is taken to ask without end; real ones ask a few hundred."""
+AnyProcedure = Procedure[int, Counts, Any]
+
+
+def check_procedure(procedure: AnyProcedure) -> None:
+    """Frozen, restartable, asks whole positive numbers, and ends with a result that adds up."""
+    expect(is_dataclass(procedure), "a procedure is a frozen dataclass")
+    expect(procedure.__hash__ is not None, "a procedure is frozen, so it can be hashed")
+    for p in (0.0, 1.0, 0.5, 0.97, 0.001):
+        first, questions = run(procedure, p, seed=1)
+        second, questions_again = run(procedure, p, seed=1)
+        expect(first == second, f"two runs on the same answers differ at p = {p}")
+        expect(
+            questions == questions_again, f"two runs on the same answers ask differently at p = {p}"
+        )
+        expect(
+            first.trials == sum(questions),
+            f"the result claims {first.trials}, asked {sum(questions)}",
+        )
+        match first:
+            case Estimate(value=value, interval=interval, guarantee=promise):
+                expect(value in interval, f"{value} lies outside its own interval")
+                expect(0 <= interval.low <= interval.high <= 1, "the interval leaves [0, 1]")
+                expect(0 < promise.error < 1, f"the error is {promise.error}")
+            case Decision(guarantee=promise):
+                expect(0 < promise.error < 1, f"the error is {promise.error}")
+            case Undecided(reason=reason):
+                expect(bool(reason), "undecided without a reason")
+
+
+def run(procedure: AnyProcedure, p: float, seed: int) -> tuple[Result, list[int]]:
+    """One run on simulated trials that hold with probability p; its questions make sense."""
+    result, questions = simulate(_Bounded(procedure), p, np.random.default_rng(seed))
+    expect(all(isinstance(n, int) and n >= 1 for n in questions), f"asked for {questions} trials")
+    return result, questions
+
+
+@dataclass(frozen=True)
+class _Bounded:
+    """The procedure, stopped when it asks without end."""
+
+    procedure: AnyProcedure
+
+    def steps(self) -> Generator[int, Counts, Any]:
+        """Pass questions and answers on."""
+        steps = self.procedure.steps()
+        try:
+            n = next(steps)
+            for _ in range(_MOST_QUESTIONS):
+                n = steps.send((yield n))
+        except StopIteration as stop:
+            return stop.value
+        raise AssertionError("asks without end")
+
+
+def outcomes(
+    procedure: AnyProcedure, p: float, drop: float = 0.0
+) -> Iterator[tuple[float, Result]]:
+    """Every way a run can end, with its probability. Answers rarer than `drop` are left out."""
+    paths: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
+    while paths:
+        chance, path = paths.pop()
+        session = _after(procedure, path)
+        n = session.question
+        if n is None:
+            yield chance, session.result
+            continue
+        for kept, share in enumerate(_binomial(n, p)):
+            if chance * share > drop:
+                paths.append((chance * float(share), (*path, kept)))
+
+
+def _after(procedure: AnyProcedure, path: Sequence[int]) -> Session[int, Counts, Any]:
+    session = Session(procedure)
+    for kept in path:
+        session.tell(Counts(session.question or 0, kept))
+    return session
+
+
+def _binomial(n: int, p: float) -> np.ndarray:
+    from scipy.special import betainc
+
+    if p in (0.0, 1.0):
+        certain = np.zeros(n + 1)
+        certain[n if p == 1.0 else 0] = 1.0
+        return certain
+    k = np.arange(n)
+    up_to = np.append(betainc(n - k, k + 1, 1 - p), 1.0)
+    return np.diff(up_to, prepend=0.0)
+
+
+def check_journal(reopen: Callable[[], Journal]) -> None:
+    """`reopen` gives a journal of one and the same run, empty at first."""
+    journal = reopen()
+    expect(journal.replay() == {}, "a new journal is not empty")
+    one, two = Subject("one", (0,)), Subject("két / 'two'", (1,))
+    journal.append([(Task(one, 0.1, 0, 5), Counts(5, 4)), (Task(two, 0.1, 0, 3), Counts(3, 3))])
+    journal.append([(Task(one, 0.1, 5, 9), Counts(4, 0)), (Task(one, 0.25, 0, 2), Counts(2, 1))])
+    journal.append([(Task(two, 0.1, 3, 5), Severities((0.1, 1 / 3), 0.5))])
+    expected = {
+        "one": [
+            Entry(0.1, 0, 5, Counts(5, 4)),
+            Entry(0.1, 5, 9, Counts(4, 0)),
+            Entry(0.25, 0, 2, Counts(2, 1)),
+        ],
+        "két / 'two'": [
+            Entry(0.1, 0, 3, Counts(3, 3)),
+            Entry(0.1, 3, 5, Severities((0.1, 1 / 3), 0.5)),
+        ],
+    }
+    expect(journal.replay() == expected, "replay differs from what was appended")
+    expect(reopen().replay() == expected, "what was appended is gone after reopening")
+
+
+def check_store(reopen: Callable[[], Store]) -> None:
+    """`reopen` opens one and the same store again, empty at first."""
+
+    def journal() -> Journal:
+        store = reopen()
+        store.begin("one", example_spec(1), Source("m", "d", {"a": 1}), {"python": "3"})
+        return store.journal("one")
+
+    check_journal(journal)
+    store = reopen()
+    expect(store.stored("one") is None, "an unfinished run has a record")
+    store.begin("two", example_spec(2), None, {})
+    expect(store.journal("two").replay() == {}, "two runs share a journal")
+    store.journal("two").append([(Task(Subject("s", (0,)), 0.1, 0, 2), Counts(2, 2))])
+    nothing = AttackSummary(1, 1, 1, 1, 0.1, reason="none")
+    record = Record("two", example_spec(2), (), (), nothing, (), trials=2)
+    stored = store.finish(record)
+    expect(replace(stored, started="", seconds=0.0) == record, "finishing changed the record")
+    expect(bool(stored.started) and stored.seconds >= 0, "the store notes neither start nor time")
+    expect(reopen().stored("two") == stored, "the record is gone, or changed, after reopening")
+    expect(reopen().stored("one") is None, "finishing one run finished another")
+    expect(len(reopen().journal("two").replay()) == 1, "finishing a run lost its journal")
+
+
+def example_spec(seed: int) -> StudySpec:
+    """A study that was never run."""
+    return StudySpec(
+        format=1,
+        model=ModelSpec("m", "all of it", (2,), 2, "logits", ""),
+        inputs=InputsSpec("i", (), (), 1, "all", (), ""),
+        bounds=None,
+        perturbation=PartSpec("linf", {"level": 0.1}),
+        property=PartSpec("same", {}),
+        method=PartSpec("attack", {"starts": 1}),
+        population=None,
+        by_class=False,
+        seed=seed,
+        generator="sfc64",
+        block=1,
+        words=SpecWords("noise", "keep the label", "d", "clean"),
+    )
+
 
 _ROWS = 16
 _TINY = 1e-12

@@ -1,21 +1,105 @@
-"""The list of runs: of all stores, filtered, newest first, page by page."""
+"""Runs as the dashboard shows them: their states, the filtered list, two beside each other."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import PurePath
 
+from surefoot.catalogue.methods import METHODS, TAILS
 from surefoot.core.claims import About, Claim, Verdict
+from surefoot.core.procedure import Needs
 from surefoot.errors import SurefootError
+from surefoot.records.record import Comparison, Record
+from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.sentences import measured_claims
 from surefoot.report.verdict_sentences import required_statement
-from surefoot.serve.page_numbers import PageNumbers
-from surefoot.serve.run_state import State, progress_words, short_time, state_of, state_words
+from surefoot.serve.pages import PageNumbers
 from surefoot.serve.stores import ServedStore
-from surefoot.store.runs import RunLine
+from surefoot.store.runs import RunLine, RunPosition
+
+RECENT_SECONDS = 60.0
+"""Since the last write: a run that writes more seldom has slow batches, or was stopped."""
+
+
+class State(StrEnum):
+    """What a list says of a run."""
+
+    FINISHED = "finished"
+    IN_PROGRESS = "in progress"
+    STOPPED = "stopped"
+    UNFINISHED = "unfinished"
+
+
+_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60}
+"""Of an age in words: in seconds, the longest first; below a minute a run is in progress."""
+
+
+def state_of(line: RunLine | RunPosition, now: datetime | None = None) -> State:
+    """The state of a run, by its record and its last write: nothing else says that it goes on."""
+    recent = seconds_since(line.written, now) <= RECENT_SECONDS
+    if line.finished and not line.stopped:
+        return State.FINISHED
+    if line.finished:
+        goes_on = recent and line.written > line.finished
+        return State.IN_PROGRESS if goes_on else State.STOPPED
+    return State.IN_PROGRESS if recent else State.UNFINISHED
+
+
+def state_words(state: State, written: str, now: datetime | None = None) -> str:
+    """The state for people; where a process may be at work or gone, when it last wrote."""
+    match state:
+        case State.STOPPED:
+            return "stopped by the time limit"
+        case State.UNFINISHED:
+            return f"unfinished, last written {_age_words(seconds_since(written, now))}"
+        case _:
+            return str(state)
+
+
+def _age_words(seconds: float) -> str:
+    """How long ago, in the longest unit that fits, rounded down."""
+    if seconds == float("inf"):
+        return "at an unknown time"
+    unit, length = next((u for u in _UNITS.items() if seconds >= u[1]), ("minute", 60))
+    number = max(1, int(seconds // length))
+    return f"{number:,} {unit}{'' if number == 1 else 's'} ago"
+
+
+def seconds_since(time: str, now: datetime | None = None) -> float:
+    """Seconds since a time of a store; without end where it cannot be read."""
+    try:
+        then = datetime.fromisoformat(time)
+    except ValueError:
+        return float("inf")
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return ((now or datetime.now(UTC)) - then).total_seconds()
+
+
+def counts_inputs(method: str) -> bool:
+    """Whether the journal of this method has rows of single inputs."""
+    kind = METHODS.get(method)
+    return kind is not None and kind.needs is not Needs.LEVELS
+
+
+def progress_words(trials: int, begun: int | None, inputs: int, rate: float | None) -> str:
+    """How far a run is: no number of it is a result."""
+    words = [f"{trials:,} trials"]
+    if begun is not None and inputs:
+        words.append(f"{begun:,} of {inputs:,} inputs begun")
+    if rate is not None:
+        words.append(f"{rate:,.0f} trials a second")
+    return ", ".join(words)
+
+
+def short_time(time: str) -> str:
+    """A time of a store to the minute, in UTC."""
+    return time[:16].replace("T", " ")
+
 
 _OF_CURVES = ("curve_set", "curve_population")
 """Claims on curves stand side by side: the first one is the first model's."""
@@ -212,3 +296,112 @@ def _of_comparison(best: Claim, others: Sequence[Claim]) -> KeyFigure:
     if fitting:
         return key_figure(fitting[0])
     return KeyFigure(f"{len(best.names)} models", "", "", "compared: the page of the run says more")
+
+
+_QUANTITIES = {
+    Needs.SAMPLES: "failure probability",
+    Needs.MEAN: "failure probability",
+    Needs.LEVELS: "robustness curve",
+    Needs.REGION: "attack",
+    Needs.RADII: "critical radius",
+}
+"""What methods measure, by what they need."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something in which two runs differ: in the words of each."""
+
+    name: str
+    first: str
+    second: str
+    prevents: bool
+
+
+@dataclass(frozen=True)
+class Comparability:
+    """What two runs differ in: what `prevents` a comparison makes numbers of different things."""
+
+    differences: tuple[Difference, ...]
+
+    @property
+    def prevented(self) -> tuple[str, ...]:
+        """The names of what makes a comparison meaningless."""
+        return tuple(d.name for d in self.differences if d.prevents)
+
+    @property
+    def sentence(self) -> str:
+        """Whether the numbers may be compared, and why not."""
+        if self.prevented:
+            return (
+                f"These runs cannot be compared: they differ in the {_listed(self.prevented)}, so "
+                "that their numbers are about different things."
+            )
+        if not self.differences:
+            return "Both runs ask the same question about the same model."
+        return (
+            "These runs ask the same question of the same data under the same perturbation. Each "
+            "interval is about its own run; that two intervals overlap does not say that the "
+            "models are equally robust. `surefoot compare` measures the difference itself."
+        )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def comparability(first: Record, second: Record) -> Comparability:
+    """In what two runs differ; data, perturbation, property and kind of method must be the same."""
+    a, b = first.study, second.study
+    quantities, members = (_quantity(first), _quantity(second)), (_members(first), _members(second))
+    parts = (
+        ("data", a.inputs.digest, b.inputs.digest, _data(a), _data(b), True),
+        ("perturbation", str(a.perturbation), str(b.perturbation), *_perturbations(a, b), True),
+        ("property", str(a.property), str(b.property), a.words.property, b.words.property, True),
+        ("range of values", str(a.bounds), str(b.bounds), str(a.bounds), str(b.bounds), True),
+        ("quantity", *quantities, *quantities, True),
+        ("members", *members, *members, True),
+        ("model", a.model.digest, b.model.digest, _model(first), _model(second), False),
+        ("method", str(a.method), str(b.method), a.method.chosen, b.method.chosen, False),
+        ("seed", str(a.seed), str(b.seed), str(a.seed), str(b.seed), False),
+    )
+    return Comparability(
+        tuple(
+            Difference(name, words, others, prevents)
+            for name, own, other, words, others, prevents in parts
+            if own != other
+        )
+    )
+
+
+def _data(study: StudySpec) -> str:
+    return f"{study.words.source}, {study.inputs.selection} ({study.inputs.digest[:12]})"
+
+
+def _perturbations(a: StudySpec, b: StudySpec) -> tuple[str, str]:
+    """In words; with the options where the words are the same."""
+    words = a.words.perturbation, b.words.perturbation
+    return words if words[0] != words[1] else (str(a.perturbation), str(b.perturbation))
+
+
+def _model(record: Record) -> str:
+    name = "a model in memory" if record.source is None else record.source.model
+    return f"{name} ({record.study.model.digest[:12]})"
+
+
+def _members(record: Record) -> str:
+    """What a comparison compares; a run by itself has none."""
+    return ", ".join(record.spec.names) if isinstance(record.spec, ComparisonSpec) else "none"
+
+
+def _quantity(record: Record) -> str:
+    """What the method measures, so far as its numbers can stand beside those of another."""
+    if isinstance(record.details, Comparison):
+        return f"comparison of {record.details.along}s"
+    study = record.study
+    kind, kappa = study.method.kind, study.method.number("kappa")
+    if kappa is not None:
+        return f"share of inputs that fail with probability at most {kappa:g}"
+    if kind not in METHODS or kind in TAILS:
+        return kind
+    return _QUANTITIES[METHODS[kind].needs]
