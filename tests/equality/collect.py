@@ -1,0 +1,84 @@
+"""Run everything, each command in a process of its own, and keep what it gave."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from surefoot.cli.main import app
+from tests.equality import studies
+from tests.equality.canonical import (
+    canonical_evidence,
+    canonical_output,
+    canonical_text,
+    tampered,
+)
+from tests.system import forked
+
+RESULTS = Path(__file__).parent / "results"
+_SECONDS = 300
+os.environ.update(COLUMNS="100", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+
+
+def run(command: str, folder: Path) -> dict[str, Any]:
+    """What a command prints, and its exit code."""
+    ended = forked.run(studies.words(command), folder, _SECONDS)
+    return {
+        "command": command,
+        "exit_code": ended.returncode,
+        "out": canonical_output(ended.stdout, folder),
+        "err": canonical_text(ended.stderr, folder),
+    }
+
+
+def study(name: str, folder: Path) -> dict[str, Any]:
+    """A study as text, then its record as JSON."""
+    command = studies.STUDIES[name]
+    if command.split()[0] not in studies.STORELESS:
+        command += f" --store {name}.db"
+    return {"text": run(command, folder), "json": run(f"{command} --json", folder)}
+
+
+def evidence(name: str, folder: Path) -> dict[str, Any]:
+    """The evidence of a run, and what checking it says: as it is, changed, with model and data."""
+    file, false = folder / f"{name}.json", folder / f"{name}-false.json"
+    written = run(f"evidence latest --store {name}.db -o {name}.json", folder)
+    text = file.read_text()
+    false.write_text(tampered(text))
+    checked = {"verify": f"{name}.json", "json": f"{name}.json --json", "false": false.name}
+    if studies.EVIDENCE[name]:
+        checked["again"] = f"{name}.json {studies.EVIDENCE[name]}"
+    return {
+        "written": written,
+        "payload": canonical_evidence(text),
+        **{kind: run(f"verify {rest}", folder) for kind, rest in checked.items()},
+    }
+
+
+def command(name: str, folder: Path) -> dict[str, Any]:
+    """Another command."""
+    return run(studies.COMMANDS[name], folder)
+
+
+def help_text(name: str, folder: Path) -> dict[str, Any]:
+    """What --help prints."""
+    return run(f"{name} --help", folder)
+
+
+def help_names() -> list[str]:
+    """Every command, and the empty name: the program itself."""
+    return ["", *sorted(typer.main.get_command(app).commands)]
+
+
+KINDS: dict[str, tuple[Callable[[str, Path], dict[str, Any]], Iterable[str]]] = {
+    "helps": (help_text, help_names()),
+    "studies": (study, studies.STUDIES),
+    "commands": (command, studies.COMMANDS),
+    "refusals": (run, studies.REFUSALS),
+    "evidence": (evidence, studies.EVIDENCE),
+}
+"""How results of each kind are made, and their names; commands and evidence need the studies."""
