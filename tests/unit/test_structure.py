@@ -1,8 +1,7 @@
-"""What the style guide asks of the whole tree: sizes, words, names, no circles between files."""
+"""What the style guide asks of the whole tree: words, names, no circles between files."""
 
 from __future__ import annotations
 
-import ast
 import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -16,8 +15,6 @@ from surefoot.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "surefoot"
-MOST_LINES = 300
-MOST_LINES_OF_A_BODY = 60
 WORDS = re.compile(
     r"slip(s|ped|ping)?|disturb\w*|told|shaken|struck|trays?|desks?|wish(es)?|pictures?"
     r"|alterations?|undisturbed"
@@ -29,11 +26,6 @@ PARTICIPLES = {
     "supposing", "taken", "telling", "told", "tracing", "wanted",
 }  # fmt: skip
 """Names that say what happened to a thing, not what the module holds."""
-
-
-def sources(*folders: str) -> list[Path]:
-    files = (p for folder in folders for p in (ROOT / folder).rglob("*"))
-    return sorted(p for p in files if p.suffix in {".py", ".sh", ".j2"})
 
 
 def our_modules() -> list[Path]:
@@ -48,31 +40,6 @@ def refused_words(text: str) -> list[str]:
     """The refused words, also as parts of a name like `told_apart` or `DisturbedInput`."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).lower()
     return sorted({m.group() for m in re.finditer(rf"\b({WORDS.pattern})\b", apart)})
-
-
-def test_no_file_is_longer_than_a_reader_keeps_in_mind() -> None:
-    lengths = {
-        name_of(p): len(p.read_text().splitlines())
-        for p in sources("src", "tests", "benchmarks", "scripts")
-    }
-    assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
-
-
-def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines of the body: parameters and docstring do not count."""
-    body = function.body[1:] if ast.get_docstring(function) else function.body
-    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
-
-
-def test_no_function_is_longer_than_a_screen() -> None:
-    long = {
-        f"{name_of(path)}:{node.name}": body_lines(node)
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and body_lines(node) > MOST_LINES_OF_A_BODY
-    }
-    assert long == {}
 
 
 def test_the_package_uses_one_word_for_one_thing() -> None:
