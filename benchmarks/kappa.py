@@ -22,9 +22,8 @@ from tables import print_table
 
 from surefoot.core.results import Decision
 from surefoot.statistics import KappaTest
-from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
 from surefoot.statistics.bounds import divergence
-from surefoot.statistics.kappa import clean_trials
+from surefoot.statistics.kappa import clean_size, clean_trials, tail_above, tail_below
 from surefoot.testing.conformance import run
 
 ERROR = 0.05

@@ -25,7 +25,7 @@ from processor import print_processor
 import surefoot as sf
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Session
-from surefoot.population.set_mean import SetMean
+from surefoot.population.precision import SetMean
 from surefoot.statistics.stratified_mean import MeanBounds, allocate
 
 ERROR = 0.01

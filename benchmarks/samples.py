@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from tables import print_table
 
 from surefoot.statistics import BuSun, design_for, fixed_size, okamoto
-from surefoot.statistics.proof import expected_trials
+from surefoot.statistics.designs import expected_trials
 from surefoot.testing.conformance import run
 
 PRINTED = {  # Bu & Sun 2024, table I, column "Average"

@@ -9,8 +9,8 @@ import json
 import time
 from pathlib import Path
 
-from surefoot.statistics.library import design_values
-from surefoot.statistics.proof import calibrate
+from surefoot.statistics.designs import calibrate
+from surefoot.statistics.sequential import design_values
 
 SETTINGS = (
     *((0.1, error) for error in (0.1, 0.05, 0.01)),

@@ -9,8 +9,7 @@ from papers.asap.whole_curve import WholeCurve, note_on, whole_curves
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
 from surefoot.core.results import Curve
-from surefoot.curves.published.asap import AdaptiveCurve
-from surefoot.curves.published.comparators import QuadCurve
+from surefoot.curves.published import AdaptiveCurve, QuadCurve
 from surefoot.report.formatting import percent, points
 from surefoot.report.series_chart import Axis, SeriesChart
 

@@ -12,7 +12,7 @@ from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
-from surefoot.curves.published.comparators import RandomCurve
+from surefoot.curves.published import RandomCurve
 from surefoot.report.formatting import percent, percent_range
 from surefoot.report.series_chart import Axis, SeriesChart
 from surefoot.statistics.bounds import clopper_pearson

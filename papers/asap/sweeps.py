@@ -11,7 +11,7 @@ from papers.asap.whole_curve import WholeCurve, note_on, whole_curves
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
 from surefoot.core.results import Footing
-from surefoot.curves.published.asap import AdaptiveCurve
+from surefoot.curves.published import AdaptiveCurve
 from surefoot.report.formatting import percent, percent_range, points
 from surefoot.report.series_chart import Axis, SeriesChart
 

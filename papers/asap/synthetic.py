@@ -14,9 +14,7 @@ from papers.asap.runs import only, whole_number
 from papers.exhibit import Column, Exhibit, Row, Sheet
 from papers.request import Request
 from surefoot.core.results import Curve, Point
-from surefoot.curves.published.asap import AdaptiveCurve
-from surefoot.curves.published.comparators import UniformCurve
-from surefoot.curves.published.replay import replay
+from surefoot.curves.published import AdaptiveCurve, UniformCurve, replay
 from surefoot.report.formatting import percent, percent_range, points
 from surefoot.report.series_chart import Axis, SeriesChart
 

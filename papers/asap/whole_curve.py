@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING
 from papers.asap.perturbations import name_of
 from papers.asap.runs import CurveRun, CurveRuns
 from surefoot.core.results import Curve
-from surefoot.curves.published.replay import (
-    Accuracy,
-    Published,
-    lines_through,
-    replay,
-    share_of_lines,
-)
+from surefoot.curves.published import Accuracy, Published, lines_through, replay, share_of_lines
 
 if TYPE_CHECKING:
     from papers.request import Request

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from papers.bu_sun.pairs import Pair
 from surefoot.report.views.design import limit
 from surefoot.statistics import BuSun, design_for
+from surefoot.statistics.designs import expected_trials
 from surefoot.statistics.planning import simulate_bu_sun
-from surefoot.statistics.proof import expected_trials
 
 GRID = np.round(np.linspace(0, 1, 501), 3)
 """p = 0, 0.002, …, 1, as in the paper."""

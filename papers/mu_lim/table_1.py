@@ -18,7 +18,7 @@ from surefoot.core.claims import About, Sampling
 from surefoot.core.results import Bracket, Decision, Estimate, Interval
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.inputs import Selection
-from surefoot.population.yes_no import share_of_inputs
+from surefoot.population.mean import share_of_inputs
 from surefoot.report.formatting import confidence, of_perturbations, percent, percent_range
 from surefoot.study import Study
 from surefoot.study.load_files import select

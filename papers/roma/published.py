@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.statistics.transforms import box_cox_of
+from surefoot.statistics.tail import box_cox_of
 
 
 @dataclass(frozen=True)

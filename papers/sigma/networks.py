@@ -16,7 +16,7 @@ from surefoot.core.results import Bracket, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
 from surefoot.population import AlgorithmOne, OrderStatistics
-from surefoot.population.quantile_resampling import Resampling, resample
+from surefoot.population.quantile_estimators import Resampling, resample
 from surefoot.statistics.ranks import fewest
 from surefoot.study import Result
 

@@ -15,8 +15,13 @@ from surefoot.core.results import Decision, Estimate, Footing, Guarantee
 from surefoot.population import RobustShare
 from surefoot.report.figures import INK, STEADY, WEAK
 from surefoot.statistics import KappaTest
-from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
-from surefoot.statistics.kappa import log_evidence_above, log_evidence_below
+from surefoot.statistics.kappa import (
+    clean_size,
+    log_evidence_above,
+    log_evidence_below,
+    tail_above,
+    tail_below,
+)
 from surefoot.statistics.planning import simulate_trials
 
 KAPPA, ERROR = 0.01, 0.05

@@ -13,10 +13,8 @@ from surefoot.report.figures import INK, QUIET, STEADY, WEAK
 from surefoot.report.views.design import limit
 from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
 from surefoot.statistics import fixed_size as smallest
-from surefoot.statistics.designs import Design
-from surefoot.statistics.paths import Stops, stopping_points
+from surefoot.statistics.designs import Design, Stops, expected_trials, stopping_points
 from surefoot.statistics.planning import simulate_trials
-from surefoot.statistics.proof import expected_trials
 
 HOLDING = Axis("true probability of holding, p", (0, 1), format=".1f")
 Points = list[tuple[float, float]]

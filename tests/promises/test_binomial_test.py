@@ -5,7 +5,7 @@ import math
 import pytest
 
 from surefoot.statistics import ExactBinomial
-from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
+from surefoot.statistics.kappa import clean_size, tail_above, tail_below
 from tests.promises.test_kappa import drive
 
 

@@ -20,8 +20,8 @@ from surefoot.statistics import (
     anderson_darling,
     chernoff,
     design_for,
+    designs,
     okamoto,
-    proof,
 )
 from surefoot.statistics.kappa import log_evidence_above, log_evidence_below, upwards
 
@@ -183,10 +183,10 @@ def test_the_sequential_method_ends_at_its_limit_and_not_one_count_before(width,
 
 
 def test_a_z_that_passes_on_a_sample_alone_is_raised_until_it_is_proved(monkeypatch):
-    monkeypatch.setattr(proof, "_suspects", lambda design: list(proof.blocks(design))[:1])
-    narrow = proof._smallest_z(0.2, 0.2, 5.0)
-    assert proof.prove(narrow).proved > 0.2
-    assert proof.calibrate(0.2, 0.2).proved <= 0.2
+    monkeypatch.setattr(designs, "_suspects", lambda design: list(designs.blocks(design))[:1])
+    narrow = designs._smallest_z(0.2, 0.2, 5.0)
+    assert designs.prove(narrow).proved > 0.2
+    assert designs.calibrate(0.2, 0.2).proved <= 0.2
 
 
 @pytest.mark.parametrize(("width", "error"), [(0.05, 0.05), (0.01, 0.01)])

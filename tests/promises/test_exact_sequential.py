@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from surefoot.statistics import ExactSequential, design_for
-from surefoot.statistics.designs import draft
-from surefoot.statistics.library import design_values, read_design
-from surefoot.statistics.paths import stopping_points
-from surefoot.statistics.proof import (
+from surefoot.statistics.designs import (
     ROUNDING,
     blocks,
     calibrate,
+    draft,
     expected_trials,
     prove,
+    stopping_points,
     worst_in,
 )
+from surefoot.statistics.sequential import design_values, read_design
 from surefoot.testing import outcomes
 
 SMALL = (0.2, 0.2)

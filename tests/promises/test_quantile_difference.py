@@ -6,7 +6,7 @@ from scipy.special import ndtr
 from scipy.stats import binom, multinomial
 
 from surefoot.population import quantile_difference, quantile_differences
-from surefoot.population.quantile_comparison import _mcnemar, _split
+from surefoot.population.comparison import _mcnemar, _split
 from tests.quantiles import WORLDS, as_found, most_misses, points
 
 

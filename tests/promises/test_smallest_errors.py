@@ -20,9 +20,9 @@ from surefoot.statistics import (
     design_for,
     fixed_size,
 )
-from surefoot.statistics.binomial_test import tail_above, tail_below
-from surefoot.statistics.limits import SMALLEST_ERROR
-from surefoot.statistics.proof import SMALLEST_PROVED, calibrate
+from surefoot.statistics.bounds import SMALLEST_ERROR
+from surefoot.statistics.designs import SMALLEST_PROVED, calibrate
+from surefoot.statistics.kappa import tail_above, tail_below
 from surefoot.statistics.ranks import (
     at_every_look,
     check_share,

@@ -10,8 +10,7 @@ from surefoot.core.counts import Counts, Severities
 from surefoot.core.results import Extrapolation, Footing, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.statistics import NormalTail, anderson_darling, clopper_pearson
-from surefoot.statistics.normality import normality_p_value
-from surefoot.statistics.transforms import TRANSFORMS
+from surefoot.statistics.tail import TRANSFORMS, normality_p_value
 
 
 def concluded(values, limit, **how):

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from surefoot.statistics import design_for, fixed_size, okamoto
-from surefoot.statistics.proof import expected_trials
+from surefoot.statistics.designs import expected_trials
 from tests.system.hold import SECONDS
 
 DESIGN = ("design", "--width", "0.02", "--confidence", "0.99")

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from surefoot.graph.network import Network
 from surefoot.verify import Proved, Refuted, Unknown, bracket_radius
 from surefoot.verify.bracket import Replay
-from surefoot.verify.bracket_search import Clock
-from surefoot.verify.search_steps import WHOLE_DOMAIN
+from surefoot.verify.bracket_search import WHOLE_DOMAIN, Clock
 
 
 def verdict(

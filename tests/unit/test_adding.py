@@ -56,7 +56,7 @@ OWN_ROLE = {
                   "study/setup.py"},  # the default
     "TrueLabel": {"commands/critical.py"},
     **{  # tried on a curve that is known already
-        name: {"curves/published/replay.py"}
+        name: {"curves/published.py"}
         for name in ("AdaptiveCurve", "UniformCurve", "RandomCurve", "QuadCurve")
     },
 }  # fmt: skip

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.core.results import Footing, Interval
-from surefoot.curves.published.asap import AdaptiveCurve
-from surefoot.curves.published.geometry import parabolas_meet
+from surefoot.curves.published import AdaptiveCurve, parabolas_meet
 from tests.curve_worlds import drive_until, drive_whole
 
 FINE = 10**9

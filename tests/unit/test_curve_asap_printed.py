@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot.core.results import Footing, Interval
-from surefoot.curves.published.asap import AdaptiveCurve
+from surefoot.curves.published import AdaptiveCurve
 from tests.curve_worlds import drive_until, drive_whole
 
 

@@ -6,8 +6,7 @@ import pytest
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Session
 from surefoot.core.results import Footing, Interval
-from surefoot.curves.published.asap import AdaptiveCurve
-from surefoot.curves.published.comparators import QuadCurve, RandomCurve, UniformCurve
+from surefoot.curves.published import AdaptiveCurve, QuadCurve, RandomCurve, UniformCurve
 from tests.curve_worlds import drive_until, drive_whole
 
 KINDS = [UniformCurve, RandomCurve, QuadCurve]

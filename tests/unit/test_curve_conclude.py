@@ -12,9 +12,8 @@ from surefoot.core.procedure import Session
 from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
 from surefoot.curves.assumptions import Assumption
-from surefoot.curves.conclude import length_within
+from surefoot.curves.conclude import POPULATION_CELLS, STEPS, Walks, length_within, rank_thresholds
 from surefoot.curves.levels import Grid
-from surefoot.curves.population import POPULATION_CELLS, STEPS, Walks, rank_thresholds
 from tests.curve_worlds import breaking, drive, ordered
 from tests.step_curves import StepCurve, follow
 

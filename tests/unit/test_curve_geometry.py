@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from surefoot.core.results import Interval
-from surefoot.curves.published.geometry import (
+from surefoot.curves.published import (
     between_parabolas,
     exact_points,
     linear_crossings,

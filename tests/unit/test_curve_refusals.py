@@ -6,8 +6,7 @@ import pytest
 
 from surefoot.core.procedure import Session
 from surefoot.curves import SequentialCurve
-from surefoot.curves.published.asap import AdaptiveCurve
-from surefoot.curves.published.comparators import QuadCurve, RandomCurve, UniformCurve
+from surefoot.curves.published import AdaptiveCurve, QuadCurve, RandomCurve, UniformCurve
 from surefoot.errors import InvalidArgument
 
 KINDS = [AdaptiveCurve, UniformCurve, RandomCurve, QuadCurve, SequentialCurve]

@@ -8,7 +8,7 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
-from surefoot.inputs.class_names import ClassNames, read_class_names
+from surefoot.inputs.labels import ClassNames, read_class_names
 
 THREE = ("tench, Tinca tinca", "goldfish", "great white shark")
 IDS = ("n01440764", "n01443537", "n01484850")

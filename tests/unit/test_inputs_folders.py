@@ -8,7 +8,7 @@ from PIL import Image
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
-from surefoot.inputs.label_pattern import LabelPattern
+from surefoot.inputs.media import LabelPattern
 
 GREY = np.arange(6 * 8, dtype=np.uint8).reshape(6, 8) * 5
 COLOUR = np.arange(6 * 8 * 3, dtype=np.uint8).reshape(6, 8, 3)

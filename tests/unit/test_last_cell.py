@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.statistics.last_cell import last_cell
+from surefoot.statistics.intervals import last_cell
 
 HALVINGS = 36
 

@@ -9,7 +9,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument
-from surefoot.graph.external_weights import read_weight_files
+from surefoot.graph.onnx_file import read_weight_files
 from surefoot.models import load_model
 from tests.unit.small_models import batch, linear_net
 from tests.unit.small_networks import random_network, write_onnx
@@ -132,7 +132,7 @@ def test_an_offset_outside_the_weights_is_refused(change, tmp_path):
     rewritten(path, lambda entries: entries.update(change))
     with pytest.raises(InvalidArgument):
         load_model(path)
-    from surefoot.graph.external_weights import whole_content
+    from surefoot.graph.onnx_file import whole_content
 
     files = read_weight_files(path)
     assert files.digest != digest

@@ -19,10 +19,15 @@ from surefoot.statistics import (
     fixed_size,
     worst_miss,
 )
-from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
 from surefoot.statistics.bounds import divergence
-from surefoot.statistics.kappa import log_evidence_above, log_evidence_below
-from surefoot.statistics.transforms import TRANSFORMS
+from surefoot.statistics.kappa import (
+    clean_size,
+    log_evidence_above,
+    log_evidence_below,
+    tail_above,
+    tail_below,
+)
+from surefoot.statistics.tail import TRANSFORMS
 
 COUNTS = [(1, 0), (1, 1), (10, 3), (100, 100), (1060, 114), (100_000, 3), (4_000_000, 3_999_000)]
 

@@ -12,9 +12,14 @@ from papers.asap.published import TABLE_1, TABLE_2, printed_shares_that_are_none
 from papers.asap.synthetic import LINE, VALLEY, WAVE
 from papers.asap.table_1 import ASAP, ORACLE, OURS, _few_inputs
 from surefoot.catalogue.parse import parse_range
-from surefoot.curves.published.asap import AdaptiveCurve
-from surefoot.curves.published.comparators import QuadCurve, UniformCurve
-from surefoot.curves.published.replay import lines_through, replay, share_of_lines
+from surefoot.curves.published import (
+    AdaptiveCurve,
+    QuadCurve,
+    UniformCurve,
+    lines_through,
+    replay,
+    share_of_lines,
+)
 from surefoot.errors import InvalidArgument
 
 BLUR = "blur:0..2"

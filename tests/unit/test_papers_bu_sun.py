@@ -17,8 +17,8 @@ from surefoot.errors import InvalidArgument
 from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
 from surefoot.statistics.agreement import Correlation, agreement, correlation
 from surefoot.statistics.bounds import binomial_miss, chernoff_miss
+from surefoot.statistics.designs import expected_trials
 from surefoot.statistics.planning import simulate, simulate_bu_sun
-from surefoot.statistics.proof import expected_trials
 from tests.unit.small_models import batch, by_hand, linear_net
 
 

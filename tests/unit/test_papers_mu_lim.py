@@ -10,7 +10,7 @@ import surefoot as sf
 from papers.mu_lim.stopping_rule import doubling, each_trial, falsely_robust
 from papers.save import as_csv
 from surefoot.core.claims import Sampling
-from surefoot.population.yes_no import share_of_inputs
+from surefoot.population.mean import share_of_inputs
 from surefoot.statistics import clopper_pearson
 from tests.unit import small_models as small
 

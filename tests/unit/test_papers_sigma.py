@@ -12,7 +12,7 @@ from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
 from surefoot.population import AlgorithmOne, OrderStatistics
-from surefoot.population.quantile_resampling import quantile_of, resample
+from surefoot.population.quantile_estimators import quantile_of, resample
 from tests.quantiles import brackets, on_grid
 
 HEAD = "network,split,image,lower,upper,runtime_s,source\n"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from surefoot.statistics import ExactSequential, KappaTest, Okamoto, design_for, okamoto
+from surefoot.statistics.designs import expected_trials
 from surefoot.statistics.planning import simulate, simulate_trials
-from surefoot.statistics.proof import expected_trials
 
 
 def test_a_fixed_number_is_simulated_exactly():

@@ -6,7 +6,7 @@ import pytest
 import surefoot as sf
 from surefoot.catalogue.methods import PopulationMean, SetMean
 from surefoot.core.counts import Counts
-from surefoot.population.population_mean import likely_width
+from surefoot.population.precision import likely_width
 from surefoot.statistics.bounds import clopper_pearson
 from tests.claims.parts import QUICK, noise_study
 from tests.unit.test_precision import run

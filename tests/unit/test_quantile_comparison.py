@@ -8,7 +8,7 @@ import pytest
 from surefoot.core.results import Footing, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population import ShortestRanks, quantile_difference, quantile_differences
-from surefoot.population.quantile_comparison import _split
+from surefoot.population.comparison import _split
 from tests.quantiles import as_found, brackets, never_refuted, on_grid, points
 
 

@@ -220,7 +220,7 @@ def threads():
 def test_proofs_multiply_in_one_thread_however_many_there_are():
     from threadpoolctl import threadpool_limits
 
-    from surefoot.verify.one_thread import one_blas_thread
+    from surefoot.verify.bracket import one_blas_thread
 
     with threadpool_limits(3, user_api="blas"):
         first, second = one_blas_thread(), one_blas_thread()

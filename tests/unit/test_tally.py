@@ -11,8 +11,8 @@ import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.core.claims import Continues, Verdict
 from surefoot.errors import InvalidArgument
-from surefoot.inputs import outcome_rows
-from surefoot.inputs.outcome_meaning import meaning_of_one
+from surefoot.inputs.outcomes import rows
+from surefoot.inputs.outcomes.rows import meaning_of_one
 from surefoot.report.formatting import percent
 from surefoot.report.sentences import sentence
 
@@ -162,7 +162,7 @@ def test_files_that_are_no_files_of_outcomes_are_refused(monkeypatch):
     many = csv("trials,failures", "200001,1")
     with pytest.raises(InvalidArgument, match="take a random choice"):
         sf.tally(many, case="none")
-    monkeypatch.setattr(outcome_rows, "MOST_BYTES", 10)
+    monkeypatch.setattr(rows, "MOST_BYTES", 10)
     with pytest.raises(InvalidArgument, match="more than"):
         sf.tally(many)
 

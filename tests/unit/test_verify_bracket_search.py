@@ -10,8 +10,8 @@ import pytest
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import linear_layer, margin_question
 from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, bracket_radius
-from surefoot.verify.box import Box
 from surefoot.verify.layer_bounds import bound_layers
+from surefoot.verify.linear_relaxation import Box
 from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, margins_at, random_network
 

@@ -10,18 +10,16 @@ import pytest
 
 from surefoot.graph.network import MarginQuestion, linear_layer, margin_question
 from surefoot.verify import Layer, Network, bracket_radius
-from surefoot.verify.box import Box
 from surefoot.verify.branch_and_bound import (
     TreeSettings,
     TreeWatch,
     bound_nodes,
     prove_by_branching,
+    root_nodes,
 )
 from surefoot.verify.counterexample_search import attack_problem
 from surefoot.verify.layer_bounds import bound_layers
-from surefoot.verify.linear_relaxation import value_and_gradient
-from surefoot.verify.proof_nodes import root_nodes
-from surefoot.verify.proved_bounds import proved_linear_bounds
+from surefoot.verify.linear_relaxation import Box, proved_linear_bounds, value_and_gradient
 from tests.unit.small_networks import exact_radius, random_network
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from surefoot.core.results import UNIT, Interval
 from surefoot.properties import GivenLabel
 from surefoot.verify import bracket_radius, find_contradiction, points_near_ties, read_network
-from surefoot.verify.near_ties import lies_within
+from surefoot.verify.float32 import lies_within
 from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band, softmax_tie
 from tests.unit.small_networks import random_network
 

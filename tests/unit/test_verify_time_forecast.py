@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from surefoot.verify.time_forecast import RadiusPlan, TreeProgress, TreeTime
+from surefoot.verify.bracket_search import RadiusPlan, TreeProgress, TreeTime
 
 
 def test_a_lower_end_that_rises_with_the_logarithm_is_forecast_exactly() -> None:

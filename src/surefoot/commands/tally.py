@@ -12,7 +12,7 @@ from surefoot.commands.values import ClassShares, Number, as_number, class_share
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.inputs.outcome_rows import Meaning
+    from surefoot.inputs.outcomes.rows import Meaning
     from surefoot.study import Result
 
 
@@ -41,7 +41,7 @@ def tally(
 
     Example: sf.tally("outcomes.csv", by="topic", require=0.9)
     """
-    from surefoot.inputs.outcome_rows import ColumnNames
+    from surefoot.inputs.outcomes.rows import ColumnNames
     from surefoot.study.external import tally_files
 
     check_distinct({"files": files, "figure": figure, "report": report})
@@ -73,8 +73,7 @@ def _meaning(
     fails_at: Number | None,
 ) -> Meaning:
     """What the user says that values mean."""
-    from surefoot.inputs.outcome_meaning import FAIL, MEANINGS, PASS
-    from surefoot.inputs.outcome_rows import Cut, Meaning
+    from surefoot.inputs.outcomes.rows import FAIL, MEANINGS, PASS, Cut, Meaning
 
     if one_means is not None and one_means not in MEANINGS:
         raise InvalidArgument(
@@ -95,7 +94,7 @@ def _meaning(
 
 def _word_meanings(given: str | Mapping[str, str]) -> dict[str, str]:
     """By word: "refused=fail,answered=pass", or a mapping. Capitals make no difference."""
-    from surefoot.inputs.outcome_meaning import WORD_MEANINGS
+    from surefoot.inputs.outcomes.rows import WORD_MEANINGS
 
     pairs: list[tuple[str, str]] = []
     if isinstance(given, Mapping):

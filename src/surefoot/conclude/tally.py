@@ -29,7 +29,7 @@ from surefoot.core.results import (
     Whole,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.outcome_rows import Case, OutcomeFile
+from surefoot.inputs.outcomes.rows import Case, OutcomeFile
 from surefoot.population import (
     Difference,
     Mean,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.curves import published
 from surefoot.curves.levels import FINE, ROUNDING, Grid, Level, Values, mean_of
-from surefoot.curves.published import geometry
 from surefoot.errors import InvalidArgument
 
 WIGGLE, ONE_CROSSING, MONOTONE, CURVATURE = "wiggle", "one-crossing", "monotone", "curvature"
@@ -83,7 +83,7 @@ class Assumption:
         """The lowest value between two levels, `width` (a share of the range) apart."""
         if self.name == WIGGLE:
             return min(first, last) - margin
-        return geometry.lowest(first, last, self.size * width**2 if self.narrows else 0.0)
+        return published.lowest(first, last, self.size * width**2 if self.narrows else 0.0)
 
     def tighten(
         self, lows: Values, highs: Values, centre: int, threshold: float

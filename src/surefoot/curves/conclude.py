@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
+import numpy as np
+
+from surefoot.core.counts import Counts, Outcomes, Severities
+from surefoot.core.procedure import Ask
 from surefoot.core.results import Between, Crossing, Guarantee, Interval, Point, Reading
+from surefoot.curves import published
+from surefoot.curves.assumptions import Assumption
 from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
-from surefoot.curves.levels import ROUNDING
-from surefoot.curves.published import geometry
+from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, mean_bounds
+from surefoot.statistics.bounds import clopper_pearson
 
 Values = Sequence[tuple[float, float]]
 """Levels in rising order, and the best value known at each."""
@@ -85,7 +93,7 @@ def _values(known: KnownCurve) -> Values:
 def length_within(values: Values, meets: float, span: Interval) -> float:
     """The length, within `span`, on which straight lines from value to value reach `meets`."""
     inside = [value for value in values if value[0] in span]
-    return min(geometry.length_above(inside, meets), span.width)
+    return min(published.length_above(inside, meets), span.width)
 
 
 def _crossings(
@@ -112,3 +120,160 @@ def _crossings(
 def _sure(known: KnownCurve, place: int, side: int) -> bool | None:
     """On which side an end of the range lies, where that is sure."""
     return side > 0 if abs(side) == CLEAR or known.complete(place) else None
+
+
+Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]
+POPULATION_CELLS = 1024
+"""Cells of the range: half of one widens an interval by much less than a thousand inputs do."""
+STEPS = (63, 16, 4, 1)
+"""Of a walk, in cells: it goes on in finer steps from where it ended. The longest is less than 1/16
+of the range, wherever within its cell the clean level is."""
+MOST_STEPS = 24
+"""Of each length: all that fit into the range, or some more than there are in a longer step."""
+SHARES = (0.15, 0.05, 0.15, 0.65)
+"""Of the error of a walk, for each length of its steps: the first ones decide whether it begins at
+all, the last ones how wide the interval is."""
+EARLY_INPUTS, EARLY_SHARE = 256, 0.01
+"""Inputs of the one early look at a level, and its share of the error: it settles most levels."""
+
+
+def rank_thresholds(threshold: float, size: int, error: float) -> tuple[float, float]:
+    """Shares of the sample at which the population is surely still above, and surely below.
+
+    If every input stays wrong once it is wrong, the crossing is a quantile of the inputs' own
+    levels, and these are its two ranks: they hold at whatever levels the search looks.
+    """
+    from scipy.stats import binom
+
+    enough = int(binom.isf(error / 2, size, threshold)) + 1
+    few = int(binom.ppf(error / 2, size, threshold))
+    while binom.cdf(few - 1, size, threshold) > error / 2:
+        few -= 1
+    return enough / size, few / size
+
+
+@dataclass
+class Walks:
+    """Levels fixed beforehand, tested in order from the clean one outwards and from each end
+    inwards, each walk up to the first level that is not decided.
+
+    A walk is wrong only if it passes the first level at which its statement is false, so each
+    needs no more than its own share of the error, however many levels it tests.
+    """
+
+    grid: Grid
+    assumption: Assumption
+    size: int
+    error: float
+    counts: bool = True
+    levels: dict[int, Level] = field(default_factory=dict)
+    reached: dict[tuple[float, int, bool], int] = field(default_factory=dict)
+
+    def run(self, thresholds: Sequence[float]) -> Asks:
+        """All walks; `reached` is then the last place each passed, by threshold, side and kind."""
+        sides = [s for s in (-1, 1) if self.grid.end(s) != self.grid.centre]
+        error = self.error / len(thresholds) / len(sides) / 2
+        for threshold in thresholds:
+            for side in sides:
+                for above in (True, False):
+                    yield from self._walk(threshold, side, error, above=above)
+
+    def _walk(self, threshold: float, side: int, error: float, *, above: bool) -> Asks:
+        key = threshold, side, above
+        for step, share in zip(STEPS, SHARES, strict=True):
+            for place in self._path(key, step):
+                if not (yield from self._passes(place, threshold, error * share, above=above)):
+                    break
+                self.reached[key] = place
+            if key not in self.reached:
+                return
+
+    def _path(self, key: tuple[float, int, bool], step: int) -> Iterator[int]:
+        """Places from the last one passed, or from the beginning of the walk, to its end."""
+        _, side, above = key
+        ends = self.grid.centre, self.grid.end(side)
+        (begin, end), way = (ends, side) if above else (ends[::-1], -side)
+        if key not in self.reached:
+            yield begin
+        for _ in range(MOST_STEPS):
+            if (place := self.reached.get(key, end)) != end:
+                yield place + way * min(step, abs(end - place))
+
+    def _passes(
+        self, place: int, threshold: float, error: float, *, above: bool
+    ) -> Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], bool]:
+        """Whether the accuracy of the population is surely above the threshold (or below)."""
+        early = min(EARLY_INPUTS, self.size)
+        for inputs, share in ((early, EARLY_SHARE), (self.size, 1 - EARLY_SHARE)):
+            level = self.levels.setdefault(place, self._level(place))
+            if asks := level.asks(np.arange(self.size) < inputs):
+                for ask, answer in zip(asks, (yield tuple(asks)), strict=True):
+                    level.put(ask.start or 0, answer.goodness)
+            bounds = self._bounds(level.values[:inputs], 2 * share * error)
+            margin = self.assumption.margin(0.0)
+            if bounds.low >= threshold + margin if above else bounds.high < threshold - margin:
+                return True
+        return False
+
+    def _level(self, place: int) -> Level:
+        """A level that is known only by its values; bounds are those of a walk."""
+        return Level(place, self.grid.level(place), Sampling(self.size, 1.0, frozenset()))
+
+    def _bounds(self, values: np.ndarray, error: float) -> Interval:
+        if self.counts:
+            return clopper_pearson(Counts(len(values), round(float(values.sum()))), error)
+        return mean_bounds(float(values.mean()), len(values), error)
+
+    def _evaluated(self) -> list[Level]:
+        """The levels with trials, in order."""
+        return [self.levels[place] for place in sorted(self.levels) if self.levels[place].trials]
+
+    def points(self) -> tuple[Point, ...]:
+        """The levels, each with bounds by itself."""
+        points = []
+        for level in self._evaluated():
+            values = level.values[level.known]
+            bounds = self._bounds(values, self.error)
+            points.append(Point(level.level, len(values), float(values.mean()), bounds))
+        return tuple(points)
+
+    def reading(self, threshold: float, guarantee: Guarantee) -> Reading:
+        """What the walks leave open."""
+        grid, low, high, crossings = self.grid, 0.0, 0.0, []
+        values = [(point.level, point.value) for point in self.points()]
+        for side in (-1, 1):
+            centre, end = grid.centre, grid.end(side)
+            above, below = (self._passed(threshold, side, above=kind) for kind in (True, False))
+            inner, outer = centre if above is None else above, end if below is None else below
+            low += abs(grid.share(inner) - grid.share(centre))
+            high += abs(grid.share(outer) - grid.share(centre))
+            if above is not None and below is not None and centre != end:
+                span = Interval(*sorted((grid.level(above), grid.level(below))))
+                at = length_within(values, threshold, span)
+                level = span.low + at if side > 0 else span.high - at
+                crossings.append(Crossing(level, span, side > 0))
+        interval = Interval(min(low, high, 1.0), min(max(low, high), 1.0))
+        whole = Interval(grid.low, grid.high)
+        value = length_within(values, threshold, whole) / whole.width
+        value = min(max(value, interval.low), interval.high)
+        return Reading(threshold, value, interval, tuple(crossings), guarantee)
+
+    def _passed(self, threshold: float, side: int, *, above: bool) -> int | None:
+        """The last place of a walk, or the one before a level beside which the data wiggle more."""
+        place, sign = self.reached.get((threshold, side, above)), 1 if above else -1
+        known = [level for level in self._evaluated() if level.first]
+        begin = self.grid.centre if above else self.grid.end(side)
+        for at, size in self.assumption.raised(known, self.grid.centre).items():
+            clear = sign * (self.levels[at].estimate - threshold)
+            if place is not None and (at - begin) * (place - at) >= 0 and clear < size:
+                before = (p for p in self.levels if (p - begin) * (at - p) > 0)
+                place = max(before, key=lambda p: abs(p - begin), default=None)
+        return place
+
+    def contradiction(self, thresholds: Sequence[float]) -> str:
+        """Where walks of both kinds passed each other, in words."""
+        for threshold, side in itertools.product(thresholds, (-1, 1)):
+            above, below = (self.reached.get((threshold, side, kind)) for kind in (True, False))
+            if above is not None and below is not None and (above - below) * side >= 0:
+                return f"the curve comes back at stronger levels than {self.grid.level(below):.4g}"
+        return ""

@@ -44,7 +44,7 @@ from surefoot.subject.protocols import Ball, Gradients, Model, Perturbation, Pro
 from surefoot.system.user_code import named_errors
 
 if TYPE_CHECKING:
-    from surefoot.verify.margin_descent import ClippedBall
+    from surefoot.verify.counterexample_search import ClippedBall
 
 
 OUTSIDE_SHARE = 1e-4
@@ -206,7 +206,7 @@ class AttackBench:
 
     def answer(self, tasks: Sequence[Task]) -> list[Proof]:
         """The inputs of these tasks, round by round until they fail."""
-        from surefoot.verify.margin_descent import clipped_ball
+        from surefoot.verify.counterexample_search import clipped_ball
 
         begun = time.perf_counter()
         rows = np.array([task.subject.rows[0] for task in tasks], dtype=np.intp)

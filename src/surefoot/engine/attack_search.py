@@ -15,7 +15,7 @@ from surefoot.region.attack_method import PGD, Attack
 from surefoot.subject.protocols import Array, Gradients, Model, to_host
 
 if TYPE_CHECKING:
-    from surefoot.verify.margin_descent import ClippedBall
+    from surefoot.verify.counterexample_search import ClippedBall
 
 
 Float32Array = NDArray[np.float32]
@@ -152,7 +152,7 @@ class MarginSearch:
         rivals: NDArray[np.int64],
     ) -> Candidates:
         """The lowest points of a descent towards each row's rival."""
-        from surefoot.verify.margin_descent import minimise_margin
+        from surefoot.verify.counterexample_search import minimise_margin
 
         place = self.model.place
         placed = replace(ball, x=place(ball.x), low=place(ball.low), high=place(ball.high))

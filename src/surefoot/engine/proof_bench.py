@@ -98,7 +98,7 @@ class ExternalProver:
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
-        from surefoot.verify.external_bracket import bracket_radius_externally
+        from surefoot.verify.external_verifier import bracket_radius_externally
 
         return bracket_radius_externally(
             self.verifier,

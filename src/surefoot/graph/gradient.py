@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, MissingPackage
-from surefoot.graph.onnx_session import quiet_session
+from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.graph.onnx_file import quiet_session
 from surefoot.graph.operator_gradients import (
     MULTI_INPUT,
     OTHER_METHODS,
@@ -20,7 +22,32 @@ from surefoot.graph.operator_gradients import (
     Values,
     input_gradients,
 )
-from surefoot.graph.score_rows import as_rows
+from surefoot.subject.protocols import Array
+
+
+def as_rows(raw: Array, expected: int) -> Array:
+    """(n, columns) from an output of any rank with one axis of scores."""
+    if raw.ndim == 0 or raw.shape[0] != expected:
+        raise ModelFailed(
+            f"the model answered {expected} inputs with an output of shape {tuple(raw.shape)}: the "
+            "first axis must be the batch; let it give one row for each input"
+        )
+    columns = math.prod(raw.shape[1:])
+    if columns == 0 or columns != max(raw.shape[1:], default=1):
+        raise ModelFailed(
+            f"the model answered with an output of shape {tuple(raw.shape)}: a classifier gives "
+            'each input one row of scores; load a model without classes with scores="values" and a '
+            "property such as pixels:0.95"
+        )
+    xp = array_namespace(raw)
+    votes = columns > 1 and xp.isdtype(raw.dtype, "integral")
+    if not (votes or xp.isdtype(raw.dtype, "real floating")):
+        raise ModelFailed(
+            f"the model answered with one {raw.dtype} an input: scores of the classes are needed, "
+            "not labels; let it give one for each class"
+        )
+    return xp.reshape(raw, (expected, columns))
+
 
 _STEP_OPERATORS = {
     "Shape",

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.graph.margins import score_sizes
-from surefoot.graph.network import Floats, Network
+from surefoot.graph.network import Floats, Network, score_sizes
 from surefoot.graph.onnx_file import ParsedGraph, Source, parse_graph, require_onnx
 
 _FLOAT64_SHARE = 1e-9

@@ -2,20 +2,98 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.class_names import ClassNames, read_class_names
-from surefoot.inputs.labels import Labels, read_labels
-from surefoot.inputs.rounding import refuse_rounded_array
+from surefoot.inputs.labels import ClassNames, Labels, read_class_names, read_labels
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import on_host
 from surefoot.subject.protocols import LARGEST_NUMBER
 from surefoot.system.memory_limits import pieces
+
+_ROUNDING = 1e-3
+"""Of a column's spread: less than this may be lost to single precision, or values run together."""
+_COMPUTED = 1e-12
+"""Of a column's size: values that differ by less are one value, computed in different ways."""
+_SAMPLE = 1_000_000
+"""Values of an array, or of a chunk of its columns, that are looked at: a hundredth of a second."""
+
+
+def rounded_away(cells: NDArray[np.float64], column: NDArray[np.float32]) -> int | None:
+    """The place of the number that loses most, where too much is lost; else None.
+
+    The median stands beside the largest error, since one far value hides the spread of the others.
+    """
+    low, high = float(cells.min()), float(cells.max())
+    if high - low <= _COMPUTED * max(abs(low), abs(high)):
+        return None
+    lost = np.abs(column - cells)
+    if not lost.any():
+        return None
+    quarter, three = np.quantile(cells, [0.25, 0.75])
+    if lost.max() > _ROUNDING * cells.std() or (
+        three > quarter and np.median(lost) > _ROUNDING * (three - quarter)
+    ):
+        return int(np.argmax(lost))
+    return None
+
+
+def coarse_words(number: float, within: str) -> str:
+    """That a number is held too coarsely, and what to do; `within`: what it is a part of."""
+    return (
+        f"single precision holds {number:.15g} as {float(np.float32(number)):.15g}, too coarse for "
+        f"the differences within {within}: subtract an offset in the data and in the model"
+    )
+
+
+def refuse_rounded_array(values: NDArray[Any], ids: tuple[str, ...], source: str) -> None:
+    """Refuse an array of finite numbers whose differences single precision would lose.
+
+    Columns are compared within themselves where an input is a row of numbers, as in a table; of
+    other inputs all values are compared. What is in single precision already is the user's choice.
+    """
+    if np.can_cast(values.dtype, np.float32):
+        return
+    if values.ndim > 2:
+        flat = values.reshape(-1)
+        step = -(-flat.size // _SAMPLE)
+        cells = flat[::step].astype(np.float64)
+        place = rounded_away(cells, cells.astype(np.float32))
+        if place is not None:
+            name = ids[place * step // (values.size // len(values))]
+            _refuse(source, name, "", float(cells[place]))
+        return
+    for number in _suspects(values):
+        cells = values[:, number].astype(np.float64)
+        row = rounded_away(cells, cells.astype(np.float32))
+        if row is not None:
+            _refuse(source, ids[row], f", value {number + 1}", float(cells[row]))
+
+
+def _refuse(source: str, name: str, value: str, number: float) -> None:
+    within = "its column" if value else "the array"
+    raise InvalidArgument(
+        f"{source}, input {name}{value}: {coarse_words(number, within)}, or convert the array to "
+        "float32 yourself if that loses nothing that matters"
+    )
+
+
+def _suspects(values: NDArray[Any]) -> list[int]:
+    """Columns whose spread is small for the size of their numbers, by a sample of rows."""
+    some = values[:: -(-values.size // _SAMPLE)].astype(np.float64)
+    low, high = (end.astype(np.float64) for end in (values.min(axis=0), values.max(axis=0)))
+    largest = np.maximum(high, -low) * np.finfo(np.float32).eps
+    spread = np.quantile(some, 0.75, axis=0) - np.quantile(some, 0.25, axis=0)
+    narrow = (largest > _ROUNDING * some.std(axis=0)) | (
+        (spread > 0) & (largest > _ROUNDING * spread)
+    )
+    return [int(number) for number in np.flatnonzero(narrow)]
 
 
 def from_arrays(
@@ -144,3 +222,37 @@ def _refuse_nan(inputs: Inputs) -> None:
             f"{inputs.source}: {int(bad.sum())} inputs hold NaN or infinite values, the first is "
             f"{first}: correct them or leave them out"
         )
+
+
+def fit(inputs: Inputs, shape: tuple[int, ...]) -> Inputs:
+    """The same points as the model wants them: channels moved, added or dropped, or flattened."""
+    have = inputs.x.shape[1:]
+    if have == shape:
+        return inputs
+    if inputs.holds_items or shape == ():
+        takes = f"arrays of shape {shape}" if shape else "a list of items"
+        raise InvalidArgument(
+            f"the model takes {takes}, but {inputs.source} holds {inputs.content}: load a function "
+            "of a list of items with examples=inputs, and one of arrays with shape=(…)"
+        )
+    squeezed = tuple(n for n in shape if n != 1)
+    if squeezed == tuple(n for n in have if n != 1):
+        x = inputs.x.reshape(len(inputs), *shape)
+        return replace(inputs, x=x, frame=image_frame(shape), axes=())
+    if len(have) == 3 and len(shape) == 3:
+        last_to_first = (have[2], have[0], have[1]) == shape and have[2] in (1, 3, 4)
+        first_to_last = (have[1], have[2], have[0]) == shape and have[0] in (1, 3, 4)
+        if last_to_first or first_to_last:
+            axes = (2, 0, 1) if last_to_first else (1, 2, 0)
+            x = np.ascontiguousarray(inputs.x.transpose(0, *(a + 1 for a in axes)))
+            whole = tuple(inputs.axes[a] for a in axes) if inputs.axes else axes
+            moved = () if whole == (0, 1, 2) else whole
+            return replace(inputs, x=x, frame=image_frame(shape), axes=moved)
+    one_way = len(squeezed) == 1 or len(have) == 1
+    if one_way and math.prod(have) == math.prod(shape):
+        frame = inputs.frame if len(squeezed) == 1 else image_frame(shape)
+        return replace(inputs, x=inputs.x.reshape(len(inputs), *shape), frame=frame, axes=())
+    raise InvalidArgument(
+        f"the model takes inputs of shape {shape}, but {inputs.source} holds {have}: "
+        "resize or rearrange the data (arrays are taken as they are; files of images are resized)"
+    )

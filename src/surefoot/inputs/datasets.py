@@ -12,7 +12,6 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import from_arrays, refuse_masked
-from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.images import (
     MOST_BYTES,
     Shape,
@@ -21,6 +20,7 @@ from surefoot.inputs.images import (
     stack_images,
 )
 from surefoot.inputs.items import are_items, from_items
+from surefoot.inputs.labels import ClassNames, read_class_names
 from surefoot.inputs.media import with_reading
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import is_image, on_host

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import from_arrays
-from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.images import MOST_BYTES
+from surefoot.inputs.labels import ClassNames, read_class_names
 from surefoot.subject.inputs import Inputs
 from surefoot.system.memory_limits import refuse_too_large
 from surefoot.system.user_code import error_text

@@ -9,7 +9,6 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import from_arrays
-from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.datasets import DatasetOptions, from_dataset
 from surefoot.inputs.files import from_npy, from_npz, read_npy
 from surefoot.inputs.groups import with_groups
@@ -21,6 +20,7 @@ from surefoot.inputs.items import (
     from_items,
     is_text_path,
 )
+from surefoot.inputs.labels import ClassNames, read_class_names
 from surefoot.inputs.media import MediaOptions, from_csv, from_folder
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
 from surefoot.subject.inputs import Inputs

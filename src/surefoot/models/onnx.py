@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.graph.external_weights import read_weight_files, whole_content
 from surefoot.graph.gradient import GradientGraph, read_gradient_graph
-from surefoot.graph.onnx_session import quiet_session
+from surefoot.graph.onnx_file import quiet_session, read_weight_files, whole_content
 from surefoot.models.load_options import LoadOptions, Normalise
 from surefoot.models.scores import (
     both_classes,

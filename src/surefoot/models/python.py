@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.graph.score_rows import as_rows
+from surefoot.graph.gradient import as_rows
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions, Normalise
 from surefoot.models.scores import (

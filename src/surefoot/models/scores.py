@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
-from surefoot.graph.score_rows import as_rows
+from surefoot.graph.gradient import as_rows
 from surefoot.subject.items import digest_of_object, on_host
 from surefoot.subject.protocols import Array, Model, Outputs, Scores, Signature
 from surefoot.system.memory_limits import pieces

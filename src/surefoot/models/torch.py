@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.graph.score_rows import as_rows
+from surefoot.graph.gradient import as_rows
 from surefoot.models.archive import export_input_shape
 from surefoot.models.load_options import LoadOptions, Normalise
 from surefoot.models.scores import both_classes, complete_signature, model_errors, read_output

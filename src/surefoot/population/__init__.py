@@ -1,35 +1,37 @@
 """From local results to a statement about the population the inputs come from."""
 
-from surefoot.population.algorithm_one import AlgorithmOne
 from surefoot.population.comparison import (
+    SAME_POPULATION,
     Difference,
     Rank,
     candidates,
     differences,
     not_worse,
+    not_worse_of_samples,
+    quantile_difference,
+    quantile_differences,
     ranks,
+    unpaired_quantile_difference,
 )
-from surefoot.population.group_quantile import GroupQuantile, requires_of_groups
 from surefoot.population.groups import Group, Sampled, by_group, is_grouped, members_of
 from surefoot.population.lognormal import LogNormalPosterior
-from surefoot.population.mean import Mean
-from surefoot.population.population_mean import PopulationMean, inputs_needed
+from surefoot.population.mean import Mean, TailMean, weakest
+from surefoot.population.precision import PopulationMean, SetMean, inputs_needed
 from surefoot.population.quantile import (
+    GroupQuantile,
     LevelQuantile,
     LowerBound,
     OrderStatistics,
+    QuantileWithin,
     ShortestRanks,
+    evidence_at,
     of_each,
+    requires,
+    requires_of_groups,
+    requires_of_interval,
 )
-from surefoot.population.quantile_comparison import (
-    quantile_difference,
-    quantile_differences,
-    unpaired_quantile_difference,
-)
-from surefoot.population.quantile_estimators import ESTIMATORS, estimator_named
-from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
+from surefoot.population.quantile_estimators import ESTIMATORS, AlgorithmOne, estimator_named
 from surefoot.population.quantile_search import CriticalQuantile, CriticalQuantileResult
-from surefoot.population.quantile_within import QuantileWithin
 from surefoot.population.radii import (
     MeanRadii,
     RobustAccuracy,
@@ -47,7 +49,6 @@ from surefoot.population.requirement import (
     requirement_of_each,
     sound,
 )
-from surefoot.population.set_mean import SetMean
 from surefoot.population.share import (
     RobustShare,
     all_robust,
@@ -56,9 +57,6 @@ from surefoot.population.share import (
     robust_at_least,
     robust_of_these,
 )
-from surefoot.population.tail_mean import TailMean
-from surefoot.population.two_samples import SAME_POPULATION, not_worse_of_samples
-from surefoot.population.worst import weakest
 
 __all__ = [
     "ESTIMATORS",

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of
-from surefoot.statistics.normality import LEAST_P, anderson_darling
 from surefoot.statistics.ranks import check_share
+from surefoot.statistics.tail import LEAST_P, anderson_darling
 
 Floats = NDArray[np.float64]
 _ZOOMS = 8

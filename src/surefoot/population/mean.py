@@ -1,4 +1,4 @@
-"""The mean of local robustness over the population of inputs (Bu & Sun 2024, algorithm 4)."""
+"""The mean failure probability: of these inputs, of the population, of the weakest input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.counts import Counts
 from surefoot.core.results import (
+    LEAST_PROBABILITY,
+    UNIT,
+    Decision,
     Estimate,
+    ExtrapolatedMean,
     Extrapolation,
     Footing,
     Guarantee,
@@ -22,11 +26,12 @@ from surefoot.core.results import (
     Undecided,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
+from surefoot.population.groups import Group, Sampled, averages, by_group, distinct, members_of
 from surefoot.population.requirement import Evidence, assumptions_of_sample
-from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above
+from surefoot.statistics.kappa import tail_above
+from surefoot.statistics.multiplicity import shares
 
 _HOEFFDING = 0.25
 """Hoeffding's theorem compares tails of at most this probability: P(at least 2 of 2) at p = 1/2."""
@@ -216,3 +221,119 @@ def _input_bounds(result: Result) -> tuple[float, float]:
             return interval.low, interval.high
         case _:
             return 0.0, 1.0
+
+
+def weakest(local: Sequence[Result], error: float) -> tuple[int, Interval] | None:
+    """The index of the input with the lowest value, and an interval for its robustness.
+
+    The intervals of all inputs hold together within `error` (Bonferroni), so that of the one that
+    was picked does. Trials whose number was settled beforehand are counted exactly; trials that
+    stopped when a decision was reached by bets, which no stopping can spoil. None where the one
+    picked has neither, or where an input without any count might be the weakest.
+    """
+    estimates = [r.counted if isinstance(r, Decision) else counted(r) for r in local]
+    known = [r for r in estimates if isinstance(r, Estimate)]
+    if not local or len(known) < len(local):
+        return None
+    place = min(range(len(known)), key=lambda i: known[i].value)
+    around = _interval(local[place], known[place], shares(error, len(local)))
+    return None if around is None else (place, around)
+
+
+def _interval(result: Result, estimate: Estimate, error: float) -> Interval | None:
+    if estimate.unbiased is not None and estimate.unbiased_from:
+        size = estimate.unbiased_from
+        return clopper_pearson(Counts(size, round(estimate.unbiased * size)), error)
+    if isinstance(result, Estimate):
+        return None
+    kept = round(estimate.value * estimate.trials)
+    return betting_trials(np.array([kept]), np.array([estimate.trials]), error)
+
+
+def share_of_inputs(
+    true: Sequence[bool], groups: Sequence[str], sampling: Sampling, error: float
+) -> Estimate | Undecided:
+    """The share, with an interval for that of the population: each input is one trial.
+
+    `groups` names the group of each input, where groups were sampled, else empty names. The
+    interval is Clopper-Pearson's, or a bet on the averages of groups; see `Mean`.
+    """
+    certain = Guarantee(Footing.SOUND, 0.0)
+    local: list[Result] = [Estimate(float(one), UNIT, certain, 1, float(one), 1) for one in true]
+    mean = Mean(error, sampling)
+    if any(groups):
+        return mean.conclude(by_group(local, groups), error)
+    return mean.conclude(local, error)
+
+
+FITTED_ONLY = (
+    "model-based extrapolation, averaged over the inputs whose tail could be fitted, which are "
+    "not a random choice"
+)
+
+
+@dataclass(frozen=True)
+class TailMean:
+    """The average of extrapolated robustness, beside the mean that the trials themselves show.
+
+    Everything that carries a guarantee (interval, difference, requirement) is about the latter.
+    """
+
+    error: float
+    sampling: Sampling = Sampling.INDEPENDENT
+    kind: ClassVar[str] = "tail-mean"
+    quantity: ClassVar[str] = "the counted mean robustness"
+
+    def __post_init__(self) -> None:
+        Mean(self.error)
+
+    @property
+    def _mean(self) -> Mean:
+        return Mean(self.error, self.sampling)
+
+    def conclude(self, local: Sequence[Sampled], error: float) -> ExtrapolatedMean | Undecided:
+        """Average, variance, number and completeness; the counted mean spends `error`."""
+        inputs = members_of(local)
+        fitted = [r for r in inputs if isinstance(r, Extrapolation)]
+        counted = self._mean.conclude(local, error)
+        trials = sum(r.trials for r in local)
+        if not fitted:
+            estimate = counted if isinstance(counted, Estimate) else None
+            return Undecided("no input had severities that a normal fits", trials, estimate)
+        values = np.array([r.value for r in fitted])
+        return ExtrapolatedMean(
+            value=float(values.mean()),
+            failure=float(np.mean([r.failure for r in fitted])),
+            variance=_variance(fitted) if len(values) > 1 else None,
+            fitted=len(fitted),
+            inputs=len(inputs),
+            contradicted=sum(r.contradicted for r in fitted),
+            counted=counted,
+            guarantee=Guarantee(Footing.NONE, 1.0, (FITTED_ONLY,)),
+            trials=trials,
+        )
+
+    def continues(self, local: Sequence[Sampled]) -> Continues:
+        """Whether inputs may be added and the counted mean be read again."""
+        return self._mean.continues(local)
+
+    def studied(self, local: Sequence[Result]) -> Estimate | None:
+        """The counted mean of these inputs themselves."""
+        return self._mean.studied(local)
+
+    def difference(
+        self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
+    ) -> Interval:
+        """How much larger the first counted mean is."""
+        return self._mean.difference(first, second, error)
+
+    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
+        """How surely the counted mean is at least `least`, and how surely it is less."""
+        return self._mean.evidence(local, least)
+
+
+def _variance(fitted: Sequence[Extrapolation]) -> float:
+    """From the failure probabilities, which are not rounded to 1; 1e-300 where it is below that."""
+    failures = np.array([r.failure for r in fitted])
+    equal = bool(np.ptp(failures) == 0 and failures[0] > LEAST_PROBABILITY)
+    return 0.0 if equal else max(float(failures.var(ddof=1)), LEAST_PROBABILITY)

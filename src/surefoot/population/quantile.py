@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
+from surefoot.core.claims import Sampling
+from surefoot.core.results import (
+    Bracket,
+    Decision,
+    Footing,
+    Guarantee,
+    Interval,
+    Quantile,
+    Undecided,
+)
 from surefoot.errors import InvalidArgument
-from surefoot.population.requirement import SAMPLED
+from surefoot.population.groups import Group, averages, members_of
+from surefoot.population.requirement import SAMPLED, Evidence, assumptions_of_sample
+from surefoot.statistics.intervals import p_value_above
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import (
     Ranks,
+    at_every_look,
     check_share,
     equal_tails,
     fewest,
@@ -205,3 +218,317 @@ def _notes(ends: SortedEnds, ranks: Ranks, share: float, below: float) -> list[s
         )
         notes.append(f"{n} inputs give no upper end" if ranks.high > n else open_)
     return notes
+
+
+@dataclass(frozen=True)
+class QuantileWithin:
+    """Take growing numbers of inputs; stop at the first that tells the quantile to ± `within`.
+
+    The intervals at all these numbers hold together with probability 1 - `error`, whatever the
+    distribution and whenever it stops (`statistics/ranks.py`). Narrower brackets stop it sooner;
+    an interval that is still wider after `max_inputs` inputs is given as it is, and noted.
+    """
+
+    within: float
+    share: float = 0.05
+    error: float = 0.05
+    max_inputs: int = 2000
+    growth: float = 1.3
+
+    def __post_init__(self) -> None:
+        check_share(self.share, self.error)
+        if not self.within > 0:
+            raise InvalidArgument(f"within must be more than 0, got {self.within}: try 0.005")
+        if self.max_inputs < 1 or not self.growth > 1:
+            raise InvalidArgument(
+                f"max_inputs must be at least 1 and growth more than 1, got {self.max_inputs} "
+                f"and {self.growth}: try 2000 and 1.3"
+            )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of inputs it may stop at: the first can bound the quantile from below."""
+        first = fewest(self.share, self.error / 10)
+        sizes = [min(first, self.max_inputs)]
+        while sizes[-1] < self.max_inputs:
+            sizes.append(min(self.max_inputs, math.ceil(sizes[-1] * self.growth)))
+        return tuple(sizes)
+
+    @property
+    def ranks(self) -> tuple[Ranks, ...]:
+        """Which sorted levels enclose the quantile at each of these numbers."""
+        return at_every_look(self.sizes, self.share, self.error)
+
+    def steps(self) -> Generator[int, Sequence[Bracket], Quantile]:
+        """Ask for more inputs, get their brackets in order, conclude."""
+        local: list[Bracket] = []
+        for ranks, (before, now) in zip(self.ranks, pairwise((0, *self.sizes)), strict=True):
+            local += yield now - before
+            quantile = self.conclude(local, ranks)
+            if not quantile.note:
+                break
+        return quantile
+
+    def conclude(self, local: Sequence[Bracket], ranks: Ranks) -> Quantile:
+        """What so many inputs tell, with a note where it is not enough."""
+        ends = SortedEnds.of(local)
+        around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
+        promise = Guarantee(Footing.CONDITIONAL, self.error, assumptions_of(local))
+        if around.width <= 2 * self.within:
+            value, note = (around.low + around.high) / 2, ""
+        else:
+            value = min(max(sample_quantile(ends, self.share), around.low), around.high)
+            note = f"{len(local)} inputs were not enough for ± {self.within:g}"
+        return Quantile(self.share, value, around, promise, len(local), note=note)
+
+
+Groups = Sequence[Group[Bracket]]
+_SHARE_ROUNDING = 1e-9
+"""Of a share of the groups: sums of fractions that differ by less count as equal."""
+
+
+@dataclass(frozen=True)
+class GroupQuantile:
+    """A quantile of the critical level, each group with the same weight; half the error an end."""
+
+    share: float = 0.05
+    error: float = 0.05
+    kind: ClassVar[str] = "groups"
+
+    def __post_init__(self) -> None:
+        check_share(self.share, self.error)
+
+    def conclude(self, local: Groups, error: float) -> Quantile | Undecided:
+        """The quantile, spending `error`."""
+        if not local:
+            return Undecided("there are no brackets to take a quantile of")
+        lows, highs = bracket_ends(members_of(local))
+        low = self._lower_end(local, np.unique(lows), error / 2)
+        high = self._upper_end(local, np.unique(highs[np.isfinite(highs)]), error / 2)
+        around = Interval(low, max(low, high))
+        value = min(max(_sample_quantile(local, self.share), around.low), around.high)
+        promise = Guarantee(Footing.CONDITIONAL, error, assumed(local))
+        note = "; ".join(_group_notes(len(local), self.share, around))
+        return Quantile(self.share, value, around, promise, len(lows), note=note)
+
+    def _lower_end(self, local: Groups, levels: NDArray[np.float64], error: float) -> float:
+        """The largest proved level that the quantile is shown to reach; 0 if there is none."""
+
+        def reached(level: float) -> bool:
+            return group_evidence(local, self.share, level, error).above <= error
+
+        return _last(levels, reached, 0.0)
+
+    def _upper_end(self, local: Groups, levels: NDArray[np.float64], error: float) -> float:
+        """The smallest refuted level that the quantile is shown not to exceed."""
+
+        def exceeded(level: float) -> bool:
+            refuted = averages(local, lambda b: float(b.high <= level))
+            return p_value_above(refuted, self.share, error) <= error
+
+        return _last(levels[::-1], exceeded, math.inf)
+
+
+def group_evidence(local: Groups, share: float, least: float, error: float) -> Evidence:
+    """How surely the quantile is at least `least`, and how surely it is less: two p-values.
+
+    Were it smaller, a share of `share` or more would have a critical level below `least`, and an
+    input that is proved up to `least` has not. Were it at least `least`, no more than `share`
+    would have a counterexample nearer than `least`. The bets are made for `error`.
+    """
+    proved = averages(local, lambda b: float(b.low >= least))
+    refuted = averages(local, lambda b: float(b.high < least))
+    return Evidence(p_value_above(proved, 1 - share, error), p_value_above(refuted, share, error))
+
+
+def requires_of_groups(
+    local: Groups, share: float, least: float, error: float
+) -> Decision | Undecided:
+    """Whether the quantile of the critical radius is at least `least`, one-sided."""
+    check_share(share, error)
+    if not local:
+        return Undecided("there are no brackets to decide a requirement with")
+    evidence = group_evidence(local, share, least, error)
+    claim = f"the {share:g}-quantile of the critical radius is at least {least:g}"
+    promise = Guarantee(Footing.CONDITIONAL, error, assumed(local))
+    for holds, p_value in ((True, evidence.above), (False, evidence.below)):
+        if p_value <= error:
+            return Decision(claim, holds, promise, len(local), p_value=p_value)
+    proved = float(averages(local, lambda b: float(b.low >= least)).mean())
+    refuted = float(averages(local, lambda b: float(b.high < least)).mean())
+    return Undecided(
+        f"averaged over {len(local):,} groups, {proved:.1%} of the inputs are proved up to "
+        f"{least:g} and {refuted:.1%} have a nearer counterexample: more groups, or more seconds "
+        "or nodes for the open inputs, may decide it. Draw new ones: the number of groups must be "
+        "chosen before they are evaluated",
+        len(local),
+    )
+
+
+def assumed(local: Groups) -> tuple[str, ...]:
+    """That the groups are a sample, and what the brackets themselves rest on."""
+    rest = dict.fromkeys(a for b in members_of(local) for a in b.guarantee.assumptions)
+    return (*assumptions_of_sample(Sampling.GROUPED, local), *rest)
+
+
+def _last(levels: NDArray[np.float64], holds: Callable[[float], bool], none: float) -> float:
+    """The last of the levels at which it holds, where it holds up to one of them and not beyond."""
+    first, beyond = 0, len(levels)
+    while first < beyond:
+        middle = (first + beyond) // 2
+        first, beyond = (middle + 1, beyond) if holds(float(levels[middle])) else (first, middle)
+    return float(levels[first - 1]) if first else none
+
+
+def _sample_quantile(local: Groups, share: float) -> float:
+    """The middle of the two ends' quantiles in the sample; the low one if never refuted."""
+    weights = np.concatenate([np.full(len(g.members), 1 / len(g.members)) for g in local])
+    low, high = (
+        _weighted_quantile(ends, weights / len(local), share)
+        for ends in bracket_ends(members_of(local))
+    )
+    return (low + high) / 2 if math.isfinite(high) else low
+
+
+def _weighted_quantile(
+    values: NDArray[np.float64], weights: NDArray[np.float64], share: float
+) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order]) >= share - _SHARE_ROUNDING
+    return float(values[order][int(reached.argmax())])
+
+
+def _group_notes(groups: int, share: float, around: Interval) -> list[str]:
+    notes = []
+    if around.low == 0:
+        number = f"{groups:,} groups" if groups > 1 else "one group"
+        notes.append(
+            f"with {number} the lower end of the {share:g}-quantile is 0: more groups, or more "
+            "seconds for the inputs without a proof, may raise it"
+        )
+    if math.isinf(around.high):
+        notes.append("so few groups, or so few refuted inputs, give no upper end")
+    return notes
+
+
+_MOST_INPUTS = 10**7
+"""No more than this many inputs are proposed: beyond it the required radius is the quantile."""
+
+
+def evidence_at(local: Sequence[Bracket], share: float, least: float) -> Evidence:
+    """How surely the quantile is at least `least`, and how surely it is less: two p-values.
+
+    Were the quantile smaller, each input would have a critical radius below `least` with
+    probability `share` or more, and an input that is proved up to `least` has not: `above` is the
+    binomial chance of so few others. Were it at least `least`, that probability would be at most
+    `share`: `below` is the chance of so many inputs with a counterexample nearer than `least`.
+    """
+    lows, highs = bracket_ends(local)
+    unproved, refuted = int(np.count_nonzero(lows < least)), int(np.count_nonzero(highs < least))
+    return Evidence(_at_most(unproved, len(local), share), _at_least(refuted, len(local), share))
+
+
+def requires(
+    local: Sequence[Bracket], share: float, least: float, error: float
+) -> Decision | Undecided:
+    """Whether the quantile of the critical radius is at least `least`.
+
+    One side only, and that at the whole error: it holds when the lower bound at `lower_rank` is at
+    least `least`, and fails when the upper bound of the same error is less. At most one of the two
+    can be wrong, whatever the truth, so the error is not halved. For a number of inputs that was
+    settled beforehand.
+    """
+    check_share(share, error)
+    _check(least)
+    if not local:
+        return Undecided("there are no brackets to decide a requirement with")
+    evidence = evidence_at(local, share, least)
+    claim = f"the {share:g}-quantile of the critical radius is at least {least:g}"
+    promise = Guarantee(Footing.CONDITIONAL, error, assumptions_of(local))
+    for holds, p_value in ((True, evidence.above), (False, evidence.below)):
+        if p_value <= error:
+            return Decision(claim, holds, promise, len(local), p_value=p_value)
+    return Undecided(_way_out(local, share, least, error), len(local))
+
+
+def requires_of_interval(quantile: Quantile, least: float) -> Decision | Undecided:
+    """The same of a quantile that chose the number of inputs itself: by its interval alone."""
+    _check(least)
+    claim = f"the {quantile.share:g}-quantile of the critical radius is at least {least:g}"
+    around = quantile.interval
+    if around.low >= least:
+        return Decision(claim, True, quantile.guarantee, quantile.inputs)
+    if around.high < least:
+        return Decision(claim, False, quantile.guarantee, quantile.inputs)
+    return Undecided(
+        f"{least:g} lies within the interval from {around.low:g} to {around.high:g}: ask for a "
+        "smaller width, with more inputs, or more seconds or nodes for each",
+        quantile.inputs,
+    )
+
+
+def _check(least: float) -> None:
+    if not 0 < least < math.inf:
+        raise InvalidArgument(
+            f"required radius must be a finite number above 0, got {least:g}: try 8/255"
+        )
+
+
+def _way_out(local: Sequence[Bracket], share: float, least: float, error: float) -> str:
+    """What would decide it: narrower brackets, or more inputs."""
+    n, (lows, highs) = len(local), bracket_ends(local)
+    unproved, refuted = int(np.count_nonzero(lows < least)), int(np.count_nonzero(highs < least))
+    missing = unproved - refuted
+    reason = (
+        f"{n - unproved:,} of {n:,} inputs are proved up to {least:g}, {refuted:,} have a nearer "
+        f"counterexample, {missing:,} are open"
+    )
+    if missing and min(_at_most(refuted, n, share), _at_least(unproved, n, share)) <= error:
+        return f"{reason}: more seconds, or nodes, for the open ones may decide it"
+    needed = _inputs_for(unproved / n, refuted / n, share, error)
+    if needed is None:
+        proofs = ", and more seconds or nodes for the open ones," if missing else ""
+        help_ = f"a new run with more inputs{proofs}"
+        return f"{reason}: {help_} may decide it, but the quantile is close to the required radius"
+    return (
+        f"{reason}: about {needed:,} inputs would decide it if these are typical. Draw new ones: "
+        "the number of inputs must be chosen before they are evaluated"
+    )
+
+
+def _inputs_for(unproved: float, refuted: float, share: float, error: float) -> int | None:
+    """How many inputs decide it if the shares stay as they are; None if they never would."""
+    if not unproved:
+        return fewest(share, error)
+    if not (unproved < share or refuted > share):
+        return None
+    low, high = 1, 2
+    while not _decides(high, unproved, refuted, share, error):
+        low, high = high, 2 * high
+        if high > _MOST_INPUTS:
+            return None
+    while high - low > max(1, low // 50):
+        middle = (low + high) // 2
+        if _decides(middle, unproved, refuted, share, error):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _decides(n: int, unproved: float, refuted: float, share: float, error: float) -> bool:
+    above = _at_most(math.ceil(unproved * n), n, share)
+    below = _at_least(math.floor(refuted * n), n, share)
+    return min(above, below) <= error
+
+
+def _at_most(count: int, n: int, share: float) -> float:
+    from scipy.special import bdtr
+
+    return float(bdtr(count, n, share))
+
+
+def _at_least(count: int, n: int, share: float) -> float:
+    from scipy.special import bdtrc
+
+    return 1.0 if count < 1 else float(bdtrc(count - 1, n, share))

@@ -1,14 +1,263 @@
-"""The estimators of a quantile of the critical level, by the names a person gives them."""
+"""Other estimators of a quantile of critical radii: Algorithm 1 of the thesis, resampling."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import ClassVar
 
-from surefoot.core.results import Quantile, Undecided
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.core.counts import Counts
+from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.population.algorithm_one import AlgorithmOne
-from surefoot.population.lognormal import NOT_TESTED, REJECTED, LogNormalPosterior
-from surefoot.population.quantile import OrderStatistics, ShortestRanks
+from surefoot.population.lognormal import (
+    LEAST_INPUTS,
+    NOT_TESTED,
+    REJECTED,
+    LogNormalPosterior,
+    fit_of,
+)
+from surefoot.population.quantile import (
+    LevelQuantile,
+    OrderStatistics,
+    ShortestRanks,
+    SortedEnds,
+    assumptions_of,
+)
+from surefoot.statistics.bounds import clopper_pearson
+
+Floats = NDArray[np.float64]
+SINGLE = 2.0**-149
+"""The smallest positive number of single precision, in which the thesis multiplies."""
+_CELLS = 64
+"""Bins of the quantile, and of the median: a posterior covers half of them or more."""
+_NEGLIGIBLE = 18.0
+"""Log units below the highest density: e^-18 of it is left out."""
+_RELAID = 6
+"""Times, at most, that bins are laid anew for one input; each halves the region at least."""
+_TINY = 1e-300
+"""The smallest number whose logarithm is taken."""
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The probability of each bin of quantiles, and how many inputs it is made from.
+
+    `stopped` says in words why no more inputs were taken.
+    """
+
+    edges: Floats
+    masses: Floats
+    inputs: int = 0
+    stopped: str = ""
+
+    def between(self, low: float, high: float) -> float:
+        """How likely the quantile lies between two values."""
+        reached = np.interp((low, high), self.edges, self._heaped)
+        return max(0.0, float(reached[1] - reached[0]))
+
+    def central(self, error: float) -> tuple[float, float, float]:
+        """The interval that leaves out half of `error` on either side, the median in between."""
+        chances = (error / 2, 0.5, 1 - error / 2)
+        low, value, high = np.interp(chances, self._heaped, self.edges)
+        return float(low), float(value), float(high)
+
+    @property
+    def _heaped(self) -> Floats:
+        heaped: Floats = np.concatenate([[0.0], np.cumsum(self.masses)]) / self.masses.sum()
+        return heaped
+
+
+@dataclass(frozen=True)
+class AlgorithmOne:
+    """Inputs in their order, until the interval is as short as `gamma` or the likelihood is 0.
+
+    The prior is that of `LogNormalPosterior`. As published, likelihoods are rounded to multiples of
+    `smallest`, and at 25 to 30 inputs all are 0; then the last input is taken back. With
+    `smallest` 0, in log space, only `gamma` and the end of the inputs stop it. The thesis draws
+    parameters at random and ends its loop when what is left is 2 `gamma` long; here the sum is on
+    a grid, and the loop ends when the interval itself is `gamma` long.
+    """
+
+    share: float = 0.05
+    error: float = 0.05
+    gamma: float = 0.002
+    ceiling: float = 0.4
+    smallest: float = SINGLE
+    level: float = 0.05
+    kind: ClassVar[str] = "algorithm-1"
+
+    def __post_init__(self) -> None:
+        LogNormalPosterior(self.share, self.error, self.ceiling, self.level)
+        if not 0 < self.gamma < math.inf:
+            raise InvalidArgument(f"gamma must be a length above 0, got {self.gamma}: try 0.002")
+        if not 0 <= self.smallest < 1:
+            raise InvalidArgument(
+                f"smallest must be a probability below 1, got {self.smallest}: 0 for no limit"
+            )
+
+    def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
+        """The posterior median and the central interval, of the inputs before it stopped.
+
+        Nothing where these are fewer than `LEAST_INPUTS`; `posterior` has what the algorithm gives
+        there. `fit` is of all of `local`: what the algorithm did not use can contradict it too.
+        """
+        posterior = self.posterior(local, error)
+        if isinstance(posterior, Undecided):
+            return posterior
+        if posterior.inputs < LEAST_INPUTS:
+            return Undecided(_too_few(posterior, len(local)))
+        low, value, high = posterior.central(error)
+        used = local[: posterior.inputs]
+        rests = (*assumptions_of(used), *LogNormalPosterior(ceiling=self.ceiling).assumptions)
+        promise = Guarantee(Footing.CONDITIONAL, error, rests)
+        note = f"algorithm 1 used {len(used):,} of {len(local):,} inputs: {posterior.stopped}"
+        fit = fit_of(local, self.level)
+        return Quantile(
+            self.share, value, Interval(low, high), promise, len(used), fit=fit, note=note
+        )
+
+    def posterior(self, local: Sequence[Bracket], error: float) -> Posterior | Undecided:
+        """The posterior after the inputs that the algorithm took, in the order of `local`."""
+        if not local:
+            return Undecided("there are no brackets to take a quantile of")
+        for bracket in local:
+            if bracket.low == bracket.high:
+                return Undecided(_no_length(bracket))
+        region = _Region((0.0, self.ceiling), (0.0, self.ceiling), self.share)
+        logs, before = np.zeros((_CELLS, _CELLS)), Posterior(np.zeros(1), np.zeros(0))
+        for number, bracket in enumerate(local, 1):
+            logs = logs + region.log_likelihood(bracket)
+            region, logs = self._close_in(region, logs, local[:number])
+            heights = self._heights(region, logs).sum(axis=1)
+            if not heights.any():
+                return before if before.inputs else Undecided(_IMPOSSIBLE)
+            now = Posterior(region.edges, heights, number, "there are no more")
+            low, _, high = now.central(error)
+            if high - low <= self.gamma:
+                known = f"the interval is no longer than {self.gamma:g}"
+                return Posterior(now.edges, now.masses, number, known)
+            before = Posterior(now.edges, now.masses, number, self._underflow)
+        return now
+
+    @property
+    def _underflow(self) -> str:
+        return (
+            f"with one more the likelihood falls below {self.smallest:.2g} and single precision "
+            f"rounds it to 0, before the interval is as short as {self.gamma:g}"
+        )
+
+    def _heights(self, region: _Region, logs: Floats) -> Floats:
+        """The posterior at every node, up to a factor; what counts as 0 is 0."""
+        if self.smallest:
+            with np.errstate(divide="ignore"):
+                logs = np.log(np.rint(np.exp(logs - math.log(self.smallest))))
+        density = logs + region.log_prior(self.ceiling)
+        highest = density.max()
+        if highest == -math.inf:
+            return np.zeros_like(density)
+        kept = density >= highest - _NEGLIGIBLE
+        heights: Floats = np.where(kept, np.exp(density - highest), 0.0)
+        return heights
+
+    def _close_in(
+        self, region: _Region, logs: Floats, local: Sequence[Bracket]
+    ) -> tuple[_Region, Floats]:
+        """Bins laid anew where the posterior is above 0, if that is less than half of them."""
+        for _ in range(_RELAID):
+            above = self._heights(region, logs) > 0
+            rows, columns = np.flatnonzero(above.any(axis=1)), np.flatnonzero(above.any(axis=0))
+            if not rows.size or min(np.ptp(rows), np.ptp(columns)) >= _CELLS // 2 - 2:
+                break
+            region = region.around(rows, columns)
+            logs = np.zeros_like(logs)
+            for bracket in local:
+                logs += region.log_likelihood(bracket)
+        return region, logs
+
+
+_IMPOSSIBLE = (
+    "the first input alone has a likelihood of 0 in single precision: its bracket is too short, or "
+    "lies too far above the ceiling of the prior"
+)
+
+
+def _too_few(posterior: Posterior, inputs: int) -> str:
+    number = "1 input" if posterior.inputs == 1 else f"{posterior.inputs} inputs"
+    return (
+        f"algorithm 1 stopped after {number} of {inputs:,} ({posterior.stopped}), and below "
+        f"{LEAST_INPUTS} its interval misses far more often than stated: use the estimator "
+        "shortest-ranks, which needs no distribution"
+    )
+
+
+def _no_length(bracket: Bracket) -> str:
+    if bracket.high == 0:
+        return "an input has a critical level of 0, which no log-normal has"
+    return (
+        f"a bracket from {bracket.low:g} to {bracket.high:g} has no length, and so no probability "
+        "in algorithm 1: use another estimator"
+    )
+
+
+@dataclass(frozen=True)
+class _Region:
+    """Cells of the quantile (rows) and of the median (columns), each axis even."""
+
+    quantiles: tuple[float, float]
+    medians: tuple[float, float]
+    share: float
+
+    @property
+    def edges(self) -> Floats:
+        """The ends of the bins of the quantile."""
+        return np.linspace(*self.quantiles, _CELLS + 1)
+
+    def around(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> _Region:
+        """The cells between these, with a neighbour on either side."""
+        ends = []
+        for (low, high), cells in ((self.quantiles, rows), (self.medians, columns)):
+            step = (high - low) / _CELLS
+            first, last = max(cells[0] - 1, 0), min(cells[-1] + 2, _CELLS)
+            ends.append((low + first * step, low + last * step))
+        return _Region(ends[0], ends[1], self.share)
+
+    def log_prior(self, ceiling: float) -> Floats:
+        """The median is uniform between the quantile and the ceiling."""
+        quantiles, medians = _nodes(self.quantiles)[:, None], _nodes(self.medians)
+        logs: Floats = np.where(medians > quantiles, -np.log(ceiling - quantiles), -np.inf)
+        return logs
+
+    def log_likelihood(self, bracket: Bracket) -> Floats:
+        """log of the probability between the ends of the bracket, at every node."""
+        return _log_mass(self, bracket.low, bracket.high)
+
+
+def _nodes(ends: tuple[float, float]) -> Floats:
+    edges = np.linspace(*ends, _CELLS + 1)
+    middles: Floats = (edges[1:] + edges[:-1]) / 2
+    return middles
+
+
+@lru_cache(maxsize=512)
+def _log_mass(region: _Region, low: float, high: float) -> Floats:
+    """Above the median it is the difference of the upper tails, which are not rounded to 1."""
+    from scipy.special import ndtr, ndtri
+
+    middles, quantiles = np.log(_nodes(region.medians)), np.log(_nodes(region.quantiles))[:, None]
+    spreads = np.maximum((quantiles - middles) / float(ndtri(region.share)), 1e-9)
+    with np.errstate(divide="ignore"):
+        first, last = ((np.log(end) - middles) / spreads for end in (low, high))
+    above = first > 0
+    first, last = np.where(above, -last, first), np.where(above, -first, last)
+    logs: Floats = np.log(np.maximum(ndtr(last) - ndtr(first), _TINY))
+    logs.setflags(write=False)
+    return logs
+
 
 QuantileEstimator = ShortestRanks | OrderStatistics | LogNormalPosterior | AlgorithmOne
 ESTIMATORS: dict[str, type[QuantileEstimator]] = {
@@ -53,3 +302,128 @@ def refuse_contradicted(quantile: Quantile | Undecided) -> Quantile | Undecided:
             f"({why}): {way_out}"
         )
     return quantile
+
+
+_ROUNDING = 1e-9
+"""Of a rank: share · n is a whole number if it is this close to one."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One run of algorithm 1 on inputs drawn at random, and what others say of the same inputs.
+
+    `places` are the inputs it took, in order; `others` has an interval for each other estimator,
+    None where it gave none.
+    """
+
+    places: tuple[int, ...]
+    posterior: Posterior
+    interval: Interval
+    others: dict[str, Interval | None]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Of `given` intervals, how many hold the quantile, and what that says of the coverage.
+
+    The quantile is known to a bracket: `share` counts its middle. `around` is a Clopper-Pearson
+    interval at confidence 95 % wherever in the bracket the quantile lies: its low end counts
+    intervals that hold the whole bracket, its high end those that touch it.
+    """
+
+    estimator: str
+    given: int
+    held: int
+    around: Interval
+    length: float
+
+    @property
+    def share(self) -> float:
+        """The share of intervals that hold the middle of the bracket of the quantile."""
+        return self.held / self.given if self.given else math.nan
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Runs of algorithm 1 on samples of these brackets.
+
+    `refused`: runs without an interval; `reason`: why the first of them gave none.
+    """
+
+    local: tuple[Bracket, ...]
+    share: float
+    draws: tuple[Draw, ...]
+    refused: int
+    reason: str = ""
+
+    @property
+    def repeats(self) -> int:
+        """All runs, with an interval or without."""
+        return len(self.draws) + self.refused
+
+    @cached_property
+    def quantile(self) -> Interval:
+        """The bracket of the quantile of all of them."""
+        return quantile_of(self.local, self.share)
+
+    def coverage(self) -> tuple[Coverage, ...]:
+        """Of algorithm 1, then of each other estimator on the same inputs."""
+        if not self.draws:
+            return ()
+        kinds = [*self.draws[0].others]
+        each = {AlgorithmOne.kind: [draw.interval for draw in self.draws]}
+        each |= {k: [i for d in self.draws if (i := d.others[k]) is not None] for k in kinds}
+        return tuple(_coverage(kind, intervals, self.quantile) for kind, intervals in each.items())
+
+
+def quantile_of(local: Sequence[Bracket], share: float) -> Interval:
+    """Between which levels the quantile of these brackets themselves lies."""
+    return SortedEnds.of(local).at(math.ceil(share * len(local) - _ROUNDING))
+
+
+@lru_cache(maxsize=64)
+def resample(local: tuple[Bracket, ...], over: AlgorithmOne, repeats: int, seed: int) -> Resampling:
+    """Run it `repeats` times on inputs drawn with replacement, so that draws are independent.
+
+    The other estimators get the inputs that algorithm 1 took.
+    """
+    rng = np.random.default_rng(seed)
+    draws, refused = [], list[str]()
+    for _ in range(repeats):
+        places = rng.integers(0, len(local), len(local))
+        posterior = over.posterior([local[i] for i in places], over.error)
+        if isinstance(posterior, Undecided):
+            refused.append(posterior.reason)
+            continue
+        low, _, high = posterior.central(over.error)
+        used = tuple(int(i) for i in places[: posterior.inputs])
+        drawn = [local[i] for i in used]
+        draws.append(Draw(used, posterior, Interval(low, high), _others(over, drawn)))
+    return Resampling(local, over.share, tuple(draws), len(refused), "".join(refused[:1]))
+
+
+def _others(over: AlgorithmOne, drawn: Sequence[Bracket]) -> dict[str, Interval | None]:
+    estimators: tuple[LogNormalPosterior | OrderStatistics | ShortestRanks, ...] = (
+        LogNormalPosterior(over.share, over.error, over.ceiling),
+        OrderStatistics(over.share, over.error),
+        ShortestRanks(over.share, over.error),
+    )
+    return {one.kind: _interval(one, drawn, over.error) for one in estimators}
+
+
+def _interval(one: LevelQuantile, drawn: Sequence[Bracket], error: float) -> Interval | None:
+    quantile = one.conclude(drawn, error)
+    return quantile.interval if isinstance(quantile, Quantile) else None
+
+
+def _coverage(kind: str, intervals: Sequence[Interval], truth: Interval) -> Coverage:
+    middle = (truth.low + truth.high) / 2 if math.isfinite(truth.high) else truth.low
+    n = len(intervals)
+    whole = sum(i.low <= truth.low and truth.high <= i.high for i in intervals)
+    touching = sum(i.low <= truth.high and truth.low <= i.high for i in intervals)
+    held = sum(i.low <= middle <= i.high for i in intervals)
+    if not n:
+        return Coverage(kind, 0, 0, Interval(0.0, 1.0), math.nan)
+    low, high = (clopper_pearson(Counts(n, count), 0.05) for count in (whole, touching))
+    length = float(np.mean([i.width for i in intervals]))
+    return Coverage(kind, n, held, Interval(low.low, high.high), length)

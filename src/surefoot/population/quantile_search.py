@@ -11,8 +11,7 @@ from surefoot.core.counts import Proof
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import Bracket, Quantile, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.population.quantile import ShortestRanks
-from surefoot.population.quantile_within import QuantileWithin
+from surefoot.population.quantile import QuantileWithin, ShortestRanks
 from surefoot.region.critical_level import NOT_REACHED, bracket_of, check_proving
 from surefoot.region.proof_limits import (
     LEAST_NODES,

@@ -25,11 +25,9 @@ from surefoot.core.results import (
 from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
 from surefoot.population.mean import counted, unequal_error, unequal_p_value
 from surefoot.population.requirement import Evidence, assumptions_of_sample
-from surefoot.statistics.binomial_test import tail_above
-from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.bounds import check_error, clopper_pearson
 from surefoot.statistics.intervals import betting, lower_end, p_value_above
-from surefoot.statistics.kappa import upwards
-from surefoot.statistics.limits import check_error
+from surefoot.statistics.kappa import tail_above, upwards
 
 _ROUNDING = 1e-12
 """Relative: two probabilities closer than this count as equal."""

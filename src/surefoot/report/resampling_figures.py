@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from surefoot.core.results import Interval
-from surefoot.population.algorithm_one import Posterior
+from surefoot.population.quantile_estimators import Posterior
 from surefoot.report.figures import STEADY, WEAK
 
 Steps = list[tuple[float, int]]

@@ -1,7 +1,6 @@
 """Statistics of yes/no trials, usable alone: no model, no disk, no device."""
 
 from surefoot.statistics.agreement import Agreement, agreement
-from surefoot.statistics.binomial_test import ExactBinomial
 from surefoot.statistics.bounds import (
     chernoff,
     clopper_pearson,
@@ -12,12 +11,10 @@ from surefoot.statistics.bounds import (
 from surefoot.statistics.contrasts import Contrast, contrasts, differing, permutation, welch
 from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
 from surefoot.statistics.intervals import betting, betting_trials
-from surefoot.statistics.kappa import KappaTest
-from surefoot.statistics.library import design_for
+from surefoot.statistics.kappa import ExactBinomial, KappaTest
 from surefoot.statistics.multiplicity import holm, shares
-from surefoot.statistics.normality import anderson_darling
-from surefoot.statistics.sequential import ExactSequential
-from surefoot.statistics.tail import NormalTail
+from surefoot.statistics.sequential import ExactSequential, design_for
+from surefoot.statistics.tail import NormalTail, anderson_darling
 
 __all__ = [
     "Agreement",

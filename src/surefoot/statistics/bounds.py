@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
+from surefoot.errors import InvalidArgument
 
 _SAME_CUT = 1e-12
 """Cuts of [0, 1] closer than this differ only by rounding."""
@@ -150,3 +151,16 @@ def fixed_size(width: float, error: float) -> int:
             if worst_miss(int(n), width) <= error:
                 return int(n)
         start += len(sizes)
+
+
+SMALLEST_ERROR = 1e-12
+"""Tails, their inverses and e-values are right to a part in 10^6 of this and of anything larger."""
+
+
+def check_error(error: float) -> None:
+    """Refuse an error that is no probability, or too small to be kept in double precision."""
+    if not SMALLEST_ERROR <= error < 1:
+        raise InvalidArgument(
+            f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.05 "
+            f"(the least that double precision keeps is {SMALLEST_ERROR:g})"
+        )

@@ -13,8 +13,14 @@ from surefoot.core.counts import Counts
 from surefoot.core.procedure import Forecast, Needs
 from surefoot.core.results import Estimate, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.statistics.bounds import chernoff, clopper_pearson, fixed_size, okamoto
-from surefoot.statistics.limits import SMALLEST_ERROR, check_error
+from surefoot.statistics.bounds import (
+    SMALLEST_ERROR,
+    check_error,
+    chernoff,
+    clopper_pearson,
+    fixed_size,
+    okamoto,
+)
 
 Trials = Generator[int, Counts, Estimate]
 _NARROWEST = 1e-6

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.statistics.limits import check_error
+from surefoot.statistics.bounds import check_error
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9

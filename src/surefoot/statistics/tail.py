@@ -8,7 +8,7 @@ contradict.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,12 +28,133 @@ from surefoot.core.results import (
     Undecided,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.statistics.bounds import clopper_pearson
-from surefoot.statistics.limits import check_error
-from surefoot.statistics.normality import normality_test
-from surefoot.statistics.transforms import TRANSFORMS, Transformed
+from surefoot.statistics.bounds import check_error, clopper_pearson
+
+LEAST_P = 1e-23
+"""The formula for p ends at a statistic of 10, where p is 4e-24: what is smaller is below this."""
+_LARGEST_STATISTIC = 10.0
+
+
+@dataclass(frozen=True)
+class NormalityTest:
+    """The corrected statistic and its p-value; where `p_is_bound`, p is smaller than `p_value`."""
+
+    statistic: float
+    p_value: float
+    p_is_bound: bool
+
+    def passes(self, level: float) -> bool:
+        """Whether normality is not rejected at this level."""
+        return self.p_value >= level and not self.p_is_bound
+
+
+def normality_test(values: NDArray[np.float64]) -> NormalityTest | None:
+    """The test with mean and deviation estimated (D'Agostino & Stephens 1986).
+
+    None for values that do not vary, or by more than floating point holds.
+    """
+    from scipy.special import log_ndtr
+
+    n = len(values)
+    spread = float(values.std(ddof=1)) if n > 1 else 0.0
+    if spread == 0 or not math.isfinite(spread):
+        return None
+    z = np.sort((values - values.mean()) / spread)
+    i = np.arange(1, n + 1)
+    plain = float(-n - np.mean((2 * i - 1) * (log_ndtr(z) + log_ndtr(-z[::-1]))))
+    statistic = plain * (1 + 0.75 / n + 2.25 / n**2)
+    if not statistic < _LARGEST_STATISTIC:
+        return NormalityTest(statistic, LEAST_P, p_is_bound=True)
+    return NormalityTest(statistic, normality_p_value(statistic), p_is_bound=False)
+
+
+def anderson_darling(values: NDArray[np.float64]) -> float:
+    """The p-value of normality; 1e-23, a bound, where it is smaller or the values do not vary."""
+    test = normality_test(values)
+    return LEAST_P if test is None else test.p_value
+
+
+def normality_p_value(a: float) -> float:
+    """The p-value of a corrected statistic below 10."""
+    if a < 0.2:
+        return 1 - math.exp(-13.436 + 101.14 * a - 223.73 * a * a)
+    if a < 0.34:
+        return 1 - math.exp(-8.318 + 42.796 * a - 59.938 * a * a)
+    if a < 0.6:
+        return math.exp(0.9177 - 4.279 * a - 1.38 * a * a)
+    return math.exp(1.2937 - 5.709 * a + 0.0186 * a * a)
+
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Transformed:
+    """Severities and the limit, transformed the same way; the words say how."""
+
+    values: Floats
+    limit: float
+    words: str
+    power: float | None = None
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A function of severities and limit; None where it is not defined for them, which `needs`."""
+
+    apply: Callable[[Floats, float], Transformed | None]
+    needs: str = ""
+
+
+def _plain(values: Floats, limit: float) -> Transformed:
+    return Transformed(values, limit, "severities as they are")
+
+
+def _box_cox(values: Floats, limit: float) -> Transformed | None:
+    """Powers by maximum likelihood; defined for positive severities only."""
+    if values.min() <= 0 or limit <= 0:
+        return None
+    from scipy.stats import boxcox
+
+    moved, power = boxcox(values)
+    return _powered(moved, box_cox_of(limit, power), float(power), "Box-Cox")
+
+
+def box_cox_of(value: float, power: float) -> float:
+    """Box & Cox's transform of one value (RoMA, definition 4)."""
+    try:
+        return math.log(value) if power == 0 else (value**power - 1) / power
+    except OverflowError:
+        return math.inf if power > 0 else -math.inf
+
+
+def _logit(values: Floats, limit: float) -> Transformed | None:
+    """The natural one for softmax scores; defined strictly between 0 and 1."""
+    if values.min() <= 0 or values.max() >= 1 or not 0 < limit < 1:
+        return None
+    logits = np.log(values) - np.log1p(-values)
+    return Transformed(logits, math.log(limit / (1 - limit)), "logits of severities")
+
+
+def _yeo_johnson(values: Floats, limit: float) -> Transformed:
+    from scipy.stats import yeojohnson
+
+    moved, power = yeojohnson(values)
+    end = float(yeojohnson(np.array([limit]), lmbda=power)[0])
+    return _powered(moved, end, float(power), "Yeo-Johnson")
+
+
+def _powered(moved: Floats, limit: float, power: float, name: str) -> Transformed:
+    return Transformed(moved, limit, f"severities after {name} with power {power:.3g}", power)
+
+
+TRANSFORMS: dict[str, Transform] = {
+    "none": Transform(_plain),
+    "box-cox": Transform(_box_cox, "severities above 0"),
+    "logit": Transform(_logit, "severities and a limit between 0 and 1"),
+    "yeo-johnson": Transform(_yeo_johnson),
+}
+
 
 BINS = 40
 """Bars of a histogram of scores: the shape shows, and a record stays small."""

@@ -19,12 +19,12 @@ from surefoot.core.claims import About, Claim, Sampling, Scope
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
-from surefoot.inputs.outcome_files import read_outcomes
-from surefoot.inputs.outcome_rows import ColumnNames, OutcomeFile
+from surefoot.inputs.outcomes.files import read_outcomes
+from surefoot.inputs.outcomes.rows import ColumnNames, OutcomeFile
 from surefoot.population import Difference, unpaired_quantile_difference
-from surefoot.population.algorithm_one import AlgorithmOne
 from surefoot.population.quantile_estimators import (
     DEFAULT_ESTIMATOR,
+    AlgorithmOne,
     QuantileEstimator,
     estimator_named,
     refuse_contradicted,

@@ -70,7 +70,7 @@ def points_drawn(
 
 def _near_tie(study: Setup, network: Network, row: int, radius: float) -> PointsDrawn:
     """Whether a point near a tie, within the proved radius, gets another label as run."""
-    from surefoot.verify.near_ties import find_contradiction
+    from surefoot.verify.float32 import find_contradiction
 
     def labels(points: NDArray[np.float32]) -> NDArray[np.int64]:
         scores = to_host(study.model.predict(study.model.place(points)))

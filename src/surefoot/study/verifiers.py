@@ -65,7 +65,7 @@ def read_checked_network(study: Setup) -> ReadNetwork:
     """The file as layers, compared with onnxruntime; with the normalisation before it."""
     from surefoot.graph.network import with_normalisation
     from surefoot.graph.read_network import check_reader, read_network
-    from surefoot.verify.one_thread import one_blas_thread
+    from surefoot.verify.bracket import one_blas_thread
 
     graph, bounds = graph_of(study), bounds_of(study)
     shape = study.model.signature.shape

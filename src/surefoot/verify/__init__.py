@@ -3,13 +3,19 @@
 from surefoot.graph.network import Layer, Network
 from surefoot.graph.read_network import read_network
 from surefoot.graph.reader_check import check_reader
-from surefoot.verify.bracket import BracketResult
+from surefoot.verify.bracket import BracketResult, Proved, Refuted, Unknown
 from surefoot.verify.bracket_search import bracket_radius
-from surefoot.verify.external_bracket import bracket_radius_externally
-from surefoot.verify.external_verifier import ExternalVerifier, run_verifier
-from surefoot.verify.float32 import MarginDifference, margin_difference
-from surefoot.verify.near_ties import find_contradiction, points_near_ties
-from surefoot.verify.verdict import Proved, Refuted, Unknown
+from surefoot.verify.external_verifier import (
+    ExternalVerifier,
+    bracket_radius_externally,
+    run_verifier,
+)
+from surefoot.verify.float32 import (
+    MarginDifference,
+    find_contradiction,
+    margin_difference,
+    points_near_ties,
+)
 
 __all__ = [
     "BracketResult",

@@ -1,14 +1,19 @@
-"""The bracket while it is being closed: every end enters through a check."""
+"""What a search for a critical radius begins with, may spend, and ends with."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from surefoot.errors import MissingPackage
 from surefoot.graph.network import Floats, Network
+from surefoot.region.proof_limits import LEAST_NODES, OUT_OF_NODES, OUT_OF_TIME
 
 Replay = Callable[[Floats], int]
 
@@ -92,3 +97,116 @@ class BracketState:
         return BracketResult(
             self.low, self.high, self.witness, self.nodes, seconds, reason, self.discarded
         )
+
+
+Clock = Callable[[], float]
+
+_BOUND_SECONDS = 0.1
+"""Seconds of a bound without branching, from which the first forecast starts."""
+_LEAST_SECONDS = 1e-3
+"""Seconds that a tree counts at least, since forecasts take the logarithm of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """What a search may still spend, in its unit: nodes where these are limited, else seconds.
+
+    In nodes no plan depends on the clock, and a limit in seconds beside it can only end the search.
+    `end` is a time on the clock, `spent` the nodes so far, `roots` those that a tree begins with.
+    """
+
+    clock: Clock
+    end: float
+    nodes: int | None
+    spent: Callable[[], int]
+    roots: int
+
+    def left(self) -> float:
+        """What is left, in the unit; nothing once the time is over."""
+        seconds = self.end - self.clock()
+        return seconds if self.nodes is None or seconds <= 0 else self.nodes_left()
+
+    def nodes_left(self) -> float:
+        """Infinite without a limit in nodes."""
+        return math.inf if self.nodes is None else float(self.nodes - self.spent())
+
+    def time_over(self) -> str | None:
+        """The reason to end at once, if there is one."""
+        return OUT_OF_TIME if self.clock() >= self.end else None
+
+    def over(self) -> str | None:
+        """The reason to make no other node, if there is one.
+
+        While there is none a tree may begin: its roots are counted, and may exceed the limit.
+        """
+        few = self.nodes_left() < LEAST_NODES
+        return self.time_over() or (OUT_OF_NODES if few else None)
+
+    @property
+    def bound_cost(self) -> float:
+        """What a bound without branching costs; no tree can be cheaper in nodes."""
+        return _BOUND_SECONDS if self.nodes is None else max(self.roots, 1)
+
+    @property
+    def least_cost(self) -> float:
+        """What a tree counts at least."""
+        return _LEAST_SECONDS if self.nodes is None else 1.0
+
+
+@dataclass(frozen=True)
+class Proved:
+    """The label is constant within the radius; `by` is whose arithmetic that rests on."""
+
+    by: str = "surefoot"
+
+
+@dataclass(frozen=True, eq=False)
+class Refuted:
+    """A point within the radius that has another label."""
+
+    witness: Floats
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Neither was shown in the allowed time."""
+
+    reason: str
+
+
+_LOCK = threading.Lock()
+_LIMIT = ExitStack()
+"""What takes the limit back, once no thread is within it: it is one for the whole process."""
+_inside = 0
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """NumPy's library of matrix products uses one thread, in all of this process.
+
+    A product that several threads share is summed in another order, and a proof that is a rounding
+    error longer or shorter is another record. Those of proofs are small: more threads are slower.
+    """
+    global _inside  # noqa: PLW0603  threads enter and leave in any order
+    with _LOCK:
+        if not _inside:
+            _LIMIT.enter_context(_limit())
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _inside -= 1
+            if not _inside:
+                _LIMIT.close()
+
+
+def _limit() -> AbstractContextManager[Any]:
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ModuleNotFoundError as error:
+        raise MissingPackage(
+            "proofs limit the threads of NumPy with threadpoolctl: pip install 'surefoot[verify]'"
+        ) from error
+    limit: AbstractContextManager[Any] = ThreadpoolController().limit(limits=1, user_api="blas")
+    return limit

@@ -8,30 +8,347 @@ at any moment, so a tree that is cut short still gives a lower end.
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from surefoot.graph.network import Floats
-from surefoot.verify.branching import choose_neuron
 from surefoot.verify.counterexample_search import (
     AttackProblem,
     descend_margins,
     refine_lowest,
 )
-from surefoot.verify.layer_bounds import Expired
-from surefoot.verify.leaf_lp import solve_leaf
-from surefoot.verify.multiplier_search import Multipliers, optimise_multipliers
-from surefoot.verify.proof_nodes import NodeBatch, OpenNodes, join_nodes, root_nodes, split_nodes
-from surefoot.verify.proved_bounds import (
+from surefoot.verify.layer_bounds import Expired, Multipliers, optimise_multipliers
+from surefoot.verify.linear_relaxation import (
+    ActivationLines,
+    Array,
     LayerBounds,
     LinearBounds,
+    activation_lines,
+    propagate_back,
     proved_linear_bounds,
     proved_radius,
+    value_only,
 )
+
+_BLOCK_NODES = 64
+"""Nodes that are queued together, so that the queue stays short. Chosen by hand; results do not
+depend on it, only the time."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeBatch:
+    """A batch of nodes; the columns are the undecided neurons of the box.
+
+    `sign` is +1 or −1 where branching fixed a neuron's side, `radius` what is proved for the node.
+    Bounds are float32 rounded outwards.
+    """
+
+    row: NDArray[np.intp]
+    depth: NDArray[np.intp]
+    lower: Array
+    upper: Array
+    sign: NDArray[np.int8]
+    alpha: Array
+    beta: Array
+    radius: Floats
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, index: Any) -> NodeBatch:  # noqa: ANN401  whatever indexes an array
+        """Some of the nodes."""
+        return NodeBatch(*(getattr(self, part.name)[index] for part in fields(self)))
+
+    def lines(self, slope: Floats) -> ActivationLines:
+        """The lines about the undecided neurons of each node, in float64."""
+        return activation_lines(self.lower.astype(float), self.upper.astype(float), slope[None])
+
+
+def join_nodes(parts: Sequence[NodeBatch]) -> NodeBatch:
+    """The nodes one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return NodeBatch(
+        *(np.concatenate([getattr(p, part.name) for p in parts]) for part in fields(NodeBatch))
+    )
+
+
+def rounded_down(a: Floats) -> Array:
+    """Float32 values that are not above."""
+    return np.nextafter(a.astype(np.float32), np.float32(-np.inf))
+
+
+def rounded_up(a: Floats) -> Array:
+    """Float32 values that are not below."""
+    return np.nextafter(a.astype(np.float32), np.float32(np.inf))
+
+
+def root_nodes(bounds: LayerBounds) -> NodeBatch:
+    """One node for each margin, nothing fixed."""
+    count, columns = len(bounds.rows), len(bounds.lower)
+
+    def each(a: Array) -> Array:
+        return np.repeat(a[None], count, axis=0)
+
+    flat = np.zeros((count, columns), np.float32)
+    slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope).astype(np.float32)
+    return NodeBatch(
+        np.arange(count),
+        np.zeros(count, np.intp),
+        each(rounded_down(bounds.lower)),
+        each(rounded_up(bounds.upper)),
+        np.zeros((count, columns), np.int8),
+        each(slopes),
+        flat,
+        np.zeros(count),
+    )
+
+
+def split_nodes(nodes: NodeBatch, column: NDArray[np.intp]) -> NodeBatch:
+    """Both children of every node: first all with the neuron on its upper side, then the lower."""
+    twins = join_nodes([nodes, nodes])
+    count = len(nodes)
+    lower, upper, sign = twins.lower.copy(), twins.upper.copy(), twins.sign.copy()
+    up, down = np.arange(count), np.arange(count, 2 * count)
+    sign[up, column], sign[down, column] = 1, -1
+    lower[up, column] = np.maximum(lower[up, column], 0)
+    upper[down, column] = np.minimum(upper[down, column], 0)
+    return replace(twins, lower=lower, upper=upper, sign=sign, depth=twins.depth + 1)
+
+
+@dataclass(eq=False)
+class OpenNodes:
+    """Open nodes in small blocks, the least proved block first."""
+
+    blocks: list[tuple[float, int, NodeBatch]] = field(default_factory=list)
+    size: int = 0
+    _count: int = 0
+
+    def put(self, nodes: NodeBatch) -> None:
+        """Add nodes to be branched later."""
+        order = np.argsort(nodes.radius, kind="stable")
+        for i in range(0, len(order), _BLOCK_NODES):
+            block = nodes.take(order[i : i + _BLOCK_NODES])
+            heapq.heappush(self.blocks, (float(block.radius[0]), self._count, block))
+            self._count += 1
+            self.size += len(block)
+
+    def least(self) -> float:
+        """The radius proved for every open node."""
+        return self.blocks[0][0] if self.blocks else np.inf
+
+    def get(self, count: int, most: int) -> NodeBatch:
+        """About `count` of the least proved nodes; the newest when more than `most` are open."""
+        parts: list[NodeBatch] = []
+        taken = 0
+        while self.blocks and taken < count:
+            if self.size > most:
+                index = max(range(len(self.blocks)), key=lambda i: self.blocks[i][1])
+                block = self.blocks.pop(index)[2]
+                heapq.heapify(self.blocks)
+            else:
+                block = heapq.heappop(self.blocks)[2]
+            parts.append(block)
+            taken += len(block)
+            self.size -= len(block)
+        return join_nodes(parts)
+
+
+_LOWER_LINE_WEIGHT = 0.05
+"""Weight of a neuron bounded by its lower line, whose slope is searched, beside one bounded by its
+chord, which loses for certain. Chosen by hand; only the time depends on it."""
+_BETTER_CHILD_WEIGHT = 0.3
+"""Weight of the better child's bound beside the worse child's, which must be closed as well. Chosen
+by hand; only the time depends on it."""
+_TIE_BREAK = 1e-30
+"""Added to undecided neurons, so that one without any loss is still preferred to a decided one."""
+
+
+def choose_neuron(
+    bounds: LayerBounds, nodes: NodeBatch, candidates: int
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The neuron to split for each node, and whether there is one.
+
+    The neurons with the largest share in the bound's loss are tried by bounding both children
+    without search (filtered smart branching, De Palma et al. 2021).
+    """
+    layers, count = bounds.layers_float32, len(nodes)
+    lines = nodes.lines(bounds.slope).astype(np.float32)
+    rows = bounds.rows[nodes.row].astype(np.float32)
+    offsets = bounds.offsets[nodes.row].astype(np.float32)
+    signed_beta = nodes.beta * nodes.sign
+    backward = propagate_back(layers, bounds.depth, rows, offsets, lines, nodes.alpha, signed_beta)
+    per_layer = zip(backward.output_coefficients, layers.columns, strict=True)
+    parts = [part[:, : columns.stop - columns.start] for part, columns in per_layer]
+    coefficients = np.concatenate(parts, axis=1)
+    undecided = lines.most_slope > lines.least_slope
+    weight = np.where(coefficients < 0, -coefficients, _LOWER_LINE_WEIGHT * coefficients)
+    loss = weight * lines.upper_offset + _TIE_BREAK * undecided
+    width = min(candidates, loss.shape[1])
+    if width == 0:
+        return np.zeros(count, np.intp), np.zeros(count, np.bool_)
+    tried = np.argpartition(-loss, width - 1, axis=1)[:, :width]
+    splittable = np.take_along_axis(undecided, tried, axis=1)
+    children = _child_bounds(bounds, lines, rows, offsets, nodes.alpha, signed_beta, tried)
+    value = np.minimum(children, 0)
+    gain = value.min(axis=0) + _BETTER_CHILD_WEIGHT * value.max(axis=0)
+    best = np.where(splittable, gain, -np.inf).argmax(axis=1)
+    each = np.arange(count)
+    return tried[each, best], splittable[each, best]
+
+
+def _child_bounds(
+    bounds: LayerBounds,
+    lines: ActivationLines,
+    rows: Array,
+    offsets: Array,
+    alpha: Array,
+    signed_beta: Array,
+    columns: NDArray[np.intp],
+) -> Array:
+    """The bounds (side, node, column) after fixing one column, all multipliers as they are."""
+    count, width = columns.shape
+    node = np.repeat(np.arange(count), width)
+    row, column = np.arange(count * width), columns.reshape(-1)
+    upper_slope, upper_offset = lines.upper_slope[node], lines.upper_offset[node]
+    slopes = alpha[node]
+    upper_offset[row, column] = 0
+    child_lines = replace(lines, upper_slope=upper_slope, upper_offset=upper_offset)
+    values = []
+    for slope in (np.float32(1), bounds.slope[column]):
+        upper_slope[row, column] = slope
+        slopes[row, column] = slope
+        values.append(
+            value_only(
+                bounds.layers_float32,
+                bounds.depth,
+                rows[node],
+                offsets[node],
+                child_lines,
+                slopes,
+                signed_beta[node],
+            )
+        )
+    return np.stack(values).reshape(2, count, width)
+
+
+_BROKEN_MARGIN = -1e-6
+"""Margin that the proposed counterexample is to have: at 0 the solver's tolerance would
+decide about the label. The point is tried, so only the time depends on it."""
+_NEWTON_STEPS = 8
+"""Steps for the radius that a leaf's multipliers prove; there are few leaves, and more steps prove
+more. Chosen by hand."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeafResult:
+    """What is proved for the leaf, and where its nearest counterexample seems to lie."""
+
+    radius: float
+    point: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class _LeafRegion:
+    """A leaf holds where slopes·x + constants ≤ 0; the first row is the margin, to be broken."""
+
+    slopes: Floats
+    constants: Floats
+
+
+def solve_leaf(bounds: LayerBounds, node: NodeBatch, aim: float) -> LeafResult:
+    """The radius proved for one leaf; a point is proposed where `aim` cannot be proved."""
+    region = _region(bounds, node)
+    weights = _infeasibility_weights(bounds, region, aim)
+    if weights is not None:
+        proved = _radius_by_weights(bounds, node, weights)
+        if proved >= aim:
+            return LeafResult(proved, None)
+    return _nearest_counterexample(bounds, node, region)
+
+
+def _region(bounds: LayerBounds, node: NodeBatch) -> _LeafRegion:
+    """All sides fixed by branching, in the order of their columns, after the margin."""
+    layers, sign = bounds.layers, node.sign[0]
+    slopes, constants = [], []
+    matrix, shift = np.eye(len(bounds.box.x)), np.zeros(len(bounds.box.x))
+    for j, cols in enumerate(layers.columns):
+        sums, shift = layers.weights[j] @ matrix, layers.weights[j] @ shift + layers.bias[j]
+        for i in range(cols.start, cols.stop):
+            if sign[i]:
+                slopes.append(-sign[i] * sums[i - cols.start])
+                constants.append(-sign[i] * shift[i - cols.start])
+        slope = layers.slope[j].copy()
+        m = cols.stop - cols.start
+        slope[:m] = np.where(node.lower[0, cols] >= 0, 1.0, bounds.slope[cols])
+        matrix, shift = sums * slope[:, None], shift * slope
+    row = bounds.rows[node.row[0]]
+    slopes.insert(0, row @ matrix)
+    constants.insert(0, row @ shift + bounds.offsets[node.row[0]])
+    return _LeafRegion(np.array(slopes), np.array(constants))
+
+
+def _infeasibility_weights(bounds: LayerBounds, region: _LeafRegion, aim: float) -> Floats | None:
+    """Weights of the constraints that cannot all hold within `aim`, if it seems so."""
+    box, n = bounds.box, len(bounds.box.x)
+    rows = np.hstack([region.slopes, -np.ones((len(region.slopes), 1))])
+    lower = np.maximum(box.x - aim, box.low)
+    upper = np.minimum(box.x + aim, box.high)
+    limits = [*zip(lower, upper, strict=True), (None, None)]
+    solved = linprog(np.eye(n + 1)[n], rows, -region.constants, bounds=limits, method="highs")
+    if solved.status != 0 or solved.fun <= 0:
+        return None
+    return np.asarray(np.maximum(-solved.ineqlin.marginals, 0.0))
+
+
+def _radius_by_weights(bounds: LayerBounds, node: NodeBatch, weights: Floats) -> float:
+    """The radius that these weights of margin and constraints prove."""
+    region_columns = np.flatnonzero(node.sign[0])
+    signed_beta = np.zeros((1, len(bounds.lower)))
+    signed_beta[0, region_columns] = weights[1:] * node.sign[0, region_columns]
+    lines = node.lines(bounds.slope)
+    linear_bounds = proved_linear_bounds(
+        bounds,
+        bounds.depth,
+        weights[0] * bounds.rows[node.row],
+        weights[0] * bounds.offsets[node.row],
+        lines,
+        node.alpha,
+        signed_beta,
+    )
+    return float(
+        proved_radius(bounds.box, linear_bounds, np.full(1, bounds.box.radius), _NEWTON_STEPS)[0]
+    )
+
+
+def _nearest_counterexample(
+    bounds: LayerBounds, node: NodeBatch, region: _LeafRegion
+) -> LeafResult:
+    """The nearest counterexample of the leaf, and what its multipliers prove."""
+    box, n = bounds.box, len(bounds.box.x)
+    rows = np.hstack([region.slopes, np.zeros((len(region.slopes), 1))])
+    away = np.hstack([np.eye(n), -np.ones((n, 1))])
+    back = np.hstack([-np.eye(n), -np.ones((n, 1))])
+    right = np.concatenate([-region.constants, box.x, -box.x])
+    right[0] += _BROKEN_MARGIN
+    limits = [*[(box.low, box.high)] * n, (0.0, None)]
+    solved = linprog(
+        np.eye(n + 1)[n], np.vstack([rows, away, back]), right, bounds=limits, method="highs"
+    )
+    if solved.status != 0:
+        return LeafResult(0.0, None)
+    weights = np.maximum(-solved.ineqlin.marginals[: len(region.slopes)], 0.0)
+    return LeafResult(
+        _radius_by_weights(bounds, node, weights), np.clip(solved.x[:n], box.low, box.high)
+    )
+
 
 _NODE_MEMORY = 1 << 30
 """Bytes of open nodes from which on the newest are branched first, so that the queue stops growing.

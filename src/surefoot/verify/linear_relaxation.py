@@ -1,9 +1,4 @@
-"""Linear lower bounds of a network over a box: one backward pass, one forward for the gradient.
-
-The relaxation is α/β-CROWN (Xu et al. 2021; Wang et al. 2021): above an undecided neuron lies the
-chord, below it a line of free slope α, and a neuron fixed to one side by branching adds a
-multiplier β ≥ 0. Undecided neurons of all layers stand side by side in one array of columns.
-"""
+"""Linear bounds of a network over a box: relaxations of ReLU, and what they prove."""
 
 from __future__ import annotations
 
@@ -13,6 +8,55 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from surefoot.graph.network import Floats
+
+_ROWS_IN_CACHE = 32
+"""Rows treated at once, so that the intermediate arrays of an image stay in the processor's cache.
+Chosen by hand; results do not depend on it, only the time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """All points within `radius` of `x` and within [low, high]."""
+
+    x: Floats
+    radius: float
+    low: float
+    high: float
+
+    @property
+    def lower(self) -> Floats:
+        """The lower corner."""
+        return np.maximum(self.x - self.radius, self.low)
+
+    @property
+    def upper(self) -> Floats:
+        """The upper corner."""
+        return np.minimum(self.x + self.radius, self.high)
+
+    def worst(self, a: Floats) -> Floats:
+        """The points at which a·x is smallest, one for each row of `a`."""
+        return np.where(a > 0, self.lower, self.upper)
+
+    def floor(self, a: Floats, c: Floats) -> Floats:
+        """The minima of a·x + c over the whole box."""
+        lower, upper = self.lower, self.upper
+        return c + a @ ((lower + upper) / 2) - np.abs(a) @ ((upper - lower) / 2)
+
+    def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
+        """The minima of a·x + c within `radius` of x, and how fast they fall with it."""
+        value, falling = a @ self.x + c, np.empty(len(c))
+        for i in range(0, len(c), _ROWS_IN_CACHE):
+            part = slice(i, i + _ROWS_IN_CACHE)
+            size = np.abs(a[part])
+            room = np.where(a[part] > 0, self.x - self.low, self.high - self.x)
+            near = np.minimum(room, radius[part, None])
+            value[part] -= np.einsum("ij,ij->i", size, near)
+            size *= room > near
+            falling[part] = size.sum(axis=1)
+        return value, falling
+
 
 Array = NDArray[np.floating[Any]]
 
@@ -205,3 +249,94 @@ def _value_at_worst_point(layers: HiddenLayers, backward: BackwardPass) -> tuple
     z = backward.sum_coefficients[0]
     widths = z @ layers.scaled_weights
     return backward.constant + z @ layers.sums_at_centre - np.abs(widths).sum(axis=1), widths
+
+
+_NEWTON_CAUTION = 1 - 1e-9
+"""Factor on Newton's step, so that rounding of the step itself does not pass the root; what is
+proved is evaluated anew, so it only affects tightness."""
+_TINY = 1e-300
+"""Divisor in place of a slope of 0, where the step is then cut to the radius of the box."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayerBounds:
+    """The hidden layers over a box, bounds of their undecided neurons, the rows of the margins.
+
+    `sum_sizes` are the sums that each neuron is rounded in, `largest` the largest absolute inputs
+    and outputs of each layer (no slope exceeds 1); `rounding_unit` and `underflow` limit what
+    float64 loses.
+    """
+
+    box: Box
+    layers: HiddenLayers
+    layers_float32: HiddenLayers
+    rows: Floats
+    offsets: Floats
+    lower: Floats
+    upper: Floats
+    slope: Floats
+    sum_sizes: tuple[Floats, ...]
+    largest: tuple[Floats, ...]
+    rounding_unit: float
+    underflow: float
+
+    @property
+    def depth(self) -> int:
+        """How many hidden layers there are."""
+        return len(self.layers.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearBounds:
+    """margin ≥ a·x + c over the box, for each node, after rounding is subtracted."""
+
+    a: Floats
+    c: Floats
+
+
+def proved_linear_bounds(
+    bounds: LayerBounds,
+    depth: int,
+    rows: Floats,
+    constant: Floats,
+    lines: ActivationLines,
+    alpha: Array,
+    signed_beta: Array | None,
+) -> LinearBounds:
+    """Linear lower bounds of the rows in the input, in float64, true for any α and any β ≥ 0."""
+    layers = bounds.layers
+    inside = np.clip(alpha.astype(np.float64), lines.least_slope, lines.most_slope)
+    beta = None if signed_beta is None else signed_beta.astype(np.float64)
+    backward = propagate_back(layers, depth, rows, constant, lines, inside, beta)
+    a = backward.sum_coefficients[0] @ layers.weights[0]
+    c = backward.constant + backward.sum_coefficients[0] @ layers.bias[0]
+    return LinearBounds(a, c - _rounding_limit(bounds, backward, constant, beta) - bounds.underflow)
+
+
+def _rounding_limit(
+    bounds: LayerBounds, backward: BackwardPass, constant: Floats, signed_beta: Floats | None
+) -> Floats:
+    total = np.abs(constant)
+    for j, coefficients in enumerate(backward.output_coefficients):
+        total = total + np.abs(coefficients) @ bounds.sum_sizes[j]
+        if signed_beta is not None:
+            cols = bounds.layers.columns[j]
+            own_sizes = bounds.sum_sizes[j][: cols.stop - cols.start]
+            total = total + np.abs(signed_beta[:, cols]) @ own_sizes
+    return np.asarray(bounds.rounding_unit * total)
+
+
+def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: int = 2) -> Floats:
+    """For each bound the radius up to which it is positive, from below; 0 where there is none.
+
+    The minimum is convex and falls with the radius, so Newton's steps from the left stay left.
+    `start`: radii to begin from, each already known or 0.
+    """
+    proved, radius = np.zeros(len(linear_bounds.c)), start
+    for _ in range(steps):
+        least, slope = box.least(linear_bounds.a, linear_bounds.c, radius)
+        proved = np.where(least > 0, np.maximum(proved, radius), proved)
+        step = least * _NEWTON_CAUTION / np.maximum(slope, _TINY)
+        radius = np.where(least > 0, np.minimum(radius + step, box.radius), 0.0)
+    least, _ = box.least(linear_bounds.a, linear_bounds.c, radius)
+    return np.where(least > 0, np.maximum(proved, radius), proved)

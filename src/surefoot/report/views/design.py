@@ -12,8 +12,7 @@ import numpy as np
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
 from surefoot.report.formatting import confidence, error_odds
 from surefoot.statistics.bounds import fixed_size, okamoto
-from surefoot.statistics.designs import Design
-from surefoot.statistics.proof import expected_trials
+from surefoot.statistics.designs import Design, expected_trials
 
 
 @dataclass(frozen=True)

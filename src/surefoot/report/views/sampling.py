@@ -6,7 +6,7 @@ from functools import partial
 
 from surefoot.core.claims import About, Claim, Randomness
 from surefoot.core.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Undecided
-from surefoot.population.population_mean import likely_width
+from surefoot.population.precision import likely_width
 from surefoot.records.record import Record, Samples
 from surefoot.report.clauses import continuation_note
 from surefoot.report.clean_faults import ties_clause

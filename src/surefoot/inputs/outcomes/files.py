@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.outcome_inspect import read_inspect_archive, read_inspect_json
-from surefoot.inputs.outcome_junit import read_junit
-from surefoot.inputs.outcome_rows import ColumnNames, OutcomeFile
-from surefoot.inputs.outcome_tables import read_csv, read_json_lines
+from surefoot.inputs.outcomes.inspect import read_inspect_archive, read_inspect_json
+from surefoot.inputs.outcomes.junit import read_junit
+from surefoot.inputs.outcomes.rows import ColumnNames, OutcomeFile
+from surefoot.inputs.outcomes.tables import read_csv, read_json_lines
 
 READERS: dict[str, Callable[[Path, ColumnNames], OutcomeFile]] = {
     ".csv": read_csv,

@@ -1,1 +1,0 @@
-"""Curve methods as they were published: ASAP, and what it was compared with."""

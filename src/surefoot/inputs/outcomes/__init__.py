@@ -1,0 +1,1 @@
+"""Outcomes that were counted elsewhere: one reader for each format of files."""

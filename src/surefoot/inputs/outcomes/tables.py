@@ -1,0 +1,484 @@
+"""Outcomes in rows: CSV, and JSON lines as lm-evaluation-harness writes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import InvalidArgument
+from surefoot.inputs.outcomes.rows import (
+    MOST_CASES,
+    ColumnNames,
+    Meaning,
+    Outcome,
+    OutcomeFile,
+    Remark,
+    meaning_remarks,
+    outcome_file,
+    parts_of,
+    read_outcome,
+    read_text,
+    shown,
+    value_words,
+)
+
+NO_COLUMN = "none"
+"""As the name of the column of cases: every row is a case of its own, and every counted trial."""
+_CASES = (
+    "case", "case_id", "doc_id", "sample_id", "question_id", "task_id", "test_id", "test", "id",
+    "name",
+)  # fmt: skip
+_OUTCOMES = (
+    "outcome", "result", "status", "passed", "pass", "correct", "is_correct", "success", "failed",
+    "fail", "failure", "acc", "acc_norm", "exact_match", "pass@1",
+)  # fmt: skip
+_LIKELY = frozenset((
+    "answer", "grade", "graded", "judgement", "judgment", "label", "mark", "rating", "score",
+    "scores", "verdict",
+))  # fmt: skip
+"""Words in a name of what may be the outcome: a refusal proposes it, and nothing reads it."""
+_CLASSES = ("class", "category")
+_WEIGHTS = ("weight", "weights", "sample_weight", "case_weight")
+_TRIALS = "trials"
+_FAILED_COUNTS = ("failures", "failed")
+_PASSED_COUNTS = ("passed", "passes", "successes")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are read; empty where there is none.
+
+    Either `outcome`, or `trials` with `failed` or `passed`, which hold counts.
+    """
+
+    case: str = ""
+    outcome: str = ""
+    trials: str = ""
+    failed: str = ""
+    passed: str = ""
+    group: str = ""
+    by: str = ""
+
+
+def choose_columns(
+    where: str, names: Sequence[str], wanted: ColumnNames, metrics: Sequence[str] = ()
+) -> tuple[Columns, list[Remark]]:
+    """The columns that were named, else those whose names say what they are, and what to say of it.
+
+    `metrics`: the columns that the file itself names as outcomes.
+    """
+    if not any(name.strip() for name in names):
+        raise InvalidArgument(
+            f"{where} has no header: write the names of the columns in the first line"
+        )
+    counts = Columns() if wanted.outcome else _counts(where, names)
+    outcome = counts.outcome
+    if not counts.trials:
+        candidates = metrics or _OUTCOMES
+        outcome = _named(where, names, wanted.outcome, "outcome") or _guess(
+            where, names, candidates, "outcome"
+        )
+        if not outcome:
+            commas = "separate columns by commas, " if len(names) == 1 and ";" in names[0] else ""
+            likely = next((n for n in names if not _LIKELY.isdisjoint(parts_of(n))), "")
+            such = f" {shlex.quote(likely)}, if it is that one" if likely else ""
+            raise InvalidArgument(
+                f"{where} has no column whose name says that it holds outcomes, among "
+                f"{_listed(names)}: {commas}name it with outcome (--outcome{such}), or count in "
+                "columns trials and failures"
+            )
+    case = _case(where, names, wanted.case, counted=bool(counts.trials))
+    by = _named(where, names, wanted.by, "by") or _guess(where, names, _CLASSES, "by")
+    group = _named(where, names, wanted.group, "group")
+    _refuse_the_same(where, {"case": case, "outcome": outcome, "by": by, "group": group})
+    columns = Columns(case, outcome, counts.trials, counts.failed, counts.passed, group, by)
+    return columns, [
+        *_remarks(columns, wanted),
+        *_unused_group(columns, names),
+        *_unused_weight(names),
+    ]
+
+
+def _refuse_the_same(where: str, chosen: Mapping[str, str]) -> None:
+    """A class that is the case itself would be one class for each."""
+    options: dict[str, str] = {}
+    for option, column in chosen.items():
+        if column and column in options:
+            raise InvalidArgument(
+                f"{where}: the column {column} is both {options[column]} (--{options[column]}) and "
+                f"{option} (--{option}); name different ones"
+            )
+        options[column] = option
+
+
+def _remarks(columns: Columns, wanted: ColumnNames) -> list[Remark]:
+    """What is read from where, and what was guessed."""
+    case = f"the column {columns.case}" if columns.case else "every row is a case of its own"
+    if not columns.case and columns.trials:
+        case = "every counted trial is a case of its own"
+    outcome = f"the column {columns.outcome}"
+    if columns.trials:
+        outcome = f"counts in {columns.trials} and {columns.failed or columns.passed}"
+    parts: list[tuple[str, str, bool]] = [
+        ("case", case, wanted.case is None),
+        ("outcome", outcome, wanted.outcome is None),
+        ("class", f"the column {columns.by}" if columns.by else "", wanted.by is None),
+        ("group", f"the column {columns.group}" if columns.group else "", False),
+    ]
+    return [
+        Remark(name, text + (" (chosen by its name)" if guessed and "column" in text else ""))
+        for name, text, guessed in parts
+        if text
+    ]
+
+
+def _unused_group(columns: Columns, names: Iterable[str]) -> list[Remark]:
+    """A column called group may mean two things, and one of them makes the interval too narrow."""
+    unused = next((n for n in names if n.strip().lower() in ("group", "groups")), "")
+    if not unused or unused in (columns.group, columns.by):
+        return []
+    text = (
+        f"the column {unused} is not used; if cases of a group were sampled together, say "
+        f"group={unused} (--group {unused}), and for a claim about each, by={unused} "
+        f"(--by {unused})"
+    )
+    return [Remark("group", text, is_warning=True)]
+
+
+def _unused_weight(names: Iterable[str]) -> list[Remark]:
+    """Where some cases stand for more than others, the weighted rate is another one."""
+    unused = next((n for n in names if n.strip().lower() in _WEIGHTS), "")
+    if not unused:
+        return []
+    text = (
+        f"the column {unused} is not used: every case counts the same, so that no rate here is a "
+        "weighted one; remove the column if that is what you want"
+    )
+    return [Remark("weight", text, is_warning=True)]
+
+
+def _case(where: str, names: Sequence[str], wanted: str | None, *, counted: bool) -> str:
+    if wanted == NO_COLUMN and NO_COLUMN not in names:
+        return ""
+    case = _named(where, names, wanted, "case")
+    if not case and wanted is None:
+        present = _present(names, _CASES)
+        case = present[0] if present else ""
+    if not case and counted:
+        raise InvalidArgument(
+            f"{where} has counts, and no column says of which case: name it with case (--case), or "
+            f"write {NO_COLUMN} where no two trials are of the same case"
+        )
+    return case
+
+
+def _counts(where: str, names: Sequence[str]) -> Columns:
+    trials = _present(names, (_TRIALS,))
+    failed, passed = _present(names, _FAILED_COUNTS), _present(names, _PASSED_COUNTS)
+    if not trials:
+        return Columns()
+    if len(failed) > 1 or len(passed) > 1 or not failed + passed:
+        raise InvalidArgument(
+            f"{where} has a column {trials[0]}, and counts are read from one column failures or "
+            f"passed beside it, not from {_listed([*failed, *passed]) or 'none'}: rename them"
+        )
+    return Columns(trials=trials[0], failed="".join(failed), passed="".join(passed))
+
+
+def _named(where: str, names: Sequence[str], wanted: str | None, option: str) -> str:
+    if wanted is None:
+        return ""
+    if wanted in names:
+        return wanted
+    near = get_close_matches(wanted, names, n=1)
+    there = f"do you mean {near[0]}?" if near else f"choose one of {_listed(names)}"
+    raise InvalidArgument(f"{option} (--{option}): {where} has no column {wanted!r}; {there}")
+
+
+def _guess(where: str, names: Sequence[str], known: Sequence[str], option: str) -> str:
+    present = _present(names, known)
+    if len(present) > 1:
+        raise InvalidArgument(
+            f"{where} has the columns {' and '.join(present)}: name one with {option} (--{option})"
+        )
+    return "".join(present)
+
+
+def _present(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The columns of these names, in the order of `known`."""
+    return [name for one in known for name in names if name.strip().lower() == one.lower()]
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+_OF_CASES = frozenset(("case", "doc", "id", "item", "prompt", "q", "qid", "question", "sample"))
+"""Words in the name of a column that names the case."""
+_PERHAPS_OF_CASES = frozenset(
+    (
+        "document", "example", "file", "filename", "hash", "idx", "image", "img", "index", "input",
+        "instance", "key", "name", "path", "problem", "query", "record", "scenario", "task", "test",
+        "text", "uid", "url", "uuid",
+    )
+)  # fmt: skip
+"""Words of one that may; the same in every row, it names what all of them are of."""
+_OF_TRIALS = frozenset(
+    (
+        "attempt", "epoch", "iteration", "rep", "repeat", "repetition", "replicate", "round", "run",
+        "seed", "trial", "try",
+    )
+)  # fmt: skip
+"""Words in the name of a column that numbers the trials of a case."""
+_MAY_NUMBER_ROWS = ("id", "name", "test", "test_id")
+"""Columns of cases, chosen by these names, that may number the rows instead."""
+_ENDS = ("", "s", "es")
+"""Of a plural."""
+
+
+def check_repeats(
+    where: str, columns: Columns, wanted: ColumnNames, rows: Sequence[Mapping[str, Any]]
+) -> list[Remark]:
+    """Refuse rows that are all different cases by default, where another column speaks against it.
+
+    Another column that names cases and has a value twice, or that numbers trials and has several
+    values. Where no column speaks against it, the remark says what was taken for granted.
+    """
+    if wanted.case is not None or columns.trials or len(rows) < 2:
+        return []
+    if columns.case and (
+        columns.case.strip().lower() not in _MAY_NUMBER_ROWS
+        or len(_values(rows, columns.case)) < len(rows)
+    ):
+        return []
+    own = (columns.case, columns.outcome, columns.by, columns.group)
+    for name in sorted(rows[0], key=lambda name: _has(name, _OF_TRIALS)):
+        values = len(_values(rows, name))
+        if name not in own and _may_repeat(name, values, len(rows), named=bool(columns.case)):
+            raise InvalidArgument(_refusal(where, name, values, len(rows), columns.case))
+    if columns.case:
+        return []
+    text = (
+        "every row is taken for a case of its own; if some rows are of the same case, name the "
+        "column of cases with case (--case)"
+    )
+    return [Remark("cases", text, is_warning=True)]
+
+
+def _may_repeat(name: str, values: int, rows: int, *, named: bool) -> bool:
+    """Whether a column with so many different values is a sign of several trials of a case.
+
+    `named`: another column gives every row a name of its own, which may be a mere number.
+    """
+    if _has(name, _OF_TRIALS):
+        return 1 < values < rows or (values == rows and not named)
+    if _has(name, _OF_CASES):
+        return values < rows
+    return not named and _has(name, _PERHAPS_OF_CASES) and 1 < values < rows
+
+
+def _refusal(where: str, name: str, values: int, rows: int, case: str) -> str:
+    each = f"case={case or NO_COLUMN} (--case {case or NO_COLUMN})"
+    different = "1 value" if values == 1 else f"{values:,} different values"
+    named = f"it with case={name} (--case {name})"
+    if _has(name, _OF_TRIALS):
+        named = "the column of cases with case (--case)"
+    return (
+        f"{where}: the column {name} has {different} in {rows:,} rows, so that rows may be trials "
+        f"of the same case: name {named}, or say {each} if every row is a case of its own"
+    )
+
+
+def _has(name: str, words: frozenset[str]) -> bool:
+    return any(part == word + end for part in parts_of(name) for word in words for end in _ENDS)
+
+
+def _values(rows: Sequence[Mapping[str, Any]], name: str) -> set[str]:
+    return {str(row.get(name)).strip() for row in rows}
+
+
+_MOST_DIGITS = 9
+"""Of a count: more than anybody has run."""
+_MOST_COLUMNS = 10_000
+"""Of a table: more than anybody names."""
+_FILTER, _METRICS, _HASH = "filter", "metrics", "doc_hash"
+"""Fields of lm-evaluation-harness: how an answer was extracted, what was scored, which text."""
+_DELIMITERS = {".tsv": "\t"}
+"""By the end of the name; else a comma."""
+Row = tuple[str, Mapping[str, Any]]
+
+
+def read_csv(path: Path, wanted: ColumnNames) -> OutcomeFile:
+    """A table with a header; one outcome a row, or counts of trials and failures."""
+    text = io.StringIO(read_text(path), newline="")
+    try:
+        reader = csv.DictReader(text, delimiter=_DELIMITERS.get(path.suffix.lower(), ","))
+        names = list(reader.fieldnames or ())
+        if len(names) > _MOST_COLUMNS:
+            raise InvalidArgument(
+                f"{path} has {len(names):,} columns, more than {_MOST_COLUMNS:,}: keep those of "
+                "case and outcome"
+            )
+        rows: list[Row] = [(f"{path}, line {reader.line_num}", row) for row in reader]
+    except csv.Error as error:
+        raise InvalidArgument(f"{path} cannot be read as CSV ({error}): save it again") from error
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise InvalidArgument(f"{path} has two columns {twice!r}: rename one")
+    for place, row in rows:
+        if None in row or None in row.values():
+            raise InvalidArgument(
+                f"{place}: the row has not as many cells as the header; fill it or remove it"
+            )
+    return _from_rows(path, names, rows, wanted)
+
+
+def read_json_lines(path: Path, wanted: ColumnNames) -> OutcomeFile:
+    """One JSON object a line: samples of lm-evaluation-harness, or any with such fields.
+
+    Where a file holds several filters, `outcome` names metric and filter: exact_match,strict-match.
+    """
+    rows = [
+        (f"{path}, line {number}", _object(path, number, line))
+        for number, line in enumerate(read_text(path).splitlines(), start=1)
+        if line.strip()
+    ]
+    if not rows:
+        raise InvalidArgument(
+            f"{path} has no lines: a tally needs at least one outcome; give another file"
+        )
+    rows, wanted, remarks = _of_one_filter(path, rows, wanted)
+    first = rows[0][1]
+    metrics = first.get(_METRICS)
+    named = [m for m in metrics if isinstance(m, str)] if isinstance(metrics, list) else []
+    return _from_rows(path, list(first), rows, wanted, named, remarks)
+
+
+def _object(path: Path, number: int, line: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(
+            f"{path}, line {number} is not JSON ({error}): write one object a line"
+        ) from error
+    if not isinstance(value, dict):
+        raise InvalidArgument(
+            f"{path}, line {number} is {shown(value)}: each line is one object; write one there"
+        )
+    return value
+
+
+def _of_one_filter(
+    path: Path, rows: list[Row], wanted: ColumnNames
+) -> tuple[list[Row], ColumnNames, list[Remark]]:
+    """The rows of one filter: two filters of an answer are not two trials."""
+    filters = list(dict.fromkeys(str(row[_FILTER]) for _, row in rows if _FILTER in row))
+    metric, comma, chosen = (wanted.outcome or "").rpartition(",")
+    named = bool(comma) and chosen in filters and wanted.outcome not in rows[0][1]
+    if len(filters) > 1 and not named:
+        raise InvalidArgument(
+            f"{path} has each answer under the filters {' and '.join(filters)}: choose one, such "
+            f"as outcome exact_match,{filters[0]} (--outcome exact_match,{filters[0]})"
+        )
+    if not named:
+        return rows, wanted, []
+    own = [(place, row) for place, row in rows if str(row.get(_FILTER)) == chosen]
+    columns = replace(wanted, outcome=metric)
+    return own, columns, [Remark("filter", f"only answers under the filter {chosen}")]
+
+
+def _from_rows(
+    path: Path,
+    names: Sequence[str],
+    rows: Sequence[Row],
+    wanted: ColumnNames,
+    metrics: Sequence[str] = (),
+    remarks: Sequence[Remark] = (),
+) -> OutcomeFile:
+    columns, chosen = choose_columns(str(path), names, wanted, metrics)
+    outcomes = [
+        outcome
+        for number, (place, row) in enumerate(rows, start=1)
+        for outcome in _outcomes(place, row, columns, str(number), wanted.meaning)
+    ]
+    meaning = meaning_remarks(path, columns.outcome, outcomes, wanted.meaning)
+    repeats = check_repeats(str(path), columns, wanted, [row for _, row in rows])
+    notes = [*remarks, *chosen, *meaning, *repeats]
+    return outcome_file(path, outcomes, notes, names_cases=bool(columns.case))
+
+
+def _outcomes(
+    place: str, row: Mapping[str, Any], columns: Columns, number: str, meaning: Meaning
+) -> Iterator[Outcome]:
+    """What a row says; counts of cases without names are that many cases."""
+    case = _text(place, row, columns.case) if columns.case else number
+    class_name = _text(place, row, columns.by) if columns.by else ""
+    group = _text(place, row, columns.group) if columns.group else ""
+    content = row.get(_HASH)
+    more = (group, class_name, content if isinstance(content, str) else "")
+    if not columns.trials:
+        value = _value(place, row, columns.outcome)
+        failed = read_outcome(place, columns.outcome, value, meaning)
+        said = value_words(value, meaning)
+        yield Outcome(place, case, int(bool(failed)), int(failed is not None), *more, value=said)
+        return
+    trials, failures = _counts_of_row(place, row, columns)
+    if columns.case or not trials:
+        yield Outcome(place, case, failures, trials, *more)
+        return
+    if trials > MOST_CASES:
+        raise InvalidArgument(
+            f"{place}: {trials:,} cases are more than {MOST_CASES:,}: take a random choice of them"
+        )
+    for i in range(trials):
+        yield Outcome(place, f"{number}.{i + 1}", int(i < failures), 1, *more)
+
+
+def _counts_of_row(place: str, row: Mapping[str, Any], columns: Columns) -> tuple[int, int]:
+    """Trials and failures."""
+    trials = _count(place, row, columns.trials)
+    failed = _count(place, row, columns.failed) if columns.failed else None
+    passed = _count(place, row, columns.passed) if columns.passed else None
+    failures = trials - (passed or 0) if failed is None else failed
+    if not 0 <= failures <= trials or (passed is not None and passed + failures != trials):
+        counts = [
+            f"{name} is {n}" for name, n in ((columns.failed, failed), (columns.passed, passed))
+        ]
+        given = " and ".join(text for text in counts if not text.startswith(" "))
+        raise InvalidArgument(
+            f"{place}: {columns.trials} is {trials} and {given}; failures and passed trials must "
+            "add up to the trials: correct one of them"
+        )
+    return trials, failures
+
+
+def _count(place: str, row: Mapping[str, Any], column: str) -> int:
+    value = _value(place, row, column)
+    text = str(value).strip()
+    plain = isinstance(value, str | int) and not isinstance(value, bool)
+    if plain and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:
+        return int(text)
+    raise InvalidArgument(f"{place}: {column} is {shown(value)}; write a whole number, such as 10")
+
+
+def _text(place: str, row: Mapping[str, Any], column: str) -> str:
+    """The name of a case, a class or a group."""
+    value = _value(place, row, column)
+    text = str(value).strip() if isinstance(value, str | int) else ""
+    if text:
+        return text
+    raise InvalidArgument(f"{place}: {column} is {shown(value)}; give it a name")
+
+
+def _value(place: str, row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  of JSON
+    if column in row:
+        return row[column]
+    raise InvalidArgument(f"{place} has no {column!r}, which the first line has: add it")
