@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import array_namespace
@@ -16,43 +17,62 @@ from surefoot.perturb._ops.definition import (
     Levels,
     LevelsWithinBounds,
     Normal,
+    OfValues,
     Presets,
     Uniform,
     perturbation,
 )
-from surefoot.subject.protocols import Additive, Array, Ball, Level, Stream, View
+from surefoot.subject.protocols import Additive, Array, Ball, Level, Stream
 
 
-@perturbation
-class LinfNoise:
-    """Uniform noise in the L∞ ball: every value moves by its own amount in [-level, level)."""
-
-    level: float | None = None
-    kind: ClassVar[str] = "linf"
-    ball: ClassVar[Ball] = Ball.LINF
-    additive: ClassVar[Additive] = Additive(normal=False, factor=2.0, shift=-1.0)
-    view: ClassVar[View] = View.VALUES
-    levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
-    draw: ClassVar[Draw] = Uniform(Each.VALUE)
-    phrase: ClassVar[str] = "noise drawn uniformly from the L∞ ball of radius {level}"
+@dataclass(frozen=True)
+class _Scaled(OfValues):
+    """Noise that is what was drawn, times the level."""
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Stretch to [-level, level) and add."""
-        span = level_per_row(level, drawn)
-        y = drawn * (2 * span)
-        y -= span
+        """Scale and add."""
+        y = drawn * level_per_row(level, drawn)
+        y += x
+        return clip_in_place(y, bounds)
+
+
+@dataclass(frozen=True)
+class _Stretched(OfValues):
+    """Noise that is a uniform number for each value, stretched and shifted as `additive` says."""
+
+    levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
+    draw: ClassVar[Draw] = Uniform(Each.VALUE)
+
+    @property
+    def additive(self) -> Additive:
+        """From [0, 1) to the range of the noise at level 1."""
+        raise NotImplementedError
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Stretch, shift and add."""
+        span, noise = level_per_row(level, drawn), self.additive
+        y = drawn * (noise.factor * span)
+        y += noise.shift * span
         y += x
         return clip_in_place(y, bounds)
 
 
 @perturbation
-class L2Noise:
+class LinfNoise(_Stretched):
+    """Uniform noise in the L∞ ball: every value moves by its own amount in [-level, level)."""
+
+    kind: ClassVar[str] = "linf"
+    ball: ClassVar[Ball] = Ball.LINF
+    additive: ClassVar[Additive] = Additive(normal=False, factor=2.0, shift=-1.0)
+    phrase: ClassVar[str] = "noise drawn uniformly from the L∞ ball of radius {level}"
+
+
+@perturbation
+class L2Noise(_Scaled):
     """Uniform noise in the Euclidean ball: a random direction, and a radius with P(R ≤ r) ∝ r^d."""
 
-    level: float | None = None
     kind: ClassVar[str] = "l2"
     ball: ClassVar[Ball] = Ball.L2
-    view: ClassVar[View] = View.VALUES
     levels: ClassVar[Levels] = Levels(unit="in the units of the values")
     phrase: ClassVar[str] = "noise drawn uniformly from the L2 ball of radius {level}"
 
@@ -65,18 +85,12 @@ class L2Noise:
         points *= _radius(stream, n, shape) / xp.where(lengths > 0, lengths, 1.0)
         return points
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Scale and add."""
-        return _scale_and_add(x, drawn, level, bounds)
-
 
 @perturbation
-class L1Noise:
+class L1Noise(_Scaled):
     """Uniform noise in the L1 ball (the cross-polytope)."""
 
-    level: float | None = None
     kind: ClassVar[str] = "l1"
-    view: ClassVar[View] = View.VALUES
     levels: ClassVar[Levels] = Levels(unit="in the units of the values")
     phrase: ClassVar[str] = "noise drawn uniformly from the L1 ball of radius {level}"
 
@@ -92,46 +106,32 @@ class L1Noise:
         points *= _radius(stream, n, shape) / xp.where(total > 0, total, 1.0)
         return points
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Scale and add."""
-        return _scale_and_add(x, drawn, level, bounds)
-
 
 @perturbation
-class GaussianNoise:
+class GaussianNoise(_Scaled):
     """Normal noise on every value; the level is its standard deviation."""
 
-    level: float | None = None
     kind: ClassVar[str] = "gaussian"
     additive: ClassVar[Additive] = Additive(normal=True, factor=1.0, shift=0.0)
     presets: ClassVar[Presets] = {
         "small": (0.04, 0.06, 0.08, 0.09, 0.10),
         "large": (0.08, 0.12, 0.18, 0.26, 0.38),
     }
-    view: ClassVar[View] = View.VALUES
     levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
     draw: ClassVar[Draw] = Normal(Each.VALUE)
     phrase: ClassVar[str] = "Gaussian noise of standard deviation {level} on every value"
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Scale and add."""
-        return _scale_and_add(x, drawn, level, bounds)
-
 
 @perturbation
-class UniformNoise:
+class UniformNoise(_Stretched):
     """Every value grows by its own uniform amount in [lowest · level, level).
 
     By default `lowest` is 0: the one-sided noise of the experiments of Bu & Sun. With -1 it has
     the distribution of `LinfNoise`.
     """
 
-    level: float | None = None
     lowest: float = 0.0
     kind: ClassVar[str] = "uniform"
-    view: ClassVar[View] = View.VALUES
-    levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
-    draw: ClassVar[Draw] = Uniform(Each.VALUE)
 
     def __post_init__(self) -> None:
         if not -1 <= self.lowest < 1:
@@ -150,20 +150,6 @@ class UniformNoise:
         """What it does."""
         low = "0" if self.lowest == 0 else f"{self.lowest:g} · {{level}}"
         return f"noise drawn uniformly between {low} and {{level}}, added to every value"
-
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Stretch to [lowest · level, level) and add."""
-        span = level_per_row(level, drawn)
-        y = drawn * ((1 - self.lowest) * span)
-        y += self.lowest * span
-        y += x
-        return clip_in_place(y, bounds)
-
-
-def _scale_and_add(x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-    y = drawn * level_per_row(level, drawn)
-    y += x
-    return clip_in_place(y, bounds)
 
 
 def _radius(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:

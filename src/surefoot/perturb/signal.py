@@ -20,10 +20,11 @@ from surefoot.perturb._ops.definition import (
     Each,
     Levels,
     Normal,
+    OfSignals,
     Uniform,
     perturbation,
 )
-from surefoot.subject.protocols import Array, Drawn, Level, Stream, View
+from surefoot.subject.protocols import Array, Drawn, Level, Stream
 
 _WITH_UNIT = re.compile(
     r"(?P<number>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?) *(?P<unit>db|x)", re.ASCII | re.IGNORECASE
@@ -35,7 +36,7 @@ _LONG_SIGNAL = 2048
 
 
 @perturbation
-class NoiseAtSNR:
+class NoiseAtSNR(OfSignals):
     """White Gaussian noise; the level is its RMS over the RMS of the row, all channels together.
 
     The signal-to-noise ratio is -20 · log10(level) dB: level 0.1 is 20 dB, level 1 is 0 dB. The
@@ -43,9 +44,7 @@ class NoiseAtSNR:
     unit: 20dB, or 0.1x for 0.1 times the RMS.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "snr"
-    view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(unit="RMS of the noise over RMS of the signal")
     draw: ClassVar[Draw] = Normal(Each.VALUE)
 
@@ -97,12 +96,10 @@ class NoiseAtSNR:
 
 
 @perturbation
-class Gain:
+class Gain(OfSignals):
     """Amplified or attenuated by a uniform number of decibels in [-level, level)."""
 
-    level: float | None = None
     kind: ClassVar[str] = "gain"
-    view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(unit="dB")
     draw: ClassVar[Draw] = Uniform((1, 1))
     phrase: ClassVar[str] = "gain drawn uniformly from ±{level} dB"
@@ -118,12 +115,10 @@ class Gain:
 
 
 @perturbation
-class ClipSignal:
+class ClipSignal(OfSignals):
     """Clipped at (1 - level) times the peak of the row, all channels together. Not random."""
 
-    level: float | None = None
     kind: ClassVar[str] = "clip"
-    view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(1.0, "share of the peak")
     draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "clipping at (1 - {level}) times the peak of the signal"
@@ -140,7 +135,7 @@ class ClipSignal:
 
 
 @perturbation
-class BandPass:
+class BandPass(OfSignals):
     """Frequencies outside a band are removed. Not random.
 
     Frequencies are shares of the highest one (half the sampling rate). The band is
@@ -149,12 +144,10 @@ class BandPass:
     The signal counts as periodic (discrete Fourier transform). Its mean is the frequency 0.
     """
 
-    level: float | None = None
     low: float = 1 / 3
     high: float = 2 / 3
     edge: float = 0.05
     kind: ClassVar[str] = "band-pass"
-    view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(1.0, "0: all frequencies, 1: the narrowest band")
     draw: ClassVar[Draw] = NOTHING
 
@@ -234,15 +227,13 @@ def _transform_in_groups(x: Array, length: int, transform: Callable[[Array], Arr
 
 
 @perturbation
-class Jitter:
+class Jitter(OfSignals):
     """Gaussian noise on every value; the level is its deviation over that of the row's channel.
 
     A channel that does not vary stays as it is.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "jitter"
-    view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(unit="standard deviations of the channel")
     draw: ClassVar[Draw] = Normal(Each.VALUE)
     phrase: ClassVar[str] = (
@@ -266,17 +257,15 @@ SHIFT_FILLS = ("wrap", "zero")
 
 
 @perturbation
-class TimeShift:
+class TimeShift(OfSignals):
     """Moved in time by a uniform share of the length in [-level, level).
 
     Between samples the value is interpolated linearly. With `fill` "wrap" what leaves at one end
     enters at the other, with "zero" silence enters.
     """
 
-    level: float | None = None
     fill: str = "wrap"
     kind: ClassVar[str] = "time-shift"
-    view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(1.0, "share of the length")
     draw: ClassVar[Draw] = Uniform((1, 1))
     choices: ClassVar[Choices] = {"fill": SHIFT_FILLS}
@@ -312,7 +301,7 @@ _SLOWEST = 0.1
 
 
 @perturbation
-class Speed:
+class Speed(OfSignals):
     """Played 1 + `level` times as fast, from the start; a negative level is slower.
 
     Pitch and speed change together, as on a tape. Between samples the value is interpolated
@@ -320,9 +309,7 @@ class Speed:
     -0.9. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "speed"
-    view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(1.0, "share of the speed added")
     draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
@@ -360,7 +347,7 @@ _MOST_GAPS = 100
 
 
 @perturbation
-class Dropouts:
+class Dropouts(OfSignals):
     """A share `level` of the time steps is lost, in `gaps` gaps, in all channels at once.
 
     The time is cut at random into as many pieces; in each, a gap grows with the level around a
@@ -370,11 +357,9 @@ class Dropouts:
     step 0); with "zero" there is 0, or the middle of the bounds.
     """
 
-    level: float | None = None
     gaps: int = 4
     fill: str = "hold"
     kind: ClassVar[str] = "dropouts"
-    view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(1.0, "share of the time steps")
     choices: ClassVar[Choices] = {"fill": GAP_FILLS}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
 from numbers import Real
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -16,7 +16,15 @@ from array_api_compat import array_namespace
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import Floats, copy_rows, is_zero, levels_on_host
-from surefoot.subject.protocols import LARGEST_NUMBER, Array, Drawn, Level, Perturbation, Stream
+from surefoot.subject.protocols import (
+    LARGEST_NUMBER,
+    Array,
+    Drawn,
+    Level,
+    Perturbation,
+    Stream,
+    View,
+)
 
 Choices = Mapping[str, tuple[str, ...]]
 """The words that a field may have, by the name of the field."""
@@ -136,6 +144,38 @@ def refuse_other_channels(perturbation: Perturbation, channels: int) -> None:
         )
 
 
+@dataclass(frozen=True)
+class OfValues:
+    """What perturbations of values in any layout share."""
+
+    level: float | None = None
+    view: ClassVar[View] = View.VALUES
+
+
+@dataclass(frozen=True)
+class OfSignals:
+    """What perturbations of signals share."""
+
+    level: float | None = None
+    view: ClassVar[View] = View.SERIES
+
+
+@dataclass(frozen=True)
+class OfImages:
+    """What perturbations of images share."""
+
+    level: float | None = None
+    view: ClassVar[View] = View.IMAGE
+
+
+@dataclass(frozen=True)
+class Directed(OfImages):
+    """What perturbations of images share that are not random and have an opposite direction."""
+
+    draw: ClassVar[Draw] = NOTHING
+    signed: ClassVar[bool] = True
+
+
 @dataclass_transform(frozen_default=True)
 def perturbation(definition: type[_Class]) -> type[_Class]:
     """Class decorator: a frozen dataclass with what all perturbations share.
@@ -187,6 +227,17 @@ SIZES: Choices = {"size": ("", "small", "large")}
 """Constants of CIFAR-C (small) or ImageNet-C (large); empty: by the size of the image."""
 LONGEST_SMALL = 64
 """Pixels along the longer edge of the largest image that counts as small (CIFAR-C has 32)."""
+
+
+@dataclass(frozen=True)
+class OfSeverities(OfImages):
+    """What perturbations of images share whose level is a published severity."""
+
+    size: str = ""
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
+    presets: ClassVar[Presets] = PRESETS
+
 
 Table = tuple[tuple[float, ...], ...]
 """The parameters at severity 0 (no effect), 1, …, 5."""

@@ -36,6 +36,8 @@ from surefoot.perturb._ops.definition import (
     Choices,
     Draw,
     Levels,
+    OfImages,
+    OfSeverities,
     Presets,
     Table,
     Uniform,
@@ -52,7 +54,7 @@ from surefoot.perturb._ops.matrices import (
     multiply_axes,
     zoom_matrices,
 )
-from surefoot.subject.protocols import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream
 
 _FEW_PIXELS = 64 * 64
 _FEW_ENTRIES = 1_000_000
@@ -174,16 +176,14 @@ _LINES_LARGE = ((10, 0), (10, 3), (15, 5), (15, 8), (15, 12), (20, 15))
 
 
 @perturbation
-class GaussianBlur:
+class GaussianBlur(OfImages):
     """A Gaussian filter; the level is its standard deviation in pixels.
 
     Hendrycks & Dietterich 2019, `gaussian_blur`: cut off at 4 deviations, the edge pixel repeated
     outwards. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "blur"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1000.0, "pixels")  # flat; memory grows with the level
     draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "Gaussian blur of standard deviation {level} pixels"
@@ -199,7 +199,7 @@ class GaussianBlur:
 
 
 @perturbation
-class DefocusBlur:
+class DefocusBlur(OfSeverities):
     """A lens out of focus: every pixel becomes a disk; the level is the severity.
 
     Hendrycks & Dietterich 2019, `defocus_blur`, with edges mirrored. The radius grows from 0 to
@@ -208,15 +208,9 @@ class DefocusBlur:
     published kernel brightens by about 1 % at radius 8 and 10. Not random.
     """
 
-    level: float | None = None
-    size: str = ""
     kind: ClassVar[str] = "defocus"
-    view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = SEVERITIES
     draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "defocus blur of severity {level} of 5"
-    presets: ClassVar[Presets] = PRESETS
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Convolve with the disk: row by row if it is small, else by the Fourier transform."""
@@ -258,7 +252,7 @@ def _disk_kernels(level: Level, small: bool, half: int) -> NDArray[np.float32]:
 
 
 @perturbation
-class MotionBlur:
+class MotionBlur(OfImages):
     """A camera in motion: every pixel becomes a fading line; the level is the severity.
 
     Hendrycks & Dietterich 2019, `motion_blur`, which uses ImageMagick: one-sided Gaussian weights
@@ -268,11 +262,9 @@ class MotionBlur:
     mirrored (published: the edge pixel repeated).
     """
 
-    level: float | None = None
     angle: float | None = None
     size: str = ""
     kind: ClassVar[str] = "motion"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = SEVERITIES
     draw: ClassVar[Draw] = Uniform(())
     choices: ClassVar[Choices] = SIZES
@@ -307,7 +299,7 @@ class MotionBlur:
 
 
 @perturbation
-class ZoomBlur:
+class ZoomBlur(OfImages):
     """A camera moving forward: the mean of an image and its enlargements up to 1 + level.
 
     Hendrycks & Dietterich 2019, `zoom_blur`: enlargements by 1, 1 + step, … up to 1 + level, and
@@ -317,10 +309,8 @@ class ZoomBlur:
     severity 3 and 0.03 at 5: pass `step`. Not random.
     """
 
-    level: float | None = None
     step: float = 0.01
     kind: ClassVar[str] = "zoom-blur"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the size")
     draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "zoom blur: the mean of enlargements from 1 to 1 + {level}"
@@ -443,7 +433,7 @@ _LARGE = ((0, 1, 0), (0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 
 
 
 @perturbation
-class GlassBlur:
+class GlassBlur(OfSeverities):
     """Frosted glass: blur, swaps of neighbouring pixels, blur; the level is the severity.
 
     Hendrycks & Dietterich 2019, `glass_blur`, in their order: from the last pixel to the first,
@@ -453,14 +443,8 @@ class GlassBlur:
     Values are not rounded to 256 levels between the steps.
     """
 
-    level: float | None = None
-    size: str = ""
     kind: ClassVar[str] = "glass"
-    view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = SEVERITIES
-    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "glass blur of severity {level} of 5"
-    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """For each pixel: a number for whether it swaps, then one for its partner in each round."""

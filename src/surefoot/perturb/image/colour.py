@@ -18,19 +18,17 @@ from surefoot.perturb._ops.arrays import (
 )
 from surefoot.perturb._ops.definition import (
     NOTHING,
-    PRESETS,
-    SEVERITIES,
-    SIZES,
-    Choices,
+    Directed,
     Draw,
     Levels,
+    OfSeverities,
     Presets,
     at_severity,
     is_small,
     perturbation,
 )
 from surefoot.perturb._ops.pixels import change_saturation, rotate_hue
-from surefoot.subject.protocols import Array, Level, View
+from surefoot.subject.protocols import Array, Level
 
 # Gain and offset of the saturation at severities 0 to 5.
 _SATURATE_SMALL = ((1, 0), (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
@@ -38,7 +36,7 @@ _SATURATE_LARGE = ((1, 0), (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2))
 
 
 @perturbation
-class Brightness:
+class Brightness(Directed):
     """The HSV value of every pixel grows by `level` of the range; hue and saturation stay.
 
     Hendrycks & Dietterich 2019, `brightness`. The channels of a pixel of value V are multiplied
@@ -46,12 +44,8 @@ class Brightness:
     darkens. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "brightness"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the range")
-    draw: ClassVar[Draw] = NOTHING
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "brightness (HSV value) raised by {level} of the range"
     presets: ClassVar[Presets] = {
         "small": (0.05, 0.1, 0.15, 0.2, 0.3),
@@ -81,19 +75,15 @@ class Brightness:
 
 
 @perturbation
-class Contrast:
+class Contrast(Directed):
     """Every value moves towards the mean of its channel by the share `level` of the distance.
 
     Hendrycks & Dietterich 2019, `contrast`, whose factor is 1 - level. A negative level raises
     the contrast. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "contrast"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the contrast")
-    draw: ClassVar[Draw] = NOTHING
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "contrast reduced by a share of {level}"
     presets: ClassVar[Presets] = {
         "small": tuple(1 - c for c in (0.75, 0.5, 0.4, 0.3, 0.15)),
@@ -111,7 +101,7 @@ class Contrast:
 
 
 @perturbation
-class Saturate:
+class Saturate(OfSeverities):
     """The HSV saturation S becomes S · gain + offset, clipped; hue and value stay.
 
     Hendrycks & Dietterich 2019, `saturate`. The level is the published severity, from 0 to 5;
@@ -122,15 +112,9 @@ class Saturate:
     set of constants, or empty to go by the size of the image. Not random.
     """
 
-    level: float | None = None
-    size: str = ""
     kind: ClassVar[str] = "saturate"
-    view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = SEVERITIES
     draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "saturation of colours changed, severity {level} of 5"
-    presets: ClassVar[Presets] = PRESETS
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch the distance of each channel from the greatest one."""
@@ -143,18 +127,14 @@ class Saturate:
 
 
 @perturbation
-class Desaturate:
+class Desaturate(Directed):
     """Colours lose the share `level` of their HSV saturation; hue and value stay.
 
     A negative level deepens them. Grey images stay as they are. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "desaturate"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the saturation")
-    draw: ClassVar[Draw] = NOTHING
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "saturation of colours reduced by a share of {level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
@@ -166,19 +146,15 @@ class Desaturate:
 
 
 @perturbation
-class Hue:
+class Hue(Directed):
     """The HSV hue is rotated by `level` degrees; saturation and value stay exactly.
 
     120 degrees turn red into green, -120 into blue. Grey images and grey pixels stay as they are.
     Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "hue"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(180.0, "degrees")
-    draw: ClassVar[Draw] = NOTHING
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "hue of colours rotated by {level} degrees"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
@@ -190,19 +166,15 @@ class Hue:
 
 
 @perturbation
-class Gamma:
+class Gamma(Directed):
     """Values, scaled to [0, 1], are raised to the power 2^level.
 
     At level 1 they are squared, which darkens. A negative level brightens: -1 is the square root.
     Level and -level undo each other. Without bounds, values below 0 stay as they are. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "gamma"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(3.0, "exponent of 2")
-    draw: ClassVar[Draw] = NOTHING
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "gamma correction: values raised to the power 2^{level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:

@@ -20,8 +20,8 @@ from surefoot.perturb._ops.arrays import (
     restore_level_zero,
     to_unit_range,
 )
-from surefoot.perturb._ops.definition import NOTHING, Draw, Levels, Presets, perturbation
-from surefoot.subject.protocols import Array, Level, View, to_host
+from surefoot.perturb._ops.definition import NOTHING, Draw, Levels, OfImages, Presets, perturbation
+from surefoot.subject.protocols import Array, Level, to_host
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -204,7 +204,7 @@ _CODE_BYTES = 65_536
 
 
 @perturbation
-class Pixelate:
+class Pixelate(OfImages):
     """The image is scaled down to 1 - level of its pixels along each edge and up again.
 
     Hendrycks & Dietterich 2019, `pixelate`: Pillow's BOX filter down and up, so that each pixel
@@ -214,9 +214,7 @@ class Pixelate:
     they would be in a file. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "pixelate"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the pixels along an edge")
     draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "pixelation: a share of {level} fewer pixels along each edge"
@@ -240,7 +238,7 @@ class Pixelate:
 
 
 @perturbation
-class JPEG:
+class JPEG(OfImages):
     """Encoded as JPEG of quality 100 · (1 - level) and decoded again.
 
     Hendrycks & Dietterich 2019, `jpeg_compression`: Pillow's encoder with its default settings,
@@ -250,9 +248,7 @@ class JPEG:
     image by image in main memory, wherever the arrays are. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "jpeg"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(0.99, "1 - quality / 100")
     draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "JPEG compression of quality 100 · (1 - {level})"

@@ -8,6 +8,7 @@ continuous in the level. Only `Perspective` is random. A negative level is the o
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,14 +17,12 @@ from array_api_compat import array_namespace, device
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.definition import (
-    NOTHING,
-    PRESETS,
-    SEVERITIES,
-    SIZES,
     Choices,
+    Directed,
     Draw,
     Levels,
-    Presets,
+    OfImages,
+    OfSeverities,
     Uniform,
     at_severity,
     is_small,
@@ -34,125 +33,107 @@ from surefoot.perturb._ops.matrices import filter_reach, mirrored_gaussian_filte
 from surefoot.perturb._ops.pixels import centred_axes, level_array
 from surefoot.perturb._ops.resample import EDGES
 from surefoot.perturb._ops.warp import warp, warp_projected
-from surefoot.subject.protocols import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream
+
+
+@dataclass(frozen=True)
+class Geometric(Directed):
+    """What transforms share that say where each pixel comes from."""
+
+    edge: str = "mirror"
+    choices: ClassVar[Choices] = EDGES
+
+    def source(self, x: Array, level: Array) -> tuple[Array, Array]:
+        """The row and the column that each pixel comes from."""
+        raise NotImplementedError
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Interpolate where the pixels come from."""
+        return warp(x, *self.source(x, level_array(level, x)), self.edge, bounds)
 
 
 @perturbation
-class Rotation:
+class Rotation(Geometric):
     """Rotated about the centre by `level` degrees, counter-clockwise. Not random."""
 
-    level: float | None = None
-    edge: str = "mirror"
     kind: ClassVar[str] = "rotation"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(180.0, "degrees")
-    draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = EDGES
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "rotation by {level} degrees about the centre"
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+    def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from where the opposite rotation brings it."""
-        xp, angle = array_namespace(x), level_array(level, x) * (math.pi / 180)
+        xp, angle = array_namespace(x), level * (math.pi / 180)
         cos, sin = xp.cos(angle), xp.sin(angle)
         down, right, middle, centre = centred_axes(x)
         ys = (cos * down + middle) + sin * right
         xs = (cos * right + centre) - sin * down
-        return warp(x, ys, xs, self.edge, bounds)
+        return ys, xs
 
 
 @perturbation
-class TranslationX:
+class TranslationX(Geometric):
     """Moved right by the share `level` of the width, also by parts of a pixel. Not random."""
 
-    level: float | None = None
-    edge: str = "mirror"
     kind: ClassVar[str] = "translate-x"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the width")
-    draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = EDGES
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "translation to the right by {level} of the width"
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+    def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from further left."""
         down, right, middle, centre = centred_axes(x)
-        xs = (right + centre) - level_array(level, x) * x.shape[3]
-        return warp(x, down + middle, xs, self.edge, bounds)
+        return down + middle, (right + centre) - level * x.shape[3]
 
 
 @perturbation
-class TranslationY:
+class TranslationY(Geometric):
     """Moved down by the share `level` of the height, also by parts of a pixel. Not random."""
 
-    level: float | None = None
-    edge: str = "mirror"
     kind: ClassVar[str] = "translate-y"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the height")
-    draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = EDGES
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "translation downwards by {level} of the height"
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+    def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from further up."""
         down, right, middle, centre = centred_axes(x)
-        ys = (down + middle) - level_array(level, x) * x.shape[2]
-        return warp(x, ys, right + centre, self.edge, bounds)
+        return (down + middle) - level * x.shape[2], right + centre
 
 
 @perturbation
-class Zoom:
+class Zoom(Geometric):
     """Enlarged about the centre to 1 + `level` times the size; a negative level shrinks.
 
     Shrinking does not average pixels. A level below -0.9 means -0.9. Not random.
     """
 
-    level: float | None = None
-    edge: str = "mirror"
     kind: ClassVar[str] = "zoom"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(9.0, "share of the size added")
-    draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = EDGES
-    signed: ClassVar[bool] = True
     least: ClassVar[float] = -0.9
     phrase: ClassVar[str] = "zoom about the centre to 1 + {level} times the size"
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+    def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from nearer to the centre."""
-        factor = array_namespace(x).clip(level_array(level, x) + 1.0, 0.1)
+        factor = array_namespace(x).clip(level + 1.0, 0.1)
         down, right, middle, centre = centred_axes(x)
-        ys, xs = down / factor + middle, right / factor + centre
-        return warp(x, ys, xs, self.edge, bounds)
+        return down / factor + middle, right / factor + centre
 
 
 @perturbation
-class Shear:
+class Shear(Geometric):
     """Vertical lines lean to the right by `level` degrees; the middle row stays. Not random."""
 
-    level: float | None = None
-    edge: str = "mirror"
     kind: ClassVar[str] = "shear"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(80.0, "degrees")  # at 90 pixels move infinitely far
-    draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = EDGES
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "horizontal shear by {level} degrees"
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+    def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Rows above the centre come from further left, rows below from further right."""
-        slope = array_namespace(x).tan(level_array(level, x) * (math.pi / 180))
+        slope = array_namespace(x).tan(level * (math.pi / 180))
         down, right, middle, centre = centred_axes(x)
-        xs = (right + centre) + slope * down
-        return warp(x, down + middle, xs, self.edge, bounds)
+        return down + middle, (right + centre) + slope * down
 
 
 @perturbation
-class Perspective:
+class Perspective(OfImages):
     """A random perspective: each corner moves inwards by two independent uniform amounts.
 
     Along an edge of the image a corner moves by up to `level` times half that edge. This is the
@@ -161,10 +142,8 @@ class Perspective:
     mirrored.
     """
 
-    level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "perspective"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of half an edge")
     draw: ClassVar[Draw] = Uniform((4, 2))
     choices: ClassVar[Choices] = EDGES
@@ -244,7 +223,7 @@ _STRENGTHS = {
 
 
 @perturbation
-class Elastic:
+class Elastic(OfSeverities):
     """A random affine transform, then every pixel displaced by a smooth random field.
 
     Hendrycks & Dietterich 2019, `elastic_transform`, in the order of their code. Three points, a
@@ -263,14 +242,8 @@ class Elastic:
     So a higher level is a different distortion rather than always a stronger one.
     """
 
-    level: float | None = None
-    size: str = ""
     kind: ClassVar[str] = "elastic"
-    view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = SEVERITIES
-    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "elastic distortion of severity {level} of 5"
-    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Moves of three points (across, down), and a field of offsets across and one down."""

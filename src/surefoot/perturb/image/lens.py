@@ -10,7 +10,15 @@ from array_api_compat import array_namespace, device
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place, copy_rows, level_per_row, restore_level_zero
-from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
+from surefoot.perturb._ops.definition import (
+    NOTHING,
+    Directed,
+    Draw,
+    Levels,
+    OfImages,
+    Uniform,
+    perturbation,
+)
 from surefoot.perturb._ops.matrices import gaussian_filter
 from surefoot.perturb._ops.pixels import (
     centred_axes,
@@ -25,9 +33,9 @@ from surefoot.perturb._ops.pixels import (
     squared_radius,
 )
 from surefoot.perturb._ops.random_fields import smooth_noise
-from surefoot.perturb._ops.resample import EDGES
 from surefoot.perturb._ops.warp import warp
-from surefoot.subject.protocols import Array, Drawn, Level, Stream, View
+from surefoot.perturb.image.geometry import Geometric
+from surefoot.subject.protocols import Array, Drawn, Level, Stream
 
 _MIST_PATCH = 0.2
 """The size of patches of mist, as a share of the longer edge."""
@@ -45,7 +53,7 @@ _FLARE_SIZE = 0.3
 
 
 @perturbation
-class Condensation:
+class Condensation(OfImages):
     """Mist on the lens covers the share `level` of the area, in smooth patches at random places.
 
     Behind mist, the image is under a Gaussian filter of 4 % of the longer edge and mixed with 45 %
@@ -53,9 +61,7 @@ class Condensation:
     every higher one.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "condensation"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the area")
     phrase: ClassVar[str] = "condensation: a share of {level} of the area behind mist"
 
@@ -72,7 +78,7 @@ class Condensation:
 
 
 @perturbation
-class Dirt:
+class Dirt(OfImages):
     """Spots of dirt on the lens cover the share `level` of the area.
 
     There are `spots` round spots (20 by default) at random places, each of its own size; all grow
@@ -80,10 +86,8 @@ class Dirt:
     soft rims. A place that is covered at one level is covered at every higher one.
     """
 
-    level: float | None = None
     spots: int = 20
     kind: ClassVar[str] = "dirt"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the area")
 
     def __post_init__(self) -> None:
@@ -120,7 +124,7 @@ class Dirt:
 
 
 @perturbation
-class Flare:
+class Flare(OfImages):
     """Stray light: a bright spot at a uniformly random place adds white light around it.
 
     The level is the light at its centre, as a share of the range. It falls off as exp(-(d / r)²)
@@ -128,9 +132,7 @@ class Flare:
     off: the image is overexposed there.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "flare"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "light added at the centre, share of the range")
     draw: ClassVar[Draw] = Uniform((2,))
     phrase: ClassVar[str] = "lens flare: light of {level} of the range around a random place"
@@ -147,15 +149,13 @@ class Flare:
 
 
 @perturbation
-class Vignetting:
+class Vignetting(OfImages):
     """The image darkens towards its corners, which lose the share `level` of their light.
 
     At the distance r from the centre (1 at the corners) a pixel loses level · r². Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "vignetting"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the light lost at the corners")
     draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "vignetting: a share of {level} of the light lost at the corners"
@@ -178,7 +178,7 @@ _SHORTEST = 1e-6
 
 
 @perturbation
-class BrokenLens:
+class BrokenLens(OfImages):
     """Cracks run from a random point of the lens; between two of them, a shard shifts the image.
 
     The cracks, `cracks` in number (9 by default) and at random angles, reach as far as `level`
@@ -187,10 +187,8 @@ class BrokenLens:
     diagonal and less towards the ends of the cracks. Beyond them the image stays as it is.
     """
 
-    level: float | None = None
     cracks: int = 9
     kind: ClassVar[str] = "broken-lens"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "length of the cracks, share of the diagonal")
 
     def __post_init__(self) -> None:
@@ -263,7 +261,7 @@ class BrokenLens:
 
 
 @perturbation
-class LensDistortion:
+class LensDistortion(Geometric):
     """Barrel distortion: straight lines bow outwards; a negative level is pincushion distortion.
 
     A pixel at the distance r from the centre (1 at the corners) shows what was at r · (1 + level ·
@@ -271,74 +269,57 @@ class LensDistortion:
     diagonal. `edge` says what lies there. Not random.
     """
 
-    level: float | None = None
-    edge: str = "mirror"
     kind: ClassVar[str] = "lens-distortion"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(0.3, "share of half the diagonal")
     # Below -1/3 two pixels would show the same place.
-    draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = EDGES
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "barrel distortion by {level} of half the diagonal at the corners"
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+    def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from further out."""
         down, right, middle, centre = centred_axes(x)
-        further = squared_radius(down, right, middle, centre) * level_array(level, x)
-        ys = (down + middle) + down * further
-        xs = (right + centre) + right * further
-        return warp(x, ys, xs, self.edge, bounds)
+        further = squared_radius(down, right, middle, centre) * level
+        return (down + middle) + down * further, (right + centre) + right * further
 
 
 @perturbation
-class ChromaticAberration:
+class ChromaticAberration(Geometric):
     """Red is enlarged about the centre to 1 + `level` times the size, blue shrunk to 1 - `level`.
 
     So edges have coloured fringes that widen towards the corners. A negative level exchanges the
     two. `edge` says what lies outside of the image. Needs three channels. Not random.
     """
 
-    level: float | None = None
-    edge: str = "mirror"
     kind: ClassVar[str] = "chromatic-aberration"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(0.2, "share of the size")
     needs_channels: ClassVar[int] = 3
-    draw: ClassVar[Draw] = NOTHING
-    choices: ClassVar[Choices] = EDGES
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = (
         "chromatic aberration: red enlarged and blue shrunk by {level} of the size"
     )
 
+    def source(self, x: Array, level: Array) -> tuple[Array, Array]:
+        """Of a channel that is enlarged to 1 + level times the size."""
+        down, right, middle, centre = centred_axes(x)
+        factor = 1 + level
+        return down / factor + middle, right / factor + centre
+
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Red comes from nearer to the centre, blue from further out."""
-        down, right, middle, centre = centred_axes(x)
-        strength = level_array(level, x)
-
-        def resized(channel: int, factor: Array) -> Array:
-            ys, xs = down / factor + middle, right / factor + centre
-            return warp(x[:, channel : channel + 1], ys, xs, self.edge, bounds)
-
-        red, blue = resized(0, 1 + strength), resized(2, 1 - strength)
+        size = level_array(level, x)
+        red = warp(x[:, :1], *self.source(x, size), self.edge, bounds)
+        blue = warp(x[:, 2:], *self.source(x, -size), self.edge, bounds)
         return array_namespace(x).concat([red, copy_rows(x[:, 1:2], len(red)), blue], axis=1)
 
 
 @perturbation
-class WhiteBalance:
+class WhiteBalance(Directed):
     """A wrong white balance: red gains the share `level` of its value, blue loses it.
 
     A negative level makes the image bluish instead of reddish. Needs three channels. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "white-balance"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of red gained and of blue lost")
     needs_channels: ClassVar[int] = 3
-    draw: ClassVar[Draw] = NOTHING
-    signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "white balance: red raised and blue lowered by a share of {level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import as_float32, clip_in_place, copy_rows, level_per_row
-from surefoot.perturb._ops.definition import Draw, Each, Levels, Uniform, perturbation
+from surefoot.perturb._ops.definition import Draw, Each, Levels, OfImages, Uniform, perturbation
 from surefoot.perturb._ops.pixels import check_fill, fill_value
-from surefoot.subject.protocols import Array, Level, View
+from surefoot.subject.protocols import Array, Level
 
 _Floats = NDArray[np.float32]
 _Indices = NDArray[np.intp]
@@ -25,7 +25,7 @@ _LARGE = 24
 
 
 @perturbation
-class Occlusion:
+class Occlusion(OfImages):
     """A patch hides the share `level` of the area of the image, at a uniformly random position.
 
     The patch is a square that lies wholly in the image; where a square of this area does not fit,
@@ -34,10 +34,8 @@ class Occlusion:
     `fill` is its value, from 0, the lowest, to 1, the highest.
     """
 
-    level: float | None = None
     fill: float = 0.5
     kind: ClassVar[str] = "occlusion"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the area")
     draw: ClassVar[Draw] = Uniform((2,))
 
@@ -151,17 +149,15 @@ def _pixel_starts(count: int, like: Array) -> Array:
 
 
 @perturbation
-class Dropout:
+class Dropout(OfImages):
     """Every pixel, with all its channels, is replaced with probability `level`.
 
     A pixel replaced at one level is replaced at every higher one. `fill` is the new value, from 0,
     the lowest, to 1, the highest.
     """
 
-    level: float | None = None
     fill: float = 0.5
     kind: ClassVar[str] = "dropout"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "probability")
     draw: ClassVar[Draw] = Uniform(Each.PIXEL)
 

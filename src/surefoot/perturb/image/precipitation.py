@@ -14,15 +14,10 @@ from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import from_unit_range, place_like, to_unit_range
 from surefoot.perturb._ops.convolution import fast_size
 from surefoot.perturb._ops.definition import (
-    PRESETS,
-    SEVERITIES,
-    SIZES,
-    Choices,
     Draw,
     Each,
-    Levels,
     Normal,
-    Presets,
+    OfSeverities,
     Table,
     at_severity,
     is_small,
@@ -30,7 +25,7 @@ from surefoot.perturb._ops.definition import (
 )
 from surefoot.perturb._ops.matrices import BandMatrix, band_matrix, gaussian_filter, multiply_axes
 from surefoot.perturb._ops.pixels import colour_like, luminance
-from surefoot.subject.protocols import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream
 
 
 def nearest_pixel_line_kernels(
@@ -332,7 +327,7 @@ _SNOW_LARGE: Table = (
 
 
 @perturbation
-class Snow:
+class Snow(OfSeverities):
     """Flakes driven by wind over a whitened image.
 
     Normal noise is zoomed, thresholded and blurred along a line; the image is mixed with
@@ -343,14 +338,8 @@ class Snow:
     and size as for `Fog`.
     """
 
-    level: float | None = None
-    size: str = ""
     kind: ClassVar[str] = "snow"
-    view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = SEVERITIES
-    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "snow of severity {level} of 5"
-    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """The direction of the wind, uniform in [0, 1), and the layer, standard normal."""
@@ -460,7 +449,7 @@ _LEAST_MUD = 0.8
 
 
 @perturbation
-class Spatter:
+class Spatter(OfSeverities):
     """Drops of water up to severity 3, mud from severity 4; between them one fades into the other.
 
     Both are normal noise under a Gaussian filter, cut off at a threshold. Mud is as published:
@@ -469,15 +458,9 @@ class Spatter:
     the grey of the colours. Below severity 1 the water fades. Level and size as for `Fog`.
     """
 
-    level: float | None = None
-    size: str = ""
     kind: ClassVar[str] = "spatter"
-    view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = SEVERITIES
     draw: ClassVar[Draw] = Normal(Each.PIXEL)
-    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "spatter of severity {level} of 5 (water up to 3, mud from 4)"
-    presets: ClassVar[Presets] = PRESETS
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add water, cover with mud, or mix the two."""

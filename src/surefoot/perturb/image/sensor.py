@@ -25,13 +25,15 @@ from surefoot.perturb._ops.definition import (
     Each,
     Levels,
     Normal,
+    OfImages,
+    OfValues,
     Presets,
     Uniform,
     Units,
     perturbation,
 )
 from surefoot.perturb._ops.pixels import check_fill, fill_value, mix, ranks
-from surefoot.subject.protocols import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream
 
 _FEW = 8.0
 """The rate below which probabilities are added up: above, the expansion is close enough."""
@@ -164,7 +166,7 @@ def _noise_of_photons(count: float) -> float:
 
 
 @perturbation
-class ShotNoise:
+class ShotNoise(OfValues):
     """Counted photons: x becomes Poisson(x · c) / c, for values x scaled to [0, 1].
 
     The level is 1/√c, the relative noise at full brightness: c photons are the highest value.
@@ -174,9 +176,7 @@ class ShotNoise:
     stay as they are. As text a level may also be c itself: 20photons.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "shot"
-    view: ClassVar[View] = View.VALUES
     levels: ClassVar[Levels] = Levels(1.0, "relative noise at full brightness")
     draw: ClassVar[Draw] = Uniform(Each.VALUE)
     phrase: ClassVar[str] = "shot noise of relative size {level} at full brightness"
@@ -209,7 +209,7 @@ def _photons(level: Level) -> Any:  # noqa: ANN401  a number, or one for each ro
 
 
 @perturbation
-class ImpulseNoise:
+class ImpulseNoise(OfValues):
     """Salt and pepper: a value becomes the lowest or the highest, each with probability level / 2.
 
     Every channel of a pixel by itself. Hendrycks & Dietterich 2019, `impulse_noise`. A value that
@@ -217,9 +217,7 @@ class ImpulseNoise:
     is 0 and the highest 1.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "impulse"
-    view: ClassVar[View] = View.VALUES
     levels: ClassVar[Levels] = Levels(1.0, "share of the values")
     draw: ClassVar[Draw] = Uniform(Each.VALUE)
     phrase: ClassVar[str] = (
@@ -240,15 +238,13 @@ class ImpulseNoise:
 
 
 @perturbation
-class SpeckleNoise:
+class SpeckleNoise(OfValues):
     """Normal noise in proportion to the value: x + level · x · N(0, 1), for x scaled to [0, 1].
 
     Hendrycks & Dietterich 2019, `speckle_noise`.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "speckle"
-    view: ClassVar[View] = View.VALUES
     levels: ClassVar[Levels] = Levels(1.0, "share of each value")
     draw: ClassVar[Draw] = Normal(Each.VALUE)
     phrase: ClassVar[str] = (
@@ -272,7 +268,7 @@ _LINES: Choices = {"lines": ("rows", "columns")}
 
 
 @perturbation
-class DeadPixels:
+class DeadPixels(OfImages):
     """The share `level` of the pixels, at random places, is dead: all channels have one value.
 
     The number is exact, level · pixels: 1/784 is one pixel of 28 x 28. What is left of a whole
@@ -281,10 +277,8 @@ class DeadPixels:
     itself instead.
     """
 
-    level: float | None = None
     fill: float = 0.0
     kind: ClassVar[str] = "dead-pixels"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the pixels")
 
     def __post_init__(self) -> None:
@@ -305,7 +299,7 @@ class DeadPixels:
 
 
 @perturbation
-class DeadLines:
+class DeadLines(OfImages):
     """The share `level` of the rows, or of the columns, at random places, is dead.
 
     The number is exact, level · rows, and what is left of a whole line fades one more in. A line
@@ -314,11 +308,9 @@ class DeadLines:
     image.
     """
 
-    level: float | None = None
     lines: str = "rows"
     fill: float = 0.0
     kind: ClassVar[str] = "dead-lines"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the lines")
     choices: ClassVar[Choices] = _LINES
 
@@ -341,17 +333,15 @@ class DeadLines:
 
 
 @perturbation
-class Banding:
+class Banding(OfImages):
     """Every row, or every column, is brighter or darker by its own uniform amount in ±level.
 
     The amount is a share of the range, the same for all channels of the line. `lines` is "rows" or
     "columns".
     """
 
-    level: float | None = None
     lines: str = "rows"
     kind: ClassVar[str] = "banding"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the range")
     choices: ClassVar[Choices] = _LINES
 
@@ -371,7 +361,7 @@ class Banding:
 
 
 @perturbation
-class Bayer:
+class Bayer(OfImages):
     """A sensor's colour mosaic that is not interpolated: each pixel keeps one of its colours.
 
     The pattern is RGGB: red at even rows and columns (counted from 0), blue at odd ones, green at
@@ -379,9 +369,7 @@ class Bayer:
     black. Needs three channels. Not random.
     """
 
-    level: float | None = None
     kind: ClassVar[str] = "bayer"
-    view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the other colours that is lost")
     needs_channels: ClassVar[int] = 3
     draw: ClassVar[Draw] = NOTHING

@@ -9,19 +9,14 @@ from array_api_compat import array_namespace
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import from_unit_range, to_unit_range
 from surefoot.perturb._ops.definition import (
-    PRESETS,
-    SEVERITIES,
-    SIZES,
-    Choices,
-    Levels,
-    Presets,
+    OfSeverities,
     Table,
     at_severity,
     is_small,
     perturbation,
 )
 from surefoot.perturb._ops.random_fields import frost_texture, plasma, plasma_numbers
-from surefoot.subject.protocols import Array, Level, Stream, View
+from surefoot.subject.protocols import Array, Level, Stream
 
 # Thickness of the fog, decay of the plasma.
 _FOG_SMALL: Table = ((0, 3), (0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75))
@@ -29,7 +24,7 @@ _FOG_LARGE: Table = ((0, 2), (1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4))
 
 
 @perturbation
-class Fog:
+class Fog(OfSeverities):
     """A plasma fractal is added and the sum is scaled back to the brightness of the image.
 
     (x + c · plasma) · max(x) / (max(x) + c), as published (`fog`). The level is the published
@@ -38,14 +33,8 @@ class Fog:
     that covers the image.
     """
 
-    level: float | None = None
-    size: str = ""
     kind: ClassVar[str] = "fog"
-    view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = SEVERITIES
-    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "fog (a plasma fractal) of severity {level} of 5"
-    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """The uniform numbers of one plasma map for each trial, coarse to fine."""
@@ -75,7 +64,7 @@ _FROST_LARGE: Table = ((1, 0), (1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0
 
 
 @perturbation
-class Frost:
+class Frost(OfSeverities):
     """Ice crystals as on a window are laid over the image: a · x + b · frost.
 
     The shares a and b are the published ones (`frost`). The crystals are not: the published code
@@ -83,14 +72,8 @@ class Frost:
     Grey images get the grey of the frost. Level and size as for `Fog`.
     """
 
-    level: float | None = None
-    size: str = ""
     kind: ClassVar[str] = "frost"
-    view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = SEVERITIES
-    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "frost (generated ice crystals) of severity {level} of 5"
-    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """One image of frost for each trial, in [0, 1]."""
