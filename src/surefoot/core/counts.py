@@ -125,6 +125,8 @@ class Proof:
         return math.inf if self.high is None else self.high
 
 
+Answer = Counts | Outcomes | Severities | Proof
+"""What a bench answers to a task: one kind in all of a run."""
 _CLOSED_SLACK = 1 + 1e-6
 """A bracket counts as closed up to this factor on the tolerance: its ends are rounded outwards, so
 a bracket that is exactly as wide as the tolerance is stored a little wider."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
+from surefoot.core.counts import Proof
+
 Q = TypeVar("Q")
 E = TypeVar("E")
 R = TypeVar("R")
@@ -42,7 +44,7 @@ class Ask:
     level: float
     units: int
     start: int | None = None
-    known: Any = None
+    known: Proof | None = None
     subject: int = 0
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
+
+from surefoot.core.counts import Answer, Proof
+
+E_co = TypeVar("E_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Task:
     level: float
     start: int
     stop: int
-    known: Any = None
+    known: Proof | None = None
 
     @property
     def units(self) -> int:
@@ -49,7 +53,20 @@ class Entry(NamedTuple):
     level: float
     start: int
     stop: int
-    evidence: Any
+    evidence: Answer
+
+
+class Bench(Protocol[E_co]):
+    """Turns tasks into evidence, several at a time. An answer depends on its task alone."""
+
+    @property
+    def block(self) -> int:
+        """Trials that are best run together, because their random numbers are drawn together."""
+        ...
+
+    def answer(self, tasks: Sequence[Task]) -> Sequence[E_co]:
+        """One piece of evidence for each task, in order."""
+        ...
 
 
 def words_of_tasks(tasks: Sequence[Task]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +40,20 @@ from surefoot.region.attack_method import (
     AttackFunction,
 )
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.protocols import Ball, Gradients, Model, Perturbation, Property, to_host
+from surefoot.subject.protocols import (
+    Array,
+    Ball,
+    Gradients,
+    Model,
+    Perturbation,
+    Property,
+    to_host,
+)
 from surefoot.system.user_code import named_errors
 
 if TYPE_CHECKING:
+    import torch
+
     from surefoot.verify.counterexample_search import ClippedBall
 
 
@@ -80,12 +90,12 @@ class FunctionSearch:
     def _answer(
         self, x: Float32Array, labels: NDArray[np.int64], radius: float
     ) -> NDArray[np.floating]:
-        own: Any = getattr(self.model, "torch_module", None)
+        own: Callable[[], torch.nn.Module] | None = getattr(self.model, "torch_module", None)
         with seeded(self.seed), named_errors(self.attack.name):
             if own is None:
-                answer = self.attack.function(
-                    _scores_of(self.model), x.copy(), labels.copy(), radius
-                )
+                # a function without the model: it sees scores, in memory of their own
+                scores = lambda images: answers(self.model, np.asarray(images, np.float32))
+                answer = self.attack.function(scores, x.copy(), labels.copy(), radius)
             else:
                 answer = self._on_tensors(own(), x, labels, radius)
         self._check_shape(answer, x.shape)
@@ -98,7 +108,7 @@ class FunctionSearch:
             )
         return points.astype(np.float64)
 
-    def _check_shape(self, answer: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401  of a function of the user
+    def _check_shape(self, answer: Array, shape: tuple[int, ...]) -> None:
         """Refuse what are no images of this shape."""
         if isinstance(answer, tuple | list) or not hasattr(answer, "shape"):
             raise InvalidArgument(
@@ -114,11 +124,11 @@ class FunctionSearch:
 
     def _on_tensors(
         self,
-        module: Any,  # noqa: ANN401  a module of Torch
+        module: torch.nn.Module,
         x: Float32Array,
         labels: NDArray[np.int64],
         radius: float,
-    ) -> Any:  # noqa: ANN401  of a function of the user
+    ) -> Array:
         import torch
 
         placed = self.model.place(x)
@@ -163,17 +173,8 @@ def _near(answer: Float32Array, inside: Float32Array, ball: ClippedBall) -> NDAr
     return np.asarray((moved <= OUTSIDE_SHARE * ball.radius + spacing).all(axis=axes))
 
 
-def _wide(rows: NDArray[np.bool_], like: NDArray[Any]) -> NDArray[np.bool_]:
+def _wide(rows: NDArray[np.bool_], like: NDArray[np.floating]) -> NDArray[np.bool_]:
     return rows.reshape(-1, *(1 for _ in like.shape[1:]))
-
-
-def _scores_of(model: Model) -> Callable[[Any], NDArray[Any]]:
-    """A function that gives the scores of images, in memory of their own, and nothing else."""
-
-    def scores(images: Any) -> NDArray[Any]:  # noqa: ANN401  of a function of the user
-        return answers(model, np.asarray(images, np.float32))
-
-    return scores
 
 
 _MOST_INPUTS, _MOST_VALUES = 256, 2**21

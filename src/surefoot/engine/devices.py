@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from surefoot.core.counts import Answer
+from surefoot.core.tasks import Bench
 from surefoot.engine.streams import generator_for, usable
 from surefoot.errors import InvalidArgument
 from surefoot.executors.devices import DeviceBench
-from surefoot.subject.protocols import Array, Drawn, Outputs, to_host
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Array, Drawn, Model, Outputs, to_host
 from surefoot.system.memory_limits import no_garbage_collection
 
+if TYPE_CHECKING:
+    import torch
 
-def on_device_of(like: Array, values: NDArray[Any]) -> Array:
+
+def on_device_of(like: Array, values: NDArray[np.generic]) -> Array:
     """The values in the namespace and on the device of `like`.
 
     A GPU gets them without waiting for its earlier work.
@@ -86,7 +94,7 @@ def worker_stream(like: Array) -> Iterator[None]:
         return
     import torch
 
-    streams: dict[Any, Any] = _local.__dict__.setdefault("streams", {})
+    streams: dict[torch.device, torch.cuda.Stream] = _local.__dict__.setdefault("streams", {})
     if like.device not in streams:
         streams[like.device] = torch.cuda.Stream(like.device)
     with torch.cuda.stream(streams[like.device]):
@@ -143,19 +151,17 @@ def _prepare(device: str) -> None:
         usable(name)
 
 
-def import_torch() -> Any:  # noqa: ANN401  the module
+def import_torch() -> ModuleType:
     """PyTorch."""
-    import torch
-
-    return torch
+    return import_module("torch")
 
 
-def open_gpu(torch: Any, name: str) -> None:  # noqa: ANN401  the module torch
+def open_gpu(torch: ModuleType, name: str) -> None:
     """The context of the GPU: its first use opens it."""
     torch.zeros(1, device=name)
 
 
-def load_libraries(torch: Any, name: str) -> None:  # noqa: ANN401  the module torch
+def load_libraries(torch: ModuleType, name: str) -> None:
     """cuDNN and cuBLAS, which are loaded with the first convolution and the first product."""
     with suppress(Exception), torch.inference_mode():
         x = torch.zeros((1, 1, 8, 8), device=name)
@@ -163,26 +169,28 @@ def load_libraries(torch: Any, name: str) -> None:  # noqa: ANN401  the module t
         x.reshape(8, 8) @ x.reshape(8, 8)
 
 
-def device_of(bench: Any) -> Any:  # noqa: ANN401  torch.device, or None for models without one
-    """The device of the bench's model."""
+def device_of(bench: Bench[Answer]) -> torch.device | None:
+    """The device of the bench's model; None for models without one."""
     model = getattr(bench, "model", None)
     return getattr(getattr(model, "model", model), "device", None)
 
 
-def device_benches(bench: Any) -> list[DeviceBench]:  # noqa: ANN401  any bench
+def device_benches(bench: Bench[Answer]) -> list[DeviceBench]:
     """One bench for each device, the bench itself first; empty where there is one device only.
 
     Every device has to draw the same random numbers: a result would depend on who answered.
     """
-    model = getattr(bench, "model", None)
-    copies = getattr(model, "replicas", ())
-    if not copies:
+    model: Model | None = getattr(bench, "model", None)
+    copies: Sequence[Model] = getattr(model, "replicas", ())
+    if model is None or not copies or not is_dataclass(bench):
         return []
+    inputs: Inputs = bench.inputs
     of_model = [f.name for f in fields(bench) if getattr(bench, f.name) is model]
     several = [bench, *(replace(bench, **dict.fromkeys(of_model, copy)) for copy in copies)]
     named = [DeviceBench(str(device_of(one)), one) for one in several]
     generators = {
-        one.device: generator_for(one.bench.model.place(bench.inputs.x[:1])) for one in named
+        one.device: generator_for(own.place(inputs.x[:1]))
+        for one, own in zip(named, (model, *copies), strict=True)
     }
     first, *others = generators
     for name in others:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.counts import Sampled
 from surefoot.core.results import (
     Decision,
     Estimate,
@@ -23,11 +24,12 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
 from surefoot.inputs.arrays import channels_last
+from surefoot.perturb.table_columns import Column
 from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.records.record import Change, Example, Frame, InputRow, Strip
 from surefoot.subject.inputs import Feature, Inputs
-from surefoot.subject.items import item_change
-from surefoot.subject.protocols import Array, Perturbation, to_host
+from surefoot.subject.items import Item, item_change
+from surefoot.subject.protocols import Array, OutputProperty, Perturbation, to_host
 from surefoot.system.memory_limits import pieces
 
 if TYPE_CHECKING:
@@ -53,12 +55,12 @@ def changed_features(
     )
 
 
-def _stated(perturbation: Any) -> dict[str, ColumnNoise]:  # noqa: ANN401  any perturbation
+def _stated(perturbation: Perturbation) -> dict[str, ColumnNoise]:
     """What the perturbation says of each column, and so its parts."""
-    inner = getattr(perturbation, "inner", None)
+    inner: Perturbation | None = getattr(perturbation, "inner", None)
     parts = (*getattr(perturbation, "parts", ()), *filter(None, [inner]))
     stated = {name: column for part in parts for name, column in _stated(part).items()}
-    own = getattr(perturbation, "features", ())
+    own: tuple[Column, ...] = getattr(perturbation, "features", ())
     return stated | {c.name: c for c in own if isinstance(c, ColumnNoise)}
 
 
@@ -117,7 +119,7 @@ class Shown:
     mask: NDArray[np.int64] | None = None
 
 
-def shown_output(bench: SamplingBench[Any], x: Array, task: Task) -> Shown:
+def shown_output(bench: SamplingBench[Sampled], x: Array, task: Task) -> Shown:
     """What the model gives for the one input in `x`."""
     output = bench.outputs(x, [task])[0]
     if bench.model.signature.classes:
@@ -125,7 +127,7 @@ def shown_output(bench: SamplingBench[Any], x: Array, task: Task) -> Shown:
     return _in_words(bench, output)
 
 
-def winning_class(scores: NDArray[Any], class_name: Callable[[int], str]) -> str:
+def winning_class(scores: NDArray[np.floating], class_name: Callable[[int], str]) -> str:
     """The class with the highest score; of several with the same, that they are tied."""
     highest = np.flatnonzero(scores == scores.max())
     names = [class_name(int(label)) for label in highest[:_MOST_TIED]]
@@ -134,13 +136,7 @@ def winning_class(scores: NDArray[Any], class_name: Callable[[int], str]) -> str
     return f"tie of {', '.join(names)}{', …' * (len(highest) > _MOST_TIED)}"
 
 
-def shown_clean(bench: SamplingBench[Any], row: int) -> Shown:
-    """What the model gives for a clean input."""
-    task = Task(bench.inputs.subjects()[row], 0.0, 0, 1)
-    return shown_output(bench, bench.model.place(bench.inputs.x[row : row + 1].copy()), task)
-
-
-def true_output(bench: SamplingBench[Any], row: int) -> str:
+def true_output(bench: SamplingBench[Sampled], row: int) -> str:
     """The class or the output that the data state for an input; empty where they do not."""
     inputs = bench.inputs
     if inputs.targets and not bench.model.signature.classes:
@@ -148,10 +144,10 @@ def true_output(bench: SamplingBench[Any], row: int) -> str:
     return "" if inputs.labels is None else inputs.class_name(int(inputs.labels[row]))
 
 
-def _in_words(bench: SamplingBench[Any], output: Any) -> Shown:  # noqa: ANN401  an output or a target
-    prop: Any = bench.prop
-    boxes: Callable[[Any], Sequence[Box]] = getattr(prop, "boxes_to_draw", lambda _: ())
-    mask: Callable[[Any], NDArray[np.int64] | None] = getattr(prop, "mask_to_draw", lambda _: None)
+def _in_words(bench: SamplingBench[Sampled], output: Item) -> Shown:
+    prop = cast("OutputProperty", bench.prop)  # the model has no classes
+    boxes: Callable[[Item], Sequence[Box]] = getattr(prop, "boxes_to_draw", lambda _: ())
+    mask: Callable[[Item], NDArray[np.int64] | None] = getattr(prop, "mask_to_draw", lambda _: None)
     return Shown(prop.words(output), tuple(boxes(output)), mask(output))
 
 
@@ -220,7 +216,7 @@ _CHANGES = 6
 
 
 def failed_examples(
-    bench: SamplingBench[Any],
+    bench: SamplingBench[Sampled],
     inputs: Sequence[InputRow],
     level: float,
     batch_size: int,
@@ -248,18 +244,11 @@ def failed_examples(
         task = Task(subjects[row], level, trial, trial + 1)
         x = bench.perturbed(task)
         failed = shown_output(bench, x, task)
-        clean = shown_clean(bench, row)
-        examples.append(
-            Example(
-                id=name,
-                trial=trial,
-                failure=1 - rate,
-                true_class=true_output(bench, row),
-                clean_class=clean.words,
-                failed_class=failed.words,
-                **_appearance(bench, row, host_row(x), clean, failed),
-            )
-        )
+        place = bench.model.place(bench.inputs.x[row : row + 1].copy())
+        clean = shown_output(bench, place, Task(subjects[row], 0.0, 0, 1))
+        words = true_output(bench, row), clean.words, failed.words
+        example = Example(name, trial, 1 - rate, *words)
+        examples.append(_with_appearance(example, bench, row, host_row(x), clean, failed))
     return tuple(examples)
 
 
@@ -283,7 +272,7 @@ def _most_kept(result: InputResult) -> float:
 
 
 def _first_failure(
-    bench: SamplingBench[Any], subject: Subject, level: float, trials: int, batch_size: int
+    bench: SamplingBench[Sampled], subject: Subject, level: float, trials: int, batch_size: int
 ) -> int | None:
     """The first trial that failed."""
     start = 0
@@ -302,33 +291,31 @@ def _first_failure(
     return None
 
 
-def _appearance(
-    bench: SamplingBench[Any],
+def _with_appearance(
+    example: Example,
+    bench: SamplingBench[Sampled],
     row: int,
-    after: Any,  # noqa: ANN401  an array or an item
+    after: Item,
     clean: Shown,
     failed: Shown,
-) -> dict[str, Any]:
+) -> Example:
     before, frame = bench.inputs.x[row], bench.inputs.frame
     if bench.inputs.holds_items:
-        return asdict(item_change(before, after))
+        return replace(example, **asdict(item_change(before, after)))
     if frame:
         values = bench.model.signature.bounds or Interval(float(before.min()), float(before.max()))
-        return {
-            "image": png(before, frame, values, clean, MOST_SIDE),
-            "perturbed": png(after, frame, values, failed, MOST_SIDE),
-        }
+        image = png(before, frame, values, clean, MOST_SIDE)
+        return replace(example, image=image, perturbed=png(after, frame, values, failed, MOST_SIDE))
     if bench.inputs.features and before.ndim == 1:
-        changed = changed_features(bench.inputs, bench.perturbation, row, after, _CHANGES)
-        return {"changes": changed}
-    moved = np.abs(after - before).reshape(-1)
-    largest = np.argsort(-moved, kind="stable")[:_CHANGES]
-    flat_before, flat_after = before.reshape(-1), after.reshape(-1)
-    return {
-        "changes": tuple(
-            Change(f"value {i}", float(flat_before[i]), float(flat_after[i])) for i in largest
+        changes = changed_features(bench.inputs, bench.perturbation, row, after, _CHANGES)
+    else:
+        largest = np.argsort(-np.abs(after - before).reshape(-1), kind="stable")[:_CHANGES]
+        pairs = zip(before.reshape(-1)[largest], after.reshape(-1)[largest], strict=True)
+        changes = tuple(
+            Change(f"value {i}", float(a), float(b))
+            for i, (a, b) in zip(largest, pairs, strict=True)
         )
-    }
+    return replace(example, changes=changes)
 
 
 _FRAMES = 7
@@ -337,7 +324,7 @@ _CANDIDATES = 64
 """Inputs of which the clearest is chosen: enough to find one, and a single batch at each level."""
 
 
-def strip(bench: SamplingBench[Any], subject: Subject, span: Interval) -> Strip | None:
+def strip(bench: SamplingBench[Sampled], subject: Subject, span: Interval) -> Strip | None:
     """Of the inputs of the first trials, the one that shows most clearly where it begins to fail.
 
     It is kept when clean, changes between kept and failed seldom, and fails at about half of the
@@ -365,7 +352,7 @@ def strip(bench: SamplingBench[Any], subject: Subject, span: Interval) -> Strip 
 
 
 def _kept(
-    bench: SamplingBench[Any], subject: Subject, level: float, candidates: int
+    bench: SamplingBench[Sampled], subject: Subject, level: float, candidates: int
 ) -> NDArray[np.bool_]:
     """Which of the first trials are kept at this level."""
     severities = [
@@ -376,7 +363,7 @@ def _kept(
 
 
 def _frame(
-    bench: SamplingBench[Any], subject: Subject, level: float, trial: int, kept: bool
+    bench: SamplingBench[Sampled], subject: Subject, level: float, trial: int, kept: bool
 ) -> Frame:
     task = Task(subject, level, trial, trial + 1)
     x = bench.perturbed(task)

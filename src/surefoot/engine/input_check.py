@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from surefoot.core.results import Interval
-from surefoot.engine.perturbation_checks import refuse_other_classes
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import channels_last
 from surefoot.perturb._ops.definition import refuse_other_channels
@@ -200,93 +199,77 @@ def _percent(share: float) -> str:
 
 def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) -> None:
     """Raise if values, labels or level are outside what model and perturbation take."""
-    signature = model.signature
-    bounds = signature.bounds
+    signature, names = model.signature, inputs.class_names
+    bounds, classes = signature.bounds, signature.classes
     if bounds is not None and not inputs.holds_items:
-        _refuse_outside(inputs, bounds)
-    if inputs.labels is not None and not signature.classes:
+        low, high = inputs.x.min(), inputs.x.max()
+        if low < bounds.low or high > bounds.high:
+            raise InvalidArgument(
+                f"values of {inputs.source} must lie within the bounds [{bounds.low:g}, "
+                f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (scale=, --scale) or "
+                "pass other bounds (bounds=, --bounds)"
+            )
+    if inputs.labels is not None and not classes:
         raise InvalidArgument(
             f"{inputs.source} holds class labels, but the model has no classes: pass what its "
             "output should be as targets=…, or leave the labels out"
         )
-    if inputs.labels is not None and inputs.labels.max() >= signature.classes:
+    if inputs.labels is not None and inputs.labels.max() >= classes:
         raise InvalidArgument(
             f"{inputs.source} holds label {inputs.labels.max()}, but the model has "
-            f"{signature.classes} classes (0 to {signature.classes - 1}): {WAY_OUT}"
+            f"{classes} classes (0 to {classes - 1}): {WAY_OUT}"
         )
-    refuse_other_classes(inputs, model)
-    _refuse_names(inputs, signature.classes)
-    _refuse_unsuited(inputs, perturbation)
+    fitted: tuple[str, ...] = getattr(model, "class_names", ())
+    if inputs.labels is not None and names != fitted and set(names) & set(fitted):
+        raise InvalidArgument(
+            f"the estimator was fitted with the classes {', '.join(fitted)}, but {inputs.source} "
+            f"numbers its labels {', '.join(names)}: pass class_names=list(estimator.classes_) to "
+            "load_inputs"
+        )
+    if classes and len(names) not in (0, classes):  # they cannot be in the model's order
+        some = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+        raise InvalidArgument(
+            f"{inputs.source} has names of {len(names)} classes ({some}), but the model has "
+            f"{classes}: pass one name for each of its outputs, in their order (--class-names "
+            "names.txt, class_names=), or leave the labels out (--labels none)"
+        )
+    _refuse_unsuited(inputs, perturbation, bounds)
+
+
+def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation, bounds: Interval | None) -> None:
+    """Refuse what a perturbation or a part of it is not for: images, signals, items, levels."""
+    kind, shape = perturbation.kind, inputs.x.shape[1:]
     inner: Perturbation | None = getattr(perturbation, "inner", None)
-    for part in (*getattr(perturbation, "parts", ()), *filter(None, [inner])):
-        refuse_bad_inputs(inputs, model, part)
+    parts: tuple[Perturbation, ...] = getattr(perturbation, "parts", ())
+    combined = hasattr(perturbation, "parts") or hasattr(perturbation, "inner")
+    if inputs.holds_items:
+        if not combined and not getattr(perturbation, "takes_items", False):
+            raise InvalidArgument(
+                f"{kind} is for arrays of numbers, but {inputs.source} holds {inputs.content}: "
+                "give a function of (item, rng, level), as in sf.perturb.custom(f, 0.1) or "
+                "--perturb mine.py:f:0.1"
+            )
+    elif perturbation.view is View.IMAGE:
+        frame = inputs.frame
+        if not frame:
+            raise InvalidArgument(
+                f"{kind} needs images, but one input of {inputs.source} has shape "
+                f"{shape}: use images, or choose a perturbation of values such as linf"
+            )
+        channels = 1 if len(frame) < 3 else frame[-1] if channels_last(frame) else frame[0]
+        refuse_other_channels(perturbation, channels)
+    elif perturbation.view is View.SERIES and len(shape) > 2:
+        raise InvalidArgument(
+            f"{kind} needs signals of shape (length,) or (channels, length), but one "
+            f"input of {inputs.source} has shape {shape}: choose a perturbation of values such as "
+            "linf"
+        )
+    for part in (*parts, *filter(None, [inner])):
+        _refuse_unsuited(inputs, part, bounds)
     levels, level = perturbation.levels(bounds), perturbation.level
     if level is not None and level not in levels:
         hint = f" (did you mean {level:g}/255?)" if level >= 1 else ""
         raise InvalidArgument(
-            f"{perturbation.kind}: level must lie within [{levels.low:g}, {levels.high:g}] for "
+            f"{kind}: level must lie within [{levels.low:g}, {levels.high:g}] for "
             f"these bounds, got {level:g}{hint}"
         )
-
-
-def _refuse_outside(inputs: Inputs, bounds: Interval) -> None:
-    low, high = inputs.x.min(), inputs.x.max()
-    if low < bounds.low or high > bounds.high:
-        raise InvalidArgument(
-            f"values of {inputs.source} must lie within the bounds [{bounds.low:g}, "
-            f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (scale=, --scale) or "
-            "pass other bounds (bounds=, --bounds)"
-        )
-
-
-def _refuse_names(inputs: Inputs, classes: int) -> None:
-    """Refuse names of more or fewer classes than the model has: they cannot be in its order."""
-    named = len(inputs.class_names)
-    if named in (0, classes) or not classes:
-        return
-    some = ", ".join(inputs.class_names[:4]) + (", …" if named > 4 else "")
-    raise InvalidArgument(
-        f"{inputs.source} has names of {named} classes ({some}), but the model has {classes}: pass "
-        "one name for each of its outputs, in their order (--class-names names.txt, class_names=), "
-        "or leave the labels out (--labels none)"
-    )
-
-
-def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:
-    """Refuse inputs that are not what the perturbation is for: images, signals, or items."""
-    if inputs.holds_items:
-        _refuse_items(inputs, perturbation)
-        return
-    shape = inputs.x.shape[1:]
-    if perturbation.view is View.IMAGE and not inputs.frame:
-        raise InvalidArgument(
-            f"{perturbation.kind} needs images, but one input of {inputs.source} has shape "
-            f"{shape}: use images, or choose a perturbation of values such as linf"
-        )
-    if perturbation.view is View.IMAGE:
-        refuse_other_channels(perturbation, _channels(inputs.frame))
-    if perturbation.view is View.SERIES and len(shape) > 2:
-        raise InvalidArgument(
-            f"{perturbation.kind} needs signals of shape (length,) or (channels, length), but one "
-            f"input of {inputs.source} has shape {shape}: choose a perturbation of values such as "
-            "linf"
-        )
-
-
-def _channels(frame: tuple[int, ...]) -> int:
-    """How many channels an image of this shape has."""
-    if len(frame) < 3:
-        return 1
-    return frame[-1] if channels_last(frame) else frame[0]
-
-
-def _refuse_items(inputs: Inputs, perturbation: Perturbation) -> None:
-    """Text, bytes and other items are perturbed by functions of one input at a time alone."""
-    combined = hasattr(perturbation, "parts") or hasattr(perturbation, "inner")
-    if combined or getattr(perturbation, "takes_items", False):
-        return
-    raise InvalidArgument(
-        f"{perturbation.kind} is for arrays of numbers, but {inputs.source} holds "
-        f"{inputs.content}: give a function of (item, rng, level), as in sf.perturb.custom(f, 0.1) "
-        "or --perturb mine.py:f:0.1"
-    )

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import replace
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from surefoot.core.counts import Answer
 from surefoot.core.procedure import Joint, Procedure
-from surefoot.core.tasks import Subject, Task
+from surefoot.core.tasks import Bench, Subject, Task
 from surefoot.engine.batching import take_batch
 from surefoot.engine.progress import (
     Progress,
@@ -25,23 +26,7 @@ from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
 from surefoot.store import Journal
 from surefoot.system.memory_limits import no_garbage_collection
 
-E_co = TypeVar("E_co", covariant=True)
-
-
-class Bench(Protocol[E_co]):
-    """Turns tasks into evidence, several at a time. An answer depends on its task alone."""
-
-    @property
-    def block(self) -> int:
-        """Trials that are best run together, because their random numbers are drawn together."""
-        ...
-
-    def answer(self, tasks: Sequence[Task]) -> Sequence[E_co]:
-        """One piece of evidence for each task, in order."""
-        ...
-
-
-E = TypeVar("E")
+E = TypeVar("E", bound=Answer)
 R = TypeVar("R")
 Recipe = Procedure[Any, Any, R] | Mapping[str, Procedure[Any, Any, R]] | Joint[R]
 """One procedure for every subject, one for each by name, or one for all of them together."""
@@ -107,7 +92,10 @@ def measure(
             for task, evidence in answers:
                 if next_tasks := runs[task.subject.name].add_evidence(task, evidence):
                     queue.extendleft(reversed(next_tasks))
-        if _conclude_unfinished(every):
+        unfinished = [run for run in every if not run.finished]
+        for run in unfinished:
+            run.conclude()
+        if unfinished:
             on_time_up()
         watch(replace(progress_of(every), doing=doing, unit=unit))
     finally:
@@ -182,14 +170,6 @@ def _start(
             "data: it belongs to another study; use another store (store=, --store)"
         )
     return runs
-
-
-def _conclude_unfinished(runs: Sequence[SubjectRun]) -> bool:
-    """Let every procedure that still asks conclude now; whether there was one."""
-    unfinished = [run for run in runs if not run.finished]
-    for run in unfinished:
-        run.conclude()
-    return bool(unfinished)
 
 
 def _half_size(batch: list[Task], error: OutOfMemory) -> int:

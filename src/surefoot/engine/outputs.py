@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import ModelChanged, ModelFailed, OutOfMemory
 from surefoot.models.scores import refuse_regressor
-from surefoot.subject.items import split_numbers
+from surefoot.subject.items import Item, split_numbers
 from surefoot.subject.protocols import Model, Outputs, Scores, to_host
 from surefoot.system.memory_limits import rows_together
 
@@ -48,11 +47,11 @@ def largest_difference(a: Outputs, b: Outputs) -> float:
     return _relative(a, b)
 
 
-def _relative(a: NDArray[Any], b: NDArray[Any]) -> float:
+def _relative(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
     return float(np.max(np.abs(a - b) / (1 + np.abs(a)), initial=0.0))
 
 
-def _of_objects(a: list[Any], b: list[Any]) -> float:
+def _of_objects(a: list[Item], b: list[Item]) -> float:
     """A single box that rounding adds or drops is no proof that inputs mix; most of them are."""
     largest, other = 0.0, 0
     for one, two in zip(a, b, strict=True):
@@ -147,8 +146,8 @@ def finite_scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
     return scores
 
 
-def refuse_infinite(outputs: Any) -> None:  # noqa: ANN401  objects are checked where they are read
-    """Refuse NaN and infinity among the outputs of clean inputs."""
+def refuse_infinite(outputs: Outputs) -> None:
+    """Refuse NaN and infinity among the outputs of clean inputs; objects are checked when read."""
     if not isinstance(outputs, list) and not np.isfinite(outputs).all():
         raise ModelFailed(
             "scores must be finite, but the model returns NaN or infinity for clean inputs: check "

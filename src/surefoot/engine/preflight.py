@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.counts import Counts
 from surefoot.core.tasks import Task
 from surefoot.engine.devices import memory_errors, on_device_of
 from surefoot.engine.input_check import WAY_OUT, label_doubt, names_doubt
@@ -36,11 +35,11 @@ from surefoot.engine.perturbation_checks import (
     functions_of,
     same_input,
 )
-from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
-from surefoot.perturb._ops.arrays import level_of
 from surefoot.perturb.custom import InputFormat
+from surefoot.perturb._ops.arrays import level_of
+from surefoot.perturb.table_columns import Column
 from surefoot.population.copies import copies, copies_note
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, Scores, to_host
@@ -48,6 +47,15 @@ from surefoot.system.memory_limits import pieces, rows_together
 
 SMALL_BATCH = 16
 """Inputs of the small batches, which are compared with batches of one before a run."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: its name, how it ended, and the finding in words."""
+
+    name: str
+    status: CheckStatus
+    finding: str
 
 
 @dataclass(frozen=True)
@@ -120,10 +128,10 @@ def check_clean_batches(
     return found if large[0] is CheckStatus.OK else large
 
 
-def check_trial_batch(
+def examine_batch(
     inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
-) -> Finding:
-    """Trials of a few inputs within a batch of the size that a run uses."""
+) -> Check:
+    """The check of batches again: trials of a few inputs within a batch as large as a run's."""
     subjects = inputs.subjects()[:: max(1, len(inputs) // SAMPLE)][:SAMPLE]
     x, trials = model.place(inputs.x[[subject.rows[0] for subject in subjects]]), 1
     if perturbation is not None and perturbation.level:
@@ -133,7 +141,7 @@ def check_trial_batch(
     names = [subject.name for subject in subjects for _ in range(trials)]
     small = min(SMALL_BATCH, len(names))
     smaller = f", or run batches of {small} (batch={small}, --batch {small})"
-    return _in_large_batch(model, x, names, size, BY_ITSELF + smaller)
+    return Check(BATCHES, *_in_large_batch(model, x, names, size, BY_ITSELF + smaller))
 
 
 def _in_large_batch(
@@ -162,15 +170,6 @@ SELECTION = "selection of the inputs"
 """Name of the check whose warning leaves claims about a population without their assumption."""
 _HALF_PRECISION_INPUTS = 256
 """Inputs on which labels in half and in full precision are compared."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check: its name, how it ended, and the finding in words."""
-
-    name: str
-    status: CheckStatus
-    finding: str
 
 
 def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Iterator[Check]:
@@ -202,21 +201,15 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
         yield _check(
             "strength of the perturbation", lambda: check_strength(inputs, model, perturbation)
         )
-    if getattr(perturbation, "features", ()):
-        yield _check("features are as described", lambda: check_features(inputs, perturbation))
+    columns: tuple[Column, ...] = getattr(perturbation, "features", ())
+    if columns:
+        yield _check("features are as described", lambda: check_features(inputs, columns))
     if inputs.features and inputs.x.ndim == 2:
         yield _check("columns of the table", lambda: check_columns(inputs, model, perturbation))
     if perturbation is not None and perturbation.level and functions_of(perturbation):
         yield _check("the perturbation repeats", lambda: check_repeats(inputs, model, perturbation))
     if perturbation is not None:
         yield _check("level 0 changes nothing", lambda: check_identity(inputs, model, perturbation))
-
-
-def examine_batch(
-    inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
-) -> Check:
-    """The check of batches again, for one of the size that a run uses."""
-    return Check(BATCHES, *check_trial_batch(inputs, model, perturbation, size))
 
 
 def _check(name: str, check: Callable[[], Finding]) -> Check:
@@ -230,29 +223,22 @@ def _unchanged(model: Model, x: NDArray[np.float32]) -> Finding:
     if x.dtype == object:
         return CheckStatus.OK, "the model gets copies of the items"
     try:
-        changed = any(
-            _changes(model, x[rows].copy()) for rows in pieces(len(x), x.nbytes // len(x))
-        )
+        for rows in pieces(len(x), x.nbytes // len(x)):
+            placed = model.place(x[rows].copy())
+            before = to_host(placed).copy()
+            model.predict(placed)
+            if not np.array_equal(to_host(placed), before):
+                return CheckStatus.FAILED, (
+                    "the model changes the batch it is given, so later results would be about "
+                    "other inputs: let the model copy its batch first"
+                )
     except OutOfMemory:
         if len(x) == 1:
             raise
         return _unchanged(model, x[: len(x) // 2])
-    if changed:
-        return CheckStatus.FAILED, (
-            "the model changes the batch it is given, so later results would be about other "
-            "inputs: let the model copy its batch first"
-        )
     if getattr(model, "private", False):
         return CheckStatus.OK, "the model writes to its batch, so it gets a copy"
     return CheckStatus.OK, "a prediction leaves its batch unchanged"
-
-
-def _changes(model: Model, x: NDArray[np.float32]) -> bool:
-    """Whether a prediction writes to its batch."""
-    placed = model.place(x)
-    before = to_host(placed).copy()
-    model.predict(placed)
-    return not np.array_equal(to_host(placed), before)
 
 
 def _finite(model: Model, x: NDArray[np.float32]) -> Finding:
@@ -350,15 +336,12 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
         )
     accuracy = float((labels == inputs.labels).mean())
     finding = f"{100 * accuracy:.1f} % of {len(inputs):,} clean inputs get their true label"
-    doubt = label_doubt(inputs.labels, labels, model.signature.classes, _label_texts(inputs))
-    return (CheckStatus.WARNING if doubt else CheckStatus.OK), finding + doubt
-
-
-def _label_texts(inputs: Inputs) -> tuple[str, ...] | None:
-    """The labels as the data write them; empty: numbers as text. None: they are numbers."""
+    # The labels as the data write them; empty: numbers as text; None: they are numbers.
+    texts: tuple[str, ...] | None = () if NUMBERS in inputs.reading else None
     if LOOKED_UP in inputs.reading or ALPHABETICAL in inputs.reading:
-        return inputs.class_names
-    return () if NUMBERS in inputs.reading else None
+        texts = inputs.class_names
+    doubt = label_doubt(inputs.labels, labels, model.signature.classes, texts)
+    return (CheckStatus.WARNING if doubt else CheckStatus.OK), finding + doubt
 
 
 def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None) -> Finding:
@@ -371,25 +354,23 @@ def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation 
         bench = bench_for_checks(inputs, model, perturbation)
         tasks = [Task(s, perturbation.level, 0, TRIALS) for s in subjects]
         x, what = bench.perturbed_all(tasks), "perturbed inputs"
+    both: list[Outputs] = [
+        outputs if isinstance(outputs, list) else to_host(outputs)
+        for outputs in (m.predict(x) for m in (model, full))
+    ]
+    in_half, in_full = both
     if not model.signature.scores.of_classes:
         return same_outputs(
-            largest_difference(*(_on_host(m.predict(x)) for m in (full, model))),
+            largest_difference(in_full, in_half),
             f"half precision gives the same outputs for {what}",
             "half precision gives other outputs than full precision",
             ": leave it out",
         )
-    in_half, in_full = (to_host(m.predict(x)).argmax(axis=1) for m in (model, full))
-    differing = int((in_half != in_full).sum())
+    differing = int((in_half.argmax(axis=1) != in_full.argmax(axis=1)).sum())
     finding = f"on {differing} of {len(in_half)} {what} the label differs from full precision"
     return (CheckStatus.WARNING if differing else CheckStatus.OK), finding
 
 
-def _on_host(outputs: Outputs) -> Outputs:
-    return outputs if isinstance(outputs, list) else to_host(outputs)
-
-
-_SAMPLE = 16
-"""Inputs that are perturbed: a function that is not the identity changes nearly all of them."""
 _TINY = 1e-12
 """The level next to 0, as a share of the highest: even its square root changes nothing to see."""
 _UNCHANGED, _UNCHANGED_BYTES = 1e-4, 1 / 256
@@ -400,43 +381,33 @@ and of 256 values a pixel."""
 def examine_level_zero(inputs: Inputs, model: Model, perturbation: Perturbation) -> Iterator[Check]:
     """A check for every function of the user: `apply` does not call it at level 0 itself."""
     for part in functions_of(perturbation):
-        if getattr(part, "only", ()):
-            continue
-        bounds = model.signature.bounds
-        bench = bench_for_checks(inputs, model, part)
-        level = _TINY * level_of(part)
-        span = _span(inputs) if bounds is None else bounds.width
-        name = f"{part.kind} at level 0"
-        try:
-            yield Check(name, *_change(bench, inputs, level, span))
-        except InvalidArgument as error:
-            yield Check(name, CheckStatus.FAILED, str(error))
+        if not getattr(part, "only", ()):
+            yield _check(
+                f"{part.kind} at level 0", partial(_unchanged_next_to_0, inputs, model, part)
+            )
 
 
-def _change(
-    bench: SamplingBench[Counts], inputs: Inputs, level: float, span: float
-) -> tuple[CheckStatus, str]:
-    part: Any = bench.perturbation
+def _unchanged_next_to_0(inputs: Inputs, model: Model, part: Perturbation) -> Finding:
+    bench, level = bench_for_checks(inputs, model, part), _TINY * level_of(part)
     in_bytes = getattr(part, "input_format", None) in (InputFormat.BYTES, InputFormat.PILLOW)
-    most = span * (_UNCHANGED_BYTES if in_bytes else _UNCHANGED)
-    for row, subject in enumerate(inputs.subjects()[:_SAMPLE]):
+    most, bounds = _UNCHANGED_BYTES if in_bytes else _UNCHANGED, model.signature.bounds
+    if bounds is not None:
+        most *= bounds.width
+    elif not inputs.holds_items:
+        most *= float(inputs.x.max() - inputs.x.min())
+    problem = "a curve begins with the clean input, but next to level 0 the function changes input"
+    for row, subject in enumerate(inputs.subjects()[:SAMPLE]):
         perturbed = to_host(bench.perturbed(Task(subject, level, 0, 1)))[0]
         if inputs.holds_items:
             if same_input(perturbed, inputs.x[row], inputs):
                 continue
             return CheckStatus.FAILED, (
-                f"a curve begins with the clean input, but next to level 0 the function changes "
-                f"input {subject.name}: let it change less as the level falls, and nothing at 0"
+                f"{problem} {subject.name}: let it change less as the level falls, and nothing at 0"
             )
         change = float(np.abs(perturbed - inputs.x[row]).mean())
         if change > most:
             return CheckStatus.FAILED, (
-                f"a curve begins with the clean input, but next to level 0 the function changes "
-                f"input {subject.name} by {change:.2g} on average: let it return its input at "
+                f"{problem} {subject.name} by {change:.2g} on average: let it return its input at "
                 "level 0, such as x + level * u"
             )
     return CheckStatus.OK, "the function changes nothing next to level 0"
-
-
-def _span(inputs: Inputs) -> float:
-    return 1.0 if inputs.holds_items else float(inputs.x.max() - inputs.x.min())

@@ -109,13 +109,13 @@ def _is_empty(drawn: Drawn) -> bool:
     return bool(math.prod(drawn.shape) == 0)
 
 
-S = TypeVar("S", bound=Sampled)
+S_co = TypeVar("S_co", bound=Sampled, covariant=True)
 _MOST_RESIDENT_BYTES = 2**31
 """Bytes of inputs that stay on the device beside the model: 2 GiB, little on any GPU of today."""
 
 
 @dataclass(frozen=True, eq=False)
-class SamplingBench(Generic[S]):
+class SamplingBench(Generic[S_co]):
     """Answers tasks by running the model on perturbed inputs.
 
     `references` has one row an input, as the property reads it: a label, or an output.
@@ -126,7 +126,7 @@ class SamplingBench(Generic[S]):
     model: Model
     perturbation: Perturbation
     prop: Property
-    collect: type[S]
+    collect: type[S_co]
     seed: int
 
     @property
@@ -134,7 +134,7 @@ class SamplingBench(Generic[S]):
         """Trials whose random numbers are drawn together."""
         return 1 if self._named_by_row else block_size(self.inputs.x.shape[1:])
 
-    def answer(self, tasks: Sequence[Task]) -> list[S]:
+    def answer(self, tasks: Sequence[Task]) -> list[S_co]:
         """The evidence of each task; all tasks share one forward pass."""
         try:
             with memory_errors(), worker_stream(self._resident if self._named_by_row else None):
@@ -168,7 +168,10 @@ class SamplingBench(Generic[S]):
             x, rows = self.perturbed_all(tasks), None
         references = self._references_of(tasks, x, rows)
         outputs = self._outputs(x, tasks)
-        severity = self._judge(outputs, references, tasks)
+        try:
+            severity = self.prop.severity(outputs, references)
+        except ModelFailed as error:
+            raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
         severities = nan_where_not_finite(outputs, severity, self.prop.limit)
         self._refuse_nan(severities, tasks)
         return severities
@@ -180,12 +183,6 @@ class SamplingBench(Generic[S]):
         if rows is not None:
             return self._resident_references[rows]
         return on_device_of(x, self.references[self._rows_of(tasks)])
-
-    def _judge(self, outputs: Outputs, references: Outputs, tasks: Sequence[Task]) -> Array:
-        try:
-            return self.prop.severity(outputs, references)
-        except ModelFailed as error:
-            raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
 
     def outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
         """The model's outputs, in main memory and finite; an error names the trials."""

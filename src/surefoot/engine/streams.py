@@ -80,7 +80,7 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
     return fill
 
 
-def numbers(keys: Any, shape: tuple[int, ...], call: int, *, normal: bool) -> Any:  # noqa: ANN401  tensors of Torch
+def numbers(keys: Array, shape: tuple[int, ...], call: int, *, normal: bool) -> Array:
     """(n, *rest) float32 numbers, row i from key i; `call` counts the draws of one perturbation."""
     import torch
 
@@ -90,16 +90,16 @@ def numbers(keys: Any, shape: tuple[int, ...], call: int, *, normal: bool) -> An
 
 
 def noised(
-    keys: Any,  # noqa: ANN401  tensors of Torch
-    x: Any,  # noqa: ANN401  tensors of Torch
-    rows: Any,  # noqa: ANN401  tensors of Torch
+    keys: Array,
+    x: Array,
+    rows: Array,
     call: int,
     *,
     normal: bool,
     factor: float,
     shift: float,
     bounds: Interval | None,
-) -> Any:  # noqa: ANN401  tensors of Torch
+) -> Array:
     """Row rows[i] of x plus factor · number + shift, clipped; the numbers of key i."""
     import torch
 
@@ -112,10 +112,10 @@ def noised(
 
 
 def _launch(
-    out: Any,  # noqa: ANN401  tensors of Torch
-    x: Any,  # noqa: ANN401  tensors of Torch
-    keys: Any,  # noqa: ANN401  tensors of Torch
-    rows: Any,  # noqa: ANN401  tensors of Torch
+    out: Array,
+    x: Array,
+    keys: Array,
+    rows: Array,
     call: int,
     normal: bool,
     mode: int,
@@ -266,7 +266,7 @@ class TorchDeviceStream:
 class TorchRowStream:
     """Numbers drawn on the device, every row by its own key (Philox)."""
 
-    keys: Any
+    keys: Array
     calls: Iterator[int] = field(default_factory=count)
 
     def uniform(self, shape: tuple[int, ...]) -> Array:

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from surefoot.core.counts import Counts
+from surefoot.core.counts import Answer, Counts, Proof
 from surefoot.core.procedure import Ask, Forecast, Procedure, Session
 from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.errors import InvalidArgument, ReplayMismatch
@@ -25,22 +25,19 @@ class _Request:
     place: _Place
     start: int
     stop: int
-    known: object
+    known: Proof | None
     entries: list[Entry] = field(default_factory=list)
 
     def task(self, start: int, stop: int) -> Task:
         """Some of these trials, to be run."""
         return Task(self.subject, self.place[1], start, stop, self.known)
 
-    def covers(self, entry: Entry) -> bool:
-        """Whether all trials of the entry belong to this request."""
-        return self.start <= entry.start and entry.stop <= self.stop
-
-    def evidence(self) -> Any:  # noqa: ANN401  any evidence that adds up
+    def evidence(self) -> Answer:
         """The evidence of all trials, added up in their order."""
         if len(self.entries) == 1:
             return self.entries[0].evidence
-        return reduce(add, (e.evidence for e in sorted(self.entries, key=lambda e: e.start)))
+        in_order = sorted(self.entries, key=lambda entry: entry.start)
+        return reduce(add, (entry.evidence for entry in in_order))
 
 
 class SubjectRun:
@@ -73,7 +70,7 @@ class SubjectRun:
         self.subjects, self.session = subjects, Session(procedure)
         self.forecast = int(getattr(procedure, "forecast", 0))
         self._forecast_from = getattr(procedure, "forecast_from", None)
-        self._evidence: Any = None
+        self._evidence: Answer | None = None
         self.answered_trials = 0
         self.open_trials = 0
         self.missing_trials = 0
@@ -85,7 +82,7 @@ class SubjectRun:
             for entry in entries:
                 self._unused.setdefault((name, entry.level), []).append(entry)
         for unused in self._unused.values():
-            unused.sort(key=_start_then_longest)
+            unused.sort(key=lambda entry: (entry.start, -entry.stop))  # of two the longer
 
     def advance(self) -> list[Task]:
         """Answer questions from the journal as far as it goes; return the tasks to run next.
@@ -93,8 +90,9 @@ class SubjectRun:
         No tasks: the procedure has concluded.
         """
         tasks: list[Task] = []
-        while not tasks and self.session.question is not None:
-            self._open([self._request(ask) for ask in self._asks()])
+        while not tasks and (question := self.session.question) is not None:
+            asks = question if isinstance(question, tuple) else (question,)
+            self._open([self._request(ask) for ask in asks])
             if not self._unused:  # as in most of a run
                 self.missing_trials = self.open_trials
                 return [request.task(request.start, request.stop) for request in self._requests]
@@ -105,10 +103,18 @@ class SubjectRun:
             if not tasks:
                 self._answer()
         if self._unused:
-            self._refuse_unused({r.place for r in self._requests} if tasks else set(self._unused))
+            # Entries at the place of an open question, but outside of it, are of another study, as
+            # are any that are left once the procedure has concluded.
+            places = {r.place for r in self._requests} if tasks else set(self._unused)
+            unused = next((place for place in places if place in self._unused), None)
+            if unused is not None:
+                raise ReplayMismatch(
+                    f"the store holds trials of input {unused[0]} that this procedure does not "
+                    "ask for: it belongs to another study; use another store (store=, --store)"
+                )
         return tasks
 
-    def add_evidence(self, task: Task, evidence: object) -> list[Task]:
+    def add_evidence(self, task: Task, evidence: Answer) -> list[Task]:
         """Keep the evidence of one task; the next tasks once the question is complete."""
         request = self._requests[0] if len(self._requests) == 1 else self._request_of(task)
         request.entries.append(Entry(task.level, task.start, task.stop, evidence))
@@ -159,10 +165,6 @@ class SubjectRun:
             for request in requests:
                 self._requests_at.setdefault(request.place, []).append(request)
 
-    def _asks(self) -> tuple[Ask, ...]:
-        question = self.session.question
-        return question if isinstance(question, tuple) else (question,) if question else ()
-
     def _request(self, ask: Ask) -> _Request:
         if ask.units < 1:
             raise InvalidArgument(
@@ -194,14 +196,11 @@ class SubjectRun:
 
     def _remove_used(self, request: _Request) -> None:
         """Forget the entries of trials that the request has asked for."""
-        unused = self._unused.get(request.place)
-        if unused is None:
-            return
-        left = [entry for entry in unused if not request.covers(entry)]
+        unused = self._unused.pop(request.place, [])
+        start, stop = request.start, request.stop
+        left = [e for e in unused if not (start <= e.start and e.stop <= stop)]
         if left:
             self._unused[request.place] = left
-        else:
-            del self._unused[request.place]
 
     def _answer(self) -> None:
         """Send the evidence to the procedure, which asks the next question or concludes."""
@@ -210,22 +209,9 @@ class SubjectRun:
         self._requests, self.open_trials = [], 0
         if self._forecast_from is not None:
             first = self._evidence is None
-            self._evidence = answers[0] if first else self._evidence + answers[0]
+            self._evidence = answers[0] if first else add(self._evidence, answers[0])
         several = isinstance(self.session.question, tuple)
         self.session.tell(answers if several else answers[0])
-
-    def _refuse_unused(self, places: set[_Place]) -> None:
-        unused = next((place for place in places if place in self._unused), None)
-        if unused is not None:
-            raise ReplayMismatch(
-                f"the store holds trials of input {unused[0]} that this procedure does not "
-                "ask for: it belongs to another study; use another store (store=, --store)"
-            )
-
-
-def _start_then_longest(entry: Entry) -> tuple[int, int]:
-    """The order in which entries are laid side by side."""
-    return entry.start, -entry.stop
 
 
 def _cover(

@@ -136,12 +136,13 @@ def draw_trials(
 def _one_trial(entry: Entry, offset: int) -> Entry:
     """One trial of a row whose journal holds every one."""
     start, evidence = entry.start + offset, entry.evidence
-    part: Outcomes | Severities
-    if isinstance(evidence, Outcomes):
-        part = Outcomes(evidence.marks[offset])
-    else:
-        part = Severities((evidence.values[offset],), evidence.limit)
-    return Entry(entry.level, start, start + 1, part)
+    match evidence:
+        case Outcomes(marks=marks):
+            return Entry(entry.level, start, start + 1, Outcomes(marks[offset]))
+        case Severities(values=values, limit=limit):
+            part = Severities((values[offset],), limit)
+            return Entry(entry.level, start, start + 1, part)
+    raise TypeError(type(evidence))
 
 
 def _number_to_draw(sizes: Sequence[int], total: int, share: float, single: bool) -> int:

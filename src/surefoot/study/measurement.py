@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from surefoot.core.counts import Answer
 from surefoot.core.procedure import Joint, Procedure
-from surefoot.core.tasks import Subject
+from surefoot.core.tasks import Bench, Subject
 from surefoot.engine.devices import device_benches, device_of
-from surefoot.engine.loop import Bench, measure
+from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
 from surefoot.executors import AnyExecutor, Work, WorkerNote, cores, open_work, warn_of_fallback
 from surefoot.records.record import RecordBody
@@ -27,7 +28,7 @@ class Measurement:
 
     subjects: Sequence[Subject]
     procedures: Mapping[str, Procedure[Any, Any, Any]] | Joint[Any]
-    bench: Bench[Any]
+    bench: Bench[Answer]
     batch: int
     workers: int
     conclude: Callable[[Sequence[Any]], RecordBody]

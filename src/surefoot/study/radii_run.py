@@ -99,8 +99,8 @@ def _proofs(subjects: Sequence[Subject], journal: Journal) -> dict[int, Proof]:
     for name, entries in journal.replay().items():
         for entry in entries:
             row = rows[name][entry.start % len(rows[name])]
-            proof: Proof = entry.evidence
-            proofs[row] = proofs[row] + proof if row in proofs else proof
+            if isinstance(proof := entry.evidence, Proof):
+                proofs[row] = proofs[row] + proof if row in proofs else proof
     return proofs
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.tasks import Subject
 from surefoot.errors import InvalidArgument
-from surefoot.subject.items import ItemDigest, item_digest, kind_of_items, split_numbers
+from surefoot.subject.items import Item, ItemDigest, item_digest, kind_of_items, split_numbers
 from surefoot.system.text import escape_unprintable
 
 Category = str | int | float | bool
@@ -77,7 +77,7 @@ class Inputs:
     axes: tuple[int, ...] = ()
     features: tuple[Feature, ...] = ()
     groups: tuple[str, ...] = ()
-    targets: tuple[Any, ...] = ()
+    targets: tuple[Item, ...] = ()
     digest_item: ItemDigest | None = None
     classes: tuple[int, ...] = ()
     only: str = ""
@@ -184,6 +184,6 @@ class Inputs:
         return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
 
 
-def _target_bytes(target: Any) -> bytes:  # noqa: ANN401  whatever the data hold
+def _target_bytes(target: Item) -> bytes:
     structure, numbers = split_numbers(target)
     return b"\0" + structure.encode() + b"\0" + numbers.tobytes()

@@ -21,13 +21,15 @@ from surefoot.errors import InvalidArgument
 from surefoot.system.text import escape_unprintable
 from surefoot.system.user_code import describe_value
 
-ItemDigest = Callable[[Any], bytes | str]
+Item = Any
+"""An input, an output or a target that is no array: any object of the user."""
+ItemDigest = Callable[[Item], bytes | str]
 """A function of the user that names an item of a kind that is not known here."""
 _IMMUTABLE = (str, bytes, int, float, complex, bool, type(None))
 _KINDS = "text, bytes, numbers, lists, tuples, dicts, arrays, dataclasses and Pillow images"
 
 
-def as_item_array(items: Sequence[Any]) -> NDArray[Any]:
+def as_item_array(items: Sequence[Item]) -> NDArray[Any]:
     """The items as an array of objects of shape (n,), whatever they hold."""
     array = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):
@@ -35,13 +37,13 @@ def as_item_array(items: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def is_image(item: Any) -> bool:  # noqa: ANN401  any object
+def is_image(item: Item) -> bool:
     """Whether it is a Pillow image; without importing Pillow."""
     module = sys.modules.get("PIL.Image")
     return module is not None and isinstance(item, module.Image)
 
 
-def copy_item(item: Any) -> Any:  # noqa: ANN401  any object
+def copy_item(item: Item) -> Item:
     """The same item, which a function may write into without changing anyone else's."""
     if isinstance(item, _IMMUTABLE):
         return item
@@ -50,7 +52,7 @@ def copy_item(item: Any) -> Any:  # noqa: ANN401  any object
     return copy.deepcopy(item)
 
 
-def item_digest(item: Any, own: ItemDigest | None = None) -> str:  # noqa: ANN401  any object
+def item_digest(item: Item, own: ItemDigest | None = None) -> str:
     """A name for exactly this item: the same in every process, and another for another item.
 
     Dicts are named in their order. `own` names items of other kinds.
@@ -73,7 +75,7 @@ def item_digest(item: Any, own: ItemDigest | None = None) -> str:  # noqa: ANN40
         ) from None
 
 
-def same_item(a: Any, b: Any, own: ItemDigest | None = None) -> bool:  # noqa: ANN401  any object
+def same_item(a: Item, b: Item, own: ItemDigest | None = None) -> bool:
     """Whether two items are the same, type and all."""
     return a is b or item_digest(a, own) == item_digest(b, own)
 
@@ -87,7 +89,7 @@ def _hash(tag: bytes, *parts: bytes) -> str:
     return whole.hexdigest()
 
 
-def _digest(item: Any) -> str:  # noqa: ANN401  any object
+def _digest(item: Item) -> str:
     match item:
         case np.ndarray() if item.dtype.hasobject:
             name = _hash(b"array", *_children([item.shape, *item.reshape(-1)]))
@@ -123,11 +125,11 @@ def _digest(item: Any) -> str:  # noqa: ANN401  any object
     return name
 
 
-def _children(items: Any) -> list[bytes]:  # noqa: ANN401  anything to iterate over
+def _children(items: Item) -> list[bytes]:
     return [_digest(part).encode() for part in items]
 
 
-def kind_of_items(first: Any) -> str:  # noqa: ANN401  any object
+def kind_of_items(first: Item) -> str:
     """What items such as this one are, in a word."""
     if isinstance(first, str):
         return "text"
@@ -158,7 +160,7 @@ class ItemChange:
     perturbed: str = ""
 
 
-def item_change(before: Any, after: Any) -> ItemChange:  # noqa: ANN401  any two items
+def item_change(before: Item, after: Item) -> ItemChange:
     """What changed: the texts around the first difference, or which bytes differ."""
     if is_image(before) and is_image(after):
         return ItemChange(image=_png(before), perturbed=_png(after))
@@ -187,7 +189,7 @@ def shortened_pair(before: str, after: str, width: int) -> tuple[str, str]:
     return first, second
 
 
-def _first_difference(a: Any, b: Any) -> int:  # noqa: ANN401  two texts, or two bytes
+def _first_difference(a: Item, b: Item) -> int:
     """Where two sequences differ first; the length of the shorter where one begins the other."""
     low, high = 0, min(len(a), len(b))
     while low < high:
@@ -216,14 +218,14 @@ def _bytes_in_words(before: bytes, after: bytes) -> tuple[str, str]:
     )
 
 
-def _representation(item: Any) -> str:  # noqa: ANN401  any object
+def _representation(item: Item) -> str:
     try:
         return repr(item)
     except Exception:  # noqa: BLE001  an object may refuse in its own way
         return type(item).__name__
 
 
-def _png(image: Any) -> str:  # noqa: ANN401  a Pillow image
+def _png(image: Item) -> str:
     small = image.convert("RGB")
     small.thumbnail((_IMAGE_SIDE, _IMAGE_SIDE))
     buffer = io.BytesIO()
@@ -237,7 +239,7 @@ _DIGITS = 5
 """Significant digits of a number that rounding between batches leaves alone."""
 
 
-def on_host(value: Any) -> Any:  # noqa: ANN401  any object
+def on_host(value: Item) -> Item:
     """The object with every tensor in it as a NumPy array."""
     if hasattr(value, "detach") and hasattr(value, "cpu"):
         return np.asarray(value.detach().cpu())
@@ -248,7 +250,7 @@ def on_host(value: Any) -> Any:  # noqa: ANN401  any object
     return value
 
 
-def split_numbers(value: Any, depth: int = _DEPTH) -> tuple[str, NDArray[np.float64]]:  # noqa: ANN401  any object
+def split_numbers(value: Item, depth: int = _DEPTH) -> tuple[str, NDArray[np.float64]]:
     """What the object is made of, and all numbers in it in one row."""
     structure: list[str] = []
     numbers: list[NDArray[np.float64]] = []
@@ -257,7 +259,7 @@ def split_numbers(value: Any, depth: int = _DEPTH) -> tuple[str, NDArray[np.floa
 
 
 def _split(
-    value: Any,  # noqa: ANN401  any object
+    value: Item,
     depth: int,
     structure: list[str],
     numbers: list[NDArray[np.float64]],
@@ -279,7 +281,7 @@ def _split(
         _split(part, depth - 1, structure, numbers)
 
 
-def _parts(value: Any) -> dict[str, Any] | None:  # noqa: ANN401  any object
+def _parts(value: Item) -> dict[str, Item] | None:
     """The named parts of an object; None where it has none."""
     if isinstance(value, Mapping):
         return {str(key): value[key] for key in sorted(value, key=str)}
@@ -291,7 +293,7 @@ def _parts(value: Any) -> dict[str, Any] | None:  # noqa: ANN401  any object
     return dict(attributes) if attributes and not isinstance(value, type) else None
 
 
-def digest_of_object(value: Any, digits: int = _DIGITS) -> str:  # noqa: ANN401  any object
+def digest_of_object(value: Item, digits: int = _DIGITS) -> str:
     """A name for the object that does not depend on where it lies in memory.
 
     Numbers count to so many significant digits, so that another batch gives the same name.

@@ -404,9 +404,10 @@ def _check_near_zero(perturbation: Perturbation, x: NDArray[np.float32], drawn: 
 
 def _check_items(perturbation: Perturbation, items: Sequence[Any]) -> None:
     """The same rules for a function of one item; an item of the same type comes back."""
+    functions = functions_of(perturbation)
     expect(len(items) > 0, "items must hold at least one input: give a few as the data have them")
     expect(
-        all(getattr(part, "takes_items", False) for part in functions_of(perturbation) or [None]),
+        functions != [] and all(getattr(part, "takes_items", False) for part in functions),
         f"{perturbation.kind} is for arrays: give a function of (item, rng, level) to "
         "sf.perturb.custom",
     )
