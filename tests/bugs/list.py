@@ -154,7 +154,7 @@ BUGS = (
     Bug("one-loss-fewer", "executors", "Dispatch._take_back",
         "batch.losses > MOST_LOSSES", "batch.losses >= MOST_LOSSES",
         "unit/test_dispatch.py"),
-    Bug("environment-not-restored", "executors", "_one_thread_each",
+    Bug("environment-not-restored", "executors", "inherited",
         "os.environ.pop(name, None)", "os.environ.setdefault(name, '1')",
         "unit/test_processes.py unit/test_executors.py"),
     Bug("noise-not-clipped", "perturb", "LinfNoise.apply",

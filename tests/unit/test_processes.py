@@ -79,6 +79,6 @@ def test_what_is_cancelled_while_processes_are_awaited_is_one_sentence():
 
 
 def test_a_worker_process_starts_no_others(monkeypatch):
-    monkeypatch.setitem(processes.worker._state, "begun", True)
+    monkeypatch.setattr(processes.worker._state, "begun", True)
     with pytest.raises(InvalidArgument, match='if __name__ == "__main__"'):
         study().run(workers=2, executor="processes")

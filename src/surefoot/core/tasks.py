@@ -69,6 +69,11 @@ class Bench(Protocol[E_co]):
         ...
 
 
+AnyBench = Bench[Answer]
+Answers = Sequence[Answer]
+"""Of a batch, one for each of its tasks."""
+
+
 def words_of_tasks(tasks: Sequence[Task]) -> str:
     """The tasks of a batch, as an error names them."""
     return f"{tasks[0]}" + (f" and {len(tasks) - 1} more" if len(tasks) > 1 else "")

@@ -93,9 +93,12 @@ class FunctionSearch:
         own: Callable[[], torch.nn.Module] | None = getattr(self.model, "torch_module", None)
         with seeded(self.seed), named_errors(self.attack.name):
             if own is None:
-                # a function without the model: it sees scores, in memory of their own
-                scores = lambda images: answers(self.model, np.asarray(images, np.float32))
-                answer = self.attack.function(scores, x.copy(), labels.copy(), radius)
+                answer = self.attack.function(  # it sees scores, in memory of their own, alone
+                    lambda images: answers(self.model, np.asarray(images, np.float32)),
+                    x.copy(),
+                    labels.copy(),
+                    radius,
+                )
             else:
                 answer = self._on_tensors(own(), x, labels, radius)
         self._check_shape(answer, x.shape)

@@ -37,8 +37,8 @@ from surefoot.engine.perturbation_checks import (
 )
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
-from surefoot.perturb.custom import InputFormat
 from surefoot.perturb._ops.arrays import level_of
+from surefoot.perturb.custom import InputFormat
 from surefoot.perturb.table_columns import Column
 from surefoot.population.copies import copies, copies_note
 from surefoot.subject.inputs import Inputs

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any, ParamSpec, TypeVar
 
+from surefoot.core.tasks import Answers, AnyBench, Task
 from surefoot.errors import ModelFailed, WorkerFailed
-from surefoot.executors.worker import answers_alike, self_check
+from surefoot.executors.worker import BatchPool, Values, answers_alike, self_check
 
-T = TypeVar("T")
-P = ParamSpec("P")
 _MOST_CHARACTERS = 200
 """Of what a library says about a device that failed: one line of a terminal or two."""
 
@@ -24,16 +22,15 @@ class DeviceBench:
     """A bench whose model is on this device."""
 
     device: str
-    bench: Any
+    bench: AnyBench
     opening: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def answer(self, tasks: Sequence[Any]) -> Sequence[Any]:
+    def answer(self, tasks: Sequence[Task]) -> Answers:
         """The evidence of each task."""
         with self._errors():
-            answers: Sequence[Any] = self.bench.answer(tasks)
-        return answers
+            return self.bench.answer(tasks)
 
-    def self_check(self) -> list[Any]:
+    def self_check(self) -> list[Values]:
         """The answers to a few fixed questions."""
         with self._errors():
             return self_check(self.bench)
@@ -52,12 +49,11 @@ class DeviceBench:
             ) from error
 
 
-class Devices(Executor):
+class Devices(BatchPool):
     """An executor whose threads are shared out evenly among devices, one after the other.
 
-    Only `bench.answer` can be submitted: a thread has the bench of its device. The first batch of a
-    device is answered alone, as inputs are put there with it; before it, the device answers a few
-    questions, which the first one answered too.
+    The first batch of a device is answered alone, as inputs are put there with it; before it, the
+    device answers a few questions, which the first one answered too.
     """
 
     def __init__(self, benches: Sequence[DeviceBench], workers: int) -> None:
@@ -69,32 +65,28 @@ class Devices(Executor):
         self._own = threading.local()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The answer to a batch, by whichever device is free first."""
-        answer: Any = self._answer
-        return self._threads.submit(answer, *args)
+    def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
+        """By whichever device is free first."""
+        return self._threads.submit(self._answer, tasks)
 
-    def _answer(self, tasks: Sequence[Any]) -> Sequence[Any]:
+    def _answer(self, tasks: Sequence[Task]) -> Answers:
         if not hasattr(self._own, "bench"):
             self._own.bench = self._free.get_nowait()
         own: DeviceBench = self._own.bench
         if own not in self._ready:
             with own.opening:
                 if own not in self._ready:
-                    self._check(own)
+                    if not answers_alike(own.self_check(), self._expected):
+                        first = self._first.device
+                        raise WorkerFailed(
+                            "the model or the perturbation answers otherwise on "
+                            f"{own.device} than on {first}: use one of them (--device {first})"
+                        )
                     answers = own.answer(tasks)
                     self._ready.add(own)
                     return answers
         return own.answer(tasks)
 
-    def _check(self, own: DeviceBench) -> None:
-        if not answers_alike(own.self_check(), self._expected):
-            first = self._first.device
-            raise WorkerFailed(
-                f"the model or the perturbation answers otherwise on {own.device} than on {first}: "
-                f"use one of them (--device {first})"
-            )
-
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Threads finish their batch."""
-        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        """Threads finish their batch, also after an error."""
+        self._threads.shutdown(wait=True, cancel_futures=cancel_futures)

@@ -6,17 +6,18 @@ import statistics
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent import futures
-from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
+from concurrent.futures import BrokenExecutor, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
+from surefoot.core.tasks import Answers, Task
 from surefoot.errors import WorkerFailed
+from surefoot.executors.worker import BatchPool, T
 
 
 class WorkerLost(BrokenExecutor):
@@ -27,16 +28,16 @@ class Worker(Protocol):
     """Somewhere else, with a bench of its own."""
 
     @property
-    def placed(self) -> Future[Any]:
+    def placed(self) -> Future[None]:
         """Done once it has a process."""
         ...
 
     @property
-    def opened(self) -> Future[Any]:
+    def opened(self) -> Future[str]:
         """Done once it has its bench; the exception says why it has none."""
         ...
 
-    def answer(self, tasks: Any) -> Future[Any]:  # noqa: ANN401  tasks of any bench
+    def answer(self, tasks: Sequence[Task]) -> Future[Answers]:
         """The evidence of each task; `WorkerLost` where nobody will answer."""
         ...
 
@@ -44,9 +45,6 @@ class Worker(Protocol):
         """End it, whatever it does."""
         ...
 
-
-T = TypeVar("T")
-P = ParamSpec("P")
 
 MOST_LOSSES = 3
 """How often a batch may lose its worker, and each worker on average may be replaced: more often,
@@ -64,8 +62,8 @@ _RECENT = 32
 
 @dataclass(eq=False)
 class _Batch:
-    tasks: Any
-    future: Future[Any] = field(default_factory=Future)
+    tasks: Sequence[Task]
+    future: Future[Answers] = field(default_factory=Future)
     losses: int = 0
     copies: int = 0
 
@@ -80,12 +78,12 @@ class _Place:
     since: float = 0.0
 
 
-class Dispatch(Executor):
+class Dispatch(BatchPool):
     """An executor over workers that `start` gives; `scarcity` says why one gets no place.
 
     A lost worker is replaced and its batch given to another. Where nothing else is left to do, an
-    idle worker gets a batch that lasts unusually long, and the first answer counts. Only
-    `bench.answer` can be submitted. One thread does all of it, event by event.
+    idle worker gets a batch that lasts unusually long, and the first answer counts. One thread does
+    all of it, event by event.
     """
 
     def __init__(
@@ -96,7 +94,7 @@ class Dispatch(Executor):
         self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._queue: deque[_Batch] = deque()
         self._places: list[_Place] = []
-        self._submitted: set[Future[Any]] = set()
+        self._submitted: set[Future[Answers]] = set()
         self._durations: deque[float] = deque(maxlen=_RECENT)
         self._replaced = 0
         self._without_place = time.monotonic()
@@ -122,11 +120,11 @@ class Dispatch(Executor):
         """Workers that have their bench by now."""
         return sum(place.ready for place in self._places)
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The answer to a batch, by any worker."""
+    def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
+        """The evidence of each task, by any worker."""
         if self._error is not None:
             raise self._error
-        batch = _Batch(args[0])
+        batch = _Batch(tasks)
         self._submitted.add(batch.future)
         batch.future.add_done_callback(self._submitted.discard)
         self._events.put(partial(self._enqueue, batch))
@@ -147,15 +145,6 @@ class Dispatch(Executor):
             place.worker.end()
         self._places.clear()
         self._fail(self._error or WorkerFailed("workers were ended: begin the run again"))
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """After an error nothing is waited for."""
-        self.shutdown(wait=error is None)
 
     def _run(self) -> None:
         """The thread: begin, then one event after the other."""
@@ -184,7 +173,7 @@ class Dispatch(Executor):
             lambda opened: self._events.put(partial(self._on_open, place, opened))
         )
 
-    def _on_open(self, place: _Place, opened: Future[Any]) -> None:
+    def _on_open(self, place: _Place, opened: Future[str]) -> None:
         error = _error_of(opened)
         if isinstance(error, WorkerLost):
             self._lose(place, error)
@@ -195,7 +184,7 @@ class Dispatch(Executor):
             if not self._first.done():
                 self._first.set_result(None)
 
-    def _on_answer(self, place: _Place, batch: _Batch, answer: Future[Any]) -> None:
+    def _on_answer(self, place: _Place, batch: _Batch, answer: Future[Answers]) -> None:
         place.batch = None
         batch.copies -= 1
         error = _error_of(answer)
@@ -242,33 +231,26 @@ class Dispatch(Executor):
         for place in self._places:
             if not place.ready or place.batch is not None:
                 continue
-            batch = self._next_batch() or self._slow_batch()
+            batch = self._next_batch()
             if batch is None:
                 return
             place.batch, place.since = batch, time.monotonic()
             batch.copies += 1
-            place.worker.answer(batch.tasks).add_done_callback(
-                partial(self._announce, place, batch)
-            )
+            announce = partial(self._announce, place, batch)
+            place.worker.answer(batch.tasks).add_done_callback(announce)
 
-    def _announce(self, place: _Place, batch: _Batch, answer: Future[Any]) -> None:
+    def _announce(self, place: _Place, batch: _Batch, answer: Future[Answers]) -> None:
         """Called by a thread of the worker's side."""
         self._events.put(partial(self._on_answer, place, batch, answer))
 
     def _next_batch(self) -> _Batch | None:
+        """The next one; else one that a single worker has had for unusually long."""
         while self._queue:
             batch = self._queue.popleft()
             if batch.future.running() or batch.future.set_running_or_notify_cancel():
                 return batch
-        return None
-
-    def _slow_batch(self) -> _Batch | None:
-        """One that a single worker has had for unusually long."""
         now, limit = time.monotonic(), self._slow_after()
-        for place in self._alone():
-            if now - place.since >= limit:
-                return place.batch
-        return None
+        return next((p.batch for p in self._alone() if now - p.since >= limit), None)
 
     def _alone(self) -> list[_Place]:
         """Workers whose batch nobody else has, and is still open."""
@@ -304,17 +286,18 @@ class Dispatch(Executor):
         """The same for everybody who waits, and for whoever comes."""
         self._error = error
         self._queue.clear()
-        for future in [self._first, *self._submitted]:
+        _set_error(self._first, error)
+        for future in list(self._submitted):
             _set_error(future, error)
 
 
-def _set_error(future: Future[Any], error: Exception) -> None:
+def _set_error(future: Future[T], error: Exception) -> None:
     """Unless it is done, or nobody waits for it any more."""
     with suppress(InvalidStateError):
         future.set_exception(error)
 
 
-def _error_of(future: Future[Any]) -> Exception | None:
+def _error_of(future: Future[T]) -> Exception | None:
     """Its exception; a future that was cancelled counts as a lost worker."""
     if future.cancelled():
         return WorkerLost("ended")

@@ -10,17 +10,15 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
+from surefoot.core.tasks import Answers, AnyBench, Task
 from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
 from surefoot.executors import worker
 from surefoot.executors.devices import DeviceBench, Devices
 from surefoot.executors.processes import Processes
 from surefoot.executors.ray_connection import Ray, require_installed
-from surefoot.executors.worker import CannotSend, Package, pack
-
-T = TypeVar("T")
-P = ParamSpec("P")
+from surefoot.executors.worker import BatchPool, CannotSend, P, Package, Reduced, T, pack
 
 
 class Inline(Executor):
@@ -103,34 +101,32 @@ class LateProcesses(Executor):
 class Sent:
     """`bench.answer` as it is; pickled, each process opens a bench of its own."""
 
-    def __init__(self, bench: Any) -> None:  # noqa: ANN401  any bench
+    def __init__(self, bench: AnyBench) -> None:
         self._bench = bench
 
     @cached_property
     def _package(self) -> Package:
         return pack(self._bench)
 
-    def __call__(self, tasks: Sequence[Any]) -> Sequence[Any]:
+    def __call__(self, tasks: Sequence[Task]) -> Answers:
         """The evidence of each task."""
-        answers: Sequence[Any] = self._bench.answer(tasks)
-        return answers
+        return self._bench.answer(tasks)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Reduced:
         """The package goes along with every batch; a process opens it once."""
         return partial, (worker.answer_package, self._package)
 
 
-class Borrowed(Executor):
+class Borrowed(BatchPool):
     """Submits to an executor that somebody else opened and will close."""
 
-    def __init__(self, executor: Executor, bench: Any) -> None:  # noqa: ANN401  any bench
+    def __init__(self, executor: Executor, bench: AnyBench) -> None:
         self._executor, self._answer = executor, Sent(bench)
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The answer to a batch."""
-        answer: Any = self._answer
+    def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
+        """The evidence of each task."""
         try:
-            return self._executor.submit(answer, *args)
+            return self._executor.submit(self._answer, tasks)
         except BrokenExecutor as error:
             raise WorkerFailed(
                 f"the executor {type(self._executor).__name__} is broken ({error}): pass a new one"
@@ -171,7 +167,7 @@ class Work:
     device, where there are several. `requested`: the user chose the number of workers.
     """
 
-    bench: Any
+    bench: AnyBench
     workers: int
     in_python: str = ""
     on_device: bool = False
@@ -217,33 +213,24 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
         return _workers_of_ray(work, Ray() if isinstance(executor, str) else executor, on_workers)
     if executor is not None and not isinstance(executor, str):
         if work.devices:
-            on_workers(_only_first(work))
+            note = (
+                f"of {len(work.devices)} devices only {work.devices[0].device} is used, as an "
+                "executor of your own gets one copy of the model: leave out executor to use all"
+            )
+            on_workers(WorkerNote(note, fallback=True))
         return Borrowed(executor, work.bench)
     if executor == PROCESSES:
         return _requested_processes(work, on_workers)
     if work.devices and work.workers > 1:
-        return _devices(work, on_workers)
+        used = work.devices[: work.workers]
+        names = ", ".join(one.device for one in used)
+        on_workers(WorkerNote(f"{work.workers} threads on {len(used)} devices: {names}"))
+        return Devices(used, work.workers)
     if executor == THREADS or not work.in_python or work.workers == 1:
         return open_pool(work.workers)
 
     opening = _Opening(work, partial(on_workers, _REPLACED))
     return LateProcesses(work.workers, opening, lambda: on_workers(opening.note), PATIENCE_SECONDS)
-
-
-def _devices(work: Work, on_workers: OnWorkers) -> Executor:
-    """Threads for as many devices as there are workers."""
-    names = [one.device for one in work.devices[: work.workers]]
-    on_workers(WorkerNote(f"{work.workers} threads on {len(names)} devices: {', '.join(names)}"))
-    return Devices(work.devices[: work.workers], work.workers)
-
-
-def _only_first(work: Work) -> WorkerNote:
-    first = work.devices[0].device
-    return WorkerNote(
-        f"of {len(work.devices)} devices only {first} is used, as an executor of your own gets one "
-        "copy of the model: leave out executor to use all",
-        fallback=True,
-    )
 
 
 def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
@@ -281,7 +268,12 @@ class _Opening:
         work = self._work
         try:
             package = pack(work.bench)
-            _refuse_script(package)
+            if package.main:  # it is run again only where the user asks for processes
+                raise CannotSend(
+                    f"a part of it is defined in the running script {package.main}, which other "
+                    "processes would run again: import it from another file; or put what the "
+                    'script does below if __name__ == "__main__": and pass executor processes'
+                )
             self._pool = Processes(package, work.workers, self._on_replace)
             if self._abandoned:
                 self._pool.end()
@@ -298,16 +290,6 @@ class _Opening:
         self._abandoned = True
         if self._pool is not None:
             self._pool.end()
-
-
-def _refuse_script(package: Package) -> None:
-    """A script is run again in other processes only where the user asks for processes."""
-    if package.main:
-        raise CannotSend(
-            f"a part of it is defined in the running script {package.main}, which other processes "
-            "would run again: import it from another file; or put what the script does below if "
-            '__name__ == "__main__": and pass executor processes'
-        )
 
 
 def _count(workers: int) -> str:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import spawn
 from multiprocessing.context import SpawnContext, SpawnProcess
-from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from multiprocessing.queues import Queue
+from typing import Any
 
+from surefoot.core.tasks import Answers, Task
 from surefoot.errors import InvalidArgument, WorkerFailed
 from surefoot.executors import worker
-from surefoot.executors.worker import Package
-
-T = TypeVar("T")
-P = ParamSpec("P")
+from surefoot.executors.worker import BatchPool, Package
 
 MOST_REPLACEMENTS = 3
 """How often worker processes are replaced in a run: more often, and it is the work that ends them.
 """
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Variables by which numerical libraries take one thread for each process, read on import."""
 _SECONDS_TO_END = 5.0
 """Seconds for a process to end after it was terminated, before it is killed."""
@@ -33,11 +31,8 @@ _STARTING = threading.Lock()
 """One process is started at a time: the environment is changed meanwhile."""
 
 
-class Processes(Executor):
-    """An executor whose processes each hold the bench; a killed one is replaced.
-
-    Only `bench.answer` can be submitted: a process has its bench, and gets the tasks alone.
-    """
+class Processes(BatchPool):
+    """An executor whose processes each hold the bench; a killed one is replaced."""
 
     def __init__(
         self, package: Package, workers: int, on_replace: Callable[[], None] = lambda: None
@@ -49,7 +44,7 @@ class Processes(Executor):
             )
         self._package, self._workers, self._on_replace = package, workers, on_replace
         self._replaced, self._closed = 0, False
-        self._submitted: set[Future[Any]] = set()
+        self._submitted: set[Future[Answers]] = set()
         self._closing = threading.RLock()  # processes may be ended by two threads at once
         self._open()
 
@@ -72,24 +67,22 @@ class Processes(Executor):
 
     def _open(self) -> None:
         self._context = _Context()
-        mailbox: Any = self._context.Queue()
-        mailbox.cancel_join_thread()  # what no process takes is dropped
-        mailbox._ignore_epipe = True
-        self._mailbox = mailbox
+        self._mailbox: Queue[Package] = self._context.Queue()
+        self._mailbox.cancel_join_thread()  # what no process takes is dropped
+        setattr(self._mailbox, "_ignore_epipe", True)  # noqa: B010  not in its type
         for _ in range(self._workers):
             self._mailbox.put(self._package)
         self._pool = ProcessPoolExecutor(
             self._workers, self._context, worker.begin, (self._mailbox,)
         )
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The answer to a batch; where processes were killed, by new ones."""
-        answer: Any = worker.answer
+    def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
+        """The evidence of each task; where processes were killed, by new ones."""
         try:
-            future = self._pool.submit(answer, *args)
+            future = self._pool.submit(worker.answer, tasks)
         except BrokenProcessPool as error:
             self._replace(error)
-            future = self._pool.submit(answer, *args)
+            future = self._pool.submit(worker.answer, tasks)
         self._submitted.add(future)
         future.add_done_callback(self._submitted.discard)
         return future
@@ -127,20 +120,17 @@ class Processes(Executor):
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._mailbox.close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """After an error nothing is waited for."""
-        self.shutdown(wait=error is None)
-
 
 class _Process(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: ANN401  multiprocessing calls it so
-        with _STARTING, _one_thread_each(), _signals_blocked(), _without_script(), _quiet_end():
+        with (
+            _STARTING,
+            inherited(**ONE_THREAD),
+            _signals_blocked(),
+            _without_script(),
+            _quiet_end(),
+        ):
             return SpawnProcess._Popen(process_obj)
 
 
@@ -170,10 +160,10 @@ class _Context(SpawnContext):
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """New processes inherit one thread for each library, unless the user says another number."""
-    added = [name for name in ONE_THREAD if name not in os.environ]
-    os.environ.update(dict.fromkeys(added, "1"))
+def inherited(**values: str) -> Iterator[None]:
+    """Variables that new processes inherit, unless the user has set them."""
+    added = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(added)
     try:
         yield
     finally:

@@ -9,14 +9,27 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypedDict
 
+from surefoot.core.tasks import Answers, AnyBench, Task
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.executors import worker
 from surefoot.executors.dispatch import Dispatch, WorkerLost
 from surefoot.executors.processes import ONE_THREAD
 from surefoot.executors.ray_connection import Ray, connect, release
-from surefoot.executors.worker import pack
+from surefoot.executors.worker import T, pack
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
+    from ray.actor import ActorHandle
+
+
+class Node(TypedDict):
+    """What Ray says of a machine, as far as it is read here."""
+
+    Alive: bool
+    Resources: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -65,7 +78,7 @@ def actor_class() -> type:
             worker.ready()
             return version
 
-        def answer(self, tasks: Any) -> Any:  # noqa: ANN401  tasks of any bench
+        def answer(self, tasks: Sequence[Task]) -> Answers:
             """The evidence of each task."""
             from surefoot.executors import worker
 
@@ -77,13 +90,15 @@ def actor_class() -> type:
 class RayWorker:
     """One actor; its futures are of `concurrent.futures`."""
 
-    def __init__(self, ray: Any, actor: Any, package: Any, site: Site) -> None:  # noqa: ANN401  the module ray
+    def __init__(self, ray: ModuleType, actor: ActorHandle, package: ObjectRef, site: Site) -> None:
         self._ray, self._actor = ray, actor
-        self.placed = _translated(actor.place.remote())
+        self.placed: Future[None] = _translated(actor.place.remote())
         begun = actor.begin.remote(package, list(site.paths), site.folder, site.version)
-        self.opened = _translated(begun, lambda version: _check_version(version, site.version))
+        self.opened: Future[str] = _translated(
+            begun, lambda version: _check_version(version, site.version)
+        )
 
-    def answer(self, tasks: Any) -> Future[Any]:  # noqa: ANN401  tasks of any bench
+    def answer(self, tasks: Sequence[Task]) -> Future[Answers]:
         """The evidence of each task; `WorkerLost` where the actor has ended."""
         return _translated(self._actor.answer.remote(tasks))
 
@@ -100,11 +115,11 @@ def _check_version(other: str, own: str) -> None:
         )
 
 
-def _translated(reference: Any, check: Callable[[Any], None] = lambda _: None) -> Future[Any]:  # noqa: ANN401  an object of Ray
+def _translated(reference: ObjectRef, check: Callable[[T], None] = lambda _: None) -> Future[T]:
     """A reference of Ray as a future whose exception is ours."""
-    future: Future[Any] = Future()
+    future: Future[T] = Future()
 
-    def on_done(done: Future[Any]) -> None:
+    def on_done(done: Future[T]) -> None:
         try:
             value = done.result()
             check(value)
@@ -144,7 +159,7 @@ def _first_words(error: BaseException) -> str:
 class RayWork:
     """The bench, how many workers the run asks for (None: as many as fit), whether on a GPU."""
 
-    bench: Any
+    bench: AnyBench
     workers: int | None
     cores: int
     on_device: bool
@@ -214,9 +229,12 @@ def _gpus(options: Ray, work: RayWork) -> float:
     return gpus
 
 
-def _fitting(nodes: Sequence[Any], wanted: int | None, gpus: float) -> int:
+def _fitting(nodes: Sequence[Node], wanted: int | None, gpus: float) -> int:
     """How many workers: those wanted, if the cluster has room, else as many as it has."""
-    room = sum(_room(node["Resources"], gpus) for node in nodes)
+    room = 0  # workers that fit on the machines, empty
+    for node in nodes:
+        cores = int(node["Resources"].get("CPU", 0))
+        room += min(cores, int(node["Resources"].get("GPU", 0) / gpus)) if gpus else cores
     if not room:
         raise InvalidArgument(
             f"no machine of the cluster of Ray has {_needs(gpus)} for a worker ({_has(nodes)}): "
@@ -230,23 +248,17 @@ def _fitting(nodes: Sequence[Any], wanted: int | None, gpus: float) -> int:
     return wanted or room
 
 
-def _room(resources: dict[str, float], gpus: float) -> int:
-    """Workers that fit on one machine, empty."""
-    cores = int(resources.get("CPU", 0))
-    return min(cores, int(resources.get("GPU", 0) / gpus)) if gpus else cores
-
-
 def _needs(gpus: float) -> str:
     return f"1 CPU and {gpus:g} GPU" if gpus else "1 CPU"
 
 
-def _has(nodes: Sequence[Any]) -> str:
+def _has(nodes: Sequence[Node]) -> str:
     """What the machines have, all together."""
     cores, gpus = (sum(n["Resources"].get(kind, 0) for n in nodes) for kind in ("CPU", "GPU"))
     return f"{_nodes(len(nodes))} with {cores:g} CPU and {gpus:g} GPU in all"
 
 
-def _scarcity(ray: Any, gpus: float) -> str:  # noqa: ANN401  the module ray
+def _scarcity(ray: ModuleType, gpus: float) -> str:
     free = ray.available_resources()
     return (
         f"each needs {_needs(gpus)}, and {free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU "
@@ -254,9 +266,9 @@ def _scarcity(ray: Any, gpus: float) -> str:  # noqa: ANN401  the module ray
     )
 
 
-def _starter(ray: Any, content: bytes, gpus: float) -> Callable[[], RayWorker]:  # noqa: ANN401  the module ray
+def _starter(ray: ModuleType, content: bytes, gpus: float) -> Callable[[], RayWorker]:
     """Starts an actor; the package is in the cluster once, whatever the number of workers."""
-    variables = {name: os.environ.get(name, "1") for name in ONE_THREAD}
+    variables = {name: os.environ.get(name, one) for name, one in ONE_THREAD.items()}
     actor = ray.remote(
         num_cpus=1,
         num_gpus=gpus,

@@ -14,10 +14,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from types import ModuleType
 
 from surefoot.errors import InvalidArgument, MissingPackage, WorkerFailed
+from surefoot.executors.processes import inherited
 
 AUTO = "auto"
 """The cluster of this machine, however it was started."""
@@ -142,9 +144,12 @@ def one_cluster() -> Iterator[None]:
         _connection.remove_user()
 
 
-def connect(options: Ray, workers: int, object_bytes: int) -> Any:  # noqa: ANN401  the module
+def connect(options: Ray, workers: int, object_bytes: int) -> ModuleType:
     """Ray, connected; `release` afterwards. A connection of the caller's own is used as it is."""
-    ray = _import_ray()
+    require_installed()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ray = import_module("ray")
     _connection.add_user()
     try:
         with _connection.lock:
@@ -165,17 +170,12 @@ def release() -> None:
     _connection.remove_user()
 
 
-def _import_ray() -> Any:  # noqa: ANN401  the module
-    require_installed()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import ray
-    return ray
-
-
-def _refuse_other_cluster(ray: Any, address: str | None) -> None:  # noqa: ANN401  the module ray
+def _refuse_other_cluster(ray: ModuleType, address: str | None) -> None:
     own = ray.get_runtime_context().gcs_address
-    if address is None or address == AUTO or _same_place(ray, own, address):
+    if address is None or address == AUTO:
+        return
+    same_port = own.rpartition(":")[2] == address.rpartition(":")[2]
+    if same_port and set(_hosts(ray, own)) & set(_hosts(ray, address)):
         return
     raise InvalidArgument(
         f"this program is connected to the cluster of Ray at {own}, not to {address}: leave the "
@@ -183,13 +183,7 @@ def _refuse_other_cluster(ray: Any, address: str | None) -> None:  # noqa: ANN40
     )
 
 
-def _same_place(ray: Any, own: str, other: str) -> bool:  # noqa: ANN401  the module ray
-    if own.rpartition(":")[2] != other.rpartition(":")[2]:
-        return False
-    return bool(set(_hosts(ray, own)) & set(_hosts(ray, other)))
-
-
-def _start(ray: Any, workers: int, object_bytes: int) -> Callable[[], None]:  # noqa: ANN401  the module ray
+def _start(ray: ModuleType, workers: int, object_bytes: int) -> Callable[[], None]:
     """A cluster on this machine, in a folder of its own; how to end it.
 
     The paths of sockets must be short, so the folder is in /tmp where there is one.
@@ -202,7 +196,7 @@ def _start(ray: Any, workers: int, object_bytes: int) -> Callable[[], None]:  # 
         shutil.rmtree(folder, ignore_errors=True)
 
     try:
-        with _quietly(), _environment(RAY_USAGE_STATS_ENABLED="0"), _signal_handlers_kept():
+        with _quietly(), inherited(RAY_USAGE_STATS_ENABLED="0"), _signal_handlers_kept():
             ray.init(
                 address="local",
                 num_cpus=workers,
@@ -223,7 +217,7 @@ def _start(ray: Any, workers: int, object_bytes: int) -> Callable[[], None]:  # 
     return close
 
 
-def _join(ray: Any, address: str) -> Callable[[], None]:  # noqa: ANN401  the module ray
+def _join(ray: ModuleType, address: str) -> Callable[[], None]:
     """A connection to a running cluster; how to end it.
 
     Ray itself would try for minutes, in a call that Ctrl-C does not end, so a thread makes it.
@@ -271,7 +265,7 @@ def _unreachable(address: str, reason: str) -> InvalidArgument:
     )
 
 
-def _refuse_unreachable(ray: Any, address: str) -> None:  # noqa: ANN401  the module ray
+def _refuse_unreachable(ray: ModuleType, address: str) -> None:
     """Unless a server of gRPC listens there."""
     port = int(address.rpartition(":")[2])
     reason = ""
@@ -290,7 +284,7 @@ def _refuse_unreachable(ray: Any, address: str) -> None:  # noqa: ANN401  the mo
     raise _unreachable(address, reason)
 
 
-def _hosts(ray: Any, address: str) -> list[str]:  # noqa: ANN401  the module ray
+def _hosts(ray: ModuleType, address: str) -> list[str]:
     """The host by name and by number; this machine also by the number that Ray uses for it."""
     host = address.rpartition(":")[0].strip("[]")
     hosts = [host]
@@ -317,18 +311,6 @@ def _quietly() -> Iterator[None]:
             yield
         finally:
             logger.setLevel(max(level, logging.ERROR))
-
-
-@contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    """Variables that new processes inherit, unless the user has set them."""
-    added = {name: value for name, value in values.items() if name not in os.environ}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for name in added:
-            os.environ.pop(name, None)
 
 
 @contextmanager

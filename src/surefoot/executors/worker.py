@@ -10,24 +10,29 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from multiprocessing import connection, parent_process, spawn
+from multiprocessing.queues import Queue
+from operator import attrgetter
 from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import Any
+from types import FunctionType, ModuleType, TracebackType
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compiled.library import compiled_library
-from surefoot.core.tasks import Subject, Task
-from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.core.tasks import Answers, AnyBench, Subject, Task
+from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
 from surefoot.models.python import import_file, is_file_module, source_digest
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.items import digest_of_object
-from surefoot.subject.protocols import Array, to_host
+from surefoot.subject.items import Item, digest_of_object
+from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, to_host
 from surefoot.system.user_code import error_text, ignore_number_warnings
 
 _QUESTIONS = 4
@@ -35,36 +40,38 @@ _QUESTIONS = 4
 _ALIKE = 1e-3
 """How far answers of two processes may differ, as a share of the largest: libraries add up in
 another order where they have another number of threads."""
-Answer = NDArray[Any] | list[str]
+Values = NDArray[np.generic] | list[str]
 """Numbers, or a digest of each object."""
 
 
-def self_check(bench: Any) -> list[Answer]:  # noqa: ANN401  any bench
+def self_check(bench: AnyBench) -> list[Values]:
     """Outputs for a few clean inputs, and a few perturbed ones; empty for a bench without a model.
 
     A perturbation whose level the method chooses is tried at its highest, or at 1.
     """
-    model, inputs = getattr(bench, "model", None), getattr(bench, "inputs", None)
+    model: Model | None = getattr(bench, "model", None)
+    inputs: Inputs | None = getattr(bench, "inputs", None)
     if model is None or inputs is None:
         return []
     answers = [_values(model.predict(model.place(inputs.x[:_QUESTIONS])))]
-    if not hasattr(bench, "perturbed_all"):
+    perturbed: Callable[[Sequence[Task]], Array] | None = getattr(bench, "perturbed_all", None)
+    perturbation: Perturbation | None = getattr(bench, "perturbation", None)
+    if perturbed is None or perturbation is None:
         return answers
-    perturbation = bench.perturbation
     level = perturbation.level
     if level is None:
         highest = perturbation.levels(model.signature.bounds).high
         level = highest if np.isfinite(highest) else 1.0
     first = Task(Subject(inputs.ids[0], (0,)), level, 0, _QUESTIONS)
-    return [*answers, _values(bench.perturbed_all([first]))]
+    return [*answers, _values(perturbed([first]))]
 
 
-def answers_alike(own: list[Answer], expected: list[Answer]) -> bool:
+def answers_alike(own: list[Values], expected: list[Values]) -> bool:
     """Whether they are the same but for rounding."""
     return len(own) == len(expected) and all(map(_alike, own, expected))
 
 
-def _values(answer: Array | list[object]) -> Answer:
+def _values(answer: Outputs) -> Values:
     """Numbers as they are; objects by a digest of each."""
     if isinstance(answer, list):
         return [digest_of_object(one) for one in answer]
@@ -72,7 +79,7 @@ def _values(answer: Array | list[object]) -> Answer:
     return [digest_of_object(one) for one in values] if values.dtype == object else values
 
 
-def _alike(one: Answer, other: Answer) -> bool:
+def _alike(one: Values, other: Values) -> bool:
     if isinstance(one, list) or isinstance(other, list):
         return bool(one == other)
     if one.shape != other.shape:
@@ -82,6 +89,10 @@ def _alike(one: Answer, other: Answer) -> bool:
     return bool(np.allclose(one, other, rtol=0, atol=_ALIKE * scale, equal_nan=True))
 
 
+T = TypeVar("T")
+P = ParamSpec("P")
+Reduced = tuple[Callable[..., Item], tuple[Item, ...]]
+"""How pickle makes a value again: a function and its arguments."""
 _MAIN = "__main__"
 _WAY_OUT = (
     "write the functions and classes that it uses into a file, mine.py, and import them from it, "
@@ -102,12 +113,12 @@ class Package:
 
     digest: str
     content: bytes = field(repr=False, compare=False)
-    expected: list[Any] = field(repr=False, compare=False)
+    expected: list[Values] = field(repr=False, compare=False)
     main: str = field(default="", compare=False)
 
-    def open(self) -> Any:  # noqa: ANN401  what was packed
+    def open(self) -> AnyBench:
         """The bench; files are read and functions imported here, and its answers compared."""
-        bench = pickle.loads(self.content)  # noqa: S301  made by `pack` in the parent process
+        bench: AnyBench = pickle.loads(self.content)  # noqa: S301  made by `pack` in the parent process
         if not answers_alike(self_check(bench), self.expected):
             raise CannotSend(
                 "the model or the perturbation answers otherwise in another process: it depends on "
@@ -117,7 +128,7 @@ class Package:
         return bench
 
 
-def pack(bench: Any) -> Package:  # noqa: ANN401  any bench
+def pack(bench: AnyBench) -> Package:
     """The bench as bytes, or one sentence that says which part cannot be sent."""
     buffer = io.BytesIO()
     pickler = _Pickler(buffer)
@@ -142,16 +153,18 @@ class _Pickler(pickle.Pickler):
 
     main = ""
 
-    def reducer_override(self, thing: Any) -> Any:  # noqa: ANN401  any object
+    def reducer_override(self, thing: Item) -> Any:  # noqa: ANN401  as pickle has it
         if isinstance(thing, Inputs) and thing.digest_item is not None:
-            return _with_fields, (Inputs, _fields_of(replace(thing, digest_item=None)))
-        if isinstance(thing, FunctionType | type):
+            thing = replace(thing, digest_item=None)
+        elif isinstance(thing, FunctionType | type):
             return self._by_name(thing)
-        if _is_plain_value(thing):
-            return _with_fields, (type(thing), _fields_of(thing))
+        own = type(thing)
+        plain = is_dataclass(thing) and own.__module__.startswith("surefoot.")
+        if plain and hasattr(thing, "__dict__") and "__reduce__" not in vars(own):
+            return _with_fields, (own, {f.name: getattr(thing, f.name) for f in fields(thing)})
         return NotImplemented
 
-    def _by_name(self, thing: Any) -> Any:  # noqa: ANN401  any object
+    def _by_name(self, thing: FunctionType | type) -> Any:  # noqa: ANN401  as pickle has it
         module = sys.modules.get(thing.__module__ or "")
         if module is None or thing.__module__.startswith("surefoot."):
             return NotImplemented
@@ -168,29 +181,14 @@ class _Pickler(pickle.Pickler):
         )  # fmt: skip
 
 
-def _fields_of(value: Any) -> dict[str, Any]:  # noqa: ANN401  any object
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def _is_plain_value(thing: Any) -> bool:  # noqa: ANN401  any object
-    """Whether it is a dataclass of ours whose fields are all there is to it."""
-    own = type(thing)
-    return (
-        is_dataclass(thing)
-        and own.__module__.startswith("surefoot.")
-        and hasattr(thing, "__dict__")
-        and "__reduce__" not in vars(own)
-    )
-
-
-def _with_fields(own: type, values: dict[str, Any]) -> Any:  # noqa: ANN401  any object
+def _with_fields(own: type[T], values: dict[str, Item]) -> T:
     """A value with these fields, which were checked when it was first made."""
-    value: Any = object.__new__(own)
-    value.__dict__.update(values)
+    value = object.__new__(own)
+    vars(value).update(values)
     return value
 
 
-def _main_place(module: ModuleType, thing: Any) -> str:  # noqa: ANN401  any object
+def _main_place(module: ModuleType, thing: FunctionType | type) -> str:
     """The file of the running script; refused where there is none, as in a notebook."""
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
@@ -201,15 +199,14 @@ def _main_place(module: ModuleType, thing: Any) -> str:  # noqa: ANN401  any obj
     return str(Path(file).resolve())
 
 
-def _is_wrapped(module: ModuleType, thing: Any) -> bool:  # noqa: ANN401  any object
+def _is_wrapped(module: ModuleType, thing: FunctionType | type) -> bool:
     """Whether the name stands for a perturbation made of the function (`@sf.perturb.custom`).
 
     Refused where the name leads to neither: a lambda, or a function inside another.
     """
-    try:
-        value = _at(module, thing.__qualname__)
-    except AttributeError:
-        value = None
+    value = None
+    with suppress(AttributeError):
+        value = attrgetter(thing.__qualname__)(module)
     if value is thing:
         return False
     if value is not None and getattr(value, "function", None) is thing:
@@ -220,31 +217,21 @@ def _is_wrapped(module: ModuleType, thing: Any) -> bool:  # noqa: ANN401  any ob
     )
 
 
-def _at(module: ModuleType, name: str) -> Any:  # noqa: ANN401  any object
-    value: Any = module
-    for part in name.split("."):
-        value = getattr(value, part)
-    return value
-
-
 def _named(
     file: str, module: str, name: str, wrapped: bool, main: str, source: tuple[str, str]
-) -> Any:  # noqa: ANN401  any object
-    """What a name leads to, in this process."""
-    _refuse_changed(*source)
-    if main and module == _MAIN:
-        _run_script(main)
-    value = _at(import_file(Path(file)) if file else importlib.import_module(module), name)
-    return value.function if wrapped else value
-
-
-def _refuse_changed(path: str, digest: str) -> None:
-    """Refuse a file that is not the one that the run began with."""
+) -> Item:
+    """What a name leads to, in this process; its file must be the one that the run began with."""
+    path, digest = source
     if digest and hashlib.sha256(Path(path).read_bytes()).hexdigest() != digest:
         raise CannotSend(
             f"{path} has changed since it was imported, so that other processes would run another "
             "model: begin the run again, or use executor threads (--executor threads)"
         )
+    if main and module == _MAIN:
+        _run_script(main)
+    found = import_file(Path(file)) if file else importlib.import_module(module)
+    value = attrgetter(name)(found)
+    return value.function if wrapped else value
 
 
 @lru_cache(maxsize=1)
@@ -258,13 +245,23 @@ BLOCKED = {
 }
 """Signals that wait while a process is being started: what stops the parent would leave it half
 started, and a terminal sends its own to both."""
-_state: dict[str, Any] = {}
-"""Of this process: its bench, or why it has none."""
 
 
-def begin(mailbox: Any) -> None:  # noqa: ANN401  a queue with one package for each process
-    """Take a package out of it and open the bench."""
-    _state["begun"] = True
+@dataclass
+class _State:
+    """Of this process: whether it works for another, its bench, or why it has none."""
+
+    begun: bool = False
+    bench: AnyBench | None = None
+    error: SurefootError | None = None
+
+
+_state = _State()
+
+
+def begin(mailbox: Queue[Package]) -> None:
+    """Take a package out of the mailbox, which has one for each process, and open the bench."""
+    _state.begun = True
     ignore_number_warnings()
     for number in BLOCKED - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)  # the parent decides what Ctrl-C means
@@ -276,14 +273,14 @@ def begin(mailbox: Any) -> None:  # noqa: ANN401  a queue with one package for e
 
 def load(package: Package) -> None:
     """Open the bench; an error is kept for whoever asks, since a process that ends says nothing."""
-    _state["begun"] = True
+    _state.begun = True
     try:
-        _state["bench"] = package.open()
+        _state.bench = package.open()
     except SurefootError as error:
-        _state["error"] = error
+        _state.error = error
     except BaseException as error:  # noqa: BLE001  whatever code of the user raises
         text = error_text(error)
-        _state["error"] = CannotSend(
+        _state.error = CannotSend(
             f"a worker process cannot load what it was sent ({type(error).__name__}: {text}): use "
             "executor threads (--executor threads)"
         )
@@ -291,31 +288,57 @@ def load(package: Package) -> None:
 
 def is_worker() -> bool:
     """Whether this process works for another."""
-    return bool(_state)
+    return _state.begun
+
+
+def _bench() -> AnyBench:
+    if _state.error is not None or _state.bench is None:
+        raise _state.error or WorkerFailed("a worker process has no bench: begin the run again")
+    return _state.bench
 
 
 def ready() -> None:
     """Raises what went wrong when the bench was opened."""
-    if "error" in _state:
-        raise _state["error"]
+    _bench()
 
 
-def answer(tasks: Sequence[Any]) -> Sequence[Any]:
+def answer(tasks: Sequence[Task]) -> Answers:
     """The evidence of each task, by the bench of this process."""
-    ready()
-    answers: Sequence[Any] = _state["bench"].answer(tasks)
-    return answers
+    return _bench().answer(tasks)
 
 
-def answer_package(package: Package, tasks: Sequence[Any]) -> Sequence[Any]:
+def answer_package(package: Package, tasks: Sequence[Task]) -> Answers:
     """The same with a bench that comes with the tasks; a process opens it once."""
-    answers: Sequence[Any] = _opened(package).answer(tasks)
-    return answers
+    return _opened(package).answer(tasks)
 
 
 @lru_cache(maxsize=2)
-def _opened(package: Package) -> Any:  # noqa: ANN401  any bench
+def _opened(package: Package) -> AnyBench:
     return package.open()
+
+
+class BatchPool(Executor):
+    """An executor to which only `bench.answer` can be submitted: every worker has a bench.
+
+    So a batch takes the tasks alone to it.
+    """
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The answer to a batch, by any worker."""
+        return cast("Future[T]", self.submit_tasks(cast("Sequence[Task]", args[0])))
+
+    @abstractmethod
+    def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
+        """The evidence of each task."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """After an error nothing is waited for."""
+        self.shutdown(wait=error is None)
 
 
 def _end_with_parent() -> None:
