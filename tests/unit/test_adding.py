@@ -55,10 +55,6 @@ OWN_ROLE = {
     "SameLabel": {"commands/critical.py", "engine/perturbation_checks.py",
                   "study/setup.py"},  # the default
     "TrueLabel": {"commands/critical.py"},
-    **{  # tried on a curve that is known already
-        name: {"curves/published.py"}
-        for name in ("AdaptiveCurve", "UniformCurve", "RandomCurve", "QuadCurve")
-    },
 }  # fmt: skip
 
 
