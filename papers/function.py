@@ -5,6 +5,6 @@ from __future__ import annotations
 from papers import make_exhibit
 from papers.exhibit import Exhibit
 from surefoot.commands.functions import python_function
-from surefoot.study.load_files import FileOptions
+from surefoot.records.options import FileOptions
 
 make = python_function(make_exhibit.make, {"FileOptions": FileOptions, "Exhibit": Exhibit})

@@ -17,7 +17,7 @@ from surefoot.errors import InvalidArgument
 if TYPE_CHECKING:
     from papers.exhibit import Exhibit
     from surefoot.commands.caller import Caller
-    from surefoot.study.load_files import FileOptions
+    from surefoot.records.options import FileOptions
 
 
 def paper_named(name: str) -> Paper:

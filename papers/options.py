@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surefoot.commands.option import PANEL_OF_RUN, option
+from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.commands.options import SEED, STORE
 from surefoot.commands.values import Number, Numbers
+from surefoot.records.options import option
 
 Texts = str | Sequence[str]
 """One text or several."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from papers.options import PaperOptions, Texts
 from surefoot.commands.caller import Caller
-from surefoot.commands.option import Groups, option_name
+from surefoot.commands.option import Groups
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers
 from surefoot.errors import InvalidArgument
-from surefoot.study.load_files import FileOptions
+from surefoot.records.options import FileOptions, option_name
+from surefoot.study.load_files import load_files
 
 if TYPE_CHECKING:
     from papers.paper import Part
@@ -49,7 +50,7 @@ class Request:
         with the data, the seed and the store of this request. `critical` takes no perturbation.
         """
         function = getattr(import_module(f"surefoot.commands.{command}"), command)
-        groups = Groups.of(function, {"FileOptions": FileOptions})
+        groups = Groups.of(function)
         own = {"seed": self.seed, "store": self.store, "workers": self.workers}
         values = {**{f.name: getattr(self.files, f.name) for f in fields(self.files)}, **own}
         values |= options
@@ -70,7 +71,7 @@ class Request:
 
     def load(self) -> tuple[dict[str, Model], Inputs]:
         """The models by name, and the inputs that are chosen for all of them."""
-        loaded, inputs = self.files.load(list(self.models.values()), self.data, self.seed)
+        loaded, inputs = load_files(self.files, list(self.models.values()), self.data, self.seed)
         return dict(zip(self.models, loaded, strict=True)), inputs
 
 

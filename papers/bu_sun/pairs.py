@@ -10,8 +10,8 @@ import numpy as np
 from papers.request import Request
 from surefoot.commands.values import as_numbers
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions
 from surefoot.statistics.fixed_width import check_width_and_error
-from surefoot.study.load_files import FileOptions
 
 
 @dataclass(frozen=True)

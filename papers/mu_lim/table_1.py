@@ -21,7 +21,7 @@ from surefoot.inputs import Selection
 from surefoot.population.mean import share_of_inputs
 from surefoot.report.formatting import confidence, of_perturbations, percent, percent_range
 from surefoot.study import Study
-from surefoot.study.load_files import select
+from surefoot.study.load_files import load_files, select
 
 if TYPE_CHECKING:
     from surefoot.core.claims import Claim
@@ -74,7 +74,9 @@ def _loaded(request: Request) -> tuple[dict[str, Model], Inputs]:
     The quick version takes a few random inputs, where none were chosen, or all if there are fewer.
     """
     needs, files = as_property(request.options["property"]).needs, request.files
-    loaded, inputs = files.load(list(request.models.values()), request.data, request.seed, needs)
+    loaded, inputs = load_files(
+        files, list(request.models.values()), request.data, request.seed, needs
+    )
     images = request.options.get("images")
     if images is not None and not (files.first or files.random or files.classes):
         few, available = int(images[0]), len(set(inputs.groups)) or len(inputs)

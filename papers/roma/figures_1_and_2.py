@@ -12,6 +12,7 @@ from papers.roma.averages import COMPLEMENT, number_of_inputs, tail
 from papers.roma.published import FIGURE_1, FIGURE_2B, Example
 from surefoot.core.results import Extrapolation, Undecided
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions
 from surefoot.records.record import InputRow
 from surefoot.report.formatting import (
     p_bound,
@@ -28,7 +29,6 @@ from surefoot.report.views.sampling_figures import (
     transform_name,
 )
 from surefoot.study import Result
-from surefoot.study.load_files import FileOptions
 
 _COLUMNS = (
     Column("model", "model", is_name=True),

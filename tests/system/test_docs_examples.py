@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from papers.__main__ import app as papers
@@ -103,7 +104,7 @@ def help_examples() -> list[Example]:
     """Of every command but `demo` and `serve`, which other tests run."""
     lines = [
         command.help.rpartition("Example: surefoot ")[2]
-        for command in app.registered_commands
+        for command in get_command(app).commands.values()
         if command.name not in ("demo", "serve")
     ]
     return [Example(" ".join(arguments_of(line)), HELP) for line in lines]

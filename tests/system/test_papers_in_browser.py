@@ -7,8 +7,8 @@ from papers.exhibit import view_of_paper
 from papers.make_exhibit import make_all
 from papers.options import PaperOptions, SourceOptions
 from surefoot.commands.caller import Caller
+from surefoot.records.options import FileOptions
 from surefoot.report.page import write_page
-from surefoot.study.load_files import FileOptions
 from tests.system.page_in_browser import barriers, layout, open_page
 
 INPUTS = FileOptions(first=5, bounds=embedded.BOUNDS)

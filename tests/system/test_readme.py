@@ -98,5 +98,5 @@ def test_a_newcomer_without_files_can_run_what_is_written(workspace):
 
 def example_of(command):
     """What its help says to type."""
-    (helped,) = (c.help for c in app.registered_commands if c.name == command)
+    helped = get_command(app).commands[command].help
     return shlex.split(helped.rpartition("Example: surefoot ")[2])

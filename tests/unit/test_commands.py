@@ -14,9 +14,9 @@ from surefoot.cli.main import app
 from surefoot.commands import functions
 from surefoot.commands.caller import Caller, choose_display, show_nothing
 from surefoot.commands.functions import python_function
-from surefoot.commands.option import option
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import option
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)

@@ -10,11 +10,12 @@ from typer.testing import CliRunner
 import surefoot as sf
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.registry import number
-from surefoot.cli.main import app, running_text
+from surefoot.cli.main import app
+from surefoot.cli.options import running_text
 from surefoot.commands.curve import CurveOptions
 from surefoot.study.external import brackets
 
-COMMANDS = {command.name: command for command in app.registered_commands}
+COMMANDS = get_command(app).commands
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -9,7 +9,8 @@ from PIL import Image
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
-from surefoot.study.load_files import FileOptions
+from surefoot.records.options import FileOptions
+from surefoot.study.load_files import load_files
 from tests.unit.small_models import batch, relu_net
 from tests.unit.test_groups import NAMES, grouped
 from tests.worlds import linear_model, points
@@ -169,4 +170,4 @@ def test_more_groups_than_there_are_cannot_be_drawn(tmp_path):
     np.savez(tmp_path / "x.npz", x=batch(6, (1, 6, 6)), y=[0, 0, 1, 1, 2, 2], clip=list("aabbcc"))
     options = FileOptions(group="clip", random=4, bounds="0,1")
     with pytest.raises(InvalidArgument, match=r"--random. 4: .* has 3 groups; write 3 or less"):
-        options.load([str(tmp_path / "m.onnx")], str(tmp_path / "x.npz"), 1)
+        load_files(options, [str(tmp_path / "m.onnx")], str(tmp_path / "x.npz"), 1)

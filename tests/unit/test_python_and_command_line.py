@@ -14,7 +14,6 @@ from surefoot.cli.examples import _SAMPLES
 from surefoot.cli.main import app
 from surefoot.commands.tail import LIMIT
 from surefoot.errors import InvalidArgument, StoreFailed
-from surefoot.study.load_files import FileOptions
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -169,10 +168,3 @@ def test_seeds_and_other_defaults_are_the_same_everywhere():
         sf.brackets.__kwdefaults__
     )
     assert sf.contact_sheet.__defaults__[1:] == (_SAMPLES, default("perturb", "seed"))
-
-
-def test_the_command_line_reads_files_with_the_same_options():
-    from surefoot.cli.options import InputOptions
-
-    ours = {f.name: f.default for f in fields(FileOptions)}
-    assert {f.name: f.default for f in fields(InputOptions)} == ours

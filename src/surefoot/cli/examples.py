@@ -31,10 +31,11 @@ from surefoot.cli.terminal import (
 )
 from surefoot.commands.caller import Caller
 from surefoot.commands.methods import estimate_method
-from surefoot.commands.option import Groups, option_name
+from surefoot.commands.option import Groups
 from surefoot.commands.output_files import check_file, check_text_file
 from surefoot.commands.values import as_numbers
 from surefoot.errors import InvalidArgument, MissingPackage, ReportFailed
+from surefoot.records.options import option_name
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -208,11 +209,9 @@ class Step:
 
     def run(self, store: str, caller: Caller, report: str | None = None) -> Result:
         """The result, from the store where the run is finished already."""
-        from surefoot.study.load_files import FileOptions
-
         function = getattr(import_module(f"surefoot.commands.{self.command}"), self.command)
         values = {**self.options, "store": store, "report": report}
-        chosen = Groups.of(function, {"FileOptions": FileOptions}).build(values)
+        chosen = Groups.of(function).build(values)
         if values:
             raise TypeError(f"{self.command} has no {option_name(next(iter(values)))}")
         models = [str(path) for path in self.models]

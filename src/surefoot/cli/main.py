@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import errno
-import inspect
 import io
 import os
 import sys
 from contextlib import suppress
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -27,7 +26,7 @@ from surefoot.cli.measure import (
     run,
     tail,
 )
-from surefoot.cli.options import OnceCommand
+from surefoot.cli.options import LazyGroup
 from surefoot.cli.outcomes import brackets, tally
 from surefoot.cli.stored import evidence, export, key, replay, report, serve, show, verify
 from surefoot.cli.terminal import (
@@ -57,56 +56,42 @@ _WITHOUT_STORE = (
 """Commands that keep nothing of what they did when they are stopped."""
 _OUR_NAMES = {"--target": "--labels", "--target-column": "--labels", "--label-column": "--labels"}
 """Options by the names that other tools give them."""
-UsageError: type[Exception] = typer.BadParameter.__mro__[
-    2
-]  # click's own base class, or the copy inside typer
+
+
+class _Surefoot(LazyGroup):
+    panels: ClassVar = {
+        "Start here": (demo, doctor, perturb, plan),
+        "Measure a model": (
+            estimate,
+            certify,
+            curve,
+            critical,
+            tail,
+            compare,
+        ),
+        "Gate a release": (run,),
+        "Read stored results": (
+            show,
+            report,
+            replay,
+            serve,
+            export,
+        ),
+        "Hand over evidence": (evidence, verify, key),
+        "Results of other tools": (tally, brackets),
+        "Background": (design,),
+    }
+
 
 app = typer.Typer(
     name="surefoot",
+    cls=_Surefoot,
     help="How often does a classifier fail when its input is perturbed, and how certain is that "
     "number?",
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def running_text(docstring: str) -> str:
-    """Paragraphs without the line breaks of the source code; an example keeps its lines."""
-    paragraphs = inspect.cleandoc(docstring).split("\n\n")
-    return "\n\n".join(
-        part if part.startswith("Example") else " ".join(part.split()) for part in paragraphs
-    )
-
-
-_COMMANDS = {
-    "Start here": (demo, doctor, perturb, plan),
-    "Measure a model": (
-        estimate,
-        certify,
-        curve,
-        critical,
-        tail,
-        compare,
-    ),
-    "Gate a release": (run,),
-    "Read stored results": (
-        show,
-        report,
-        replay,
-        serve,
-        export,
-    ),
-    "Hand over evidence": (evidence, verify, key),
-    "Results of other tools": (tally, brackets),
-    "Background": (design,),
-}
-for _panel, _commands in _COMMANDS.items():
-    for _command in _commands:
-        _help = running_text(_command.__doc__ or "")
-        app.command(_command.__name__, cls=OnceCommand, help=_help, rich_help_panel=_panel)(
-            _command
-        )
 
 
 def _print_version(requested: bool) -> None:
@@ -167,11 +152,6 @@ def _run() -> int:
     except SurefootError as error:
         raise_if_stopped()  # what is left half done by a signal may fail
         return _fail(str(error))
-    except UsageError as error:
-        context = getattr(error, "ctx", None)
-        way_out = f": try '{context.command_path} --help'" if context is not None else ""
-        sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
-        return _fail((_our_name(error) or sentence) + way_out)
     except (Stopped, typer.Abort):
         raise Stopped from None
     except SystemExit as error:
@@ -184,6 +164,8 @@ def _run() -> int:
         close_quietly()  # in `surefoot … | head` nothing went wrong
     except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
         raise_if_stopped()
+        if sentence := _usage_sentence(error):
+            return _fail(sentence)
         closed = not all(map(_is_open, (sys.stdout, sys.stderr)))
         fault = f"a fault in surefoot, please report it: {raised_words(error)}"
         return _fail(_CLOSED if closed else fault)
@@ -200,16 +182,32 @@ def _system_words(error: OSError) -> str:
     return f"{error.filename or 'the system'}: {error.strerror or error}"
 
 
-def _our_name(error: Any) -> str:  # noqa: ANN401  click's
+def _usage_sentence(error: Any) -> str:  # noqa: ANN401  click's
+    """What typer says of a wrong command line, and the way out; empty for another error.
+
+    Its errors are click's own, or those of the copy of click inside typer: known by how they are
+    printed, as their classes are no names of typer.
+    """
+    if not hasattr(error, "format_message"):
+        return ""
+    context = getattr(error, "ctx", None)
+    way_out = f": try '{context.command_path} --help'" if context is not None else ""
+    return (_our_name(error, context) or error.format_message().rstrip(".")) + way_out
+
+
+def _our_name(error: Any, context: Any) -> str:  # noqa: ANN401  click's
     """The name of an option that other tools call so, or that is misspelt; else empty."""
-    ours = _OUR_NAMES.get(getattr(error, "option_name", ""), "")
-    command = getattr(getattr(error, "ctx", None), "command", None)
-    known = [name for option in getattr(command, "params", ()) for name in option.opts]
+    given: str = getattr(error, "option_name", "")
+    known = (
+        [name for option in getattr(context, "command", context).params for name in option.opts]
+        if context
+        else []
+    )
+    ours = _OUR_NAMES.get(given, "")
     if ours in known:
-        return f"No such option: {error.option_name} (here it is {ours})"
-    misspelt: str = error.option_name if hasattr(error, "possibilities") else ""
-    near = get_close_matches(misspelt, known, n=1)
-    return f"No such option: {error.option_name} (do you mean {near[0]}?)" if near else ""
+        return f"No such option: {given} (here it is {ours})"
+    near = get_close_matches(given, known, n=1) if hasattr(error, "possibilities") else []
+    return f"No such option: {given} (do you mean {near[0]}?)" if near else ""
 
 
 def _is_broken_pipe(error: BaseException | None) -> bool:

@@ -4,137 +4,26 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING
+from typing import Annotated, Any, ClassVar, cast, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
-from surefoot.commands.option import Groups, Option, Parameter
+from surefoot.commands.option import Groups, Parameter
 from surefoot.commands.options import CONFIDENCE, STORE, WIDTH
 from surefoot.commands.output_files import check_distinct
-
-if TYPE_CHECKING:
-    from surefoot.study.load_files import FileOptions
-
-
-_READING_PANEL, _CHOICE_PANEL = "Reading model and data", "Choosing inputs"
-
-
-def _reading_option(text: str, name: str | None = None) -> Any:  # noqa: ANN401  an option of Typer
-    return typer.Option(*filter(None, [name]), help=text, rich_help_panel=_READING_PANEL)
-
-
-def _choice_option(text: str, name: str | None = None) -> Any:  # noqa: ANN401  an option of Typer
-    return typer.Option(*filter(None, [name]), help=text, rich_help_panel=_CHOICE_PANEL)
-
-
-@dataclass(frozen=True)
-class InputOptions:
-    """How model and data are read and chosen; stored with the run, so a trial can be replayed."""
-
-    bounds: Annotated[
-        str | None, _reading_option("Valid range of input values, for example 0,1.")
-    ] = None
-    mean: Annotated[
-        str | None,
-        _reading_option(
-            "Mean for normalisation: one number, or one per channel: 0.485,0.456,0.406"
-        ),
-    ] = None
-    std: Annotated[
-        str | None, _reading_option("Standard deviation for normalisation, like --mean.")
-    ] = None
-    scores: Annotated[
-        str | None,
-        _reading_option(
-            "What the model returns, if unclear: logits, probabilities, values (no class "
-            "scores), objects (boxes)."
-        ),
-    ] = None
-    shape: Annotated[
-        str | None,
-        _reading_option("Shape of one input, if the model does not say: 1,28,28"),
-    ] = None
-    output: Annotated[
-        str | None, _reading_option("Name of the output of an ONNX file or an HTTP model.")
-    ] = None
-    labels: Annotated[
-        str | None,
-        _reading_option(
-            "Column of a table with the labels, file with the labels for x.npy, or none."
-        ),
-    ] = None
-    label_pattern: Annotated[
-        str | None,
-        _reading_option(r'Labels from file names, by a pattern: "(?P<label>.+)_\d+"'),
-    ] = None
-    scale: Annotated[
-        float | None,
-        _reading_option("Divide the data by this (default: 255 for uint8 data, else 1)."),
-    ] = None
-    size: Annotated[
-        str | None,
-        _reading_option("Resize images to HEIGHTxWIDTH (default: the size the model takes)."),
-    ] = None
-    length: Annotated[
-        float | None,
-        _reading_option("Cut sounds to this many seconds, or fill them up with silence."),
-    ] = None
-    class_names: Annotated[
-        str | None,
-        _reading_option("Names of the classes: a file (one a line, or JSON), or comma-separated."),
-    ] = None
-    read_as: Annotated[
-        str | None, _reading_option("Read every file of a folder as one input: bytes or text.")
-    ] = None
-    group: Annotated[
-        str | None,
-        _reading_option(
-            "Column (CSV) or array (.npz) that names the group of each input, such as a patient; "
-            "or pattern:REGEX for file names. Then groups are the sample."
-        ),
-    ] = None
-    device: Annotated[
-        str | None,
-        _reading_option("For PyTorch models: cpu, cuda (every GPU), or GPUs by number: cuda:0,2"),
-    ] = None
-    half: Annotated[
-        bool,
-        _reading_option("Run a PyTorch model in half precision; labels may change.", "--half"),
-    ] = False
-    trust: Annotated[
-        bool, _reading_option("Read model files that can execute code (pickles).", "--trust")
-    ] = False
-    token_variable: Annotated[
-        str | None,
-        _reading_option(
-            "Environment variable with the bearer token of an HTTP model (default: SUREFOOT_TOKEN)."
-        ),
-    ] = None
-    classes: Annotated[
-        str | None, _choice_option("Only these classes: numbers or names, comma-separated.")
-    ] = None
-    first: Annotated[int | None, _choice_option("At most the first N inputs (or groups).")] = None
-    random: Annotated[int | None, _choice_option("N inputs (or groups), chosen at random.")] = None
-    correct_only: Annotated[
-        bool,
-        _choice_option("Only inputs that the model classifies correctly.", "--correct-only"),
-    ] = False
-
-    def files(self) -> FileOptions:
-        """The same options, for the function that reads the files."""
-        from surefoot.engine.devices import prepare_gpu
-
-        prepare_gpu(self.device)
-        from surefoot.study.load_files import FileOptions
-
-        return FileOptions(**asdict(self))
-
+from surefoot.records.options import Option
 
 DEFAULT_STORE, DEFAULT_CONFIDENCE, DEFAULT_WIDTH = STORE, str(CONFIDENCE), str(WIDTH)
 """As typed."""
+_Context = Any
+"""Of click, or of the copy of it inside typer: no name of typer."""
+ShellFunction = Callable[..., int]
+"""A command of the shell: its parameters are options, it returns the exit code."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 ModelArg = Annotated[
@@ -188,36 +77,52 @@ StoreOption = Annotated[
 ]
 
 
-def options_of(function: Callable[..., Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+_FUNCTIONS: dict[ShellFunction, Callable[..., Any]] = {}
+"""Of a command whose options are those of a function of Python: that function."""
+
+
+def options_of(function: Callable[..., Any]) -> Callable[[ShellFunction], ShellFunction]:
     """A decorator: the command takes every option of the function too, as `**options`.
 
     They come as the classes that the function takes: `function(…, **options)`.
     """
-    groups = Groups.of(function, {"FileOptions": InputOptions})
 
-    def expand(command: Callable[..., int]) -> Callable[..., int]:
-        hints = get_type_hints(command, include_extras=True)
-        own = [
-            p.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-            for name, p in inspect.signature(command).parameters.items()
-            if p.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        of_function = [_typer_parameter(p) for p in groups.options()]
-        parameters = [*own, *of_function]
-        parameters.sort(key=lambda p: p.name == "json")
+    def keep(command: ShellFunction) -> ShellFunction:
+        _FUNCTIONS[command] = function
+        return command
 
-        @functools.wraps(command)
-        def run(**values: Any) -> int:  # noqa: ANN401  handed on as they are
-            chosen = groups.build(values)
-            if "inputs" in chosen:
-                chosen["inputs"] = chosen["inputs"].files()
-            return command(**values, **chosen)
+    return keep
 
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
-        return run
 
-    return expand
+def with_options(command: ShellFunction) -> ShellFunction:
+    """The command with every option of its function in its signature, where it has one.
+
+    Not done by the decorator: reading the annotations of all commands takes longer than the rest of
+    `surefoot --help`, which needs those of none.
+    """
+    if command not in _FUNCTIONS:
+        return command
+    groups = Groups.of(_FUNCTIONS[command])
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        p.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, p in inspect.signature(command).parameters.items()
+        if p.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    parameters = [*own, *(_typer_parameter(p) for p in groups.options())]
+    parameters.sort(key=lambda p: p.name == "json")
+
+    @functools.wraps(command)
+    def run(**values: Any) -> int:  # noqa: ANN401  handed on as they are
+        from surefoot.engine.devices import prepare_gpu
+
+        prepare_gpu(values.get("device"))  # before what reads models is imported
+        chosen = groups.build(values)
+        return command(**values, **chosen)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
 
 
 def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
@@ -249,7 +154,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 class OnceCommand(TyperCommand):
     """Every option at most once, but for those that take several values; outputs apart."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  of click
+    def parse_args(self, ctx: _Context, args: list[str]) -> list[str]:
         """As click does, after counting."""
         before = args[: args.index("--")] if "--" in args else args
         words = [word.split("=", 1)[0] for word in before]
@@ -258,13 +163,80 @@ class OnceCommand(TyperCommand):
             single = not getattr(parameter, "multiple", False) and parameter.nargs == 1
             if single and sum(word in names for word in words if word.startswith("--")) > 1:
                 name = next(word for word in words if word in names)
-                raise UsageError(
-                    f"{name} is given twice, and one value would be lost: give it once",
-                    ctx=ctx,
-                )
+                ctx.fail(f"{name} is given twice, and one value would be lost: give it once")
         return super().parse_args(ctx, args)
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  of click
+    def invoke(self, ctx: _Context) -> object:
         """As click does, unless an output is another file of the command."""
         check_distinct(ctx.params)
         return super().invoke(ctx)
+
+
+class _Commands(Mapping[str, TyperCommand]):
+    """Commands by name, each with its options made when it is taken."""
+
+    def __init__(self, panels: Mapping[str, Sequence[ShellFunction]]) -> None:
+        self._known = {c.__name__: (panel, c) for panel, part in panels.items() for c in part}
+
+    def __getitem__(self, name: str) -> TyperCommand:
+        panel, function = self._known[name]
+        info = CommandInfo(
+            name,
+            cls=OnceCommand,
+            callback=with_options(function),
+            help=running_text(function.__doc__ or ""),
+            rich_help_panel=panel,
+        )
+        made = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
+        return cast("TyperCommand", made)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def without_options(self, name: str) -> TyperCommand | None:
+        """Its name and help, for a list of all commands."""
+        if name not in self._known:
+            return None
+        panel, function = self._known[name]
+        text = running_text(function.__doc__ or "")
+        return OnceCommand(name, help=text, rich_help_panel=panel, rich_markup_mode="rich")
+
+
+class LazyGroup(TyperGroup):
+    """Commands by panel of the help; the options of one are made when it is called.
+
+    Making those of all commands takes longer than the rest of `surefoot --help`.
+    """
+
+    panels: ClassVar[Mapping[str, Sequence[ShellFunction]]] = {}
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  of typer
+        super().__init__(**settings)
+        self.commands: Any = _Commands(self.panels)
+
+    def list_commands(self, ctx: _Context) -> list[str]:
+        """In the order of the panels."""
+        return list(self.commands)
+
+    def get_command(self, ctx: _Context, cmd_name: str) -> TyperCommand | None:
+        """For the help of the group, and to see whether there is such a command."""
+        found: TyperCommand | None = self.commands.without_options(cmd_name)
+        return found
+
+    def resolve_command(
+        self, ctx: _Context, args: list[str]
+    ) -> tuple[str | None, TyperCommand | None, list[str]]:
+        """The command that is called, with its options."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else self.commands[name], rest
+
+
+def running_text(docstring: str) -> str:
+    """Paragraphs without the line breaks of the source code; an example keeps its lines."""
+    paragraphs = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join(
+        part if part.startswith("Example") else " ".join(part.split()) for part in paragraphs
+    )

@@ -14,11 +14,11 @@ from surefoot.commands.options import (
     PropertyOptions,
     RunOptions,
 )
+from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.study import Result
-    from surefoot.study.load_files import FileOptions
 
 
 def certify(

@@ -15,7 +15,6 @@ from surefoot.commands.methods import (
     refuse_method,
     tail_method,
 )
-from surefoot.commands.option import option, option_name
 from surefoot.commands.options import (
     CONFIDENCE,
     AttackOptions,
@@ -26,11 +25,11 @@ from surefoot.commands.options import (
 )
 from surefoot.commands.values import Number, as_number, as_numbers, as_property, share
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions, option, option_name
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.study import Result
-    from surefoot.study.load_files import FileOptions
 
 _WIDTH = 0.05
 """Wider than for `estimate`: every model is measured, and differences need many inputs first."""

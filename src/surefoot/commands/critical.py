@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.option import option, option_name
 from surefoot.commands.options import CONFIDENCE, ESTIMATOR, ProofTimeOptions, RunOptions
 from surefoot.commands.output_files import check_figure_file, check_file, check_folder
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions, option, option_name
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from surefoot.records.record import Record
     from surefoot.region import CriticalLevel
     from surefoot.study import Result, Study
-    from surefoot.study.load_files import FileOptions
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.option import option, option_name
 from surefoot.commands.options import CONFIDENCE, BatchOptions, RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers, as_property, error_from
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions, option, option_name
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from surefoot.core.results import Interval
     from surefoot.records.record import Source
     from surefoot.study import Result, Study
-    from surefoot.study.load_files import FileOptions
     from surefoot.subject.inputs import Inputs
     from surefoot.subject.protocols import Perturbation
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.option import option
 from surefoot.commands.options import SEED
+from surefoot.records.options import FileOptions, option
 
 if TYPE_CHECKING:
     from surefoot.study.doctor import Checkup
-    from surefoot.study.load_files import FileOptions
 
 
 @dataclass(frozen=True)

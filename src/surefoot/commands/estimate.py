@@ -13,11 +13,11 @@ from surefoot.commands.options import (
     RequirementOptions,
     RunOptions,
 )
+from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.study import Result
-    from surefoot.study.load_files import FileOptions
 
 
 def estimate(

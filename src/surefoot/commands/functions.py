@@ -29,7 +29,6 @@ from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import InvalidArgument
 from surefoot.study import Result, Study
 from surefoot.study.comparison import compare as compare_studies
-from surefoot.study.load_files import FileOptions
 
 R = TypeVar("R")
 _PROGRESS = inspect.Parameter(
@@ -87,16 +86,15 @@ def _warn(sentence: str) -> None:
     warnings.warn(sentence, stacklevel=2)
 
 
-_NAMES = {"FileOptions": FileOptions, "Result": Result}
-estimate = python_function(_estimate.estimate, _NAMES)
-certify = python_function(_certify.certify, _NAMES)
-tail = python_function(_tail.tail, _NAMES)
-curve = python_function(_curve.curve, _NAMES)
-critical = python_function(_critical.critical, _NAMES)
-doctor = python_function(_doctor.doctor, _NAMES)
-plan = python_function(_plan.plan, _NAMES)
-check_evidence = python_function(_verify.check_evidence, _NAMES)
-_compare_models = python_function(_compare.compare, _NAMES)
+estimate = python_function(_estimate.estimate)
+certify = python_function(_certify.certify)
+tail = python_function(_tail.tail)
+curve = python_function(_curve.curve)
+critical = python_function(_critical.critical)
+doctor = python_function(_doctor.doctor)
+plan = python_function(_plan.plan)
+check_evidence = python_function(_verify.check_evidence)
+_compare_models = python_function(_compare.compare)
 
 
 @functools.wraps(_compare_models)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from surefoot.commands.option import option, option_name
 from surefoot.commands.options import WIDTH, KappaOptions, TailOptions
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import option, option_name
 
 if TYPE_CHECKING:
     from surefoot.statistics import NormalTail

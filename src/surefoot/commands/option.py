@@ -5,40 +5,17 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import Option
 
 _NEAR_NAMES = 3
 """Names that a refusal proposes: as many as one reads at a glance."""
 PANEL_OF_RUN = "Running"
-
-
-@dataclass(frozen=True)
-class Option:
-    """One line of help, the least and the greatest integer, the heading under which it stands.
-
-    `repeats`: on the command line it may be given several times.
-    """
-
-    text: str
-    least: int | None = None
-    most: int | None = None
-    panel: str | None = None
-    repeats: bool = False
-
-
-def option(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a dataclass field
-    """A field of a class of options, with its default and its help."""
-    return field(default=default, metadata={"option": Option(text, **more)})
-
-
-def option_name(name: str) -> str:
-    """How an error names an option, for Python and for a shell: `not_worse (--not-worse)`."""
-    return f"{name} (--{name.replace('_', '-')})"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.option import PANEL_OF_RUN, option, option_name
+from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.commands.output_files import check_figure_file, check_page_file
 from surefoot.commands.values import (
     ClassShares,
@@ -21,6 +21,7 @@ from surefoot.commands.values import (
     share,
 )
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import option, option_name
 
 if TYPE_CHECKING:
     from surefoot.region import AnyAttack

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from surefoot.commands.option import option_name
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import option_name
 from surefoot.system.whole_file import (
     check_plain,
     check_target,

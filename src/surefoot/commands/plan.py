@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.commands.caller import Caller
 from surefoot.commands.doctor import SeedOptions
 from surefoot.commands.methods import BuSunOptions, kappa_method, mean_or_each, refuse_method
-from surefoot.commands.option import PANEL_OF_RUN, option
+from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.commands.options import (
     CONFIDENCE,
     WIDTH,
@@ -17,10 +17,10 @@ from surefoot.commands.options import (
 )
 from surefoot.commands.values import Number, Numbers, as_numbers, share
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions, option
 
 if TYPE_CHECKING:
     from surefoot.study.cost_plan import Plan
-    from surefoot.study.load_files import FileOptions
 
 
 @dataclass(frozen=True)

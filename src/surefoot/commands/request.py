@@ -10,7 +10,6 @@ from typing import Any
 
 from surefoot.catalogue.parse import at_level, written_level
 from surefoot.commands.caller import Caller
-from surefoot.commands.option import option_name
 from surefoot.commands.options import (
     BatchOptions,
     DecisionRequirementOptions,
@@ -23,11 +22,12 @@ from surefoot.commands.values import as_perturbation, as_property, is_plain
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.models.endpoint_connection import is_address, read_address
+from surefoot.records.options import FileOptions, option_name
 from surefoot.records.record import Source
 from surefoot.region import AnyAttack
 from surefoot.study import Result, Study, sweep
 from surefoot.study.comparison import studies_by_level
-from surefoot.study.load_files import FileOptions
+from surefoot.study.load_files import load_files
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Scores
 
@@ -80,7 +80,7 @@ def read_subjects(
 
     `needs` is what the property reads of a model.
     """
-    loaded, inputs = reading.load(list(models.values()), data, seed, needs)
+    loaded, inputs = load_files(reading, list(models.values()), data, seed, needs)
     return Subjects(dict(zip(models, loaded, strict=True)), inputs, models, data, reading)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.commands.option import option, option_name
 from surefoot.commands.output_files import check_folder, check_text_file
 from surefoot.commands.values import Number
 from surefoot.core.claims import UNDECIDED_CHOICES, UndecidedAs
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import option, option_name
 
 DEFAULT_FILE = "surefoot.toml"
 """What `surefoot run` reads where no file is named."""

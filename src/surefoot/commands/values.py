@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.option import option_name
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import option_name
 
 if TYPE_CHECKING:
     from surefoot.subject.protocols import Perturbation, Property

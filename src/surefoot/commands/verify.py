@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.option import option, option_name
 from surefoot.commands.values import Number, as_number
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions, option, option_name
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.evidence.answers import EvidenceCheck
     from surefoot.evidence.statement import Evidence
-    from surefoot.study.load_files import FileOptions
-
 _SEEDS = 10**12
 """Seeds that a fresh one is drawn from: nobody can run them all beforehand, and it can be typed."""
 _PANEL = "Running trials again (with --model and --data)"
@@ -82,8 +80,6 @@ def check_evidence(
 
 def check_rerun(model: object, data: object, rerun: RerunOptions, inputs: FileOptions) -> None:
     """Refuse what makes no sense before anything is read."""
-    from surefoot.study.load_files import FileOptions
-
     if model is not None and data is not None:
         _share(rerun)
         return

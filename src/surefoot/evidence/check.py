@@ -25,8 +25,8 @@ from surefoot.evidence.envelope import Envelope, key_id, read_envelope, read_pub
 from surefoot.evidence.packed import NEW_COPY
 from surefoot.evidence.statement import Evidence, read_statement
 from surefoot.evidence.within_limits import OutOfTime, within
+from surefoot.records.options import FileOptions
 from surefoot.records.record import AttackSummary, Radii, Samples
-from surefoot.study.load_files import FileOptions
 from surefoot.system.text import escape_unprintable
 
 _NEVER = ("trust", "token_variable")

@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.option import option_name
 from surefoot.commands.output_files import OUTPUTS, WRITTEN, check_distinct, check_text_file
 from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
 from surefoot.errors import InvalidArgument, ReportFailed, SurefootError
@@ -28,6 +27,7 @@ from surefoot.gate.gate import (
     worst,
 )
 from surefoot.gate.read_gate import MoreRegressions, read_gate
+from surefoot.records.options import option_name
 from surefoot.system.whole_file import real_path, write_whole
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from surefoot.commands import certify, compare, critical, curve, estimate, tail
 from surefoot.commands.option import Groups, Parameter, check_options, expanded_signature
 from surefoot.errors import InvalidArgument
 from surefoot.store.locations import public_location
-from surefoot.study.load_files import FileOptions
 
 _NEAR_WORDS = 3
 _SEVERAL_MODELS = ("compare", "curve", "critical")
@@ -36,7 +35,7 @@ class StudyCommand:
     @cached_property
     def groups(self) -> Groups:
         """Its classes of options, those of the command line."""
-        return Groups.of(self.function, {"FileOptions": FileOptions})
+        return Groups.of(self.function)
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:

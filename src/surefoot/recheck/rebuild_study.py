@@ -24,9 +24,10 @@ from surefoot.evidence.check_words import command_words, compare_data, compare_m
 from surefoot.evidence.recompute import NotRecomputed, recorded_study
 from surefoot.evidence.statement import Evidence, first_difference
 from surefoot.records.json_records import decisive_json
+from surefoot.records.options import FileOptions
 from surefoot.records.record import Comparison
 from surefoot.records.spec import StudySpec
-from surefoot.study.load_files import FileOptions
+from surefoot.study.load_files import load_files
 from surefoot.study.study import Study
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation, Property, Scores
@@ -128,7 +129,7 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
 
     @cache
     def load(seed: int, needs: Scores | None) -> tuple[list[Model], Inputs]:
-        return request.files.load(list(request.models), request.data, seed, needs)
+        return load_files(request.files, list(request.models), request.data, seed, needs)
 
     own: dict[str, tuple[Model, Inputs]] = {}
     models: list[Model] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from surefoot.inputs.sounds import READING as SOUND_READING
 from surefoot.models import declared_shape, load_model
 from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
 from surefoot.models.load_options import scores_kind
-from surefoot.records.record import Source
+from surefoot.records.options import FileOptions
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Scores, Signature
 
@@ -62,198 +62,174 @@ _READING_OF_DATA = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class FileOptions:
-    """How files are read and which inputs are chosen.
+def load_files(
+    options: FileOptions,
+    models: Sequence[Any],
+    data: Any,  # noqa: ANN401  any kind of data
+    seed: int,
+    needs: Scores | None = None,
+) -> tuple[list[Model], Inputs]:
+    """Models, and the inputs chosen for all of them; the seed is for a random choice.
 
-    As text, the way a person writes it, or as Python values: bounds "0,1" or (0, 1).
+    Models and data as `load_model` and `load_inputs` take them, `(x, y)` too, or loaded ones.
+    `needs` is what the property reads: values and objects say how the model is read too.
     """
-
-    bounds: str | Sequence[float] | Interval | None = None
-    mean: str | float | Sequence[float] | None = None
-    std: str | float | Sequence[float] | None = None
-    scores: str | None = None
-    shape: str | Sequence[int] | None = None
-    output: str | None = None
-    labels: str | Any = None
-    label_pattern: str | None = None
-    scale: float | None = None
-    size: str | Sequence[int] | None = None
-    length: float | None = None
-    class_names: str | Sequence[str] | None = None
-    group: str | Sequence[Any] | None = None
-    read_as: str | None = None
-    device: str | None = None
-    half: bool = False
-    trust: bool = False
-    token_variable: str | None = None
-    classes: str | Sequence[int | str] | None = None
-    first: int | None = None
-    random: int | None = None
-    correct_only: bool = False
-
-    def load(
-        self,
-        models: Sequence[Any],
-        data: Any,  # noqa: ANN401  any kind of data
-        seed: int,
-        needs: Scores | None = None,
-    ) -> tuple[list[Model], Inputs]:
-        """Models, and the inputs chosen for all of them; the seed is for a random choice.
-
-        Models and data as `load_model` and `load_inputs` take them, `(x, y)` too, or loaded ones.
-        `needs` is what the property reads: values and objects say how the model is read too.
-        """
-        loaded_already = any(_is_loaded(model) for model in models)
-        if needs is not None and not (needs.of_classes or self.scores or loaded_already):
-            return replace(self, scores=str(needs)).load(models, data, seed)
-        refuse_unused_variable(self.token_variable, list(models))
-        shape = self._shape(models, data)
-        inputs = self._inputs(data, self.scale, shape)
-        pixels, bounds = _is_pixels(inputs), _usual_bounds(inputs)
-        loaded = [self._model(path, inputs, bounds) for path in models]
-        inputs = self._numbered_as(loaded, inputs, data)
-        whole_numbers = {model.signature.whole_numbers for model in loaded}
-        if len(whole_numbers) > 1:
-            raise InvalidArgument(
-                "some of these models take integers (uint8) and some do not: they cannot be given "
-                "the same inputs; study them apart"
-            )
-        if True in whole_numbers and pixels and self.scale is None:
-            if isinstance(data, Inputs):
-                raise InvalidArgument(
-                    f"{data.source} was divided by 255, and the model takes integers (uint8): load "
-                    "it with scale=1"
-                )
-            inputs = self._inputs(data, 1.0, shape)
-            loaded = [self._model(path, inputs, "0,255") for path in models]
-        selection = Selection(
-            classes=_class_numbers(self.classes, inputs),
-            first=self.first,
-            random=self.random,
-            seed=seed,
-            correct_only=self.correct_only,
+    loaded_already = any(_is_loaded(model) for model in models)
+    if needs is not None and not (needs.of_classes or options.scores or loaded_already):
+        return load_files(replace(options, scores=str(needs)), models, data, seed)
+    refuse_unused_variable(options.token_variable, list(models))
+    shape = _shape(options, models, data)
+    inputs = _inputs(options, data, options.scale, shape)
+    pixels, bounds = _is_pixels(inputs), _usual_bounds(inputs)
+    loaded = [_model(options, path, inputs, bounds) for path in models]
+    inputs = _numbered_as(options, loaded, inputs, data)
+    whole_numbers = {model.signature.whole_numbers for model in loaded}
+    if len(whole_numbers) > 1:
+        raise InvalidArgument(
+            "some of these models take integers (uint8) and some do not: they cannot be given "
+            "the same inputs; study them apart"
         )
-        self._check_random(inputs, selection.classes)
-        return loaded, select(inputs, loaded, selection)
-
-    def _numbered_as(self, models: Sequence[Model], inputs: Inputs, data: Any) -> Inputs:  # noqa: ANN401  any kind of data or model
-        """The inputs with labels numbered as the classes that estimators were fitted with."""
-        names = {getattr(model, "class_names", ()) for model in models}
-        loaded = isinstance(data, Inputs) or self.class_names
-        if loaded or not inputs.features or inputs.labels is None or names == {()}:
-            return inputs
-        if len(names) > 1:
-            raise InvalidArgument(
-                "these models were fitted with other classes than one another: they cannot be "
-                "compared on the same labels; study them apart"
-            )
-        return replace(self, class_names=names.pop())._inputs(data, None, None)
-
-    def _check_random(self, inputs: Inputs, classes: Sequence[int]) -> None:
-        """Refuse to draw more inputs than there are."""
-        rows, of_classes = np.ones(len(inputs), dtype=bool), ""
-        if classes and inputs.labels is not None:
-            rows = np.isin(inputs.labels, classes)
-            of_classes = f" of classes {self.classes}"
-        available, unit = int(rows.sum()), "inputs"
-        if inputs.groups:
-            available, unit = len({inputs.groups[i] for i in np.flatnonzero(rows)}), "groups"
-        if self.random is not None and self.random > available > 0:
-            raise InvalidArgument(
-                f"random (--random) {self.random}: {inputs.source} has {available} {unit}"
-                f"{of_classes}; write {available} or less, or leave it out"
-            )
-
-    def _shape(self, models: Sequence[Any], data: Any) -> Shape:  # noqa: ANN401  any kind of data or model
-        """The shape that the models state, for images: they are resized to it."""
-        if not isinstance(data, str | Path):
-            return None
-        images = Path(data).is_dir() or str(data).lower().endswith(".csv")
-        if self.shape is not None or not images:
-            return registry.shape(self.shape)
-        files = [model for model in models if isinstance(model, str | Path)]
-        shapes = {str(name): declared_shape(name, self.token_variable) for name in files}
-        stated = {name: shape for name, shape in shapes.items() if shape is not None}
-        frames = {name: frame_of(shape).size for name, shape in stated.items()}
-        sizes = {size: name for name, size in frames.items() if size is not None}
-        if len(sizes) > 1 and self.size is None:
-            (one, first), (other, second) = list(sizes.items())[:2]
-            raise InvalidArgument(
-                f"{first} takes images of {one} pixels and {second} of {other}: models are "
-                "compared on the same images; export them for one size"
-            )
-        return next(iter(stated.values()), None)
-
-    def _inputs(self, data: Any, scale: float | None, shape: Shape) -> Inputs:  # noqa: ANN401  any kind of data or model
+    if True in whole_numbers and pixels and options.scale is None:
         if isinstance(data, Inputs):
-            self._refuse("data", _READING_OF_DATA)
-            return data
-        labels = self.labels
-        if isinstance(data, tuple) and len(data) == 2:
-            if labels is not None:
-                raise InvalidArgument("data (x, y) has labels of its own: leave out labels=")
-            data, labels = data
-        return load_inputs(
-            data,
-            labels,
-            class_names=self.class_names or (),
-            scale=scale,
-            size=registry.size(self.size),
-            shape=shape,
-            length=self.length,
-            label_pattern=self.label_pattern,
-            read_as=self.read_as,
-            groups=self.group,
-            targets=True if self._without_classes else None,
+            raise InvalidArgument(
+                f"{data.source} was divided by 255, and the model takes integers (uint8): load "
+                "it with scale=1"
+            )
+        inputs = _inputs(options, data, 1.0, shape)
+        loaded = [_model(options, path, inputs, "0,255") for path in models]
+    selection = Selection(
+        classes=_class_numbers(options.classes, inputs),
+        first=options.first,
+        random=options.random,
+        seed=seed,
+        correct_only=options.correct_only,
+    )
+    _check_random(options, inputs, selection.classes)
+    return loaded, select(inputs, loaded, selection)
+
+
+def _numbered_as(
+    options: FileOptions,
+    models: Sequence[Model],
+    inputs: Inputs,
+    data: Any,  # noqa: ANN401  any kind of data
+) -> Inputs:
+    """The inputs with labels numbered as the classes that estimators were fitted with."""
+    names = {getattr(model, "class_names", ()) for model in models}
+    loaded = isinstance(data, Inputs) or options.class_names
+    if loaded or not inputs.features or inputs.labels is None or names == {()}:
+        return inputs
+    if len(names) > 1:
+        raise InvalidArgument(
+            "these models were fitted with other classes than one another: they cannot be "
+            "compared on the same labels; study them apart"
+        )
+    return _inputs(replace(options, class_names=names.pop()), data, None, None)
+
+
+def _check_random(options: FileOptions, inputs: Inputs, classes: Sequence[int]) -> None:
+    """Refuse to draw more inputs than there are."""
+    rows, of_classes = np.ones(len(inputs), dtype=bool), ""
+    if classes and inputs.labels is not None:
+        rows = np.isin(inputs.labels, classes)
+        of_classes = f" of classes {options.classes}"
+    available, unit = int(rows.sum()), "inputs"
+    if inputs.groups:
+        available, unit = len({inputs.groups[i] for i in np.flatnonzero(rows)}), "groups"
+    if options.random is not None and options.random > available > 0:
+        raise InvalidArgument(
+            f"random (--random) {options.random}: {inputs.source} has {available} {unit}"
+            f"{of_classes}; write {available} or less, or leave it out"
         )
 
-    @property
-    def _without_classes(self) -> bool:
-        """Whether the model is said to give no class scores: labels are then true outputs."""
-        stated = scores_kind(self.scores)
-        return stated is not None and not stated.of_classes
 
-    def _model(self, source: Any, inputs: Inputs, bounds_of_data: str | None) -> Model:  # noqa: ANN401  any kind of data or model
-        bounds = bounds_of_data if self.bounds is None else self.bounds
-        if _is_loaded(source):
-            self._refuse("model", _READING_OF_MODEL)
-            loaded: Model = source
-            return loaded
-        return load_model(
-            source,
-            bounds=bounds if isinstance(bounds, Interval) else registry.numbers(bounds),
-            mean=registry.numbers(self.mean),
-            std=registry.numbers(self.std),
-            scores=self.scores,
-            shape=registry.shape(self.shape),
-            data_shape=None if inputs.holds_items else inputs.x.shape[1:],
-            examples=inputs if inputs.holds_items else None,
-            features=inputs.features,
-            output=self.output,
-            device=self.device,
-            half=self.half,
-            trust=self.trust,
-            token_variable=self.token_variable if is_address(source) else None,
+def _shape(options: FileOptions, models: Sequence[Any], data: Any) -> Shape:  # noqa: ANN401  any kind of data or model
+    """The shape that the models state, for images: they are resized to it."""
+    if not isinstance(data, str | Path):
+        return None
+    images = Path(data).is_dir() or str(data).lower().endswith(".csv")
+    if options.shape is not None or not images:
+        return registry.shape(options.shape)
+    files = [model for model in models if isinstance(model, str | Path)]
+    shapes = {str(name): declared_shape(name, options.token_variable) for name in files}
+    stated = {name: shape for name, shape in shapes.items() if shape is not None}
+    frames = {name: frame_of(shape).size for name, shape in stated.items()}
+    sizes = {size: name for name, size in frames.items() if size is not None}
+    if len(sizes) > 1 and options.size is None:
+        (one, first), (other, second) = list(sizes.items())[:2]
+        raise InvalidArgument(
+            f"{first} takes images of {one} pixels and {second} of {other}: models are "
+            "compared on the same images; export them for one size"
         )
+    return next(iter(stated.values()), None)
 
-    def _refuse(self, what: str, names: Sequence[str]) -> None:
-        """An option that is about reading, where nothing is read."""
-        for name in names:
-            if getattr(self, name) is not None and getattr(self, name) is not False:
-                raise InvalidArgument(
-                    f"{name} is for a {what} that is read here, and this {what} is loaded already: "
-                    f"pass {name} where you load it"
-                )
+
+def _inputs(options: FileOptions, data: Any, scale: float | None, shape: Shape) -> Inputs:  # noqa: ANN401  any kind of data or model
+    if isinstance(data, Inputs):
+        _refuse(options, "data", _READING_OF_DATA)
+        return data
+    labels = options.labels
+    if isinstance(data, tuple) and len(data) == 2:
+        if labels is not None:
+            raise InvalidArgument("data (x, y) has labels of its own: leave out labels=")
+        data, labels = data
+    return load_inputs(
+        data,
+        labels,
+        class_names=options.class_names or (),
+        scale=scale,
+        size=registry.size(options.size),
+        shape=shape,
+        length=options.length,
+        label_pattern=options.label_pattern,
+        read_as=options.read_as,
+        groups=options.group,
+        targets=True if _without_classes(options) else None,
+    )
+
+
+def _without_classes(options: FileOptions) -> bool:
+    """Whether the model is said to give no class scores: labels are then true outputs."""
+    stated = scores_kind(options.scores)
+    return stated is not None and not stated.of_classes
+
+
+def _model(options: FileOptions, source: Any, inputs: Inputs, bounds_of_data: str | None) -> Model:  # noqa: ANN401  any kind of data or model
+    bounds = bounds_of_data if options.bounds is None else options.bounds
+    if _is_loaded(source):
+        _refuse(options, "model", _READING_OF_MODEL)
+        loaded: Model = source
+        return loaded
+    return load_model(
+        source,
+        bounds=bounds if isinstance(bounds, Interval) else registry.numbers(bounds),
+        mean=registry.numbers(options.mean),
+        std=registry.numbers(options.std),
+        scores=options.scores,
+        shape=registry.shape(options.shape),
+        data_shape=None if inputs.holds_items else inputs.x.shape[1:],
+        examples=inputs if inputs.holds_items else None,
+        features=inputs.features,
+        output=options.output,
+        device=options.device,
+        half=options.half,
+        trust=options.trust,
+        token_variable=options.token_variable if is_address(source) else None,
+    )
+
+
+def _refuse(options: FileOptions, what: str, names: Sequence[str]) -> None:
+    """An option that is about reading, where nothing is read."""
+    for name in names:
+        if getattr(options, name) is not None and getattr(options, name) is not False:
+            raise InvalidArgument(
+                f"{name} is for a {what} that is read here, and this {what} is loaded already: "
+                f"pass {name} where you load it"
+            )
 
 
 def _is_loaded(model: Any) -> bool:  # noqa: ANN401  any kind of model
     return isinstance(getattr(model, "signature", None), Signature)
-
-
-def recorded_options(source: Source) -> FileOptions:
-    """The options with which the files of a record were read."""
-    return FileOptions(**source.reading)
 
 
 def _usual_bounds(inputs: Inputs) -> str | None:

@@ -18,11 +18,12 @@ from surefoot.evidence.check_words import with_marks
 from surefoot.evidence.envelope import read_envelope
 from surefoot.evidence.statement import read_statement
 from surefoot.models.endpoint_connection import named_servers
+from surefoot.records.options import FileOptions
 from surefoot.records.record import Record, Source, named_code
 from surefoot.records.spec import ComparisonSpec
 from surefoot.store import open_existing, public_location
 from surefoot.store.outcomes import stored_parts
-from surefoot.study.load_files import recorded_options
+from surefoot.study.load_files import load_files
 from surefoot.study.result import Result
 from surefoot.study.study import Study
 
@@ -80,8 +81,8 @@ def study_of(record: Record, *, trust: bool = False) -> Study:
     models = source.models or (source.model,)
     _refuse_code(record, trust)
     prop = parse_property(source.property)
-    options = replace(recorded_options(source), trust=trust)
-    loaded, inputs = options.load(models, source.data, spec.seed, prop.needs)
+    options = replace(FileOptions(**source.reading), trust=trust)
+    loaded, inputs = load_files(options, models, source.data, spec.seed, prop.needs)
     fields = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in spec.method.options.items()

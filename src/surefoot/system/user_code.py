@@ -14,8 +14,6 @@ from tokenize import TokenError
 from types import CodeType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from surefoot.errors import InvalidArgument, Stopped, SurefootError
 
 INTERRUPTS = (KeyboardInterrupt, Stopped)
@@ -157,6 +155,8 @@ def cell_content(cell: Any) -> Any:  # noqa: ANN401  what a closure holds
 
 def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401  any object
     """A value in words, without its address in memory; arrays by their digest."""
+    import numpy as np  # not above: every command line imports this file
+
     match value:
         case np.ndarray():
             digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
 from surefoot.commands.functions import certify, estimate
-from surefoot.commands.option import option_name
 from surefoot.conclude.sampling_requirements import out_of_reach
 from surefoot.core.claims import UNDECIDED_CHOICES, Claim, Verdict
 from surefoot.core.results import Undecided
 from surefoot.engine.examples import kept_share
 from surefoot.errors import InvalidArgument, SurefootWarning
+from surefoot.records.options import option_name
 from surefoot.records.record import InputRow
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent

@@ -1,0 +1,123 @@
+"""Options, each declared once for shell, Python, study file and record: default, help, limits.
+
+Nothing heavy is imported here: the command line reads every help text from these declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from surefoot.core.results import Interval
+
+_READING, _CHOICE = "Reading model and data", "Choosing inputs"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One line of help, the least and the greatest integer, the heading under which it stands.
+
+    `repeats`: on the command line it may be given several times.
+    """
+
+    text: str
+    least: int | None = None
+    most: int | None = None
+    panel: str | None = None
+    repeats: bool = False
+
+
+def option(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a dataclass field
+    """A field of a class of options, with its default and its help."""
+    return field(default=default, metadata={"option": Option(text, **more)})
+
+
+def option_name(name: str) -> str:
+    """How an error names an option, for Python and for a shell: `not_worse (--not-worse)`."""
+    return f"{name} (--{name.replace('_', '-')})"
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How files are read and which inputs are chosen; kept with the run, so it can be replayed.
+
+    As text, the way a person writes it, or as Python values: bounds "0,1" or (0, 1).
+    """
+
+    bounds: str | Sequence[float] | Interval | None = option(
+        None, "Valid range of input values, for example 0,1.", panel=_READING
+    )
+    mean: str | float | Sequence[float] | None = option(
+        None,
+        "Mean for normalisation: one number, or one per channel: 0.485,0.456,0.406",
+        panel=_READING,
+    )
+    std: str | float | Sequence[float] | None = option(
+        None, "Standard deviation for normalisation, like --mean.", panel=_READING
+    )
+    scores: str | None = option(
+        None,
+        "What the model returns, if unclear: logits, probabilities, values (no class scores), "
+        "objects (boxes).",
+        panel=_READING,
+    )
+    shape: str | Sequence[int] | None = option(
+        None, "Shape of one input, if the model does not say: 1,28,28", panel=_READING
+    )
+    output: str | None = option(
+        None, "Name of the output of an ONNX file or an HTTP model.", panel=_READING
+    )
+    labels: str | Any = option(
+        None,
+        "Column of a table with the labels, file with the labels for x.npy, or none.",
+        panel=_READING,
+    )
+    label_pattern: str | None = option(
+        None, r'Labels from file names, by a pattern: "(?P<label>.+)_\d+"', panel=_READING
+    )
+    scale: float | None = option(
+        None, "Divide the data by this (default: 255 for uint8 data, else 1).", panel=_READING
+    )
+    size: str | Sequence[int] | None = option(
+        None, "Resize images to HEIGHTxWIDTH (default: the size the model takes).", panel=_READING
+    )
+    length: float | None = option(
+        None, "Cut sounds to this many seconds, or fill them up with silence.", panel=_READING
+    )
+    class_names: str | Sequence[str] | None = option(
+        None,
+        "Names of the classes: a file (one a line, or JSON), or comma-separated.",
+        panel=_READING,
+    )
+    read_as: str | None = option(
+        None, "Read every file of a folder as one input: bytes or text.", panel=_READING
+    )
+    group: str | Sequence[Any] | None = option(
+        None,
+        "Column (CSV) or array (.npz) that names the group of each input, such as a patient; or "
+        "pattern:REGEX for file names. Then groups are the sample.",
+        panel=_READING,
+    )
+    device: str | None = option(
+        None,
+        "For PyTorch models: cpu, cuda (every GPU), or GPUs by number: cuda:0,2",
+        panel=_READING,
+    )
+    half: bool = option(
+        False, "Run a PyTorch model in half precision; labels may change.", panel=_READING
+    )
+    trust: bool = option(False, "Read model files that can execute code (pickles).", panel=_READING)
+    token_variable: str | None = option(
+        None,
+        "Environment variable with the bearer token of an HTTP model (default: SUREFOOT_TOKEN).",
+        panel=_READING,
+    )
+    classes: str | Sequence[int | str] | None = option(
+        None, "Only these classes: numbers or names, comma-separated.", panel=_CHOICE
+    )
+    first: int | None = option(None, "At most the first N inputs (or groups).", panel=_CHOICE)
+    random: int | None = option(None, "N inputs (or groups), chosen at random.", panel=_CHOICE)
+    correct_only: bool = option(
+        False, "Only inputs that the model classifies correctly.", panel=_CHOICE
+    )
