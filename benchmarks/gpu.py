@@ -28,7 +28,8 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
-from surefoot.models.torch_modules import copies_for, replicas
+from surefoot.models.torch import replicas
+from surefoot.models.torch_modules import copies_for
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation
 

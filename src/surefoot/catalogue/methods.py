@@ -56,24 +56,26 @@ __all__ = [
     "UniformCurve",
 ]
 
-ESTIMATORS: dict[str, type[Any]] = {
+Method = type[Any]
+"""A class with the fields of a method and its `steps`."""
+ESTIMATORS: dict[str, Method] = {
     "exact-sequential": ExactSequential,
     "bu-sun": BuSun,
     "fixed-size": FixedSize,
     "okamoto": Okamoto,
 }
-TESTS: dict[str, type[Any]] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
-TAILS: dict[str, type[Any]] = {"normal-tail": NormalTail}
-MEANS: dict[str, type[Any]] = {"these": SetMean, "population": PopulationMean}
+TESTS: dict[str, Method] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
+TAILS: dict[str, Method] = {"normal-tail": NormalTail}
+MEANS: dict[str, Method] = {"these": SetMean, "population": PopulationMean}
 """Methods for a mean to a precision, by what it is about."""
-CURVES: dict[str, type[Any]] = {
+CURVES: dict[str, Method] = {
     "sequential": SequentialCurve,
     "asap": AdaptiveCurve,
     "uniform": UniformCurve,
     "random": RandomCurve,
     "quad": QuadCurve,
 }
-METHODS: dict[str, type[Any]] = {
+METHODS: dict[str, Method] = {
     **ESTIMATORS,
     **TESTS,
     **TAILS,

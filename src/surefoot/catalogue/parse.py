@@ -1,4 +1,4 @@
-"""Perturbations of the user's own on the command line: `mine.py:halve:0.5`, `@module:name:0..1`."""
+"""From text to perturbations: `blur:2`, `linf:8/255`, `mine.py:halve:0.5`, `@module:name:0..1`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from surefoot.catalogue.registry import PERTURBATIONS, number
+from surefoot.catalogue.registry import PERTURBATIONS, Definition, Options, number
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import import_object
@@ -260,7 +260,7 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
     return perturbation
 
 
-def _level(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> float:
+def _level(kind: str, text: str, class_: Definition, frame: tuple[int, ...]) -> float:
     """A number, with a unit where the perturbation has two, or a published severity."""
     if hasattr(class_, "read_level"):
         with_unit: float = class_.read_level(text)
@@ -270,7 +270,7 @@ def _level(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> f
     return _number_with_unit(class_, text)
 
 
-def _number_with_unit(class_: type[Any] | None, text: str) -> float:
+def _number_with_unit(class_: Definition | None, text: str) -> float:
     """A number, or one with a unit that the perturbation has besides its own: shot:20photons."""
     units: Units = getattr(class_, "units", {})
     for unit, level_of_number in units.items():
@@ -296,7 +296,7 @@ def _near(kind: str) -> str:
     return f"one such as {', '.join(close)}" if close else "one that exists"
 
 
-def _severity(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> float:
+def _severity(kind: str, text: str, class_: Definition, frame: tuple[int, ...]) -> float:
     """A published severity from s1 to s5, also s2.5: levels between are interpolated."""
     presets = getattr(class_, "presets", None)
     if presets is None:
@@ -313,7 +313,7 @@ def _severity(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -
 
 
 def _random_level(
-    kind: str, text: str, class_: type[Any], options: dict[str, Any], frame: tuple[int, ...]
+    kind: str, text: str, class_: Definition, options: Options, frame: tuple[int, ...]
 ) -> Perturbation:
     low, high = (_level(kind, part.strip(), class_, frame) for part in text.split("..", 1))
     if not abs(low) <= high or high <= 0 or low == high:
@@ -325,9 +325,9 @@ def _random_level(
     return RandomLevel(high, inner, round(low / high, 12))
 
 
-def _options(kind: str, pairs: list[str], class_: type[Any]) -> dict[str, Any]:
+def _options(kind: str, pairs: list[str], class_: Definition) -> Options:
     known = {f.name: str(f.type) for f in fields(class_) if f.name != "level"}
-    options: dict[str, Any] = {}
+    options: Options = {}
     for pair in pairs:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or name not in known:

@@ -15,10 +15,14 @@ from surefoot import perturb
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import import_object
 from surefoot.properties import OF_CLASSES, OF_OUTPUTS, Kept
-from surefoot.subject.protocols import Property, Reference
+from surefoot.subject.protocols import Item, Perturbation, Property, Reference
 from surefoot.system.user_code import describe_function
 
-PERTURBATIONS: dict[str, type[Any]] = {
+Definition = type[Any]
+"""A class of the catalogue: its protocol, its kind, and fields of its own."""
+Options = dict[str, Any]
+"""Fields by their names, as JSON or text states them."""
+PERTURBATIONS: dict[str, Definition] = {
     class_.kind: class_
     for group in (
         perturb.VALUES,
@@ -34,10 +38,10 @@ PERTURBATIONS: dict[str, type[Any]] = {
     for class_ in group
 }
 """The catalogue, by the name that a command line has for it."""
-COMBINED: dict[str, type[Any]] = dict(
+COMBINED: dict[str, Definition] = dict(
     zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
 )
-PROPERTIES: dict[str, type[Any]] = {
+PROPERTIES: dict[str, Definition] = {
     class_.kind: class_ for group in (OF_CLASSES, OF_OUTPUTS) for class_ in group
 }
 _OTHER_WORDS = {"correct": "true", "accuracy": "true", "label": "true", "unchanged": "same"}
@@ -46,16 +50,16 @@ _WHOLE = ("k", "label", "ignore")
 """Options of properties that are whole numbers."""
 
 
-def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401  any object
+def describe_perturbation(value: Perturbation) -> Options:
     """A perturbation as its kind and its fields, and so its parts."""
     return describe(value, PERTURBATIONS | COMBINED)
 
 
-def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401  any object
+def describe(value: Any, known: dict[str, Definition]) -> Options:  # noqa: ANN401  a perturbation, property or method
     """A value as its kind and its fields; a class of the user's own by its full name."""
     own = getattr(value, "describe", None)
     if own is not None:
-        fields_of_own: dict[str, Any] = own()
+        fields_of_own: Options = own()
         return {"kind": value.kind, **fields_of_own}
     kind = next((name for name, class_ in known.items() if class_ is type(value)), None)
     if kind is None:
@@ -122,7 +126,7 @@ def parse_property(text: str) -> Property:
     return parsed
 
 
-def _property_options(kind: str, text: str, names: list[str]) -> dict[str, Any]:
+def _property_options(kind: str, text: str, names: list[str]) -> Options:
     """The first value by its place, all others by their names."""
     first, *others = (part.strip() for part in text.split(","))
     if "=" not in first:
@@ -132,7 +136,7 @@ def _property_options(kind: str, text: str, names: list[str]) -> dict[str, Any]:
         others = [f"{name}={first}", *others]
     else:
         others = [first, *others]
-    options: dict[str, Any] = {}
+    options: Options = {}
     for pair in others:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or name not in names:
@@ -171,7 +175,7 @@ def _own_property(text: str) -> Property:
     )
 
 
-def numbers(value: Any) -> tuple[float, ...] | None:  # noqa: ANN401  what a user gives
+def numbers(value: str | Sequence[float] | float | None) -> tuple[float, ...] | None:
     """Numbers with commas between them, or a sequence of numbers."""
     if value is None:
         return None
@@ -189,14 +193,14 @@ MOST_DIGITS = 18
 """Of a whole number: what 64 bits hold. Python refuses to read texts of thousands of digits."""
 
 
-def texts(value: str | Sequence[Any] | None) -> list[str]:
+def texts(value: str | Sequence[Item] | None) -> list[str]:
     """Parts of a text with commas, or of a sequence."""
     if value is None:
         return []
     return value.split(",") if isinstance(value, str) else [str(part) for part in value]
 
 
-def _integers(value: str | Sequence[Any], separator: str) -> list[int] | None:
+def _integers(value: str | Sequence[Item], separator: str) -> list[int] | None:
     """Positive integers; None if one is not."""
     parts = value.lower().split(separator) if isinstance(value, str) else list(value)
     texts = [str(part).strip() for part in parts]

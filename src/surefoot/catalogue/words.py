@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from surefoot.catalogue.registry import COMBINED, PERTURBATIONS
+from surefoot.catalogue.registry import COMBINED, PERTURBATIONS, Definition, Options
 from surefoot.core.procedure import Needs
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
@@ -56,7 +56,7 @@ def entries() -> list[Entry]:
     return [_entry(kind, definition) for kind, definition in PERTURBATIONS.items()]
 
 
-def _entry(kind: str, definition: type[Any]) -> Entry:
+def _entry(kind: str, definition: Definition) -> Entry:
     example = definition(level=0.0, **_required_fields(definition))
     options = [f.name for f in fields(definition) if f.name != "level"]
     return Entry(
@@ -71,13 +71,13 @@ def _entry(kind: str, definition: type[Any]) -> Entry:
     )
 
 
-def _required_fields(definition: type[Any]) -> dict[str, Any]:
+def _required_fields(definition: Definition) -> Options:
     """What an example needs besides its level."""
     of_columns = any(f.name == "features" for f in fields(definition))
     return {"features": (Feature("value", noise=1.0),)} if of_columns else {}
 
 
-def _level_range(example: Any) -> str:  # noqa: ANN401  any of the catalogue
+def _level_range(example: Perturbation) -> str:
     """The levels that mean something; below 0 where there is a direction."""
     high = example.levels(UNIT).high
     if high != example.levels(None).high:

@@ -20,6 +20,8 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.system.user_code import error_text
 
+Json = Any
+"""What JSON holds."""
 _MOST_LETTERS = 4096
 """Of a formula: sizes of exported models take a few hundred."""
 _MOST_POWERS, _MOST_EXPONENT = 4, 16
@@ -220,14 +222,14 @@ def plain_export(parts: Parts, tensors_only: Callable[[bytes], bool]) -> Parts:
     return needed
 
 
-def _json(name: str, content: bytes) -> Any:  # noqa: ANN401  what a file holds
+def _json(name: str, content: bytes) -> Json:
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
         raise ValueError(f"holds no readable {name}") from None
 
 
-def _check_payloads(config: Any) -> None:  # noqa: ANN401  what a file holds
+def _check_payloads(config: Json) -> None:
     _check(config)
     for payload in _mappings(config):
         if payload.get("use_pickle", False) is not False:
@@ -236,7 +238,7 @@ def _check_payloads(config: Any) -> None:  # noqa: ANN401  what a file holds
             raise ValueError(f"holds {payload['path_name']}")
 
 
-def _mappings(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401  what a file holds
+def _mappings(value: Json) -> Iterator[dict[str, Json]]:
     if isinstance(value, dict):
         yield value
         for part in value.values():
@@ -246,7 +248,7 @@ def _mappings(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401  what a f
             yield from _mappings(part)
 
 
-def _without_metadata(value: Any) -> Any:  # noqa: ANN401  what a file holds
+def _without_metadata(value: Json) -> Json:
     """The same program without the notes on where its nodes came from."""
     if isinstance(value, list):
         return [_without_metadata(part) for part in value]
@@ -256,7 +258,7 @@ def _without_metadata(value: Any) -> Any:  # noqa: ANN401  what a file holds
     return {k: {} if k in notes else _without_metadata(v) for k, v in value.items()}
 
 
-def _check(value: Any, key: str = "", *, argument: bool = False, depth: int = 0) -> None:  # noqa: ANN401  what a file holds
+def _check(value: Json, key: str = "", *, argument: bool = False, depth: int = 0) -> None:
     """Refuse any text that torch would evaluate, compile or look up, unless it is known.
 
     `argument`: whether it is a constant argument of an operator; those are quoted.
@@ -314,7 +316,7 @@ def export_input_shape(path: Path) -> tuple[int | None, ...] | None:
     if not is_export(parts):
         return None
     try:
-        program: Any = json.loads(parts["models/model.json"])
+        program: Json = json.loads(parts["models/model.json"])
         module = program["graph_module"]
         specs = [spec.get("user_input") for spec in module["signature"]["input_specs"]]
         names = [spec["arg"]["as_tensor"]["name"] for spec in specs if spec is not None]

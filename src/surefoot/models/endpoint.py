@@ -34,9 +34,12 @@ from surefoot.models.scores import (
     read_output,
     signature_of_answers,
 )
-from surefoot.subject.protocols import Array, Scores, Signature
+from surefoot.subject.protocols import Array, HostArray, Scores, Signature
 from surefoot.system.memory_limits import refuse_too_large
 
+Json = Any
+Stated = dict[str, Json]
+"""An object of JSON that a server or a request states."""
 BINARY = "binary_tensor_data"
 """The extension that a server lists if it takes tensors as bytes."""
 HEADER_LENGTH = "Inference-Header-Content-Length"
@@ -86,7 +89,7 @@ class Metadata:
 class Answer:
     """The output of a batch, and the version that gave it; empty where the server does not say."""
 
-    values: NDArray[Any]
+    values: HostArray
     version: str
 
 
@@ -112,7 +115,7 @@ def lists_binary(body: bytes) -> bool:
     return isinstance(extensions, list) and BINARY in extensions
 
 
-def _object(body: bytes, where: str) -> dict[str, Any]:
+def _object(body: bytes, where: str) -> Stated:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -124,7 +127,7 @@ def _object(body: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-def _tensor(stated: Any, where: str) -> Tensor:  # noqa: ANN401  of a server
+def _tensor(stated: Json, where: str) -> Tensor:
     if isinstance(stated, dict):
         name, datatype, shape = (stated.get(key) for key in ("name", "datatype", "shape"))
         words = isinstance(name, str) and isinstance(datatype, str)
@@ -135,32 +138,30 @@ def _tensor(stated: Any, where: str) -> Tensor:  # noqa: ANN401  of a server
     )
 
 
-def _length(stated: Any) -> int | None:  # noqa: ANN401  of a server
+def _length(stated: Json) -> int | None:
     """Servers write numbers, some as text; -1 is open."""
     text = str(stated)
     return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) > 0 else None
 
 
 def infer_request(
-    tensor: Tensor, x: NDArray[Any], output: str | None, *, binary: bool
+    tensor: Tensor, x: HostArray, output: str | None, *, binary: bool
 ) -> tuple[bytes, dict[str, str]]:
     """The body and the headers of a request; x has the type that the tensor states."""
-    stated: dict[str, Any] = {
+    stated: Stated = {
         "name": tensor.name,
         "shape": list(x.shape),
         "datatype": tensor.datatype,
     }
-    wanted: dict[str, Any] = {"name": output}
+    wanted: Stated = {"name": output}
     if not binary:
         stated["data"] = x.ravel().tolist()
-        plain: dict[str, Any] = {"inputs": [stated]} | (
-            {} if output is None else {"outputs": [wanted]}
-        )
+        plain: Stated = {"inputs": [stated]} | ({} if output is None else {"outputs": [wanted]})
         return json.dumps(plain).encode(), {"content-type": "application/json"}
     raw = np.ascontiguousarray(x, x.dtype.newbyteorder("<")).tobytes()
     stated["parameters"] = {"binary_data_size": len(raw)}
     wanted["parameters"] = {"binary_data": True}
-    body: dict[str, Any] = {"inputs": [stated]}
+    body: Stated = {"inputs": [stated]}
     if output is None:
         body |= {"parameters": {"binary_data_output": True}}
     else:
@@ -205,7 +206,7 @@ def infer_answer(
     )
 
 
-def _binary_size(stated: dict[str, Any], where: str) -> int | None:
+def _binary_size(stated: Stated, where: str) -> int | None:
     parameters = stated.get("parameters")
     size = parameters.get("binary_data_size") if isinstance(parameters, dict) else None
     if size is not None and (not isinstance(size, int) or size < 0):
@@ -213,7 +214,7 @@ def _binary_size(stated: dict[str, Any], where: str) -> int | None:
     return size
 
 
-def _values(stated: dict[str, Any], raw: bytes | None, rows: int, where: str) -> NDArray[Any]:
+def _values(stated: Stated, raw: bytes | None, rows: int, where: str) -> HostArray:
     """One output as an array; what is not as stated is refused."""
     dtype, shape = DTYPES.get(str(stated.get("datatype"))), stated.get("shape")
     if dtype is None:
@@ -244,7 +245,7 @@ def _values(stated: dict[str, Any], raw: bytes | None, rows: int, where: str) ->
     return values.astype(dtype).reshape(lengths)
 
 
-def _numbers(data: Any, dtype: type[np.generic]) -> NDArray[Any] | None:  # noqa: ANN401  of JSON
+def _numbers(data: Json, dtype: type[np.generic]) -> HostArray | None:
     """The numbers of a list, nested or not; None where it is none."""
     try:
         values = np.asarray(data)
@@ -276,7 +277,7 @@ class EndpointModel:
     normalise: Normalise
     signature: Signature = field(repr=False)
     version: str = ""
-    first_answers: NDArray[Any] | None = field(default=None, repr=False)
+    first_answers: HostArray | None = field(default=None, repr=False)
 
     assumption: ClassVar[str] = MODEL_UNCHANGED
     """What every claim about it takes for granted."""
@@ -319,7 +320,7 @@ class EndpointModel:
                 "another store (--store)"
             )
 
-    def _ask(self, x: NDArray[Any]) -> Answer:
+    def _ask(self, x: HostArray) -> Answer:
         """One request; another version than the first one's is refused."""
         connection, address = self.connection, self.connection.address
         body, headers = infer_request(self.tensor, x, self.output, binary=self.binary)
@@ -339,13 +340,13 @@ class EndpointModel:
             )
         return replace(answer, version=version)
 
-    def _in_pieces(self, x: NDArray[Any], size: int) -> NDArray[Any]:
+    def _in_pieces(self, x: HostArray, size: int) -> HostArray:
         rows = np.minimum(np.arange(len(x) + -len(x) % size), len(x) - 1)
         pieces = [self._ask(x[rows[i : i + size]]).values for i in range(0, len(rows), size)]
         return np.concatenate(pieces)[: len(x)]
 
 
-def _answers(model: EndpointModel) -> NDArray[Any]:
+def _answers(model: EndpointModel) -> HostArray:
     """The rows for the fixed inputs, in batches as small as the server wants them."""
     x, size = probe(model.signature.shape, model.signature.bounds), PROBES
     while True:

@@ -24,6 +24,8 @@ from surefoot.errors import (
     OutOfMemory,
     SurefootWarning,
 )
+from surefoot.models.load_options import Source
+from surefoot.subject.protocols import Item
 
 TOKEN_VARIABLE = "SUREFOOT_TOKEN"  # noqa: S105  the name of a variable
 """The environment variable with the bearer token, unless another one is named."""
@@ -36,7 +38,7 @@ _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _WAY_OUT = "write https://HOST/v2/models/NAME, with /versions/VERSION where you want one"
 
 
-def is_address(source: Any) -> bool:  # noqa: ANN401  any model that a user gives
+def is_address(source: Source) -> bool:
     """Whether it names a server, not a file."""
     return isinstance(source, str) and _SCHEME.match(source) is not None
 
@@ -155,7 +157,7 @@ def named_servers(models: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(model for model in models if is_address(model))
 
 
-def refuse_unused_variable(variable: str | None, models: list[Any]) -> None:
+def refuse_unused_variable(variable: str | None, models: list[Item]) -> None:
     """Refuse the name of a token where no model is behind an address."""
     if variable is not None and not any(is_address(model) for model in models):
         shown = ", ".join(str(m) for m in models if isinstance(m, str | Path)) or "the model"

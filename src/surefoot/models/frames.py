@@ -7,22 +7,23 @@ import importlib.util
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.models.load_options import LoadOptions
+from surefoot.models.load_options import LoadOptions, Source
 from surefoot.models.scores import model_errors, probe
 from surefoot.subject.inputs import Feature
+from surefoot.subject.protocols import HostArray, Item, Outputs
 
 _LIBRARIES = ("pandas", "polars")
 _DIGITS = 6
 """Decimal digits of a number that survive single precision."""
 _SHOWN = 5
 """Columns named in a refusal."""
-Run = Callable[[NDArray[Any]], Any]
+Run = Callable[[HostArray], Outputs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +39,11 @@ class FrameRun:
     order: tuple[int, ...]
     library: str
 
-    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401  any array of scores
+    def __call__(self, x: HostArray) -> Outputs:
         """The scores of a batch."""
         return self.predict_proba(self.frame(x))
 
-    def frame(self, x: NDArray[Any]) -> Any:  # noqa: ANN401  a DataFrame of the library
+    def frame(self, x: HostArray) -> Item:
         """The rows as a frame, each column with the type it has in the data."""
         library = importlib.import_module(self.library)
         columns = {}
@@ -52,7 +53,7 @@ class FrameRun:
         return library.DataFrame(columns)
 
 
-def estimator_run(source: Any, run: Run, options: LoadOptions) -> Run:  # noqa: ANN401  any kind of model
+def estimator_run(source: Source, run: Run, options: LoadOptions) -> Run:
     """`run`, a method of an estimator: on frames where it was fitted on them, else on arrays."""
     names = tuple(str(name) for name in getattr(source, "feature_names_in_", ()))
     features = options.features
@@ -147,7 +148,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
-def _column(feature: Feature, values: NDArray[Any], library: Any) -> Any:  # noqa: ANN401  a column of pandas or polars
+def _column(feature: Feature, values: HostArray, library: ModuleType) -> Item:
     """One column of a frame."""
     if feature.categories:
         return _category_column(feature, _codes(feature, values), library)
@@ -159,7 +160,7 @@ def _column(feature: Feature, values: NDArray[Any], library: Any) -> Any:  # noq
     return values.astype(feature.dtype)
 
 
-def _codes(feature: Feature, values: NDArray[Any]) -> NDArray[np.int64]:
+def _codes(feature: Feature, values: HostArray) -> NDArray[np.int64]:
     codes = np.asarray(values).astype(np.int64)
     wrong = (codes != values) | (codes < 0) | (codes >= len(feature.categories))
     if wrong.any():
@@ -171,7 +172,7 @@ def _codes(feature: Feature, values: NDArray[Any]) -> NDArray[np.int64]:
     return codes
 
 
-def _category_column(feature: Feature, codes: NDArray[np.int64], library: Any) -> Any:  # noqa: ANN401  a column of pandas or polars
+def _category_column(feature: Feature, codes: NDArray[np.int64], library: ModuleType) -> Item:
     if feature.dtype == "bool":
         return codes.astype(bool)
     pandas = library.__name__ == "pandas"
@@ -203,7 +204,7 @@ def nearest_decimals(values: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.where(rounded.astype(np.float32) == values, rounded, exact)
 
 
-def fitted_classes(source: Any) -> tuple[str, ...]:  # noqa: ANN401  any kind of model
+def fitted_classes(source: Source) -> tuple[str, ...]:
     """The classes of an estimator as text, 3.0 as 3; empty where they are the numbers from 0."""
     classes = getattr(source, "classes_", None)
     if classes is None or np.ndim(classes) != 1:

@@ -20,17 +20,17 @@ from surefoot.errors import InvalidArgument
 from surefoot.models.archive import export_input_shape
 from surefoot.models.endpoint import endpoint_input_shape, open_endpoint
 from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
-from surefoot.models.load_options import LoadOptions, interval, normalisation, scores_kind
+from surefoot.models.load_options import LoadOptions, Source, interval, normalisation, scores_kind
 from surefoot.models.onnx import onnx_input_shape, open_onnx
 from surefoot.models.python import import_object, is_predictor, wrap_callable, wrap_items
 from surefoot.models.torch import is_module, open_torch, wrap_module
 from surefoot.subject.inputs import Feature, Inputs
-from surefoot.subject.protocols import Model
+from surefoot.subject.protocols import Item, Model
 from surefoot.system.user_code import INTERRUPTS, error_text, missing_code
 
 
 def open_pickle(
-    path: Path, options: LoadOptions, wrap: Callable[[Any, LoadOptions], Model]
+    path: Path, options: LoadOptions, wrap: Callable[[Source, LoadOptions], Model]
 ) -> Model:
     """The model in a trusted pickle or joblib file; `wrap` turns the object into a model."""
     if not options.trust:
@@ -45,7 +45,7 @@ def open_pickle(
     return model
 
 
-def _read(path: Path) -> Any:  # noqa: ANN401  what a file holds
+def _read(path: Path) -> Source:
     """The object in a trusted pickle or joblib file."""
     try:
         if path.suffix.lower() == ".joblib":
@@ -66,7 +66,7 @@ _PYTHON_NAME = re.compile(r"(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*")
 
 
 def load_model(
-    source: Any,  # noqa: ANN401  any kind of model
+    source: Source,
     *,
     bounds: Sequence[float] | Interval | None = None,
     mean: Sequence[float] | float | None = None,
@@ -80,7 +80,7 @@ def load_model(
     trust: bool = False,
     token_variable: str | None = None,
     features: Sequence[Feature] = (),
-    examples: Inputs | Sequence[Any] | None = None,
+    examples: Inputs | Sequence[Item] | None = None,
 ) -> Model:
     """A model from a file, a name `package.module:function`, a module, an estimator, a callable.
 
@@ -124,7 +124,7 @@ def load_model(
     return _from_object(source, options)
 
 
-def _of_items(source: Any, options: LoadOptions, examples: Inputs | Sequence[Any]) -> Model:  # noqa: ANN401  any kind of model
+def _of_items(source: Source, options: LoadOptions, examples: Inputs | Sequence[Item]) -> Model:
     """A function, an estimator, or an estimator in a trusted pickle."""
     if not isinstance(source, str | Path):
         return wrap_items(source, options, examples)
@@ -140,7 +140,7 @@ def _of_items(source: Any, options: LoadOptions, examples: Inputs | Sequence[Any
 
 
 def declared_shape(
-    source: Any,  # noqa: ANN401  any kind of model
+    source: Source,
     token_variable: str | None = None,
 ) -> tuple[int | None, ...] | None:
     """The shape of one input that a file states, None for an open length; None where it does not.
@@ -161,13 +161,13 @@ def declared_shape(
     return None if read is None else read(path)
 
 
-def _names_python(source: Any) -> bool:  # noqa: ANN401  any kind of model
+def _names_python(source: Source) -> bool:
     """Whether it is `package.module:function` and no file of that name."""
     is_name = isinstance(source, str) and _PYTHON_NAME.fullmatch(source) and not is_address(source)
     return bool(is_name) and not Path(source).exists()
 
 
-def _imported(name: str) -> Any:  # noqa: ANN401  any object
+def _imported(name: str) -> Source:
     try:
         return import_object(name)
     except InvalidArgument as error:
@@ -197,7 +197,7 @@ def _from_file(path: Path, options: LoadOptions) -> Model:
     return load(path, options)
 
 
-def _from_object(source: Any, options: LoadOptions) -> Model:  # noqa: ANN401  any kind of model
+def _from_object(source: Source, options: LoadOptions) -> Model:
     for matches, wrap in _OBJECTS:
         if matches(source):
             return wrap(source, options)
@@ -224,7 +224,7 @@ _SHAPES: Mapping[str, Callable[[Path], tuple[int | None, ...] | None]] = {
 }
 """What reads the input shape that a kind of file states."""
 
-_OBJECTS: tuple[tuple[Callable[[Any], bool], Callable[[Any, LoadOptions], Model]], ...] = (
+_OBJECTS: tuple[tuple[Callable[[Source], bool], Callable[[Source, LoadOptions], Model]], ...] = (
     (is_module, wrap_module),
     (is_predictor, wrap_callable),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -85,6 +86,8 @@ def _spread(numbers: tuple[float, ...], shape: tuple[int, ...]) -> np.ndarray:
     )
 
 
+Source = Any
+"""What a user gives as a model: a file, an address, a name, a module, an estimator, a function."""
 Numbers = Sequence[float] | float | None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,12 @@ from surefoot.models.scores import (
     read_output,
 )
 from surefoot.models.torch_modules import differentiable
-from surefoot.subject.protocols import Array, Scores, Signature, Weigh
+from surefoot.subject.protocols import Array, HostArray, Item, Scores, Signature, Weigh
 from surefoot.system.user_code import error_text
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession, NodeArg
+    from torch.nn import Module
 
 _MOST_BATCH_BYTES = 2**29
 """Of a batch whose size a file fixes: every call fills one, also for a single input."""
@@ -40,7 +44,7 @@ _DTYPES: dict[str, type[np.generic]] = {
 }
 
 
-_GradientRun = Callable[[GradientGraph, Any, Any, bool], tuple[Any, Any]]
+_GradientRun = Callable[[GradientGraph, HostArray, HostArray, bool], tuple[HostArray, HostArray]]
 """Of the graph, a batch, the places of its rows, and whether its scores are logits."""
 
 
@@ -76,7 +80,7 @@ class OnnxGraph:
 class OnnxModel:
     """A session with what is needed to feed it and to read its answer."""
 
-    session: Any
+    session: InferenceSession
     input_name: str
     output_name: str
     dtype: type[np.generic]
@@ -100,7 +104,7 @@ class OnnxModel:
             raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
             return read_output(raw, len(x), self.signature.scores)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Item, ...]:
         """In another process the session is opened again, from the same file."""
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "session"}
         return _reopened, (self.graph.path, kept)
@@ -140,7 +144,7 @@ class OnnxModel:
             ),
         )
 
-    def torch_module(self) -> Any:  # noqa: ANN401  a torch.nn.Module
+    def torch_module(self) -> Module:
         """The file as a PyTorch module from inputs to logits, for attacks that need one."""
         return differentiable(self.logits_and_gradient)
 
@@ -161,21 +165,21 @@ class OnnxModel:
             firsts, gradients = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
             return firsts, np.asarray(self.normalise.gradient_before(gradients), np.float32)
 
-    def _run(self, x: NDArray[Any]) -> NDArray[Any]:
+    def _run(self, x: HostArray) -> HostArray:
         return _table(self.session.run([self.output_name], {self.input_name: x})[0])
 
-    def _in_pieces(self, x: NDArray[Any], size: int) -> NDArray[Any]:
+    def _in_pieces(self, x: HostArray, size: int) -> HostArray:
         short = -len(x) % size
         padded = np.concatenate([x, np.repeat(x[-1:], short, axis=0)]) if short else x
         pieces = [self._run(padded[i : i + size]) for i in range(0, len(padded), size)]
         return np.concatenate(pieces)[: len(x)]
 
 
-def _table(output: Any) -> NDArray[Any]:  # noqa: ANN401  a tensor or a list of maps
+def _table(output: Item) -> HostArray:
     if isinstance(output, list):
         columns = sorted(output[0])
         return np.array([[row[c] for c in columns] for row in output], dtype=np.float32)
-    table: NDArray[Any] = output
+    table: HostArray = output
     return table
 
 
@@ -219,14 +223,14 @@ def open_onnx(
     return replace(model, signature=signature, path=path)
 
 
-def _reopened(path: Path, kept: dict[str, Any]) -> OnnxModel:
+def _reopened(path: Path, kept: dict[str, Item]) -> OnnxModel:
     """The model of a file that is the same as when it was first read."""
     if read_weight_files(path).digest != kept["signature"].digest:
         raise InvalidArgument(f"{path} has changed since the run began: run the command again")
     return OnnxModel(_session(path), **kept)
 
 
-def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
+def _session(path: Path) -> InferenceSession:
     try:
         return quiet_session(path)
     except Exception as error:
@@ -237,7 +241,7 @@ def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
         ) from error
 
 
-def _only_input(path: Path, session: Any) -> Any:  # noqa: ANN401  of onnxruntime
+def _only_input(path: Path, session: InferenceSession) -> NodeArg:
     feeds = session.get_inputs()
     if len(feeds) != 1:
         names = ", ".join(f.name for f in feeds)
@@ -247,7 +251,7 @@ def _only_input(path: Path, session: Any) -> Any:  # noqa: ANN401  of onnxruntim
     return feeds[0]
 
 
-def _declared(path: Path, feed: Any) -> list[int | None]:  # noqa: ANN401  of onnxruntime
+def _declared(path: Path, feed: NodeArg) -> list[int | None]:
     """The shape of a batch as the file states it; None for a length that it leaves open."""
     lengths = list(feed.shape)
     if len(lengths) < 2:
@@ -271,7 +275,9 @@ def onnx_input_shape(path: Path) -> tuple[int | None, ...]:
     return tuple(_declared(path, _only_input(path, _session(path)))[1:])
 
 
-def _output_name(path: Path, session: Any, name: str | None, scores: Scores | None) -> str:  # noqa: ANN401  of ONNX Runtime
+def _output_name(
+    path: Path, session: InferenceSession, name: str | None, scores: Scores | None
+) -> str:
     """The output that holds scores: the one named, else a float table, else a list of maps.
 
     Values that are no class scores may be whole numbers too, such as a mask of classes.

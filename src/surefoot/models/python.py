@@ -16,7 +16,6 @@ from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.graph.gradient import as_rows
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
-from surefoot.models.load_options import LoadOptions, Normalise
+from surefoot.models.load_options import LoadOptions, Normalise, Source
 from surefoot.models.scores import (
     PROBES,
     both_classes,
@@ -35,7 +34,7 @@ from surefoot.models.scores import (
 )
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import as_item_array, copy_item, item_digest
-from surefoot.subject.protocols import Array, Scores, Signature
+from surefoot.subject.protocols import Array, HostArray, Item, Outputs, Scores, Signature
 from surefoot.system.user_code import INTERRUPTS, error_text, raised_words
 
 
@@ -102,7 +101,7 @@ class PythonModel:
     estimator was fitted with, where they are no numbers from 0.
     """
 
-    run: Callable[[NDArray[Any]], Any]
+    run: Callable[[HostArray], Outputs]
     normalise: Normalise
     signature: Signature = field(repr=False)
     private: bool = False
@@ -126,7 +125,7 @@ class PythonModel:
         with model_errors():
             return read_output(self._answer(x, self.normalise(x)), len(x), self.signature.scores)
 
-    def _answer(self, x: NDArray[Any], ready: NDArray[Any]) -> Any:  # noqa: ANN401  what a model returns
+    def _answer(self, x: HostArray, ready: HostArray) -> Outputs:
         if ready is not x:
             return self.run(ready)  # normalised: nobody else's memory
         if self.private:
@@ -139,14 +138,14 @@ class PythonModel:
             return self.run(x.copy())  # it writes for some batches only
 
 
-def _locked(x: NDArray[Any]) -> NDArray[Any]:
+def _locked(x: HostArray) -> HostArray:
     """The same numbers, which nobody can write to."""
     locked = x.view()
     locked.flags.writeable = False
     return locked
 
 
-def _writes(run: Callable[[NDArray[Any]], Any], x: NDArray[Any]) -> tuple[bool, Any]:
+def _writes(run: Callable[[HostArray], Outputs], x: HostArray) -> tuple[bool, Outputs]:
     """Whether a function wants to write to its batch, and what it answers.
 
     PyTorch does not keep to read-only arrays, but it warns of them: a function that hands its
@@ -183,20 +182,20 @@ def _every_warning_of_torch() -> Iterator[None]:
         torch.set_warn_always(False)
 
 
-def is_predictor(source: Any) -> bool:  # noqa: ANN401  any kind of model
+def is_predictor(source: Source) -> bool:
     """Whether it has `predict_proba` or `predict`, or can be called."""
     return hasattr(source, "predict_proba") or callable(source) or hasattr(source, "predict")
 
 
 def wrap_callable(
-    source: Any,  # noqa: ANN401  any kind of model
+    source: Source,
     options: LoadOptions,
 ) -> PythonModel:
     """An estimator with `predict_proba`, a regressor with `predict`, or a function of a batch."""
     options.refuse_output()
     scores, normalise = options.scores, options.normalise
     own: tuple[int, ...] | None = (len(options.features),) if options.features else None
-    run: Callable[[NDArray[Any]], Any]
+    run: Callable[[HostArray], Outputs]
     if hasattr(source, "predict_proba") or not callable(source):
         options.refuse_device()
         if hasattr(source, "n_features_in_"):
@@ -232,14 +231,16 @@ def wrap_callable(
     return PythonModel(run, normalise, signature, private, fitted_classes(source))
 
 
-def digest_of(source: Any) -> tuple[str, str]:  # noqa: ANN401  any kind of model
+def digest_of(source: Source) -> tuple[str, str]:
     """A name for an estimator or a function in memory, and what of it the name covers."""
     if hasattr(source, "predict_proba"):
         return _object_digest(source)
     return _function_digest(source)
 
 
-def _estimator(source: Any, scores: Scores | None) -> tuple[Callable[..., Any], Scores]:  # noqa: ANN401  any kind of model
+def _estimator(
+    source: Source, scores: Scores | None
+) -> tuple[Callable[[HostArray], Outputs], Scores]:
     """The method of an estimator that is asked, and what it gives."""
     of_classes = scores is None or scores.of_classes
     if hasattr(source, "predict_proba"):
@@ -262,9 +263,9 @@ def _estimator(source: Any, scores: Scores | None) -> tuple[Callable[..., Any], 
 class _LabelColumns:
     """The probabilities of an estimator; of several labels that of each, as one column."""
 
-    source: Any
+    source: Source
 
-    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401  what a model returns
+    def __call__(self, x: HostArray) -> Outputs:
         answer = self.source.predict_proba(x)
         if isinstance(answer, list):  # one table for each label, of its absence and its presence
             return np.stack([np.asarray(table)[:, -1] for table in answer], axis=1)
@@ -275,13 +276,13 @@ class _LabelColumns:
 class _OverList:
     """A model of MAITE's protocols, which have `metadata`: it is called with a list of inputs."""
 
-    source: Callable[[Any], Any]
+    source: Callable[[list[Item]], Outputs]
 
-    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401  what a model returns
+    def __call__(self, x: HostArray) -> Outputs:
         return self.source(list(x))
 
 
-def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401  any kind of model
+def _object_digest(source: Source) -> tuple[str, str]:
     try:
         content = pickle.dumps(source)
     except Exception:  # noqa: BLE001  an object may refuse in its own way
@@ -291,7 +292,7 @@ def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401  any kind of
     return hashlib.sha256(content).hexdigest(), "the whole object"
 
 
-def _function_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401  any kind of model
+def _function_digest(source: Source) -> tuple[str, str]:
     name = (
         f"{getattr(source, '__module__', '')}:{getattr(source, '__qualname__', repr(type(source)))}"
     )
@@ -309,7 +310,7 @@ def _imported(name: str) -> ModuleType:
     return module
 
 
-def import_object(name: str) -> Any:  # noqa: ANN401  any object
+def import_object(name: str) -> Item:
     """What `package.module:attribute` or `file.py:attribute` names.
 
     The current folder can be imported from. Reading a file runs its code.
@@ -319,7 +320,7 @@ def import_object(name: str) -> Any:  # noqa: ANN401  any object
     if here not in sys.path:
         sys.path.append(here)  # last: a file named like a module of Python must not replace it
     try:
-        value: Any = (
+        value: Item = (
             import_file(Path(module_name))
             if module_name.endswith(".py")
             else _imported(module_name)
@@ -346,7 +347,7 @@ def import_object(name: str) -> Any:  # noqa: ANN401  any object
 class ItemModel:
     """A function from a list of items to scores; it may write into the items, which are copies."""
 
-    run: Callable[[list[Any]], Any]
+    run: Callable[[list[Item]], Outputs]
     signature: Signature = field(repr=False)
 
     @property
@@ -354,7 +355,7 @@ class ItemModel:
         """Why threads would wait for each other."""
         return f"the model is a Python {'function' if inspect.isfunction(self.run) else 'object'}"
 
-    def place(self, x: NDArray[Any]) -> Array:
+    def place(self, x: HostArray) -> Array:
         """An array of objects it is."""
         return x
 
@@ -364,9 +365,9 @@ class ItemModel:
 
 
 def wrap_items(
-    source: Any,  # noqa: ANN401  any kind of model
+    source: Source,
     options: LoadOptions,
-    examples: Inputs | Sequence[Any],
+    examples: Inputs | Sequence[Item],
 ) -> ItemModel:
     """An estimator or a function of a list of items; examples tell its classes and scores.
 
@@ -389,12 +390,12 @@ def wrap_items(
     return ItemModel(run, signature_of_rows(draft, _rows(run, probes), scores))
 
 
-def _rows(run: Callable[[list[Any]], Any], x: NDArray[Any]) -> Array:
+def _rows(run: Callable[[list[Item]], Outputs], x: HostArray) -> Array:
     with model_errors():
         return as_rows(np.asarray(run([copy_item(item) for item in x])), len(x))
 
 
-def _probes(examples: Inputs | Sequence[Any]) -> NDArray[Any]:
+def _probes(examples: Inputs | Sequence[Item]) -> HostArray:
     own = examples.digest_item if isinstance(examples, Inputs) else None
     if isinstance(examples, str | bytes) or (
         isinstance(examples, Inputs) and not examples.holds_items

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -17,7 +16,7 @@ from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
 from surefoot.graph.gradient import as_rows
 from surefoot.subject.items import digest_of_object, on_host
-from surefoot.subject.protocols import Array, Model, Outputs, Scores, Signature
+from surefoot.subject.protocols import Array, HostArray, Item, Model, Outputs, Scores, Signature
 from surefoot.system.memory_limits import pieces
 from surefoot.system.user_code import INTERRUPTS, error_text, raised_words
 
@@ -200,7 +199,7 @@ def as_probabilities(model: Model) -> Model:
     return model if model.signature.scores is Scores.PROBABILITIES else SoftmaxModel(model)
 
 
-def read_output(raw: Any, expected: int, scores: Scores) -> Outputs:  # noqa: ANN401  what a model returns
+def read_output(raw: Outputs, expected: int, scores: Scores) -> Outputs:
     """The output for `expected` inputs, as the kind of scores says."""
     if scores is Scores.OBJECTS:
         return as_objects(raw, expected)
@@ -246,7 +245,7 @@ def as_values(raw: Array, expected: int) -> Array:
     return xp.reshape(raw, (expected, 1)) if raw.ndim == 1 else raw
 
 
-def as_objects(raw: Any, expected: int) -> list[Any]:  # noqa: ANN401  what a model returns
+def as_objects(raw: Outputs, expected: int) -> list[Item]:
     """One object for each input, in main memory; of an array each row is one."""
     if hasattr(raw, "shape") or (isinstance(raw, Sequence) and not isinstance(raw, str)):
         raw = on_host(raw) if hasattr(raw, "shape") else raw
@@ -261,12 +260,12 @@ def as_objects(raw: Any, expected: int) -> list[Any]:  # noqa: ANN401  what a mo
     )
 
 
-def cast_to(x: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+def cast_to(x: HostArray, dtype: type[np.generic]) -> HostArray:
     """The batch in this type; whole numbers are rounded and kept within their range."""
     if x.dtype == dtype:
         return x
     if np.issubdtype(dtype, np.integer):
         info = np.iinfo(np.dtype(dtype))
-        whole: NDArray[Any] = np.clip(np.rint(x), info.min, info.max).astype(dtype)
+        whole: HostArray = np.clip(np.rint(x), info.min, info.max).astype(dtype)
         return whole
     return x.astype(dtype)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.errors import InvalidArgument, ModelFailed, SurefootError
 from surefoot.graph.gradient import as_rows
 from surefoot.models.archive import export_input_shape
-from surefoot.models.load_options import LoadOptions, Normalise
-from surefoot.models.scores import both_classes, complete_signature, model_errors, read_output
+from surefoot.models.load_options import LoadOptions, Normalise, Source
+from surefoot.models.scores import (
+    both_classes,
+    complete_signature,
+    model_errors,
+    probe,
+    read_output,
+)
 from surefoot.models.torch_files import read_module, require_torch, try_file
 from surefoot.models.torch_modules import (
     copies_for,
@@ -25,10 +33,13 @@ from surefoot.models.torch_modules import (
     logits_module,
     module_digest,
     on_device,
-    replicas,
     scores_tensor,
 )
-from surefoot.subject.protocols import Array, Outputs, Scores, Signature, Weigh
+from surefoot.subject.protocols import Array, Item, Outputs, Scores, Signature, Weigh
+
+if TYPE_CHECKING:
+    import torch
+    from torch.nn import Module
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,7 @@ class _File:
     trust: bool
     digest: str
 
-    def read(self) -> Any:  # noqa: ANN401  a torch.nn.Module
+    def read(self) -> Module:
         """The module of the file, which must be the same as when it was first read."""
         if hashlib.sha256(self.path.read_bytes()).hexdigest() != self.digest:
             raise InvalidArgument(
@@ -58,9 +69,9 @@ class TorchModel:
     on further devices, which answer as this one does.
     """
 
-    run: Any
-    device: Any
-    dtype: Any
+    run: Module
+    device: torch.device
+    dtype: torch.dtype
     normalise: Normalise
     signature: Signature = field(repr=False)
     full: TorchModel | None = None
@@ -69,7 +80,7 @@ class TorchModel:
     file: _File | None = None
     replicas: tuple[TorchModel, ...] = field(default=(), repr=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Item, ...]:
         """In another process a module of a file is read again, from the same file, once."""
         kept = {f.name: getattr(self, f.name) for f in fields(self)} | {"replicas": ()}
         return _reopened, (kept | {"run": None} if self.file else kept,)
@@ -95,7 +106,7 @@ class TorchModel:
                 )
             return rows
 
-    def _read(self, output: Any, expected: int) -> Outputs:  # noqa: ANN401  what Torch gives
+    def _read(self, output: Item, expected: int) -> Outputs:
         """Rows of floats where the module gives any, else what it gives."""
         scores = self.signature.scores
         if scores is Scores.OBJECTS:
@@ -143,7 +154,7 @@ class TorchModel:
             scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
         return scores
 
-    def torch_module(self) -> Any:  # noqa: ANN401  a torch.nn.Module
+    def torch_module(self) -> Module:
         """A module from inputs to logits, normalisation inside, for attacks that need one.
 
         It is a copy, weights and buffers too: what is done to it does not reach this model.
@@ -168,6 +179,9 @@ class TorchModel:
         return " ".join([buffers.hexdigest(), *(module_digest(model.run) for model in models)])
 
 
+_WAYS = "pass cpu, cuda (every GPU), or GPUs by number, such as cuda:0,2"
+
+
 class ChangesInput(ModelFailed):
     """The module wrote to its batch."""
 
@@ -178,7 +192,7 @@ def _writes_to(x: Array) -> int:
 
 
 def wrap_module(
-    module: Any,  # noqa: ANN401  an object of Torch
+    module: Module,
     options: LoadOptions,
     digest: str = "",
     own_shape: tuple[int | None, ...] | None = None,
@@ -224,7 +238,7 @@ def _what(own_shape: tuple[int | None, ...] | None) -> str:
     return "a PyTorch module" if own_shape is None else "the exported module"
 
 
-def is_module(source: Any) -> bool:  # noqa: ANN401  any object
+def is_module(source: Source) -> bool:
     """Whether it is a PyTorch module, without importing PyTorch."""
     return hasattr(source, "state_dict") and hasattr(source, "forward")
 
@@ -241,7 +255,7 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     return replace(model, file=file, full=model.full and replace(model.full, file=file))
 
 
-def _reopened(kept: dict[str, Any]) -> TorchModel:
+def _reopened(kept: dict[str, Item]) -> TorchModel:
     model = TorchModel(**kept)
     if model.file is None:
         return model
@@ -282,6 +296,29 @@ def _signed(
         own = replace(draft, private=True)
         run = lambda x: own.rows(own.place(x))  # noqa: E731  as short as its use
         return complete_signature(draft.signature, run, scores, digest_answers=digest_answers), True
+
+
+def replicas(model: TorchModel, modules: Mapping[str, Module]) -> tuple[TorchModel, ...]:
+    """The model with each of these modules, on the device that it is named by.
+
+    Devices are prepared side by side, as each takes a moment to begin.
+    """
+    if not modules:
+        return ()
+    with ThreadPoolExecutor(len(modules)) as pool:
+        return tuple(pool.map(lambda item: _replica(model, *item), modules.items()))
+
+
+def _replica(model: TorchModel, name: str, module: Module) -> TorchModel:
+    module, where, _ = on_device(module, name)
+    own = replace(model, run=module, device=where)
+    try:
+        own.rows(own.place(probe(own.signature.shape, own.signature.bounds)))
+    except SurefootError as error:
+        raise InvalidArgument(
+            f"the model runs on {model.device}, but not on {name} ({error}): {_WAYS}"
+        ) from error
+    return own
 
 
 def _halved(model: TorchModel) -> TorchModel:

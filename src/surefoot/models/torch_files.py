@@ -15,7 +15,8 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.models.archive import (
@@ -26,21 +27,24 @@ from surefoot.models.archive import (
     plain_script,
     read_parts,
 )
+from surefoot.subject.protocols import Item
 from surefoot.system.user_code import error_text, missing_code
 
+if TYPE_CHECKING:
+    from torch.nn import Module
 
-def require_torch() -> Any:  # noqa: ANN401  the module
+
+def require_torch() -> ModuleType:
     """PyTorch, or the line that installs it."""
     try:
-        import torch
+        return importlib.import_module("torch")
     except ImportError as error:
         raise MissingPackage(
             "this model needs PyTorch: pip install torch (surefoot's extra 'torch')"
         ) from error
-    return torch
 
 
-def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401  an object of Torch
+def read_module(path: Path, trust: bool) -> Module:
     """The module in a file: exported, scripted, or (trusted only) pickled."""
     torch = require_torch()
     if not zipfile.is_zipfile(path):
@@ -67,7 +71,7 @@ def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401  an object of T
         return _loaded(path, lambda: torch.jit.load(file, map_location="cpu").eval())
 
 
-def _loaded(path: Path, load: Callable[[], Any]) -> Any:  # noqa: ANN401  an object of Torch
+def _loaded(path: Path, load: Callable[[], Module]) -> Module:
     try:
         with _collection_paused():
             return load()
@@ -107,7 +111,7 @@ def _tensors_only(content: bytes) -> bool:
     return True
 
 
-def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401  an object of Torch
+def _unpickle(path: Path, trust: bool, what: str) -> Module:
     if not trust:
         _refuse_weights(path, _plain_content(path))
         raise InvalidArgument(
@@ -124,7 +128,7 @@ def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401  an ob
     return module.eval()
 
 
-def _plain_content(path: Path) -> Any:  # noqa: ANN401  any content
+def _plain_content(path: Path) -> Item:
     """What the safe unpickler reads from a pickle, running no code; None where it refuses."""
     torch = require_torch()
     try:
@@ -135,7 +139,7 @@ def _plain_content(path: Path) -> Any:  # noqa: ANN401  any content
         return None
 
 
-def _refuse_weights(path: Path, content: Any) -> None:  # noqa: ANN401  what Torch gives
+def _refuse_weights(path: Path, content: Item) -> None:
     """Refuse weights that were saved without their network, also as part of a checkpoint."""
     if not isinstance(content, Mapping):
         return

@@ -6,21 +6,23 @@ import copy
 import hashlib
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.models.scores import probe
+from surefoot.errors import InvalidArgument
 from surefoot.models.torch_files import require_torch
-from surefoot.subject.protocols import Array, Weigh
+from surefoot.subject.protocols import Array, HostArray, Item, Weigh, to_host
+
+if TYPE_CHECKING:
+    import torch
+    from torch.autograd.function import FunctionCtx
+    from torch.nn import Module
 
 
-def scores_tensor(output: Any) -> Any:  # noqa: ANN401  an object of Torch
+def scores_tensor(output: Item) -> Array:
     """The scores among what a module may return: a tensor, `.logits`, or a tuple of them."""
     if hasattr(output, "logits"):
         return output.logits
@@ -30,7 +32,7 @@ def scores_tensor(output: Any) -> Any:  # noqa: ANN401  an object of Torch
     return output[0] if isinstance(output, tuple | list) else output
 
 
-def on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa: ANN401  an object of Torch
+def on_device(module: Module, device: str | None) -> tuple[Module, torch.device, torch.dtype]:
     """The module on its device, the device, and the type of its weights."""
     torch = require_torch()
     weights = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
@@ -49,7 +51,7 @@ def on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa:
     return module, where, weights.dtype
 
 
-def copy_module(module: Any) -> Any:  # noqa: ANN401  an object of Torch
+def copy_module(module: Module) -> Module:
     """A copy, weights and buffers too; PyTorch warns of its own exported modules meanwhile."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
@@ -61,7 +63,7 @@ def first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0][:120]
 
 
-def module_digest(module: Any) -> str:  # noqa: ANN401  an object of Torch
+def module_digest(module: Module) -> str:
     """A name for the structure and the weights of a module."""
     torch = require_torch()
     whole = hashlib.sha256(repr(module).encode())
@@ -74,7 +76,7 @@ def module_digest(module: Any) -> str:  # noqa: ANN401  an object of Torch
     return whole.hexdigest()
 
 
-def logits_module(forward: Callable[[Array], Array], inner: Any = None) -> Any:  # noqa: ANN401  an object of Torch
+def logits_module(forward: Callable[[Array], Array], inner: Module | None = None) -> Module:
     """A module that runs `forward` and has the parameters of `inner`.
 
     It stays on its device and in evaluation mode, whatever a library does with it.
@@ -91,40 +93,40 @@ def logits_module(forward: Callable[[Array], Array], inner: Any = None) -> Any: 
         def forward(self, x: Array) -> Array:
             return forward(x)
 
-        def train(self, mode: bool = True) -> Any:  # noqa: ANN401  an object of Torch
+        def train(self, mode: bool = True) -> Module:
             return self
 
-        def _apply(self, fn: Any, recurse: bool = True) -> Any:  # noqa: ANN401  an object of Torch
+        def _apply(self, fn: Callable[[Array], Array], recurse: bool = True) -> Module:
             return self
 
     return Logits()
 
 
 def differentiable(
-    logits_and_gradient: Callable[[Any, Weigh], tuple[Any, Any]],
-) -> Any:  # noqa: ANN401  a torch.nn.Module
+    logits_and_gradient: Callable[[HostArray, Weigh], tuple[HostArray, HostArray]],
+) -> Module:
     """A module around NumPy: the logits forwards, the gradient of their weighted sum backwards."""
     torch = require_torch()
 
     class Run(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
-        def forward(ctx: Any, x: Array) -> Array:  # noqa: ANN401  an object of Torch
+        def forward(ctx: FunctionCtx, x: Array) -> Array:
             ctx.save_for_backward(x)
-            logits, _ = logits_and_gradient(_numpy(x), lambda scores, _: np.zeros_like(scores))
-            return torch.from_numpy(logits).to(x.device)
+            logits, _ = logits_and_gradient(to_host(x), lambda scores, _: np.zeros_like(scores))
+            return torch.fromto_host(logits).to(x.device)
 
         @staticmethod
-        def backward(ctx: Any, weights: Array) -> Array:  # noqa: ANN401  an object of Torch
+        def backward(ctx: FunctionCtx, weights: Array) -> Array:
             (x,) = ctx.saved_tensors
-            own = _numpy(weights)
-            _, gradient = logits_and_gradient(_numpy(x), lambda _, rows: own[rows])
-            return torch.from_numpy(gradient).to(x.device)
+            own = to_host(weights)
+            _, gradient = logits_and_gradient(to_host(x), lambda _, rows: own[rows])
+            return torch.fromto_host(gradient).to(x.device)
 
     return logits_module(Run.apply)
 
 
 @contextmanager
-def fixed_parameters(module: Any) -> Iterator[None]:  # noqa: ANN401  an object of Torch
+def fixed_parameters(module: Module) -> Iterator[None]:
     """No gradient reaches the parameters: `backward` then leaves nothing behind in the model."""
     changed = [p for p in module.parameters() if p.requires_grad]
     for parameter in changed:
@@ -136,12 +138,7 @@ def fixed_parameters(module: Any) -> Iterator[None]:  # noqa: ANN401  an object 
             parameter.requires_grad_(True)
 
 
-def _numpy(x: Array) -> Any:  # noqa: ANN401  an array of NumPy
-    return x.detach().cpu().numpy()
-
-
 _NUMBERED = re.compile(r"([a-z]+):(\d+(?:,\d+)*)")
-_WAYS = "pass cpu, cuda (every GPU), or GPUs by number, such as cuda:0,2"
 
 
 def device_names(device: str | None) -> tuple[str, ...]:
@@ -187,7 +184,7 @@ def _gpus(device: str) -> tuple[str, ...]:
     return names
 
 
-def copies_for(module: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401  an object of Torch
+def copies_for(module: Module, names: Sequence[str]) -> dict[str, Module]:
     """A copy of the module for each of these devices, not on it yet."""
     try:
         return {name: copy_module(module) for name in names}
@@ -198,32 +195,9 @@ def copies_for(module: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: AN
         ) from error
 
 
-def replicas(model: Any, modules: Mapping[str, Any]) -> tuple[Any, ...]:  # noqa: ANN401  TorchModel
-    """The model with each of these modules, on the device that it is named by.
-
-    Devices are prepared side by side, as each takes a moment to begin.
-    """
-    if not modules:
-        return ()
-    with ThreadPoolExecutor(len(modules)) as pool:
-        return tuple(pool.map(lambda item: _replica(model, *item), modules.items()))
-
-
-def _replica(model: Any, name: str, module: Any) -> Any:  # noqa: ANN401  an object of Torch
-    module, where, _ = on_device(module, name)
-    own = replace(model, run=module, device=where)
-    try:
-        own.rows(own.place(probe(own.signature.shape, own.signature.bounds)))
-    except SurefootError as error:
-        raise InvalidArgument(
-            f"the model runs on {model.device}, but not on {name} ({error}): {_WAYS}"
-        ) from error
-    return own
-
-
-def current_device(device: Any) -> AbstractContextManager[Any]:  # noqa: ANN401  torch.device
+def current_device(device: torch.device) -> AbstractContextManager[None]:
     """Within it a GPU without a number is this one, as models write `device="cuda"`."""
     if device.type != "cuda":
         return nullcontext()
-    context: AbstractContextManager[Any] = require_torch().cuda.device(device)
+    context: AbstractContextManager[None] = require_torch().cuda.device(device)
     return context

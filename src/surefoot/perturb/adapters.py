@@ -18,22 +18,29 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.perturb.custom import InputFormat, OneByOne
-from surefoot.subject.protocols import View
+from surefoot.subject.protocols import HostArray, Item, View
 from surefoot.system.user_code import cell_content, describe_function, describe_value
 
+if TYPE_CHECKING:
+    import torch
+
+Transform = Callable[..., Item]
+"""An object of another library, called as that library documents."""
+Generator: TypeAlias = (
+    "np.random.Generator | np.random.RandomState | random.Random | torch.Generator"
+)
 _GLOBAL = threading.RLock()
 _DEPTH = 8
 """Levels of attributes that are searched for generators."""
 
 
 def from_albumentations(
-    transform: Any,  # noqa: ANN401  an object of another library
+    transform: Transform,
     level: float = 1.0,
     *,
     name: str = "",
@@ -47,7 +54,7 @@ def from_albumentations(
 
 
 def from_torchvision(
-    transform: Any,  # noqa: ANN401  an object of another library
+    transform: Transform,
     level: float = 1.0,
     *,
     name: str = "",
@@ -60,7 +67,7 @@ def from_torchvision(
     return _adapted("torchvision", transform, _call_torchvision, level, name, input_format)
 
 
-def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne:  # noqa: ANN401  an object of another library
+def from_nrtk(perturber: Transform, level: float = 1.0, *, name: str = "") -> OneByOne:
     """An NRTK PerturbImage: perturber(image=…), uint8 with channels last, or two axes for grey.
 
     It may return an image, or an image and boxes.
@@ -69,7 +76,7 @@ def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne
 
 
 def from_maite(
-    augmentation: Any,  # noqa: ANN401  an object of another library
+    augmentation: Transform,
     level: float = 1.0,
     *,
     name: str = "",
@@ -88,10 +95,10 @@ class Adapted:
     """A transform as a function of an image and a generator."""
 
     library: str
-    transform: Any = field(hash=False)
-    call: Callable[[Any, Any], Any]
+    transform: Transform = field(hash=False)
+    call: Callable[[Transform, Item], Item]
 
-    def __call__(self, image: Any, rng: np.random.Generator, level: float) -> Any:  # noqa: ANN401  an object of another library
+    def __call__(self, image: Item, rng: np.random.Generator, level: float) -> Item:
         """The transformed image; call it within `around`."""
         seed_generators(rng, self.transform)
         return self.call(self.transform, image)
@@ -109,7 +116,7 @@ class Adapted:
         }
 
 
-def _saved_settings(transform: Any) -> dict[str, str]:  # noqa: ANN401  an object of another library
+def _saved_settings(transform: Transform) -> dict[str, str]:
     """The settings as Albumentations saves them; none for other libraries or where it cannot.
 
     The other attributes of its objects change with every call and from process to process.
@@ -124,8 +131,8 @@ def _saved_settings(transform: Any) -> dict[str, str]:  # noqa: ANN401  an objec
 
 def _adapted(
     library: str,
-    transform: Any,  # noqa: ANN401  an object of another library
-    call: Callable[[Any, Any], Any],
+    transform: Transform,
+    call: Callable[[Transform, Item], Item],
     level: float,
     name: str,
     input_format: InputFormat,
@@ -138,11 +145,11 @@ def _adapted(
     return OneByOne(level, function, kind, View.IMAGE, input_format, only=(0.0, 1.0))
 
 
-def _call_albumentations(transform: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401  an object of another library
+def _call_albumentations(transform: Transform, image: HostArray) -> Item:
     return _channels_first(transform(image=_channels_last(image))["image"])
 
 
-def _call_torchvision(transform: Any, image: Any) -> Any:  # noqa: ANN401  an object of another library
+def _call_torchvision(transform: Transform, image: Item) -> Item:
     if not isinstance(image, np.ndarray):
         return transform(image)
     import torch
@@ -150,22 +157,22 @@ def _call_torchvision(transform: Any, image: Any) -> Any:  # noqa: ANN401  an ob
     return transform(torch.from_numpy(image))
 
 
-def _call_nrtk(perturber: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401  an object of another library
+def _call_nrtk(perturber: Transform, image: HostArray) -> Item:
     out = perturber(image=image[0] if len(image) == 1 else _channels_last(image))
     return _channels_first(out[0] if isinstance(out, tuple) else out)
 
 
-def _call_maite(augmentation: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401  an object of another library
+def _call_maite(augmentation: Transform, image: HostArray) -> Item:
     images, _, _ = augmentation(([image], [np.zeros(1, np.float32)], [{"id": 0}]))
     out = images[0] if hasattr(images[0], "detach") else np.asarray(images[0])
     return out[None] if out.ndim == 2 else out
 
 
-def _channels_last(image: NDArray[Any]) -> NDArray[Any]:
+def _channels_last(image: HostArray) -> HostArray:
     return np.ascontiguousarray(np.moveaxis(image, 0, -1))
 
 
-def _channels_first(image: Any) -> NDArray[Any]:  # noqa: ANN401  an object of another library
+def _channels_first(image: Item) -> HostArray:
     pixels = np.asarray(image)
     return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
 
@@ -186,7 +193,7 @@ def restored_global_generators() -> Iterator[None]:
                 torch.set_rng_state(torch_state)
 
 
-def seed_generators(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401  an object of another library
+def seed_generators(rng: np.random.Generator, holder: Transform) -> None:
     """Seed every generator from `rng`: the global ones and those within `holder`."""
     python_seed, numpy_seed, torch_seed, opencv_seed = rng.integers(2**31, size=4).tolist()
     random.seed(python_seed)
@@ -200,7 +207,7 @@ def seed_generators(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN
         _reseed(generator, int(rng.integers(2**31)))
 
 
-def _reseed(generator: Any, seed: int) -> None:  # noqa: ANN401  an object of another library
+def _reseed(generator: Generator, seed: int) -> None:
     match generator:
         case np.random.Generator():
             bits = generator.bit_generator
@@ -211,7 +218,7 @@ def _reseed(generator: Any, seed: int) -> None:  # noqa: ANN401  an object of an
             generator.manual_seed(seed)
 
 
-def _generators_within(value: Any, visited: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401  an object of another library
+def _generators_within(value: Any, visited: set[int], depth: int) -> Iterator[Generator]:  # noqa: ANN401  an object of another library
     """The random generators within an object, each once, in the order of its attributes."""
     if depth < 0 or id(value) in visited or isinstance(value, str | bytes | type | ModuleType):
         return

@@ -21,8 +21,20 @@ from surefoot.perturb._ops.arrays import clip, copy_rows, level_per_row
 from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
 from surefoot.perturb.compose import RandomLevel
 from surefoot.subject.items import as_item_array, copy_item, is_image
-from surefoot.subject.protocols import Array, Level, Perturbation, Stream, View, to_host
+from surefoot.subject.protocols import (
+    Array,
+    HostArray,
+    Item,
+    Level,
+    Perturbation,
+    Stream,
+    View,
+    to_host,
+)
 from surefoot.system.user_code import describe_function, named_errors
+
+Function = Callable[..., Item]
+"""What a user gives: of an input or a batch, its random numbers and the level."""
 
 
 class InputFormat(StrEnum):
@@ -38,7 +50,7 @@ class InputFormat(StrEnum):
     """A Pillow image of 256 levels."""
 
 
-def to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Interval) -> Any:  # noqa: ANN401  an image of a library
+def to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Interval) -> Item:
     """A copy of the row in this format."""
     if input_format is InputFormat.MODEL:
         return np.array(row, dtype=np.float32, order="C")
@@ -51,7 +63,7 @@ def to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Inter
     return Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))
 
 
-def as_array(out: Any) -> Any:  # noqa: ANN401  an image of a library
+def as_array(out: Item) -> Item:
     """What a function returned, as an array in main memory with channels first."""
     if isinstance(out, Image.Image):
         image = np.asarray(out)
@@ -60,7 +72,7 @@ def as_array(out: Any) -> Any:  # noqa: ANN401  an image of a library
 
 
 def from_format(
-    result: NDArray[Any], input_format: InputFormat, bounds: Interval
+    result: HostArray, input_format: InputFormat, bounds: Interval
 ) -> NDArray[np.float32]:
     """The values as the model takes them."""
     values = np.asarray(result).astype(np.float32)
@@ -85,7 +97,7 @@ class Batched:
     """
 
     level: float | None
-    function: Callable[..., Any] = field(hash=False)
+    function: Function = field(hash=False)
     name: str = "custom"
     draws: int | tuple[int, ...] = 0
     view: View = View.VALUES
@@ -163,7 +175,7 @@ class OneByOne:
     """
 
     level: float | None
-    function: Callable[..., Any] = field(hash=False)
+    function: Function = field(hash=False)
     name: str = "custom"
     view: View = View.IMAGE
     input_format: InputFormat = InputFormat.MODEL
@@ -246,8 +258,8 @@ class OneByOne:
         return perturbed
 
     def _perturb_items(
-        self, rows: NDArray[Any], drawn: NDArray[np.float32], levels: list[float]
-    ) -> NDArray[Any]:
+        self, rows: HostArray, drawn: NDArray[np.float32], levels: list[float]
+    ) -> HostArray:
         """Items one after the other; at level 0 they are the items themselves."""
         out = []
         with getattr(self.function, "around", nullcontext)():
@@ -271,7 +283,7 @@ class OneByOne:
             )
 
 
-def _check_definition(name: str, function: Any, view: Any) -> None:  # noqa: ANN401  of a function of the user
+def _check_definition(name: str, function: Function, view: View) -> None:
     if not isinstance(name, str) or not name or not name.isprintable():
         raise InvalidArgument(f"the name of a perturbation must be a word, got {name!r}")
     if not callable(function):
@@ -282,14 +294,14 @@ def _check_definition(name: str, function: Any, view: Any) -> None:  # noqa: ANN
         )
 
 
-def _check_shape(name: str, out: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401  of a function of the user
+def _check_shape(name: str, out: Item, shape: tuple[int, ...]) -> None:
     got = getattr(out, "shape", None)
     if got is None or tuple(got) != tuple(shape):
         what = type(out).__name__ if got is None else f"shape {tuple(got)}"
         raise InvalidArgument(f"{name} must return shape {tuple(shape)}, got {what}")
 
 
-def _check_type(name: str, result: Any, item: Any) -> None:  # noqa: ANN401  of a function of the user
+def _check_type(name: str, result: Item, item: Item) -> None:
     if isinstance(result, type(item)) or (is_image(result) and is_image(item)):
         return
     raise InvalidArgument(
@@ -307,7 +319,6 @@ def _seed(halves: NDArray[np.float32]) -> int:
     return (high << 24) | low
 
 
-Function = Callable[..., Any]
 LevelRange = float | tuple[float, float] | None
 """One level, the lowest and the highest of a random one, or None: open, for curves."""
 _FORMS = (
@@ -388,7 +399,7 @@ def _perturbation(
     return RandomLevel(high, inner, round(low / high, 12))
 
 
-def _check_levels(name: str, level: Any) -> None:  # noqa: ANN401  whatever the caller passed
+def _check_levels(name: str, level: LevelRange) -> None:
     """Refuse a level that is no number, and no pair of them."""
     ends = level if isinstance(level, tuple | list) else (level, level)
     numbers = all(isinstance(end, Real) and not isinstance(end, bool) for end in ends)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -442,7 +442,7 @@ def _windows(signal: Array, start: Array, n: int, length: int) -> Array:
     """(n, channels, length): row i from step start[i] of its signal, or of the only one."""
     xp = array_namespace(signal)
     rows = xp.arange(n, device=device(signal)) if len(signal) == n else xp.zeros_like(start)
-    view: Any
+    view: Array
     if isinstance(signal, np.ndarray):
         view = np.lib.stride_tricks.sliding_window_view(signal, length, axis=-1)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import clip, copy_rows, level_per_row
+from surefoot.perturb._ops.arrays import PerRow, clip, copy_rows, level_per_row
 from surefoot.perturb._ops.definition import Choices, Levels, perturbation
 from surefoot.perturb.compose import Chain, Mixture, RandomLevel
 from surefoot.perturb.table_columns import Column, Feature, OneHot
@@ -214,11 +214,11 @@ def _categories(placed: list[tuple[tuple[float, ...], float, int]]) -> _Categori
     )
 
 
-def _array_like(constant: Any, x: Array) -> Array:  # noqa: ANN401  a number or an array
+def _array_like(constant: PerRow, x: Array) -> Array:
     return array_namespace(x).asarray(constant, device=device(x))
 
 
-def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401  a number, or one for each row
+def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: PerRow) -> None:
     """Write the changed numbers into `out`."""
     xp = array_namespace(x)
     normal, uniform = drawn
@@ -235,7 +235,7 @@ def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: 
     out[:, numbers.at] = change
 
 
-def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401  a number, or one for each row
+def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level: PerRow) -> None:
     """Write other codes into `out` where they change.
 
     One of all values but the last is picked; where that is the code itself, the last is taken.
@@ -253,7 +253,7 @@ def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level:
     out[:, codes.at] = xp.where(change, fresh, here)
 
 
-def _change_groups(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401  a number, or one for each row
+def _change_groups(out: Array, groups: _Categories, drawn: Array, level: PerRow) -> None:
     """Swap the largest value of each group with another one, in `out`."""
     xp = array_namespace(out)
     count, longest = groups.values.shape

@@ -7,12 +7,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.subject.protocols import Item
 
 SHAPES = ("normal", "uniform")
 
@@ -165,7 +165,7 @@ class OneHot:
 Column = Feature | OneHot
 
 
-def load_features(source: str | Path | Mapping[str, Any]) -> tuple[Column, ...]:
+def load_features(source: str | Path | Mapping[str, Item]) -> tuple[Column, ...]:
     """The features that a TOML file or a dict describes.
 
     A file has one `[[feature]]` for each column, with the fields of `Feature`; one with `names`
@@ -204,7 +204,7 @@ def load_features(source: str | Path | Mapping[str, Any]) -> tuple[Column, ...]:
     return tuple(_read_feature(entry, f"{path}, feature {i}") for i, entry in enumerate(entries, 1))
 
 
-def _read_feature(entry: Any, place: str) -> Column:  # noqa: ANN401  what a user gives
+def _read_feature(entry: Item, place: str) -> Column:
     if not isinstance(entry, dict):
         raise InvalidArgument(f"{place}: write [[feature]] and name = …, got {entry!r}")
     definition = OneHot if "names" in entry else Feature
@@ -251,17 +251,17 @@ def describe_misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> t
     return tuple(sentences)
 
 
-def _check_name(name: Any) -> None:  # noqa: ANN401  what a user gives
+def _check_name(name: str) -> None:
     if not isinstance(name, str) or not name:
         raise InvalidArgument(f"the name of a feature must be a word, got {name!r}")
 
 
-def _check_number(name: str, what: str, value: Any) -> None:  # noqa: ANN401  what a user gives
+def _check_number(name: str, what: str, value: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidArgument(f"{name}: {what} must be a number, got {value!r}")
 
 
-def _check_noise(name: str, noise: Any) -> None:  # noqa: ANN401  what a user gives
+def _check_noise(name: str, noise: float | None) -> None:
     if noise is None:
         return
     _check_number(name, "noise", noise)
@@ -276,7 +276,7 @@ def _check_chance(name: str, noise: float) -> None:
         )
 
 
-def _range_end(name: str, what: str, value: Any, open_end: float) -> float | None:  # noqa: ANN401  what a user gives
+def _range_end(name: str, what: str, value: float | None, open_end: float) -> float | None:
     """An end of the range; None where there is none, so that it can be written as JSON."""
     if value is None or value == open_end:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from surefoot.properties.outputs import (
     threshold_in,
 )
 from surefoot.subject.items import on_host
-from surefoot.subject.protocols import Outputs, Reference, Scores
+from surefoot.subject.protocols import HostArray, Item, Outputs, Reference, Scores
 
 _COLUMNS = 6
 """x1, y1, x2, y2, score, class: the row of a box, as YOLO exports and many others give it."""
@@ -39,7 +39,7 @@ class Boxes:
 
     corners: NDArray[np.float64]
     labels: NDArray[np.float64]
-    scores: NDArray[Any]
+    scores: HostArray
 
     def __len__(self) -> int:
         """How many."""
@@ -57,7 +57,7 @@ class Boxes:
         return all(bool(np.isfinite(part).all()) for part in parts)
 
 
-def read_boxes(value: Any) -> Boxes:  # noqa: ANN401  what a detector gives for one input
+def read_boxes(value: Item) -> Boxes:
     """From a dict, an object with attributes, or an array of rows; scores may be left out.
 
     Scores (k, classes), as MAITE allows, count by the highest of each row.
@@ -77,7 +77,7 @@ def read_boxes(value: Any) -> Boxes:  # noqa: ANN401  what a detector gives for 
     raise ModelFailed(f"{type(value).__name__} holds no boxes: {_FORMS}")
 
 
-def _joined(boxes: Any, labels: Any, scores: Any) -> Boxes:  # noqa: ANN401  an output or a target
+def _joined(boxes: Item, labels: Item, scores: Item) -> Boxes:
     corners, classes = _numbers(boxes), _numbers(labels).reshape(-1)
     number = len(classes)
     given = np.ones(number) if scores is None else _scores(scores)
@@ -92,14 +92,14 @@ def _joined(boxes: Any, labels: Any, scores: Any) -> Boxes:  # noqa: ANN401  an 
     return Boxes(corners.reshape(number, 4), classes, given)
 
 
-def _numbers(value: Any) -> NDArray[np.float64]:  # noqa: ANN401  an output or a target
+def _numbers(value: Item) -> NDArray[np.float64]:
     try:
         return np.asarray(on_host(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ModelFailed(f"boxes are numbers ({error}): {_FORMS}") from error
 
 
-def _scores(value: Any) -> NDArray[Any]:  # noqa: ANN401  an output or a target
+def _scores(value: Item) -> HostArray:
     """The same numbers in the type in which they were given, where that is one of numbers."""
     numbers, given = _numbers(value), np.asarray(on_host(value))
     return given if given.dtype.kind in "fiu" else numbers
@@ -208,7 +208,7 @@ class BoxesKept:
         return Reference(self.of)
 
     def references(
-        self, outputs: Outputs, targets: Sequence[Any], names: Sequence[str]
+        self, outputs: Outputs, targets: Sequence[Item], names: Sequence[str]
     ) -> list[Boxes]:
         """The boxes that must be kept, for each input."""
         boxes = []
@@ -238,14 +238,14 @@ class BoxesKept:
             worst = min(worst, float(nearest.min()))
         return 1 - worst
 
-    def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
+    def words(self, output: Item) -> str:
         """How many boxes of each class."""
         labels, counts = np.unique(read_boxes(output).above(self.score).labels, return_counts=True)
         pairs = zip(labels.tolist(), counts.tolist(), strict=True)
         parts = [f"{n} box{'es' * (n > 1)} of class {label:g}" for label, n in pairs]
         return few_words(parts) if parts else "no box"
 
-    def boxes_to_draw(self, output: Any) -> list[tuple[float, ...]]:  # noqa: ANN401  an output or a target
+    def boxes_to_draw(self, output: Item) -> list[tuple[float, ...]]:
         """The corners of each box."""
         return [tuple(row) for row in read_boxes(output).above(self.score).corners.tolist()]
 

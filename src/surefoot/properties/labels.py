@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -23,7 +23,7 @@ from surefoot.properties.outputs import (
     threshold_in,
 )
 from surefoot.subject.items import on_host
-from surefoot.subject.protocols import Array, Reference, Scores
+from surefoot.subject.protocols import Array, HostArray, Item, Reference, Scores
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class LabelsKept:
         return Reference(self.of)
 
     def references(
-        self, outputs: NDArray[Any], targets: Sequence[Any], names: Sequence[str]
+        self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
     ) -> NDArray[np.uint8]:
         """1 for each label that is given, else 0."""
         if not targets:
@@ -271,11 +271,11 @@ class LabelsKept:
         lost = xp.where(above == 0, -xp.finfo(xp.float64).smallest_normal, -above)
         return xp.max(xp.where(given, lost, above), axis=1)
 
-    def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
+    def words(self, output: Item) -> str:
         """The labels that are given."""
         given = np.flatnonzero(self._given(np.asarray(on_host(output)))).tolist()
         return f"labels {few_words(given)}" if given else "no label"
 
-    def _given(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
+    def _given(self, scores: HostArray) -> NDArray[np.bool_]:
         given: NDArray[np.bool_] = scores.astype(np.float64) >= threshold_in(scores, self.threshold)
         return given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties.outputs import CLEAN, all_but, check_share, reference_named, target_array
 from surefoot.subject.items import on_host
-from surefoot.subject.protocols import Array, Reference, Scores
+from surefoot.subject.protocols import Array, HostArray, Item, Reference, Scores
 
 _MOST_CLASSES = 3
 """Classes of a mask that are written out, the largest first."""
@@ -55,8 +55,8 @@ class PixelsKept:
         return Reference(self.of)
 
     def references(
-        self, outputs: NDArray[Any], targets: Sequence[Any], names: Sequence[str]
-    ) -> NDArray[Any]:
+        self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
+    ) -> HostArray:
         """One mask for each input."""
         return _reference_masks(outputs, targets, names, self.ignore)
 
@@ -67,11 +67,11 @@ class PixelsKept:
         kept = _number((masks == references) & counted)
         return 1 - kept / xp.astype(_number(counted), xp.float64)
 
-    def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
+    def words(self, output: Item) -> str:
         """The largest classes, by their share of the pixels."""
         return _mask_words(output)
 
-    def mask_to_draw(self, output: Any) -> NDArray[np.int64]:  # noqa: ANN401  an output or a target
+    def mask_to_draw(self, output: Item) -> NDArray[np.int64]:
         """The class of each pixel."""
         return _mask_of(output)
 
@@ -114,8 +114,8 @@ class MaskIoU:
         return Reference(self.of)
 
     def references(
-        self, outputs: NDArray[Any], targets: Sequence[Any], names: Sequence[str]
-    ) -> NDArray[Any]:
+        self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
+    ) -> HostArray:
         """One mask for each input."""
         return _reference_masks(outputs, targets, names, self.ignore)
 
@@ -136,11 +136,11 @@ class MaskIoU:
         there = present > 0
         return 1 - xp.where(there, total / xp.where(there, present, 1.0), 1.0)
 
-    def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
+    def words(self, output: Item) -> str:
         """The largest classes, by their share of the pixels."""
         return _mask_words(output)
 
-    def mask_to_draw(self, output: Any) -> NDArray[np.int64]:  # noqa: ANN401  an output or a target
+    def mask_to_draw(self, output: Item) -> NDArray[np.int64]:
         """The class of each pixel."""
         return _mask_of(output)
 
@@ -166,8 +166,8 @@ def _masks(outputs: Array) -> Array:
 
 
 def _reference_masks(
-    outputs: NDArray[Any], targets: Sequence[Any], names: Sequence[str], ignore: int | None
-) -> NDArray[Any]:
+    outputs: HostArray, targets: Sequence[Item], names: Sequence[str], ignore: int | None
+) -> HostArray:
     masks = _masks(outputs)
     if targets:
         shape = masks.shape[1:]
@@ -179,7 +179,7 @@ def _reference_masks(
                 f"input {names[int(np.argmax(empty))]} has no pixel but of class {ignore}, which "
                 "is ignored: leave the input out"
             )
-    whole: NDArray[Any] = masks.astype(np.int64)
+    whole: HostArray = masks.astype(np.int64)
     odd = (whole != masks).reshape(len(masks), -1).any(axis=1)
     if odd.any():
         raise InvalidArgument(
@@ -206,14 +206,14 @@ def _classes_in(masks: Array) -> list[int]:
     return [int(label) for label in array_namespace(masks).unique_values(masks)]
 
 
-def _mask_of(output: Any) -> NDArray[np.int64]:  # noqa: ANN401  an output or a target
+def _mask_of(output: Item) -> NDArray[np.int64]:
     """(height, width) of classes."""
     values = np.asarray(on_host(output))
-    mask: NDArray[Any] = values.argmax(axis=0) if values.ndim == 3 else values
+    mask: HostArray = values.argmax(axis=0) if values.ndim == 3 else values
     return mask.astype(np.int64)
 
 
-def _mask_words(output: Any) -> str:  # noqa: ANN401  an output or a target
+def _mask_words(output: Item) -> str:
     mask = _mask_of(output)
     labels, counts = np.unique(mask, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:_MOST_CLASSES]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.subject.items import on_host, split_numbers
-from surefoot.subject.protocols import Array, Outputs, Reference, Scores
+from surefoot.subject.protocols import Array, HostArray, Item, Outputs, Reference, Scores
 from surefoot.system.user_code import describe_function, named_errors
 
 _MOST_VALUES = 6
@@ -48,7 +48,7 @@ def check_share(name: str, value: float) -> None:
         raise InvalidArgument(f"{name} must lie above 0 and at most 1, got {value}")
 
 
-def target_array(target: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:  # noqa: ANN401  an output or a target
+def target_array(target: Item, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
     """The true output of one input, as an array of this shape."""
     values = np.asarray(on_host(target))
     if values.dtype.kind not in "fiub":
@@ -95,7 +95,7 @@ def threshold_in(array: Array, threshold: float) -> float:
     return nearest if abs(nearest - threshold) <= ROUNDING_SHARE * abs(threshold) else threshold
 
 
-def few_words(values: Sequence[Any]) -> str:
+def few_words(values: Sequence[Item]) -> str:
     """The first values, the rest as three dots."""
     texts = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values[:_MOST_VALUES]]
     return ", ".join(texts) + (", …" if len(values) > _MOST_VALUES else "")
@@ -145,7 +145,7 @@ class Close:
         return Reference(self.of)
 
     def references(
-        self, outputs: NDArray[Any], targets: Sequence[Any], names: Sequence[str]
+        self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
     ) -> NDArray[np.float64]:
         """The clean outputs or the targets; a share of 0 is refused."""
         values = outputs.astype(np.float64)
@@ -178,7 +178,7 @@ class Close:
         moved = distance / unit
         return xp.max(xp.where((moved > stated) & (distance <= most), stated, moved), axis=1)
 
-    def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
+    def words(self, output: Item) -> str:
         """The values."""
         return few_words(np.asarray(on_host(output), dtype=np.float64).reshape(-1).tolist())
 
@@ -199,7 +199,7 @@ class Kept:
     outputs must get the same answer.
     """
 
-    function: Callable[[Any, Any], Any]
+    function: Callable[[Item, Item], Item]
     name: str = ""
     below: float | None = None
     of: str = "predicted"
@@ -247,17 +247,17 @@ class Kept:
         return {"function": function, "name": self.name, "below": self.below, "of": self.of}
 
     def references(
-        self, outputs: Outputs, targets: Sequence[Any], names: Sequence[str]
-    ) -> list[Any]:
+        self, outputs: Outputs, targets: Sequence[Item], names: Sequence[str]
+    ) -> list[Item]:
         """The clean outputs or the targets, one by one."""
         return list(targets) if targets else list(outputs)
 
-    def severity(self, outputs: Outputs, references: list[Any]) -> NDArray[np.float64]:
+    def severity(self, outputs: Outputs, references: list[Item]) -> NDArray[np.float64]:
         """0 where it is kept and 1 where it is not, or the number."""
         pairs = zip(references, on_host(outputs), strict=True)
         return np.array([self._one(one, output) for one, output in pairs], dtype=np.float64)
 
-    def _one(self, reference: Any, output: Any) -> float:  # noqa: ANN401  an output or a target
+    def _one(self, reference: Item, output: Item) -> float:
         with named_errors(self.name):
             answer = self.function(reference, output)
         answer = answer.item() if hasattr(answer, "item") and np.size(answer) == 1 else answer
@@ -277,7 +277,7 @@ class Kept:
             raise InvalidArgument(f"{self.name} must return a finite number, got {answer}")
         return float(answer)
 
-    def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
+    def words(self, output: Item) -> str:
         """The object where it is short, else the first of its numbers."""
         text = " ".join(str(output).split())
         if len(text) <= _MOST_TEXT:

@@ -16,6 +16,12 @@ from surefoot.core.results import Interval
 Array = Any
 """An array of any array-API namespace (NumPy, Torch on any device)."""
 
+HostArray = NDArray[Any]
+"""An array of NumPy, in main memory, of any type of values."""
+
+Item = Any
+"""One input, target or output as the data or a model hold it: numbers, a text, any object."""
+
 Outputs = Any
 """What a model gives for a batch: an array with one row an input, or a list of objects."""
 
@@ -27,7 +33,7 @@ LARGEST_NUMBER = 1e30
 """Of bounds, levels and scales: float32 holds it, and sums and differences of such numbers too."""
 
 
-def to_host(array: Array) -> NDArray[Any]:
+def to_host(array: Array) -> HostArray:
     """The array in main memory, as NumPy; itself where it is there already."""
     return array if isinstance(array, np.ndarray) else np.asarray(array.detach().cpu())
 
@@ -266,7 +272,9 @@ class Property(Protocol):
 class OutputProperty(Property, Protocol):
     """A property of outputs that are no class scores: `needs` is values or objects."""
 
-    def references(self, outputs: Outputs, targets: Sequence[Any], names: Sequence[str]) -> Outputs:
+    def references(
+        self, outputs: Outputs, targets: Sequence[Item], names: Sequence[str]
+    ) -> Outputs:
         """What the perturbed outputs of each input are compared with.
 
         `outputs` are those of the clean inputs, in main memory; `targets` what the data say, where
@@ -274,6 +282,6 @@ class OutputProperty(Property, Protocol):
         """
         ...
 
-    def words(self, output: Any) -> str:  # noqa: ANN401  whatever the model gives
+    def words(self, output: Item) -> str:
         """The output of one input, in few words."""
         ...

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.subject.protocols import Array, Level, Perturbation, to_host
+from surefoot.subject.protocols import Array, HostArray, Level, Perturbation, to_host
 
 
-def place_like(array: NDArray[Any], like: Array) -> Array:
+def place_like(array: HostArray, like: Array) -> Array:
     """A NumPy array in the namespace and on the device of `like`."""
     if isinstance(like, np.ndarray):
         return array
@@ -42,6 +40,8 @@ def clip_in_place(x: Array, bounds: Interval | None) -> Array:
 
 
 Floats = NDArray[np.float64]
+PerRow = Level
+"""A number, or an array with one for each row, shaped to multiply arrays of rows."""
 
 
 def level_of(part: Perturbation) -> float:
@@ -56,7 +56,7 @@ def is_zero(level: Level) -> bool:
     return isinstance(level, int | float) and level == 0
 
 
-def level_per_row(level: Level, like: Array) -> Any:  # noqa: ANN401  a number, or one for each row
+def level_per_row(level: Level, like: Array) -> PerRow:
     """The level as it multiplies arrays such as `like`: one number, or one for each row."""
     if isinstance(level, int | float):
         return level

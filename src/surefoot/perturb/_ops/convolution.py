@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from surefoot.compiled.library import BESIDE, compiled_library
 from surefoot.perturb._ops.arrays import Floats, place_like
-from surefoot.subject.protocols import Array
+from surefoot.subject.protocols import Array, HostArray
 
 _FEW_TAPS = 9
 """Taps of a kernel up to which it is summed tap by tap."""
@@ -53,7 +52,7 @@ def _convolve_by_taps(padded: Array, kernels: Array, x: Array) -> Array:
     """The sum of shifted images, each times its tap."""
     _, high, wide = kernels.shape
     height, width = x.shape[-2:]
-    total: Any = None
+    total: Array = None
     for a in range(high):
         for b in range(wide):
             top, left = high - 1 - a, wide - 1 - b
@@ -101,7 +100,7 @@ def _convolve_by_numpy_fft(
     np.multiply(of_x[..., :used], of_kernel[..., :used], out=product[..., :used])
     half = np.fft.ifft(product, axis=-2)[..., high - 1 :, :used]
     half = half[..., : _next_multiple(height, _LANES), :]
-    whole: NDArray[Any] = np.fft.irfft(half, n=columns, axis=-1)
+    whole: HostArray = np.fft.irfft(half, n=columns, axis=-1)
     return whole[..., :height, wide - 1 : wide - 1 + width]
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
 from numbers import Real
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import Floats, copy_rows, is_zero, levels_on_host
+from surefoot.perturb._ops.arrays import Floats, PerRow, copy_rows, is_zero, levels_on_host
 from surefoot.subject.protocols import (
     LARGEST_NUMBER,
     Array,
@@ -248,7 +248,7 @@ def is_small(size: str, shape: tuple[int, ...]) -> bool:
     return size == "small" if size else max(shape[-2:]) <= LONGEST_SMALL
 
 
-def at_severity(level: Level, table: Table) -> list[Any]:
+def at_severity(level: Level, table: Table) -> list[PerRow]:
     """The parameters at this severity, linear between the published ones.
 
     Plain numbers for one level; arrays (n, 1, 1, 1), beside the levels, for a level for each row.
@@ -267,7 +267,7 @@ def at_severity_on_host(level: Level, table: Table) -> tuple[Floats, ...]:
     return tuple(np.interp(levels, severities, column) for column in zip(*table, strict=True))
 
 
-def rows_around(levels: Any, table: Table) -> tuple[Any, Any, Any]:  # noqa: ANN401  a number, or one for each row
+def rows_around(levels: Array, table: Table) -> tuple[Array, Array, Array]:
     """The rows of the table before and after each level, and how far it is between them."""
     xp = array_namespace(levels)
     knots = xp.asarray(table, dtype=xp.float32, device=levels.device)

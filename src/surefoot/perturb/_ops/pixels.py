@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from array_api_compat import array_namespace, device
 
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import clip_in_place, level_per_row
+from surefoot.perturb._ops.arrays import PerRow, clip_in_place, level_per_row
 from surefoot.subject.protocols import Array, Level
 
 
@@ -57,7 +56,7 @@ _GREY_WEIGHTS = (0.299, 0.587, 0.114)
 """Red, green and blue in the grey of ITU-R BT.601."""
 
 
-def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401  a number, or one for each row
+def change_saturation(x: Array, gain: PerRow, offset: PerRow, low: float) -> Array:
     """The image with saturation S · gain + offset, within [0, 1]; hue and value stay. Not clipped.
 
     With V the largest channel, a channel is V - V · S · f, where f depends on the hue alone: so
@@ -78,7 +77,7 @@ def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  #
     return vivid
 
 
-def rotate_hue(x: Array, degrees: Any) -> Array:  # noqa: ANN401  a number, or one for each row
+def rotate_hue(x: Array, degrees: PerRow) -> Array:
     """The image with its hue rotated by these degrees; saturation and value stay. Not clipped.
 
     Hue is counted in sixths of the circle: 0 is red, 2 green, 4 blue.
@@ -168,7 +167,7 @@ def covered_share(order: Array, level: Level, softness: float) -> Array:
     xp = array_namespace(order)
     share = level_per_row(level, order)
     if isinstance(share, int | float):
-        half: Any = max(softness * min(share, 1 - share), _HARD)
+        half: PerRow = max(softness * min(share, 1 - share), _HARD)
     else:
         half = xp.clip(softness * xp.minimum(share, 1 - share), _HARD, None)
     covered = share - order
@@ -177,7 +176,7 @@ def covered_share(order: Array, level: Level, softness: float) -> Array:
     return xp.clip(covered, 0.0, 1.0)
 
 
-def mix(x: Array, covered: Array, other: Any, bounds: Interval | None) -> Array:  # noqa: ANN401  a number or an array
+def mix(x: Array, covered: Array, other: PerRow, bounds: Interval | None) -> Array:
     """x where nothing is covered, `other` where all is, value for value; a mix between."""
     mixed = x * (1 - covered)
     mixed += covered * other

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.arrays import PerRow, place_like
 from surefoot.perturb._ops.matrices import BandMatrix, band_matrix, multiply_axes
 from surefoot.perturb._ops.pixels import colour_for
 from surefoot.subject.protocols import Array, Stream
@@ -20,7 +19,7 @@ def plasma_numbers(stream: Stream, n: int, edge: int) -> Array:
     return stream.uniform((n, max(edge * edge - 1, 1)))
 
 
-def plasma(numbers: Array, edge: int, decay: Any) -> Array:  # noqa: ANN401  a number, or one for each row
+def plasma(numbers: Array, edge: int, decay: PerRow) -> Array:
     """Plasma fractals (n, 1, edge, edge) in [0, 1] by the diamond-square algorithm.
 
     As in the fog of Hendrycks & Dietterich: each new point is the mean of its four neighbours
@@ -48,7 +47,7 @@ def plasma(numbers: Array, edge: int, decay: Any) -> Array:  # noqa: ANN401  a n
     return field
 
 
-def _refine_grid(corners: Array, noise: list[Array], amplitude: Any) -> Array:  # noqa: ANN401  a number, or one for each row
+def _refine_grid(corners: Array, noise: list[Array], amplitude: PerRow) -> Array:
     """The grid with one more point between any two: first squares, then diamonds."""
     xp = array_namespace(corners)
     n, _, points, _ = corners.shape
@@ -64,7 +63,7 @@ def _refine_grid(corners: Array, noise: list[Array], amplitude: Any) -> Array:  
     return fine
 
 
-def _mean_plus_noise(total: Array, noise: Array, amplitude: Any) -> Array:  # noqa: ANN401  a number, or one for each row
+def _mean_plus_noise(total: Array, noise: Array, amplitude: PerRow) -> Array:
     """A quarter of the sum, plus noise between -amplitude and amplitude; overwrites `total`."""
     total *= 0.25
     total -= amplitude

@@ -143,13 +143,13 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
 
 
 def warp_on_gpu(
-    x: Any,  # noqa: ANN401  tensors of Torch
-    ys: Any,  # noqa: ANN401  tensors of Torch
-    xs: Any,  # noqa: ANN401  tensors of Torch
+    x: Array,
+    ys: Array,
+    xs: Array,
     edge: str,
     fill: float,
     bounds: Interval | None,
-) -> Any:  # noqa: ANN401  tensors of Torch
+) -> Array:
     """`warp.warp` for float32 on a GPU; `fill` is the value of black."""
     import torch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
@@ -15,6 +15,7 @@ from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import (
     Floats,
+    PerRow,
     clip,
     levels_on_host,
     place_like,
@@ -55,6 +56,9 @@ from surefoot.perturb._ops.matrices import (
     zoom_matrices,
 )
 from surefoot.subject.protocols import Array, Level, Stream
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _FEW_PIXELS = 64 * 64
 _FEW_ENTRIES = 1_000_000
@@ -99,7 +103,7 @@ def zoom_blur_per_row(x: Array, levels: Floats, step: float, count: int) -> Arra
     """The mean for one level for each row, none of more than count - 1 steps."""
     height, width = x.shape[-2:]
     beyond, weights = zoom_weights(levels, step, count)
-    total: Any = 0.0
+    total: PerRow = 0.0
     for k in range(count):
         rows = zoom_matrices(1 + beyond[:, k], height) * weights[:, k, None, None].astype(
             np.float32
@@ -130,7 +134,7 @@ def _zoom_matrix_pairs(
 
 
 @lru_cache(maxsize=8)
-def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> Any:  # noqa: ANN401  a sparse matrix
+def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> csr_array:
     """The sparse matrix of the whole blur on flat images."""
     from scipy import sparse
 
@@ -142,7 +146,7 @@ def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> Any
     return total.astype(np.float32)
 
 
-def _multiply_flat(x: Array, matrix: Any) -> Array:  # noqa: ANN401  a sparse matrix
+def _multiply_flat(x: Array, matrix: csr_array) -> Array:
     """Flat images times a sparse matrix; every value is its own sum, independent of the batch.
 
     Torch arrays in main memory go through SciPy, which is faster there.
@@ -336,7 +340,7 @@ class ZoomBlur(OfImages):
 Ints = NDArray[np.int64]
 
 
-def swap_partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array:  # noqa: ANN401  a number, or one for each row
+def swap_partners(chance: Array, gate: Array, share: PerRow, reach: PerRow) -> Array:
     """(n, rounds, height, width): the pixel that each one swaps with, as a flat index.
 
     A pixel swaps where its `gate` (n, 1, height, width) is below `share`; its own reach is `reach`
@@ -363,7 +367,7 @@ def swap_partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array: 
     return own + xp.astype(cell, xp.int64)
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401  any object
+def _is_number(value: PerRow) -> bool:
     return isinstance(value, int | float)
 
 
@@ -471,7 +475,7 @@ class GlassBlur(OfSeverities):
         return _SMALL if is_small(self.size, (height, width)) else _LARGE
 
 
-def _number_or_rows(values: Floats, like: Array, one: bool) -> Any:  # noqa: ANN401  a number, or one for each row
+def _number_or_rows(values: Floats, like: Array, one: bool) -> PerRow:
     """One number where all are equal, else an array (rows, rounds or 1, 1, 1)."""
     if one and (values == values.flat[0]).all():
         return float(values.flat[0])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.core.results import UNIT, Interval
 from surefoot.perturb._ops.arrays import (
+    PerRow,
     clip_in_place,
     from_unit_range,
     level_per_row,
@@ -180,7 +181,7 @@ class Gamma(Directed):
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Raise to the power."""
         xp = array_namespace(x)
-        power: Any = 2 ** level_per_row(level, x)
+        power: PerRow = 2 ** level_per_row(level, x)
         share = to_unit_range(x, bounds)
         bent = _power(xp.clip(share, 0.0, None), power)
         if bounds is None:
@@ -188,7 +189,7 @@ class Gamma(Directed):
         return restore_level_zero(from_unit_range(bent, bounds), x, level)
 
 
-def _power(x: Array, power: Any) -> Array:  # noqa: ANN401  a number, or one for each row
+def _power(x: Array, power: PerRow) -> Array:
     """x to the power, x being 0 or more: through the logarithm, which takes less time."""
     bits = power / math.log(2)
     if not isinstance(x, np.ndarray):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import UNIT, Interval
 from surefoot.perturb._ops.arrays import (
+    PerRow,
     clip,
     clip_in_place,
     from_unit_range,
@@ -21,7 +22,7 @@ from surefoot.perturb._ops.arrays import (
     to_unit_range,
 )
 from surefoot.perturb._ops.definition import NOTHING, Draw, Levels, OfImages, Presets, perturbation
-from surefoot.subject.protocols import Array, Level, to_host
+from surefoot.subject.protocols import Array, HostArray, Level, to_host
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -68,7 +69,7 @@ def cells_along(length: int, cells: int) -> Cells:
     return Cells(first, stop - first, _cell_of_pixel(np.arange(length), cells / length))
 
 
-def _pixels_of_cell(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # noqa: ANN401  a number, or one for each row
+def _pixels_of_cell(cell: HostArray, scale: PerRow) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first pixel of a cell and the one after its last; a pixel belongs where its middle is.
 
     In the order of Pillow's computation, which decides where a middle lies on an edge.
@@ -82,7 +83,7 @@ def _pixels_of_cell(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], 
     return first.astype(np.int64), stop.astype(np.int64)
 
 
-def _cell_of_pixel(pixel: NDArray[Any], scale: Any) -> NDArray[np.int64]:  # noqa: ANN401  a number, or one for each row
+def _cell_of_pixel(pixel: HostArray, scale: PerRow) -> NDArray[np.int64]:
     """The cell that a pixel shows: where its middle lies."""
     cell: NDArray[np.int64] = np.floor((pixel + 0.5) * scale).astype(np.int64)
     return cell
@@ -112,7 +113,7 @@ def _widened(x: Array, cells: Cells) -> Array:
 
 def _mixed(x: Array, share: float) -> Array:
     """Where the loss of the first pixel is faded in."""
-    whole: Any = None
+    whole: Array = None
     for rows in cell_counts(x.shape[2], share):
         tall = cells_along(x.shape[2], rows.cells)
         low = _pixelate_width(_cell_means(x, tall, axis=2), share)
@@ -124,7 +125,7 @@ def _mixed(x: Array, share: float) -> Array:
 
 
 def _pixelate_width(x: Array, share: float) -> Array:
-    whole: Any = None
+    whole: Array = None
     for columns in cell_counts(x.shape[3], share):
         wide = cells_along(x.shape[3], columns.cells)
         part = _take(_cell_means(x, wide, axis=3), wide.of_pixel, axis=3)
@@ -276,7 +277,7 @@ class JPEG(OfImages):
 
 def _fade_in(stored: Array, x: Array, level: Level, bounds: Interval | None) -> Array:
     """A mix of the image and the decoded one below level 0.01; from there on the decoded one."""
-    share: Any = level_per_row(level, x) / _FADED_IN
+    share: PerRow = level_per_row(level, x) / _FADED_IN
     mixed = restore_level_zero(clip_in_place(x + (stored - x) * share, bounds), x, level)
     if isinstance(level, int | float):
         return mixed

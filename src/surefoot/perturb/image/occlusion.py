@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.perturb._ops.arrays import as_float32, clip_in_place, copy_rows, level_per_row
+from surefoot.perturb._ops.arrays import PerRow, as_float32, clip_in_place, copy_rows, level_per_row
 from surefoot.perturb._ops.definition import Draw, Each, Levels, OfImages, Uniform, perturbation
 from surefoot.perturb._ops.pixels import check_fill, fill_value
 from surefoot.subject.protocols import Array, Level
@@ -122,7 +122,7 @@ def _covered_along_axis(place: _Floats, length: float, pixels: int) -> tuple[_In
     return first, _coverage(begin, length, touched)
 
 
-def _patch_size(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401  a number, or one for each row
+def _patch_size(area: PerRow, height: int, width: int) -> tuple[PerRow, PerRow]:
     """How tall and how wide the patch of this area is, in pixels."""
     short = min(height, width)
     if isinstance(area, int | float):
@@ -135,7 +135,7 @@ def _patch_size(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa:
     return (side, other) if height <= width else (other, side)
 
 
-def _coverage(begin: Array, length: Any, first: Array) -> Array:  # noqa: ANN401  a number, or one for each row
+def _coverage(begin: Array, length: PerRow, first: Array) -> Array:
     """How much the patch covers of each pixel from `first` to first + 1: (n, pixels)."""
     xp: Any = np if isinstance(begin, np.ndarray) else array_namespace(begin)
     covered = xp.minimum(begin + length, first + 1) - xp.maximum(begin, first)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.perturb._ops.arrays import from_unit_range, place_like, to_unit_range
+from surefoot.perturb._ops.arrays import PerRow, from_unit_range, place_like, to_unit_range
 from surefoot.perturb._ops.convolution import fast_size
 from surefoot.perturb._ops.definition import (
     Draw,
@@ -29,8 +29,8 @@ from surefoot.subject.protocols import Array, Level, Stream
 
 
 def nearest_pixel_line_kernels(
-    radius: Any,  # noqa: ANN401  a number, or one for each row
-    sigma: Any,  # noqa: ANN401  a number, or one for each row
+    radius: PerRow,
+    sigma: PerRow,
     angle: Array,
     rows: range,
     columns: range,
@@ -57,12 +57,12 @@ def nearest_pixel_line_kernels(
     return xp.matmul(there, xp.astype(right[:, :, None] == posts, xp.float32))
 
 
-def _as_column(value: Any, xp: Any) -> Any:  # noqa: ANN401  a number, or one for each row
+def _as_column(value: PerRow, xp: PerRow) -> PerRow:
     """One number, or a column with one for each row."""
     return value if isinstance(value, int | float) else xp.reshape(value, (-1, 1))
 
 
-def blur_downwards(x: Array, radius: Any, sigma: Any, angle: Array, longest: float) -> Array:  # noqa: ANN401  a number, or one for each row
+def blur_downwards(x: Array, radius: PerRow, sigma: PerRow, angle: Array, longest: float) -> Array:
     """Layers (n, 1, height, width) blurred along lines that come from above, edges repeated.
 
     Angles are in radians, between -135 and -45 degrees; no radius exceeds `longest`. By the Fourier
@@ -479,7 +479,7 @@ class Spatter(OfSeverities):
         return from_unit_range(wet + (dirty - wet) * muddy, bounds)
 
 
-def _add_water(x: Array, layer: Array, water: list[Any]) -> Array:
+def _add_water(x: Array, layer: Array, water: list[PerRow]) -> Array:
     """The image plus pale turquoise where the drops shine."""
     xp = array_namespace(x)
     mean, spread, sigma, threshold, strength = water
@@ -493,7 +493,7 @@ def _add_water(x: Array, layer: Array, water: list[Any]) -> Array:
     return x + shine * colour_like(_PALE_TURQUOISE, x)
 
 
-def _cover_with_mud(x: Array, layer: Array, mud: list[Any]) -> Array:
+def _cover_with_mud(x: Array, layer: Array, mud: list[PerRow]) -> Array:
     """The image under brown where the mud is thick."""
     xp = array_namespace(x)
     mean, spread, sigma, threshold, softness = mud
@@ -506,7 +506,7 @@ def _cover_with_mud(x: Array, layer: Array, mud: list[Any]) -> Array:
     return covered
 
 
-def _gaussian(x: Array, sigma: Any) -> Array:  # noqa: ANN401  a number, or one for each row
+def _gaussian(x: Array, sigma: PerRow) -> Array:
     """Under a Gaussian filter of this deviation: a number, or an array (n, 1, 1, 1)."""
     if isinstance(sigma, int | float):
         return gaussian_filter(x, float(sigma))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -11,6 +11,7 @@ from array_api_compat import array_namespace, device
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import (
+    PerRow,
     as_float32,
     clip_in_place,
     from_unit_range,
@@ -199,7 +200,7 @@ class ShotNoise(OfValues):
         return restore_level_zero(from_unit_range(counted, bounds), x, level)
 
 
-def _photons(level: Level) -> Any:  # noqa: ANN401  a number, or one for each row
+def _photons(level: Level) -> PerRow:
     """Photons at full brightness, in single precision for one level and for many."""
     if isinstance(level, int | float):
         least = np.float32(max(level, _FAINTEST))
