@@ -89,7 +89,7 @@ def run_until_first_result(model: str, data: str, device: str) -> None:
     import surefoot as sf
     from surefoot.models import torch as torch_models
     from surefoot.store.sql_journal import SqlJournal
-    from surefoot.study import run, sampling_run
+    from surefoot.study import measure, run
 
     timeline.add("import surefoot", begin)
     timeline.watch(torch_models, "read_module", "read the model")
@@ -97,7 +97,7 @@ def run_until_first_result(model: str, data: str, device: str) -> None:
     timeline.watch(torch_models, "_first_run", "its first run")
     timeline.watch(run, "preflight", "preflight")
     timeline.watch(run, "open_store", "open the store")
-    timeline.watch(sampling_run, "batch_size", "batch size")
+    timeline.watch(measure, "batch_size", "batch size")
     _stop_at_first_batch(timeline, SqlJournal)
     sf.estimate(model, data, "linf:8/255", bounds="0,1", device=device, store="run.db")
 

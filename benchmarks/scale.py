@@ -45,8 +45,8 @@ from surefoot.core.procedure import Pinned
 from surefoot.engine.loop import measure
 from surefoot.executors.pool import Work, open_work
 from surefoot.store import MemoryJournal
-from surefoot.study import radii_run, sampling_run
-from surefoot.study.measurement import Measurement
+from surefoot.study.measure import Measurement, samples_measurement
+from surefoot.study.prove import radii_measurement
 
 TARGET = 1.8
 """On two cores; the parent needs some of one."""
@@ -77,7 +77,7 @@ def function_run(trials: int) -> Measurement:
     model = sf.load_model(scores, shape=SHAPE, bounds=(0, 1))
     inputs = sf.load_inputs(images(20))
     study = sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.1, 0.1))
-    whole = sampling_run.measurement(study, None, None)
+    whole = samples_measurement(study, None, None)
     each: Any = Pinned(Fixed(trials // len(inputs)), study.level)
     return replace(whole, procedures=dict.fromkeys(inputs.ids, each))
 
@@ -87,7 +87,7 @@ def prover_run(number: int, folder: Path) -> Measurement:
     model = sf.load_model(_network(folder / "network.onnx"), bounds=(0, 1))
     method = sf.methods.CriticalLevel(0.002, samples=0, nodes_per_input=NODES)
     study = sf.Study(model, sf.load_inputs(images(number)), sf.perturb.LinfNoise(), method)
-    return radii_run.measurement(study, None, None)
+    return radii_measurement(study, None, None)
 
 
 def _network(path: Path) -> Path:

@@ -24,8 +24,7 @@ from surefoot.engine.loop import measure
 from surefoot.executors import one_cluster
 from surefoot.executors.pool import Work, open_work
 from surefoot.store import MemoryJournal
-from surefoot.study import sampling_run
-from surefoot.study.measurement import Measurement
+from surefoot.study.measure import Measurement, samples_measurement
 
 TARGET = 0.9
 """The least throughput of Ray as a share of that of threads."""
@@ -41,7 +40,7 @@ def network_run(trials: int) -> Measurement:
     with np.load(str(data / "fashion_test.npz")) as stored:
         inputs = sf.load_inputs(stored["x"][:INPUTS], stored["y"][:INPUTS])
     study = sf.Study(model, inputs, sf.perturb.LinfNoise(0.03), sf.methods.FixedSize(0.1, 0.1))
-    whole = sampling_run.measurement(study, None, BATCH)
+    whole = samples_measurement(study, None, BATCH)
     each: Any = Pinned(Fixed(trials // INPUTS), study.level)
     return replace(whole, procedures=dict.fromkeys(inputs.ids, each))
 

@@ -15,7 +15,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit
 from surefoot.report.formatting import confidence, percent, percent_range
 from surefoot.statistics import clopper_pearson
-from surefoot.study.clean_loss import mean_loss
+from surefoot.study.measure import mean_loss
 
 _COLUMNS = (
     Column("model", "model", is_name=True),

@@ -39,21 +39,21 @@ OWN_ROLE = {
     "Attack": {"commands/options.py", "engine/attack_search.py"},  # beside sampling
     "PGD": {
         "commands/options.py", "engine/attack_bench.py", "engine/attack_search.py",
-        "study/attack_run.py",
+        "study/measure.py",
     },
     "AttackFunction": {
-        "commands/options.py", "engine/attack_bench.py", "study/attack_run.py",
+        "commands/options.py", "engine/attack_bench.py", "study/measure.py",
         "evidence/recompute.py",
     },
     "BuSun": {"statistics/planning.py"},  # its Table I
     "CriticalLevel": {"commands/critical.py", "study/external.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
-        "commands/critical.py", "conclude/radii.py", "study/radii_run.py",
+        "commands/critical.py", "conclude/radii.py",
     },
     "NormalTail": {"commands/methods.py"},
-    "LinfNoise": {"commands/critical.py", "study/sampled_check.py"},  # the ball of proofs
+    "LinfNoise": {"commands/critical.py", "study/prove.py"},  # the ball of proofs
     "SameLabel": {"commands/critical.py", "engine/perturbation_checks.py",
-                  "study/setup.py"},  # the default
+                  "study/study.py"},  # the default
     "TrueLabel": {"commands/critical.py"},
 }  # fmt: skip
 

@@ -19,7 +19,7 @@ from surefoot.errors import (
 )
 from surefoot.executors import pool, processes, worker
 from surefoot.executors.pool import Inline, Sent
-from surefoot.study import attack_run
+from surefoot.study.measure import attack_measurement
 from tests.unit.small_models import batch, linear_net
 from tests.unit.worker_models import (
     FLAG,
@@ -211,7 +211,7 @@ def test_only_a_number_that_the_user_chose_is_called_requested(monkeypatch, work
 def test_an_attack_says_too_whether_the_user_chose_the_number(tmp_path, workers):
     model, x = sf.load_model(linear_net(tmp_path / "m.onnx"), bounds=(0, 1)), batch(2)
     setup = sf.Study(model, sf.load_inputs(x), sf.perturb.LinfNoise(0.1), sf.methods.Attack())
-    assert attack_run.measurement(setup, workers, None).requested is (workers is not None)
+    assert attack_measurement(setup, workers, None).requested is (workers is not None)
 
 
 def test_a_file_that_has_changed_since_it_was_imported_is_not_sent_on(tmp_path):

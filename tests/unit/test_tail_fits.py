@@ -16,7 +16,7 @@ from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.report.formatting import p_bound, p_value, small_probability, variance
 from surefoot.report.page import html_of
 from surefoot.statistics import NormalTail, anderson_darling, welch
-from surefoot.study.clean_loss import cross_entropy, mean_loss
+from surefoot.study.measure import cross_entropy, mean_loss
 from surefoot.subject.protocols import Scores
 
 

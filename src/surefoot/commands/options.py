@@ -278,7 +278,7 @@ class RequirementOptions:
 
         _, each = self._shares()
         if each is not None:
-            check_classes(study, each)
+            check_classes(study.spec, study.labels, each)
 
     def apply(self, result: Result) -> Result:
         """The result with the verdict on each requirement."""
@@ -323,7 +323,7 @@ class DecisionRequirementOptions:
 
         _, each = self._shares()
         if each is not None:
-            check_classes(study, each)
+            check_classes(study.spec, study.labels, each)
 
     def apply(self, result: Result) -> Result:
         """The result with the verdict on each requirement."""

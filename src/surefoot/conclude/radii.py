@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from surefoot.conclude.curves import WHOLE, shuffled
+from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.sampling import NO_GUARANTEE
-from surefoot.conclude.scope import by_class, groups_in, sampled_of, trials_of
+from surefoot.conclude.scope import by_class, distinct_names, groups_in, sampled_of, trials_of
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
+from surefoot.core.tasks import Subject
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     CriticalQuantile,
+    CriticalQuantileResult,
     GroupQuantile,
     LogNormalPosterior,
     OrderStatistics,
@@ -24,7 +28,16 @@ from surefoot.population import (
     robust_share,
 )
 from surefoot.population.radii import RobustAccuracy
-from surefoot.records.record import InputRow, QuantileRow, Radii, Record
+from surefoot.records.record import (
+    AttackSummary,
+    Counterexample,
+    InputRow,
+    QuantileRow,
+    Radii,
+    Record,
+    RecordBody,
+)
+from surefoot.region.attack_method import FOUND, NO_GRADIENT, WRONG_CLEAN
 from surefoot.region.critical_level import ARITHMETIC
 from surefoot.statistics.multiplicity import shares
 
@@ -283,3 +296,65 @@ def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> C
         limit=radius,
         trials=n,
     )
+
+
+def searches(
+    facts: StudyFacts, each: Sequence[Subject]
+) -> tuple[Sequence[Subject], Mapping[str, Any]]:
+    """A search for each input, or one search for all of them in a random order."""
+    if not isinstance(facts.method, CriticalQuantile):
+        return each, {subject.name: facts.method for subject in each}
+    whole = replace(facts.method, size=facts.spec.inputs.number, top=facts.bounds.width)
+    order = shuffled(facts.spec.seed, [subject.name for subject in each])
+    return [Subject(WHOLE, order)], {WHOLE: whole}
+
+
+def brackets_of(
+    subjects: Sequence[Subject], answers: Sequence[Any]
+) -> tuple[dict[int, Bracket], Quantile | Undecided | None]:
+    """The bracket of each input tried, by row; and the quantile, where a search gave it."""
+    if isinstance(answers[0], CriticalQuantileResult):
+        only = answers[0]
+        return dict(zip(subjects[0].rows, only.brackets, strict=False)), only.quantile
+    return dict(enumerate(answers)), None
+
+
+def conclude_radii(
+    facts: StudyFacts,
+    rows: tuple[InputRow, ...],
+    searched: Quantile | Undecided | None,
+    reader: float | None,
+    examples: tuple[Counterexample, ...] = (),
+) -> RecordBody:
+    """What follows from the brackets of the inputs; examples are what only a model has."""
+    members = by_class(rows) if facts.class_by_class else {}
+    names = distinct_names(members, facts.class_name)
+    named = {names[label]: own for label, own in members.items()}
+    quantiles, classes = quantiles_of(facts.method, rows, searched, named)
+    radii = Radii(quantiles, classes, examples, reader)
+    claims = claims_of(radii, rows)
+    chosen = isinstance(facts.method, CriticalQuantile) and facts.method.within is not None
+    means = mean_claims(claims[0], rows, None if chosen else facts.bounds.width)
+    return RecordBody(rows, radii, (*claims, *means), trials_of(rows))
+
+
+def conclude_attack(
+    facts: StudyFacts, rows: tuple[InputRow, ...], attack: AttackSummary
+) -> RecordBody:
+    """What follows from one search an input, without a model."""
+    local = [row.result for row in rows if isinstance(row.result, Bracket)]
+
+    def count(*outcomes: str) -> int:
+        return sum(one.reason in outcomes for one in local)
+
+    n, broken = len(local), count(FOUND, WRONG_CLEAN)
+    summary = replace(
+        attack,
+        failure_rate=1 - broken / n,
+        broken=broken,
+        clean=count(WRONG_CLEAN),
+        blind=count(NO_GRADIENT),
+        discarded=sum(one.discarded for one in local),
+    )
+    claim = robust_accuracy_claim(facts.level, 0, broken, n)
+    return RecordBody(rows, summary, (claim,), n)

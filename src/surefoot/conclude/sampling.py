@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from surefoot.conclude.recorded_study import RecordedStudy
-from surefoot.conclude.scope import by_class, sampled_of, trials_of
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.conclude.facts import StudyFacts
+from surefoot.conclude.scope import (
+    by_class,
+    distinct_names,
+    groups_in,
+    groups_within_classes,
+    sampled_of,
+    trials_of,
+)
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
 from surefoot.core.results import (
     Bracket,
@@ -17,12 +28,10 @@ from surefoot.core.results import (
     Extrapolation,
     Footing,
     Guarantee,
-    InputResult,
     Interval,
     Undecided,
     Whole,
 )
-from surefoot.perturb.table import scales_from_inputs
 from surefoot.population import (
     Mean,
     TailMean,
@@ -31,13 +40,18 @@ from surefoot.population import (
     sound,
     weakest,
 )
+from surefoot.population.groups import averages
 from surefoot.population.requirement import assumptions_within
-from surefoot.records.record import InputRow, Samples
-from surefoot.statistics.contrasts import EXCHANGEABLE, EXCHANGEABLE_GROUPS, differing
-
-if TYPE_CHECKING:
-    from surefoot.study.setup import Setup
-
+from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
+from surefoot.statistics.contrasts import (
+    EXCHANGEABLE,
+    EXCHANGEABLE_GROUPS,
+    MOST_GROUPS,
+    Contrast,
+    contrasts,
+    differing,
+)
+from surefoot.statistics.multiplicity import shares
 
 FAILURE = "failure probability"
 GIVEN_SCALES = "the noise keeps the scales that were computed from these inputs"
@@ -107,37 +121,92 @@ class Common:
         )
 
 
-def common_of(study: Setup | RecordedStudy, local: Sequence[InputResult]) -> Common:
+def common_of(facts: StudyFacts, rows: Sequence[InputRow]) -> Common:
     """What all claims of this study share."""
-    trials = sum(r.trials for r in local)
-    groups = len(set(study.fitted.groups))
-    return Common(study.randomness, len(local), study.sampling, trials, groups)
+    groups = len({row.group for row in rows if row.group})
+    return Common(facts.randomness, len(rows), facts.sampling, trials_of(rows), groups)
 
 
-def claims_of(
-    study: Setup | RecordedStudy, rows: Sequence[InputRow], details: Samples
-) -> tuple[Claim, ...]:
+def conclude_samples(
+    facts: StudyFacts,
+    rows: Sequence[InputRow],
+    examples: tuple[Example, ...] = (),
+    clean_loss: CleanLoss | None = None,
+) -> RecordBody:
+    """What follows from the results of the inputs; only a model has examples and a clean loss.
+
+    Half of the error goes to the whole, the other half is shared by the classes.
+    """
+    over = facts.aggregate
+    local: list[Any] = [row.result for row in rows]
+    rows = with_few_histograms(rows)
+    classes = by_class(rows) if facts.class_by_class else {}
+    classes = classes if groups_within_classes(classes) else {}
+    several = len(classes) > 1
+    sampled = {label: sampled_of(members) for label, members in classes.items()}
+    names = distinct_names(classes, facts.class_name)
+    whole = over.conclude(sampled_of(rows), over.error / 2 if several else over.error)
+    details = Samples(
+        whole=whole,
+        studied=over.studied(local),
+        classes=tuple(
+            ClassRow(
+                names[label],
+                len(members),
+                over.conclude(sampled[label], shares(over.error / 2, len(classes))),
+                groups_in(sampled[label]),
+            )
+            for label, members in classes.items()
+            if several
+        ),
+        contrasts=_contrasts(classes, names, facts.digest, over.error) if several else (),
+        examples=examples,
+        clean_loss=clean_loss,
+    )
+    return RecordBody(rows, details, claims_of(facts, rows, details), trials_of(rows))
+
+
+def _contrasts(
+    classes: Mapping[int, Sequence[InputRow]], names: dict[int, str], digest: str, error: float
+) -> tuple[Contrast, ...]:
+    """Which classes differ in the mean of their inputs' values, unless there are too many.
+
+    Of groups, each has one value, the average over its inputs.
+    """
+    values = {names[label]: _values(members) for label, members in classes.items()}
+    if sum(len(v) > 1 for v in values.values()) > MOST_GROUPS:
+        return ()
+    seed = int.from_bytes(hashlib.sha256(digest.encode()).digest()[:8])
+    return contrasts(values, np.random.default_rng(seed), error)
+
+
+def _values(rows: Sequence[InputRow]) -> NDArray[np.float64]:
+    """One value for each input with an estimate, or for each group that has such inputs."""
+    known = [row for row in rows if isinstance(row.result, Estimate | Extrapolation)]
+    return averages(sampled_of(known), lambda result: float(result.value))
+
+
+def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> tuple[Claim, ...]:
     """The headline first; no verdict, which only a requirement gets."""
     local: list[Any] = [row.result for row in rows]
-    common = common_of(study, local)
-    kappa = getattr(study.method, "kappa", None)
+    common, over = common_of(facts, rows), facts.aggregate
+    kappa = getattr(facts.method, "kappa", None)
     if kappa is not None:
-        claims = _about_kappa(common, local, kappa, study.method.error)
+        claims = _about_kappa(common, local, kappa, facts.method.error)
     else:
         claims = _about_these(common, details)
-    over, sampled = study.aggregate, sampled_of(rows)
-    own_scales = scales_from_inputs(study.perturbation)
-    once = not isinstance(over, Mean | TailMean) or _counted_once(over, sampled) or own_scales
-    continues = Continues.ONCE if once else Continues.ANYTIME
-    of_population = _about_populations(
-        common, rows, details, kappa, study.aggregate.error, continues
+    own_scales = facts.scales_from_inputs
+    once = (
+        not isinstance(over, Mean | TailMean) or _counted_once(over, sampled_of(rows)) or own_scales
     )
+    continues = Continues.ONCE if once else Continues.ANYTIME
+    of_population = _about_populations(common, rows, details, kappa, over.error, continues)
     claims += [given_scales(claim) if own_scales else claim for claim in of_population]
     claims += _about_every_input(common, local, kappa)
     if kappa is None:
-        claims += _about_weakest(common, rows, study.aggregate.error)
+        claims += _about_weakest(common, rows, over.error)
     if details.contrasts:
-        claims.append(_about_classes(common, details, study.aggregate.error))
+        claims.append(_about_classes(common, details, over.error))
     return tuple(claims)
 
 

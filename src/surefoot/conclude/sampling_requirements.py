@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -31,8 +31,7 @@ from surefoot.statistics.bounds import clopper_pearson
 
 if TYPE_CHECKING:
     from surefoot.records.record import Record
-    from surefoot.records.spec import InputsSpec
-    from surefoot.study.setup import Setup
+    from surefoot.records.spec import InputsSpec, StudySpec
 
 
 _NEAR, _LISTED = 3, 10
@@ -130,18 +129,16 @@ def _listed(names: Mapping[int, str]) -> str:
     return _some([f"{n} ({i})" if n != str(i) else n for i, n in names.items()], ", ")
 
 
-def check_classes(study: Setup, least: OfClasses) -> None:
+def check_classes(spec: StudySpec, labels: Iterable[int], least: OfClasses) -> None:
     """Refuse classes that the inputs of this study do not have, before it runs."""
-    if not study.has_classes:
+    if not spec.model.classes:
         raise InvalidArgument(
             "the model has no classes to require something of: leave out require_each "
             "(--require-each)"
         )
-    labels: Sequence[int] | Any = study.fitted.labels
-    labels = study.predicted if labels is None else labels
-    present = sorted({int(label) for label in labels})
-    names = distinct_names(present, study.fitted.class_name)
-    named_classes(least, names, without_inputs(study.spec.inputs, present))
+    present, known = sorted({int(label) for label in labels}), spec.inputs.class_names
+    names = distinct_names(present, lambda i: known[i] if 0 <= i < len(known) else str(i))
+    named_classes(least, names, without_inputs(spec.inputs, present))
 
 
 def sampled_claim(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from surefoot.conclude.recorded_study import draws_of
+from surefoot.conclude.facts import draws_of
 from surefoot.core.claims import Claim, Verdict
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.evidence.answers import Check, EvidenceCheck, Status, of_part

@@ -8,22 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.catalogue.methods import METHODS, AttackFunction
-from surefoot.conclude.radii import at_radii
-from surefoot.conclude.recorded_study import RecordedStudy, draws_of
+from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
+from surefoot.conclude.facts import StudyFacts, draws_of, recorded_facts
+from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
+from surefoot.conclude.radii import at_radii, brackets_of, conclude_attack, conclude_radii, searches
+from surefoot.conclude.sampling import conclude_samples
 from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.core.claims import MODEL_UNCHANGED, Randomness
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Joint, Needs, Pinned
-from surefoot.core.results import Bracket
+from surefoot.core.results import Bracket, InputResult
 from surefoot.core.tasks import Entry, Subject
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import EvidenceFailed, InvalidArgument, ReplayMismatch
 from surefoot.evidence.packed import NEW_COPY
 from surefoot.models.endpoint_connection import is_behind_address
-from surefoot.records.record import AttackSummary, Curves, Radii, Record, RecordBody
+from surefoot.records.record import AttackSummary, Curves, InputRow, Radii, Record, RecordBody
 from surefoot.records.spec import StudySpec
 from surefoot.store.chains import Coverage
-from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 
 _MOST_INPUTS = 1_000_000
 """Of a study: a hostile file cannot have us count to a billion."""
@@ -44,20 +46,21 @@ def recompute(record: Record, entries: Entries) -> RecordBody:
 
     Examples, and whatever else only the model can add, are left out.
     """
-    study = recorded_study(record, entries)
-    _check_rows(entries, study.method.evidence)
-    body = _CONCLUSIONS[study.needs](study, record, entries)
-    changing = is_behind_address(study.spec.model.covers)
-    claims = all_in_scope(body.claims, study.spec)
+    facts = facts_of(record, entries)
+    _check_rows(entries, facts.method.evidence)
+    body = _CONCLUSIONS[facts.needs](facts, record, entries)
+    changing = is_behind_address(facts.spec.model.covers)
+    claims = all_in_scope(body.claims, facts.spec)
     claims = assuming(claims, MODEL_UNCHANGED if changing else "")
     return replace(body, claims=claims)
 
 
-def recorded_study(record: Record, entries: Entries) -> RecordedStudy:
+def facts_of(record: Record, entries: Entries) -> StudyFacts:
     """What record and journal say of the study."""
-    if not isinstance(record.spec, StudySpec):
+    spec = record.spec
+    if not isinstance(spec, StudySpec):
         raise NotRecomputed("it is no study of one model: the evidence of each study has a file")
-    number = record.spec.inputs.number
+    number = spec.inputs.number
     if not max(1, len(record.inputs)) <= number <= _MOST_INPUTS:
         raise EvidenceFailed(
             f"the file is damaged: {len(record.inputs):,} inputs of {str(number)[:20]} cannot be; "
@@ -68,19 +71,18 @@ def recorded_study(record: Record, entries: Entries) -> RecordedStudy:
         raise EvidenceFailed(
             f"the file is damaged: input {names.most_common(1)[0][0]} is twice; {NEW_COPY}"
         )
-    draws = draws_of(record.spec)
-    if draws is None:
-        draws = bool(record.claims) and record.claims[0].random is not Randomness.NOTHING
-    study = RecordedStudy(record.digest, record.spec, record.inputs, draws, 0.0)
-    kind = record.spec.method.kind
+    kind = spec.method.kind
     if kind not in METHODS or METHODS[kind] is AttackFunction:
         raise NotRecomputed(f"the method {kind} is code of its user, which is not in this file")
-    if study.needs.chooses_levels:
-        return study
-    level = record.spec.perturbation.options.get("level")
-    if not isinstance(level, int | float):  # several perturbations together, or one of one's own
+    draws = draws_of(spec)
+    if draws is None:
+        draws = bool(record.claims) and record.claims[0].random is not Randomness.NOTHING
+    level = spec.perturbation.options.get("level")
+    if METHODS[kind].needs.chooses_levels:
+        level = 0.0
+    elif not isinstance(level, int | float):  # several perturbations together, or one of one's own
         level = next((e.level for own in entries.values() for e in own), 0.0)
-    return replace(study, level=float(level))
+    return recorded_facts(record.digest, spec, record.inputs, draws=draws, level=float(level))
 
 
 def replay(
@@ -131,55 +133,56 @@ def _check_rows(entries: Entries, kind: type[Any]) -> None:
                 raise DoesNotFollow(f"the journal holds trials of {name} twice")
 
 
-def _samples(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
-    procedure: Any = Pinned(study.method, study.level)
-    local = _replay_each(study, procedure, record, entries)
-    return sampling_run.conclude(study, local)
+def _samples(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
+    return conclude_samples(facts, _rows(facts, record, _replay_each(facts, record, entries)))
 
 
-def _mean(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
-    order, subjects = curve_run.shuffled(study), _each(study)
+def _mean(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
+    subjects = _each(record)
+    order = shuffled(facts.spec.seed, [subject.name for subject in subjects])
     in_order = [subjects[row] for row in order]
-    joint = Joint(precision_run.procedure(study))
+    joint = Joint(mean_procedure(facts))
     [result] = replay(in_order, joint, entries, stopped_early=record.stopped_early)
-    return precision_run.conclude(study, result, order)
+    rows = _rows(facts, record, results_of_inputs(facts, result, order))
+    return conclude_mean(facts, rows, result, order)
 
 
-def _curves(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
+def _curves(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """The classes by their names in the record, in the order of their numbers in the journal."""
     if not isinstance(record.details, Curves):
         raise EvidenceFailed(
             f"the file is damaged: the details are not those of a curve; {NEW_COPY}"
         )
-    of_set = getattr(study.method, "scope", "set") == "set"
-    picks = study.randomness is Randomness.FRESH and of_set
-    named = {curve_run.WHOLE: Subject(curve_run.WHOLE, tuple(range(len(study.fitted))), picks)}
-    labels = sorted(entries.keys() - {curve_run.WHOLE}, key=lambda name: (len(name), name))
+    picks = facts.randomness is Randomness.FRESH and not facts.of_population
+    number = facts.spec.inputs.number
+    named = {WHOLE: Subject(WHOLE, tuple(range(number)), picks)}
+    labels = sorted(entries.keys() - {WHOLE}, key=lambda name: (len(name), name))
     classes = record.details.classes
-    if len(classes) != len(labels) or sum(row.inputs for row in classes) not in (
-        0, len(study.fitted),
-    ):  # fmt: skip
+    if len(classes) != len(labels) or sum(row.inputs for row in classes) not in (0, number):
         raise DoesNotFollow("the classes of the journal are not those of the details")
     for label, row in zip(labels, classes, strict=True):
         named[row.name] = Subject(label, tuple(range(row.inputs)), picks)
     subjects = list(named.values())
-    procedures = {s.name: replace(study.method, **curve_run.known_of(s)) for s in subjects}
+    procedures = {s.name: replace(facts.method, **known_of(s)) for s in subjects}
     curves = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    return curve_run.conclude(study, list(named), curves)
+    return conclude_curves(facts, list(named), curves)
 
 
-def _radii(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
+def _radii(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """Points drawn within the brackets are taken from the record: only the model has them."""
     if not isinstance(record.details, Radii):
         raise EvidenceFailed(f"the file is damaged: the details are not those of radii; {NEW_COPY}")
-    subjects, procedures = radii_run.searches(study, _each(study))
+    subjects, procedures = searches(facts, _each(record))
     answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    brackets, searched = radii_run.brackets_of(subjects, answers)
-    drawn = {
-        i: row.result.sampled for i, row in enumerate(study.rows) if isinstance(row.result, Bracket)
-    }
-    checked = {i: replace(b, sampled=drawn.get(i, ())) for i, b in brackets.items()}
-    body = radii_run.conclude_brackets(study, checked, searched, record.details.reader)
+    brackets, searched = brackets_of(subjects, answers)
+    rows = []
+    for i in sorted(brackets):
+        row = _predicted(record.inputs[i])
+        drawn = row.result.sampled if isinstance(row.result, Bracket) else ()
+        bracket = replace(brackets[i], sampled=drawn)
+        # a run that proves has no pass over clean inputs, so its rows have neither of the two
+        rows.append(replace(row, result=bracket, digest="", clean_kept=None))
+    body = conclude_radii(facts, tuple(rows), searched, record.details.reader)
     at = [c.limit for c in record.claims if c.kind == "robust_accuracy" and c.limit is not None]
     if not at:
         return body
@@ -187,35 +190,51 @@ def _radii(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody
     return replace(body, claims=(*body.claims, *at_radii({"": whole}, at)))
 
 
-def _attack(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
+def _attack(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """The counts of the summary; how the ball is written is taken from the record."""
     if not isinstance(record.details, AttackSummary):
         raise EvidenceFailed(
             f"the file is damaged: the details are not those of an attack; {NEW_COPY}"
         )
-    procedure: Any = Pinned(study.method, study.level)
-    local = _replay_each(study, procedure, record, entries)
-    return attack_run.conclude(study, local, record.details)
+    rows = _rows(facts, record, _replay_each(facts, record, entries))
+    return conclude_attack(facts, rows, record.details)
 
 
-def _replay_each(
-    study: RecordedStudy,
-    procedure: Any,  # noqa: ANN401  any procedure of one input
-    record: Record,
-    entries: Entries,
-) -> list[Any]:
-    if len(study.rows) != len(study.fitted):
-        inputs = f"{len(study.rows):,} inputs of {len(study.fitted):,}"
+def _replay_each(facts: StudyFacts, record: Record, entries: Entries) -> list[Any]:
+    """What the method concludes of each input, at the one level of the study."""
+    if len(record.inputs) != facts.spec.inputs.number:
+        inputs = f"{len(record.inputs):,} inputs of {facts.spec.inputs.number:,}"
         raise DoesNotFollow(f"the file has the results of {inputs}")
-    procedures = dict.fromkeys(study.fitted.ids, procedure)
-    return replay(_each(study), procedures, entries, stopped_early=record.stopped_early)
+    procedure: Any = Pinned(facts.method, facts.level)
+    procedures = dict.fromkeys((row.id for row in record.inputs), procedure)
+    return replay(_each(record), procedures, entries, stopped_early=record.stopped_early)
 
 
-def _each(study: RecordedStudy) -> list[Subject]:
-    return [Subject(name, (i,)) for i, name in enumerate(study.fitted.ids)]
+def _each(record: Record) -> list[Subject]:
+    return [Subject(row.id, (i,)) for i, row in enumerate(record.inputs)]
 
 
-_CONCLUSIONS: dict[Needs, Callable[[RecordedStudy, Record, Entries], RecordBody]] = {
+def _rows(
+    facts: StudyFacts, record: Record, results: Sequence[InputResult]
+) -> tuple[InputRow, ...]:
+    """The inputs as the record has them, with results that follow from the journal."""
+    return tuple(
+        replace(
+            _predicted(row) if facts.has_classes else replace(row, predicted=None),
+            result=result,
+            clean_kept=row.clean_kept is not False,
+        )
+        for row, result in zip(record.inputs, results, strict=True)
+    )
+
+
+def _predicted(row: InputRow) -> InputRow:
+    if row.predicted is None:
+        raise InvalidArgument("an input has no predicted label, but the model has classes")
+    return row
+
+
+_CONCLUSIONS: dict[Needs, Callable[[StudyFacts, Record, Entries], RecordBody]] = {
     Needs.SAMPLES: _samples,
     Needs.MEAN: _mean,
     Needs.LEVELS: _curves,

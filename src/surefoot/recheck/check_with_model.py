@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from surefoot.conclude.curves import WHOLE
 from surefoot.core.procedure import Needs
 from surefoot.engine.outputs import ROUNDING
 from surefoot.evidence.answers import Again, Check, EvidenceCheck, Status, of_part
@@ -18,8 +19,7 @@ from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, rebuild
 from surefoot.recheck.trials import check_attacks, check_trials
 from surefoot.recheck.words import why_else
 from surefoot.records.record import Curves, InputRow, Samples
-from surefoot.study.clean_loss import clean_loss
-from surefoot.study.curve_run import WHOLE, subjects_of
+from surefoot.study.measure import clean_loss, subjects_of
 from surefoot.study.study import Study
 
 

@@ -19,10 +19,8 @@ from surefoot.evidence.statement import Evidence
 from surefoot.recheck.draw_trials import SHARE, catch_probability, draws_for
 from surefoot.recheck.rebuild_study import RerunRequest
 from surefoot.recheck.words import floor_percent, why_else
-from surefoot.study import radii_run
-from surefoot.study.sampled_check import points_drawn
+from surefoot.study.prove import points_drawn, radii_measurement
 from surefoot.study.study import Study
-from surefoot.study.verifiers import bounds_of
 from surefoot.subject.protocols import to_host
 
 _POINTS = 1000
@@ -58,7 +56,7 @@ def check_radii(study: Study, evidence: Evidence, request: RerunRequest) -> Agai
     results = {places[row.id]: row.result for row in evidence.record.inputs}
     brackets = {row: result for row, result in results.items() if isinstance(result, Bracket)}
     recorded = _Recorded(study, brackets)
-    bench: Any = radii_run.measurement(study, 1, 1).bench
+    bench: Any = radii_measurement(study, 1, 1).bench
     source = random.Random(request.seed)  # noqa: S311  it draws no secret
     proved = recorded.proved
     share = SHARE if request.share is None else request.share
@@ -85,7 +83,7 @@ def check_radii(study: Study, evidence: Evidence, request: RerunRequest) -> Agai
 
 def _counterexamples(recorded: _Recorded, evidence: Evidence) -> Check:
     """Every recorded point must lie within its distance and the bounds, and fail."""
-    study, bounds = recorded.study, bounds_of(recorded.study)
+    study, bounds = recorded.study, recorded.study.facts.bounds
     rows = [row for row, bracket in recorded.brackets.items() if bracket.witness]
     bare = [
         row
@@ -122,7 +120,7 @@ def _counterexamples(recorded: _Recorded, evidence: Evidence) -> Check:
 
 def _point(recorded: _Recorded, row: int) -> tuple[np.ndarray[Any, Any], float]:
     """The point as the model takes it, and how far it is; infinite where it cannot be one."""
-    x, bounds = recorded.study.fitted.x[row], bounds_of(recorded.study)
+    x, bounds = recorded.study.fitted.x[row], recorded.study.facts.bounds
     y = decode_point(recorded.brackets[row].witness)
     if y.size != x.size or not np.isfinite(y).all():
         return x, math.inf

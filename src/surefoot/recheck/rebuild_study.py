@@ -14,14 +14,14 @@ from surefoot.catalogue.parse import parse_perturbation, parse_range
 from surefoot.catalogue.registry import PROPERTIES, parse_property
 from surefoot.catalogue.words import perturbation_of
 from surefoot.conclude.comparison import LEVELS
-from surefoot.conclude.recorded_study import RecordedStudy, method_of
+from surefoot.conclude.facts import StudyFacts
 from surefoot.core.procedure import Needs
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.evidence.answers import Check, Status, of_part
 from surefoot.evidence.check import verify_command
 from surefoot.evidence.check_words import command_words, compare_data, compare_models, model_of
-from surefoot.evidence.recompute import NotRecomputed, recorded_study
+from surefoot.evidence.recompute import NotRecomputed, facts_of
 from surefoot.evidence.statement import Evidence, first_difference
 from surefoot.records.json_records import decisive_json
 from surefoot.records.options import FileOptions
@@ -115,10 +115,10 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
     for name in evidence.members.keys() - parts.keys():
         reason = "it was run on other inputs than these; check the evidence of that run by itself"
         checks.append(Check(Status.OPEN, f"Nothing of {name} can be run again: {reason}."))
-    recorded: dict[str, RecordedStudy] = {}
+    recorded: dict[str, StudyFacts] = {}
     for name, part in parts.items():
         try:
-            recorded[name] = recorded_study(part.record, part.entries)
+            recorded[name] = facts_of(part.record, part.entries)
         except NotRecomputed as error:
             of = f" of {name}" if name else ""
             checks.append(Check(Status.OPEN, f"Nothing{of} can be run again: {error}."))
@@ -163,7 +163,7 @@ def _is_refuted(checks: Sequence[Check]) -> bool:
 
 def _study(
     part: Evidence,
-    recorded: RecordedStudy,
+    recorded: StudyFacts,
     request: RerunRequest,
     model: Model,
     inputs: Inputs,
@@ -177,9 +177,9 @@ def _study(
         model,
         inputs,
         perturbation if level is None else replace(perturbation, level=level),
-        method_of(spec),
+        recorded.method,
         property=_property(spec, request),
-        population=None if spec.population is None else recorded.aggregate,
+        population=recorded.population,
         seed=spec.seed,
         by_class=spec.by_class,
     )

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surefoot.conclude.recorded_study import method_of
 from surefoot.core.counts import Counts, Outcomes, Proof, Severities
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.tasks import Entry, Task
@@ -17,7 +16,7 @@ from surefoot.engine.outputs import ROUNDING
 from surefoot.errors import EvidenceFailed, InvalidArgument, MissingPackage, ModelFailed
 from surefoot.evidence.answers import Again, Check, Status, of_part
 from surefoot.evidence.check import verify_command
-from surefoot.evidence.recompute import recorded_study
+from surefoot.evidence.recompute import facts_of
 from surefoot.recheck.draw_trials import draw_trials
 from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, other_difference
 from surefoot.recheck.words import (
@@ -31,7 +30,7 @@ from surefoot.recheck.words import (
 )
 from surefoot.records.record import Samples
 from surefoot.store import MemoryJournal
-from surefoot.study.measurement import Measurement, run_measurement
+from surefoot.study.measure import Measurement, run_measurement
 from surefoot.study.run import MEASUREMENTS
 from surefoot.system.memory_limits import most_trials
 
@@ -236,8 +235,8 @@ def _attack_of(run: RebuiltRun) -> RebuiltRun | Check | None:
     if attack is None:
         return _cannot("its journal is not in this file")
     try:
-        recorded_study(attack.record, attack.entries)
-        study = replace(run.study, method=method_of(attack.study), population=None, by_class=None)
+        method = facts_of(attack.record, attack.entries).method
+        study = replace(run.study, method=method, population=None, by_class=None)
         different = other_difference(attack, study, verify_command(attack))
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
         return _cannot(str(error))

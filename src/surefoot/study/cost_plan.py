@@ -6,7 +6,9 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from surefoot.conclude.precision import mean_procedure
 from surefoot.core.claims import About
 from surefoot.core.procedure import Needs
 from surefoot.core.tasks import Task
@@ -15,9 +17,10 @@ from surefoot.executors import open_pool
 from surefoot.population import inputs_needed
 from surefoot.report.formatting import percent
 from surefoot.statistics.planning import SimulatedTrials, simulate_mean, simulate_trials
-from surefoot.study.precision_run import procedure
-from surefoot.study.sampling_run import batch_size, workers_for
-from surefoot.study.setup import Setup
+from surefoot.study.measure import batch_size, workers_for
+
+if TYPE_CHECKING:
+    from surefoot.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Plan:
         return self.trials(rehearsal) / self.rate
 
 
-def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
+def plan(study: Study, assumed: Sequence[float], workers: int | None) -> Plan:
     """Simulate the method on assumed probabilities and time the model on one batch."""
     if study.needs not in (Needs.SAMPLES, Needs.MEAN):
         raise InvalidArgument(
@@ -81,9 +84,9 @@ def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
     return Plan(len(study.fitted), rate, threads, rehearsals)
 
 
-def _plan_of_mean(study: Setup, assumed: Sequence[float], rate: float, threads: int) -> Plan:
+def _plan_of_mean(study: Study, assumed: Sequence[float], rate: float, threads: int) -> Plan:
     """The method on all inputs together, and how many inputs the population needs."""
-    method, size = procedure(study), len(study.fitted)
+    method, size = mean_procedure(study.facts), len(study.fitted)
     rehearsals = tuple(simulate_mean(method, p) for p in assumed)
     notes = []
     if method.about is About.POPULATION:

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.core.claims import Claim
@@ -43,16 +43,26 @@ from surefoot.records.record import Finding, Record, RecordBody, Source
 from surefoot.records.spec import Spec, StudySpec
 from surefoot.region import AnyAttack, as_attack
 from surefoot.store import Journal, Store, open_store, public_location, store_exists
-from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
-from surefoot.study.arithmetic import real_arithmetic
 from surefoot.study.doctor import check_batch, check_level_zero, check_parts
-from surefoot.study.measurement import Measurement, Workplace, run_measurement
+from surefoot.study.measure import (
+    Measurement,
+    Workplace,
+    attack_measurement,
+    curve_measurement,
+    mean_measurement,
+    run_measurement,
+    samples_measurement,
+    summary_of,
+)
+from surefoot.study.prove import radii_measurement, real_arithmetic
 from surefoot.study.result import Result
-from surefoot.study.setup import Setup
 from surefoot.subject.protocols import Model, Outputs
 
+if TYPE_CHECKING:
+    from surefoot.study.study import Study
 
-def adopt_evidence(study: Setup, store: Store) -> str:
+
+def adopt_evidence(study: Study, store: Store) -> str:
     """Take over the evidence of the largest finished run that this one adds inputs to.
 
     Returns its digest; empty where there is none. The trials of an input have the same names in
@@ -112,7 +122,7 @@ def with_assumption(claims: tuple[Claim, ...], model: Model) -> tuple[Claim, ...
     return assuming(claims, getattr(model, "assumption", ""))
 
 
-def first_answers(study: Setup) -> Outputs | None:
+def first_answers(study: Study) -> Outputs | None:
     """What the model says of a few clean inputs; None where it checks itself at the end."""
     if hasattr(study.model, "check_unchanged"):
         return None
@@ -122,7 +132,7 @@ def first_answers(study: Setup) -> Outputs | None:
     )
 
 
-def check_unchanged(study: Setup, first: Outputs | None) -> None:
+def check_unchanged(study: Study, first: Outputs | None) -> None:
     """Whether the model is still the one that the run began with; raises `ModelChanged`."""
     if first is None:
         model: Any = study.model
@@ -152,18 +162,18 @@ def if_changed_before(error: ReplayMismatch) -> Exception:
     )
 
 
-def _rows(study: Setup) -> slice:
+def _rows(study: Study) -> slice:
     """A few inputs, all over the data."""
     return slice(None, None, -(-len(study.fitted) // _SAMPLE))
 
 
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
 MEASUREMENTS = {
-    Needs.SAMPLES: sampling_run.measurement,
-    Needs.MEAN: precision_run.measurement,
-    Needs.LEVELS: curve_run.measurement,
-    Needs.RADII: radii_run.measurement,
-    Needs.REGION: attack_run.measurement,
+    Needs.SAMPLES: samples_measurement,
+    Needs.MEAN: mean_measurement,
+    Needs.LEVELS: curve_measurement,
+    Needs.RADII: radii_measurement,
+    Needs.REGION: attack_measurement,
 }
 
 
@@ -189,7 +199,7 @@ class RunOptions:
             )
 
 
-def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Result:  # noqa: ANN401  an attack, or None
+def run(study: Study, where: str | None, options: RunOptions, attack: Any) -> Result:  # noqa: ANN401  an attack, or None
     """The whole flow. Nothing is written before the preflight passes."""
     check_time_limit(options.time_limit, [study.method])
     if attack is not None and study.needs is not Needs.SAMPLES:
@@ -209,7 +219,7 @@ def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Re
 
 
 def _run_in(
-    store: Store, study: Setup, findings: tuple[Finding, ...], options: RunOptions
+    store: Store, study: Study, findings: tuple[Finding, ...], options: RunOptions
 ) -> Result:
     """The result from the store, or measured and kept there.
 
@@ -272,7 +282,7 @@ def _run_in(
 
 
 def _with_attack(
-    study: Setup, result: Result, attack: AnyAttack, store: Store, options: RunOptions
+    study: Study, result: Result, attack: AnyAttack, store: Store, options: RunOptions
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
     record = result.record
@@ -286,7 +296,7 @@ def _with_attack(
         summary = replace(summary, run=attacked.record.digest)
         claims += attacked.claims
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
-        summary = attack_run.summary_of(study, attack, str(error))
+        summary = summary_of(study, attack, str(error))
     known = store.stored(record.digest) or record  # with what was required of it
     whole = replace(known, claims=claims, details=replace(samples, attack=summary))
     return replace(result, record=_unrequired(store.finish(whole)))
@@ -305,7 +315,7 @@ def _with_journals(result: Result, store: Store) -> Result:
     return replace(result, journal=store.journal(result.record.digest), attack_run=beside)
 
 
-def preflight(study: Setup) -> tuple[Finding, ...]:
+def preflight(study: Study) -> tuple[Finding, ...]:
     """What the checks before a run found; a bad one stops the run."""
     perturbation = _perturbation_to_check(study)
     findings = check_parts(study.fitted, study.model, perturbation)
@@ -319,7 +329,7 @@ def preflight(study: Setup) -> tuple[Finding, ...]:
 
 
 def preflight_of_batches(
-    study: Setup, size: int, known: tuple[Finding, ...]
+    study: Study, size: int, known: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
     """What a batch of the size of this run adds to what is known; a bad finding stops the run."""
     found = check_batch(study.fitted, study.model, _perturbation_to_check(study), size)
@@ -336,7 +346,7 @@ def _refuse_failed(findings: tuple[Finding, ...]) -> None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
 
 
-def _perturbation_to_check(study: Setup) -> Any:  # noqa: ANN401  with the level of the study
+def _perturbation_to_check(study: Study) -> Any:  # noqa: ANN401  with the level of the study
     """A curve is checked at its highest level."""
     perturbation: Any = study.perturbation
     if study.needs is Needs.LEVELS:

@@ -1,4 +1,4 @@
-"""A mean to a stated precision: all inputs under one procedure that allocates the trials."""
+"""A mean to a stated precision: what follows from the trials that one procedure allocated."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.conclude.recorded_study import RecordedStudy
+from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.sampling import FAILURE, common_of, failure_interval, given_scales
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.core.counts import Counts
-from surefoot.core.procedure import Joint
 from surefoot.core.results import (
     UNIT,
     Estimate,
@@ -23,73 +22,49 @@ from surefoot.core.results import (
     Interval,
     Undecided,
 )
-from surefoot.perturb.table import scales_from_inputs
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
-from surefoot.records.record import RecordBody, Samples
+from surefoot.records.record import CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.statistics.intervals import betting_trials
-from surefoot.study.curve_run import shuffled
-from surefoot.study.measurement import Measurement
-from surefoot.study.sampling_run import (
-    batch_size,
-    input_rows,
-    why_in_python,
-    with_examples,
-    workers_for,
-)
-from surefoot.study.setup import Setup
 
 NO_TRIAL = "no trial of it was needed for the mean"
 
 
-def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
-    """One procedure for all inputs, which are in an order that is random by the seed."""
-    bench, subjects, order = study.bench(), study.fitted.subjects(), shuffled(study)
-    in_order = [subjects[row] for row in order]
-    size = batch or batch_size(study, bench, subjects[0], study.level)
-    return Measurement(
-        subjects=in_order,
-        procedures=Joint(procedure(study)),
-        bench=bench,
-        batch=size,
-        workers=workers_for(study, workers),
-        in_python=why_in_python(study),
-        requested=workers is not None,
-        conclude=lambda answers: with_examples(study, conclude(study, answers[0], order), size),
-    )
-
-
-def procedure(study: Setup | RecordedStudy) -> Any:  # noqa: ANN401  a method for all inputs together
+def mean_procedure(facts: StudyFacts) -> Any:  # noqa: ANN401  a method for all inputs together
     """The method with what it learns from the study."""
     known: dict[str, Any] = {
-        "size": len(study.fitted),
-        "level": study.level,
-        "fresh": study.randomness is not Randomness.NOTHING,
+        "size": facts.spec.inputs.number,
+        "level": facts.level,
+        "fresh": facts.randomness is not Randomness.NOTHING,
     }
-    own = {"seed": study.seed, "sampling": study.sampling}
-    known |= {name: value for name, value in own.items() if hasattr(study.method, name)}
-    return replace(study.method, **known)
+    own = {"seed": facts.spec.seed, "sampling": facts.sampling}
+    known |= {name: value for name, value in own.items() if hasattr(facts.method, name)}
+    return replace(facts.method, **known)
 
 
-def conclude(
-    study: Setup | RecordedStudy, result: PrecisionResult, order: Sequence[int]
+def results_of_inputs(
+    facts: StudyFacts, result: PrecisionResult, order: Sequence[int]
+) -> list[InputResult]:
+    """What the trials of each input say by themselves; the method took the inputs in this order."""
+    settled = facts.randomness is Randomness.NOTHING
+    return [
+        _local(result.counts[i], facts.method.error, settled=settled) for i in np.argsort(order)
+    ]
+
+
+def conclude_mean(
+    facts: StudyFacts,
+    rows: tuple[InputRow, ...],
+    result: PrecisionResult,
+    order: Sequence[int],
+    examples: tuple[Example, ...] = (),
+    clean_loss: CleanLoss | None = None,
 ) -> RecordBody:
-    """What follows from the result, without a model; the inputs were in this order."""
-    place = np.argsort(order)
-    counts = [result.counts[i] for i in place]
-    first = [result.first[i] for i in place]
-    error, settled = study.method.error, study.randomness is Randomness.NOTHING
-    local: list[Any] = [_local(c, error, settled=settled) for c in counts]
-    rows = input_rows(study, local)
-    of_set, of_population = _means(study, result, first)
-    details = Samples(
-        whole=of_population,
-        studied=of_set,
-        classes=(),
-        contrasts=(),
-        examples=(),
-    )
-    claims = _claims(study, local, details, result)
+    """What follows for all of them; `rows` are the inputs with their own results."""
+    first = [result.first[i] for i in np.argsort(order)]
+    of_set, of_population = _means(facts, result, first)
+    details = Samples(of_population, of_set, (), (), examples, clean_loss=clean_loss)
+    claims = _claims(facts, rows, details, result)
     return RecordBody(rows, details, claims, result.failure.trials)
 
 
@@ -110,7 +85,7 @@ def _around(kept: int, trials: int, error: float) -> Interval:
 
 
 def _means(
-    study: Setup | RecordedStudy, result: PrecisionResult, first: Sequence[Counts]
+    facts: StudyFacts, result: PrecisionResult, first: Sequence[Counts]
 ) -> tuple[Estimate | None, Estimate | Undecided]:
     """Being kept, for these inputs and for the population.
 
@@ -121,22 +96,22 @@ def _means(
     """
     failure = result.failure
     kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
-    over = Mean(study.method.error, study.sampling)
+    over = Mean(facts.method.error, facts.sampling)
     once = [
         Estimate(c.rate, UNIT, Guarantee(Footing.SOUND, over.error), 1, c.rate, 1)
         for c in first
         if c.trials
     ]
     complete = len(once) == len(first)
-    counted_once = complete and study.sampling is not Sampling.GROUPED
-    if study.method.about is About.POPULATION:
-        if not complete or study.randomness is not Randomness.NOTHING:
+    counted_once = complete and facts.sampling is not Sampling.GROUPED
+    if facts.method.about is About.POPULATION:
+        if not complete or facts.randomness is not Randomness.NOTHING:
             return None, kept
         exact = float(np.mean([c.rate for c in first]))
         known = Guarantee(Footing.SOUND, 0.0)
         return Estimate(exact, Interval(exact, exact), known, len(once)), kept
     whole: Any = Undecided("too few inputs had a trial for a statement about the population")
-    if once and (counted_once or study.sampling is Sampling.INDEPENDENT):
+    if once and (counted_once or facts.sampling is Sampling.INDEPENDENT):
         whole = over.conclude(once, over.error)
         around = whole.interval
         whole = replace(whole, value=min(max(kept.value, around.low), around.high))
@@ -144,14 +119,14 @@ def _means(
 
 
 def _claims(
-    study: Setup | RecordedStudy,
-    local: Sequence[InputResult],
+    facts: StudyFacts,
+    rows: Sequence[InputRow],
     details: Samples,
     result: PrecisionResult,
 ) -> tuple[Claim, ...]:
     """The mean that was asked for comes first, with the reason where it is not narrow enough."""
-    common, claims = common_of(study, local), []
-    population_first = study.method.about is About.POPULATION
+    common, claims = common_of(facts, rows), []
+    population_first = facts.method.about is About.POPULATION
     if (mean := details.studied) is not None:
         continues = Continues.ANYTIME if result.anytime else Continues.ONCE
         value = 1 - mean.value if common.trials else None
@@ -168,7 +143,7 @@ def _claims(
             "mean_population", FAILURE, whole.guarantee,
             value=1 - whole.value, interval=failure_interval(whole.interval),
         )  # fmt: skip
-        own_scales = scales_from_inputs(study.perturbation)
+        own_scales = facts.scales_from_inputs
         claims.append(given_scales(of_population) if own_scales else of_population)
     if population_first:
         claims.reverse()
