@@ -5,24 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.graph.onnx_file import quiet_session
+from surefoot.graph.network import Values
+from surefoot.graph.onnx_file import Attributes, quiet_session
 from surefoot.graph.operator_gradients import (
     MULTI_INPUT,
     OTHER_METHODS,
     SINGLE_INPUT,
     OperatorRun,
-    Values,
     input_gradients,
 )
 from surefoot.subject.protocols import Array
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from onnx import GraphProto, NodeProto
+    from onnxruntime import InferenceSession
 
 
 def as_rows(raw: Array, expected: int) -> Array:
@@ -71,10 +78,10 @@ class GradientGraph:
     and the gradient does not vanish. `gives_logits` says that something was left out.
     """
 
-    session: Any
+    session: InferenceSession
     input_name: str
     scores_name: str
-    nodes: tuple[Any, ...]
+    nodes: tuple[NodeProto, ...]
     smooth: frozenset[str]
     constants: Mapping[str, Values]
     fetched: tuple[str, ...]
@@ -82,7 +89,7 @@ class GradientGraph:
     gives_logits: bool
 
     def margin_and_gradient(
-        self, x: NDArray[Any], labels: NDArray[np.int64], rivals: NDArray[np.int64], logits: bool
+        self, x: Values, labels: NDArray[np.int64], rivals: NDArray[np.int64], logits: bool
     ) -> tuple[Values, Values]:
         """The margin of each row's label over its rival, and its gradient in x.
 
@@ -101,7 +108,7 @@ class GradientGraph:
         return (np.log(positive) * weights).sum(axis=1), self.backward(values, weights / positive)
 
     def logits_and_gradient(
-        self, x: NDArray[Any], weigh: Callable[[Values], Values], logits: bool
+        self, x: Values, weigh: Callable[[Values], Values], logits: bool
     ) -> tuple[Values, Values]:
         """The logits of each row, and the gradient in x of the sum of weigh(logits) · logits.
 
@@ -120,7 +127,7 @@ class GradientGraph:
         weights = weigh(both) / positive
         return both, self.backward(values, weights[:, 1:] - weights[:, :1] if single else weights)
 
-    def forward(self, x: NDArray[Any]) -> dict[str, Values]:
+    def forward(self, x: Values) -> dict[str, Values]:
         """The values of all tensors that the backward pass needs; floats in single precision."""
         fetched = self.session.run(list(self.fetched), {self.input_name: x})
         by_name = dict(zip(self.fetched, fetched, strict=True))
@@ -184,9 +191,9 @@ def read_gradient_graph(source: Path | bytes, input_name: str, output_name: str)
     )
 
 
-def _onnx() -> Any:  # noqa: ANN401  the module
+def _onnx() -> ModuleType:
     try:
-        import onnx
+        onnx = import_module("onnx")
     except ImportError as error:
         raise MissingPackage(
             "the gradients of an ONNX file need the package onnx: pip install 'surefoot[verify]'"
@@ -194,7 +201,7 @@ def _onnx() -> Any:  # noqa: ANN401  the module
     return onnx
 
 
-def _scores_tensor(graph: Any, output_name: str) -> tuple[str, bool]:  # noqa: ANN401  of onnx
+def _scores_tensor(graph: GraphProto, output_name: str) -> tuple[str, bool]:
     """The tensor before what only squeezes the scores, and whether something was left out."""
     producers = {out: node for node in graph.node for out in node.output}
     name, gives_logits = output_name, False
@@ -204,7 +211,7 @@ def _scores_tensor(graph: Any, output_name: str) -> tuple[str, bool]:  # noqa: A
     return name, gives_logits
 
 
-def _smooth_tensors(graph: Any, input_name: str) -> set[str]:  # noqa: ANN401  of onnx
+def _smooth_tensors(graph: GraphProto, input_name: str) -> set[str]:
     """The tensors that change with the input, smoothly as far as the operators' names tell."""
     smooth = {input_name}
     for node in graph.node:
@@ -213,7 +220,7 @@ def _smooth_tensors(graph: Any, input_name: str) -> set[str]:  # noqa: ANN401  o
     return smooth - {""}
 
 
-def _is_step(node: Any) -> bool:  # noqa: ANN401  of onnx
+def _is_step(node: NodeProto) -> bool:
     """Whether its outputs are whole numbers, so without gradient."""
     from onnx import TensorProto
 
@@ -223,7 +230,7 @@ def _is_step(node: Any) -> bool:  # noqa: ANN401  of onnx
     return node.op_type in _STEP_OPERATORS
 
 
-def _nodes_between(graph: Any, scores: str, smooth: set[str]) -> tuple[Any, ...]:  # noqa: ANN401  of onnx
+def _nodes_between(graph: GraphProto, scores: str, smooth: set[str]) -> tuple[NodeProto, ...]:
     """The nodes between input and scores, in the file's order."""
     used, nodes = {scores}, []
     for node in reversed(graph.node):
@@ -233,7 +240,7 @@ def _nodes_between(graph: Any, scores: str, smooth: set[str]) -> tuple[Any, ...]
     return tuple(nodes[::-1])
 
 
-def _check_known(node: Any, smooth: set[str]) -> None:  # noqa: ANN401  of onnx
+def _check_known(node: NodeProto, smooth: set[str]) -> None:
     places = {i for i, name in enumerate(node.input) if name in smooth}
     known = node.op_type in MULTI_INPUT or (node.op_type in SINGLE_INPUT and places == {0})
     if not known or node.domain not in ("", "ai.onnx"):
@@ -243,7 +250,7 @@ def _check_known(node: Any, smooth: set[str]) -> None:  # noqa: ANN401  of onnx
         )
 
 
-def _attributes(node: Any) -> dict[str, Any]:  # noqa: ANN401  of onnx
+def _attributes(node: NodeProto) -> Attributes:
     from onnx import helper
 
     return {a.name: helper.get_attribute_value(a) for a in node.attribute}

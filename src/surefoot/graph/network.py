@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 
 Floats = NDArray[np.float64]
+Values = NDArray[Any]
+"""Of the type that the file states."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,20 +5,29 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument, MissingPackage
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+    from onnxruntime import InferenceSession
+
 Source = bytes | str | Path
+Attributes = Mapping[str, Any]
+"""Of an operator, by name: numbers, texts, lists of numbers or a tensor."""
 
 
-def require_onnx() -> Any:  # noqa: ANN401  the module
+def require_onnx() -> ModuleType:
     """The onnx package, or the line that installs it."""
     try:
-        import onnx
+        onnx = import_module("onnx")
     except ImportError as error:
         raise MissingPackage(
             "proofs read the layers of an ONNX file: pip install 'surefoot[verify]'"
@@ -33,10 +42,10 @@ class ParsedGraph:
     `model_float64` is the model with its float32 constants in float64.
     """
 
-    model: Any
-    model_float64: Any
+    model: ModelProto
+    model_float64: ModelProto
     input_name: str
-    dtype: Any
+    dtype: np.dtype[np.floating]
     shape: tuple[int, ...]
     scores_name: str
     ends_in_relu: bool
@@ -74,7 +83,7 @@ def parse_graph(source: Source, shape: tuple[int, ...] | None) -> ParsedGraph:
     return ParsedGraph(model, wide, feeds[0].name, dtype, _full_shape(dims, shape), *ending)
 
 
-def _widened(onnx: Any, model: Any) -> Any:  # noqa: ANN401  of the package onnx
+def _widened(onnx: ModuleType, model: ModelProto) -> ModelProto:
     """The model with float64 in place of float32, so that its constants are folded without loss."""
     wide, single, double = onnx.ModelProto(), onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
     wide.CopyFrom(model)
@@ -120,7 +129,7 @@ def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ..
     return full
 
 
-def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool, bool]:  # noqa: ANN401  of the package onnx
+def _label_tensor(onnx: ModuleType, graph: GraphProto) -> tuple[str, bool, bool]:
     """The tensor whose argmax is the label, and whether a ReLU and a Softmax follow it."""
     producers = {out: node for node in graph.node for out in node.output}
     name, softmax = graph.output[0].name, False
@@ -136,7 +145,7 @@ def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool, bool]:  # noqa: ANN
     return name, False, softmax
 
 
-def attributes_of(onnx: Any, node: Any) -> dict[str, Any]:  # noqa: ANN401  of the package onnx
+def attributes_of(onnx: ModuleType, node: NodeProto) -> Attributes:
     """The attributes of a node by name."""
     return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
 
@@ -145,7 +154,7 @@ _FATAL_ONLY = 4
 """Severity from which onnxruntime logs: only what ends the program."""
 
 
-def quiet_session(model: Path | bytes) -> Any:  # noqa: ANN401  onnxruntime has no types
+def quiet_session(model: Path | bytes) -> InferenceSession:
     """A session on the processor, of a file or of a model in memory."""
     import onnxruntime
 
@@ -253,7 +262,7 @@ def _embedded(files: WeightFiles, content: Mapping[str, bytes]) -> bytes:
     return whole
 
 
-def _tensors(onnx: Any, message: Any) -> Iterator[Any]:  # noqa: ANN401  of protobuf
+def _tensors(onnx: ModuleType, message: ModelProto | GraphProto) -> Iterator[TensorProto]:
     """All tensors in a message, however deep."""
     if isinstance(message, onnx.TensorProto):
         yield message

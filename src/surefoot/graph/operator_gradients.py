@@ -7,27 +7,28 @@ first place that attains it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.graph.onnx_file import quiet_session
+from surefoot.graph.network import Values
+from surefoot.graph.onnx_file import Attributes, quiet_session
 
-Values = NDArray[Any]
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 
-def _per_axis(attributes: Mapping[str, Any], name: str, n: int) -> list[int]:
+def _per_axis(attributes: Attributes, name: str, n: int) -> list[int]:
     return [int(v) for v in attributes.get(name, [1] * n)]
 
 
 def _front_padding(
-    attributes: Mapping[str, Any], size: list[int], out: list[int], kernel: list[int]
+    attributes: Attributes, size: list[int], out: list[int], kernel: list[int]
 ) -> list[int]:
     """The padding in front of each axis."""
     n = len(size)
@@ -45,9 +46,7 @@ def _front_padding(
     return [w // 2 if mode == "SAME_UPPER" else w - w // 2 for w in whole]
 
 
-def convolution_gradient(
-    attributes: Mapping[str, Any], x: Values, weights: Values, g: Values
-) -> Values:
+def convolution_gradient(attributes: Attributes, x: Values, weights: Values, g: Values) -> Values:
     """The transposed convolution, by onnxruntime."""
     n = x.ndim - 2
     kernel, size, out = list(weights.shape[2:]), list(x.shape[2:]), list(g.shape[2:])
@@ -76,7 +75,7 @@ def convolution_gradient(
 @lru_cache(maxsize=256)
 def _transposed(
     kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], group: int
-) -> Any:  # noqa: ANN401  a session
+) -> InferenceSession:
     from onnx import TensorProto, helper
 
     free = [f"d{i}" for i in range(len(kernel))]
@@ -100,7 +99,7 @@ def _transposed(
 class _Windows:
     """The windows of a pool: for each place of the kernel, a slice of the padded input."""
 
-    def __init__(self, attributes: Mapping[str, Any], x: Values, y: Values) -> None:
+    def __init__(self, attributes: Attributes, x: Values, y: Values) -> None:
         n = x.ndim - 2
         self.kernel = [int(k) for k in attributes["kernel_shape"]]
         self.size, self.out = list(x.shape[2:]), list(y.shape[2:])
@@ -151,7 +150,7 @@ class _Windows:
             )
 
 
-def max_pool_gradient(attributes: Mapping[str, Any], x: Values, y: Values, g: Values) -> Values:
+def max_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Values) -> Values:
     """To the first of the places that attain the maximum."""
     windows = _Windows(attributes, x, y)
     among, gradient = windows.padded(x, -np.inf), windows.padded(np.zeros_like(x), 0.0)
@@ -163,7 +162,7 @@ def max_pool_gradient(attributes: Mapping[str, Any], x: Values, y: Values, g: Va
     return gradient[windows.inner]
 
 
-def average_pool_gradient(attributes: Mapping[str, Any], x: Values, y: Values, g: Values) -> Values:
+def average_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Values) -> Values:
     """Evenly to all places that were counted."""
     windows = _Windows(attributes, x, y)
     counts = windows.padded(np.ones((1, 1, *x.shape[2:]), np.float32), 0.0)
@@ -192,7 +191,7 @@ class OperatorRun:
 
     kind: str
     opset: int
-    attributes: Mapping[str, Any]
+    attributes: Attributes
     inputs: tuple[Values | None, ...]
     outputs: tuple[Values, ...]
     output_gradients: tuple[Values | None, ...]

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, linear_layer
-from surefoot.graph.onnx_file import ParsedGraph, Source, attributes_of, parse_graph, require_onnx
+from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, Values, linear_layer
+from surefoot.graph.onnx_file import (
+    Attributes,
+    ParsedGraph,
+    Source,
+    attributes_of,
+    parse_graph,
+    require_onnx,
+)
 from surefoot.graph.reader_check import check_reader
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from onnx import NodeProto
 
 _ROUNDING_UNIT = 2.0**-52
 """Twice the rounding unit of float64, to be on the safe side."""
@@ -116,7 +127,8 @@ def layer_outputs(columns: Floats) -> AffineValue:
     return AffineValue(columns, nothing, RoundingLoss(nothing, nothing), one_to_one=True)
 
 
-Attributes = Mapping[str, Any]
+Constants = Sequence[Values | None]
+"""What else an operator takes, in order: known arrays, None where one is left out."""
 _CHUNK_VALUES = 1 << 24
 """Values of the windows of one piece, 128 MiB in float64: a whole batch would fill the memory."""
 
@@ -124,7 +136,7 @@ _CHUNK_VALUES = 1 << 24
 def apply_affine(
     kind: str,
     value: AffineValue,
-    constants: Sequence[NDArray[Any] | None],
+    constants: Constants,
     attributes: Attributes,
     swapped: bool,
 ) -> AffineValue | None:
@@ -146,30 +158,31 @@ def apply_affine(
     return None
 
 
-def _flatten(value: AffineValue, constants: Sequence[Any], attributes: Attributes) -> AffineValue:
+def _flatten(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
     axis = int(attributes.get("axis", 1))
     lead = int(np.prod(value.shape[:axis]))
     return value.rearranged(lambda a: a.reshape(len(a), lead, -1))
 
 
-def _reshape(value: AffineValue, constants: Sequence[Any], attributes: Attributes) -> AffineValue:
-    shape = [int(v) for v in (constants[0] if constants else attributes["shape"])]
+def _reshape(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
+    given = constants[0] if constants else None
+    shape = [int(v) for v in (attributes["shape"] if given is None else given)]
     if not attributes.get("allowzero", 0):
         shape = [value.shape[i] if v == 0 else v for i, v in enumerate(shape)]
     return value.rearranged(lambda a: a.reshape(len(a), *shape))
 
 
-def _transpose(value: AffineValue, constants: Sequence[Any], attributes: Attributes) -> AffineValue:
+def _transpose(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
     perm = attributes.get("perm", range(len(value.shape))[::-1])
     return value.rearranged(lambda a: a.transpose(0, *(p + 1 for p in perm)))
 
 
-def _axes(constants: Sequence[Any], attributes: Attributes) -> list[int] | None:
+def _axes(constants: Constants, attributes: Attributes) -> list[int] | None:
     axes = constants[0] if constants and constants[0] is not None else attributes.get("axes")
     return None if axes is None else [int(v) for v in axes]
 
 
-def _squeeze(value: AffineValue, constants: Sequence[Any], attributes: Attributes) -> AffineValue:
+def _squeeze(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
     rank = len(value.shape)
     axes = _axes(constants, attributes)
     dropped = [i for i in range(rank) if value.shape[i] == 1] if axes is None else axes
@@ -177,19 +190,19 @@ def _squeeze(value: AffineValue, constants: Sequence[Any], attributes: Attribute
     return value.rearranged(lambda a: a.reshape(len(a), *remaining))
 
 
-def _unsqueeze(value: AffineValue, constants: Sequence[Any], attributes: Attributes) -> AffineValue:
+def _unsqueeze(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
     axes = _axes(constants, attributes) or []
     rank = len(value.shape) + len(axes)
     places = tuple(a % rank + 1 for a in axes)
     return value.rearranged(lambda a: np.expand_dims(a, places))
 
 
-def _same(value: AffineValue, constants: Sequence[Any], attributes: Attributes) -> AffineValue:
+def _same(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
     return value
 
 
 def _gemm(
-    value: AffineValue, b: Floats, rest: Sequence[Any], attributes: Attributes, swapped: bool
+    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
 ) -> AffineValue:
     if swapped or attributes.get("transA", 0):
         raise InvalidArgument(
@@ -203,7 +216,7 @@ def _gemm(
 
 
 def _matmul(
-    value: AffineValue, b: Floats, rest: Sequence[Any], attributes: Attributes, swapped: bool
+    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
 ) -> AffineValue:
     if swapped:
         return value.multiplied(lambda a, w: w @ a, b, b.shape[-1])
@@ -211,25 +224,25 @@ def _matmul(
 
 
 def _add(
-    value: AffineValue, b: Floats, rest: Sequence[Any], attributes: Attributes, swapped: bool
+    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
 ) -> AffineValue:
     return value.shifted(b)
 
 
 def _sub(
-    value: AffineValue, b: Floats, rest: Sequence[Any], attributes: Attributes, swapped: bool
+    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
 ) -> AffineValue:
     return value.scaled(np.asarray(-1.0)).shifted(b) if swapped else value.shifted(-b)
 
 
 def _mul(
-    value: AffineValue, b: Floats, rest: Sequence[Any], attributes: Attributes, swapped: bool
+    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
 ) -> AffineValue:
     return value.scaled(b)
 
 
 def _div(
-    value: AffineValue, b: Floats, rest: Sequence[Any], attributes: Attributes, swapped: bool
+    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
 ) -> AffineValue:
     if swapped or (b == 0).any():
         raise InvalidArgument(
@@ -239,7 +252,7 @@ def _div(
 
 
 def _norm(
-    value: AffineValue, b: Floats, rest: Sequence[Any], attributes: Attributes, swapped: bool
+    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
 ) -> AffineValue:
     if attributes.get("training_mode", 0):
         raise InvalidArgument(
@@ -253,7 +266,7 @@ def _norm(
 
 
 def _conv(
-    value: AffineValue, b: Floats, rest: Sequence[Any], attributes: Attributes, swapped: bool
+    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
 ) -> AffineValue:
     kernel = b.shape[2:]
     layout = _window_layout(attributes, value.shape[2:], kernel)
@@ -333,7 +346,7 @@ def _average_pool(value: AffineValue, attributes: Attributes) -> AffineValue:
     layout = _window_layout(attributes, value.shape[2:], kernel)
     channels = value.shape[1]
     ones = np.ones((channels, 1, *kernel))
-    count: Any = float(np.prod(kernel))
+    count: float | Floats = float(np.prod(kernel))
     if not attributes.get("count_include_pad", 0):
         count = _convolve(np.ones((1, *value.shape[1:])), ones, layout, channels)
     pooled = value.multiplied(
@@ -342,14 +355,14 @@ def _average_pool(value: AffineValue, attributes: Attributes) -> AffineValue:
     return pooled.scaled(np.asarray(1 / count))
 
 
-def _dropout(value: AffineValue, constants: Sequence[Any], attributes: Attributes) -> AffineValue:
+def _dropout(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
     training = len(constants) > 1 and constants[1] is not None and bool(np.any(constants[1]))
     if training:
         raise InvalidArgument("Dropout is in training mode: export the model after eval()")
     return value
 
 
-_SHAPES: dict[str, Callable[[AffineValue, Sequence[Any], Attributes], AffineValue]] = {
+_SHAPES: dict[str, Callable[[AffineValue, Constants, Attributes], AffineValue]] = {
     "Flatten": _flatten,
     "Reshape": _reshape,
     "Transpose": _transpose,
@@ -359,7 +372,7 @@ _SHAPES: dict[str, Callable[[AffineValue, Sequence[Any], Attributes], AffineValu
     "Dropout": _dropout,
 }
 _WITH_WEIGHTS: dict[
-    str, Callable[[AffineValue, Floats, Sequence[Any], Attributes, bool], AffineValue]
+    str, Callable[[AffineValue, Floats, Constants, Attributes, bool], AffineValue]
 ] = {
     "Gemm": _gemm,
     "MatMul": _matmul,
@@ -385,7 +398,7 @@ class _ReaderState:
     """What is known while the nodes are walked through."""
 
     layers: list[Layer]
-    constants: dict[str, NDArray[Any]]
+    constants: dict[str, Values]
     values: dict[str, AffineValue] = field(default_factory=dict)
 
 
@@ -416,7 +429,7 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     return Network((*state.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
 
 
-def _nodes_before_scores(graph: ParsedGraph) -> list[Any]:
+def _nodes_before_scores(graph: ParsedGraph) -> list[NodeProto]:
     """The nodes that the label depends on, in the file's order."""
     used, nodes = {graph.scores_name}, []
     for node in reversed(graph.model_float64.graph.node):
@@ -426,7 +439,7 @@ def _nodes_before_scores(graph: ParsedGraph) -> list[Any]:
     return nodes[::-1]
 
 
-def _read_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noqa: ANN401  of the package onnx
+def _read_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> None:
     """One node, or a sentence that says why it cannot be read."""
     if node.domain not in ("", "ai.onnx"):
         raise InvalidArgument(
@@ -446,7 +459,7 @@ def _read_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noq
         ) from error
 
 
-def _read_known_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noqa: ANN401  of the package onnx
+def _read_known_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> None:
     onnx = require_onnx()
     attributes, values = attributes_of(onnx, node), state.values
     inputs = [name for name in node.input if name]
@@ -479,7 +492,7 @@ def _read_known_node(state: _ReaderState, node: Any, needed: set[str]) -> None: 
         values[out] = value
 
 
-def _folded(onnx: Any, node: Any, inputs: list[NDArray[Any]]) -> NDArray[Any]:  # noqa: ANN401  of the package onnx
+def _folded(onnx: ModuleType, node: NodeProto, inputs: list[Values]) -> Values:
     """The output of a node that takes only constants."""
     from onnx.reference import ReferenceEvaluator
 

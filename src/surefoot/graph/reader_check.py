@@ -7,14 +7,16 @@ is compared by itself and in its own size, so neither tiny scores nor a huge one
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.graph.network import Floats, Network, score_sizes
+from surefoot.graph.network import Floats, Network, Values, score_sizes
 from surefoot.graph.onnx_file import ParsedGraph, Source, parse_graph, require_onnx
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 _FLOAT64_SHARE = 1e-9
 """Allowed against a second evaluation in float64, as a share of the largest difference of the two
@@ -70,9 +72,7 @@ def check_reader(
     return difference
 
 
-def _random_inputs(
-    graph: ParsedGraph, low: float, high: float, count: int, seed: int
-) -> NDArray[Any]:
+def _random_inputs(graph: ParsedGraph, low: float, high: float, count: int, seed: int) -> Values:
     """Random points, random corners and points mostly at the lower end, in turn."""
     share = np.random.default_rng(seed).random((count, *graph.shape))
     share[1::3] = np.rint(share[1::3])
@@ -80,7 +80,7 @@ def _random_inputs(
     return np.asarray((low + share * (high - low)).astype(graph.dtype))
 
 
-def _reference_scores(graph: ParsedGraph, x: NDArray[Any]) -> Floats:
+def _reference_scores(graph: ParsedGraph, x: Values) -> Floats:
     """The scores of the file in float64."""
     from onnx.reference import ReferenceEvaluator
 
@@ -96,7 +96,7 @@ def _reference_scores(graph: ParsedGraph, x: NDArray[Any]) -> Floats:
     return np.stack(scores).astype(np.float64)
 
 
-def _runtime_scores(graph: ParsedGraph, x: NDArray[Any]) -> tuple[Floats, Floats]:
+def _runtime_scores(graph: ParsedGraph, x: Values) -> tuple[Floats, Floats]:
     """The scores and the output by onnxruntime."""
     import onnxruntime
 
@@ -115,7 +115,7 @@ def _runtime_scores(graph: ParsedGraph, x: NDArray[Any]) -> tuple[Floats, Floats
     return scores, np.stack([parts[-1] for parts in outputs]).astype(np.float64)
 
 
-def _until_scores(graph: ParsedGraph, source: Any) -> Any:  # noqa: ANN401  ONNX models
+def _until_scores(graph: ParsedGraph, source: ModelProto) -> ModelProto:
     """The model with the scores as its output."""
     onnx = require_onnx()
     model = onnx.ModelProto()
@@ -144,7 +144,7 @@ def _compare(pairs: _Pairs, theirs: Floats, share: float, unit: float, whose: st
     return float(off.max() / largest) if largest > 0 else 0.0
 
 
-def _check_labels(network: Network, x: NDArray[Any], allowed: Floats, output: Floats) -> None:
+def _check_labels(network: Network, x: Values, allowed: Floats, output: Floats) -> None:
     """Where a label is beyond rounding, the model's output must have it too."""
     real = network.outputs(x.reshape(len(x), *network.shape))
     top = real.argmax(axis=1)
