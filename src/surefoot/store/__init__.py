@@ -7,10 +7,11 @@ The URL's scheme chooses the store. Another store takes one module, whose class 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
+from surefoot.core.counts import Answer
 from surefoot.core.tasks import Entry, Task
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Record, Source
@@ -22,10 +23,10 @@ from surefoot.store.runs import RunCheck, RunListing, RunSummary
 class MemoryJournal:
     """Append-only, by subject."""
 
-    def __init__(self) -> None:
-        self._entries: dict[str, list[Entry]] = defaultdict(list)
+    def __init__(self, entries: Mapping[str, list[Entry]] | None = None) -> None:
+        self._entries: dict[str, list[Entry]] = defaultdict(list, entries or {})
 
-    def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
+    def append(self, answers: Sequence[tuple[Task, Answer]]) -> None:
         """Record one batch."""
         for task, evidence in answers:
             entry = Entry(task.level, task.start, task.stop, evidence)
@@ -34,11 +35,6 @@ class MemoryJournal:
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded."""
         return {name: list(entries) for name, entries in self._entries.items()}
-
-    def copy_from(self, other: MemoryJournal) -> None:
-        """Begin with what another journal holds."""
-        for name, entries in other.replay().items():
-            self._entries[name].extend(entries)
 
 
 class MemoryStore:
@@ -67,8 +63,8 @@ class MemoryStore:
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""
-        if not self._journals[digest].replay():
-            self._journals[digest].copy_from(self._journals[earlier])
+        if not self.journal(digest).replay():
+            self._journals[digest] = MemoryJournal(self.journal(earlier).replay())
 
     def finish(self, record: Record) -> Record:
         """Store the record."""
@@ -104,7 +100,7 @@ _STORES = {"sqlite": "surefoot.store.sql:SqlStore"} | dict.fromkeys(
 class Journal(Protocol):
     """The evidence of one run, batch by batch."""
 
-    def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
+    def append(self, answers: Sequence[tuple[Task, Answer]]) -> None:
         """Record one batch, all of it or nothing."""
         ...
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Any
 from zlib import crc32
 
-from surefoot.core.counts import Counts, Outcomes, Proof, Severities
+from surefoot.core.counts import Answer, Counts, Outcomes, Proof, Severities
 from surefoot.core.tasks import Entry
 
-_EVIDENCE: dict[str, type[Any]] = {
+_EVIDENCE: dict[str, Callable[..., Answer]] = {
     "counts": Counts,
     "outcomes": Outcomes,
     "proof": Proof,
@@ -26,18 +25,18 @@ _EVIDENCE: dict[str, type[Any]] = {
 _KINDS = {kind: name for name, kind in _EVIDENCE.items()}
 
 
-def evidence_to_text(evidence: object, units: int) -> str:
+def evidence_to_text(evidence: Answer, units: int) -> str:
     """Counts of all trials of the row: how many were kept. Anything else: its kind and fields."""
     if isinstance(evidence, Counts) and evidence.trials == units:
         return str(evidence.kept)
-    values = {name: getattr(evidence, name) for name in type(evidence).__slots__}  # type: ignore[attr-defined]
+    values = {name: getattr(evidence, name) for name in type(evidence).__slots__}
     return json.dumps([_KINDS[type(evidence)], values], separators=(",", ":"))
 
 
-def evidence_from_text(text: str, units: int) -> Any:  # noqa: ANN401  any evidence
+def evidence_from_text(text: str, units: int) -> Answer:
     """The evidence of a row with this many trials; ValueError for what cannot be one."""
     if text.isdecimal():
-        evidence: Any = Counts(units, int(text))
+        evidence: Answer = Counts(units, int(text))
     else:
         try:
             kind, values = json.loads(text)
@@ -50,7 +49,7 @@ def evidence_from_text(text: str, units: int) -> Any:  # noqa: ANN401  any evide
     return evidence
 
 
-def _is_possible(evidence: Any, units: int) -> bool:  # noqa: ANN401  any evidence
+def _is_possible(evidence: Answer, units: int) -> bool:
     match evidence:
         case Counts(trials=int(trials), kept=int(kept)):
             return 0 <= kept <= trials
@@ -74,7 +73,7 @@ _Place = tuple[str, float]
 COLUMNS = ("number", "subject", "level", "start", "stop", "evidence", "checksum")
 """Of a row, in the order in which it is read and written."""
 Row = tuple[int, str, float, int, int, str, int]
-Answer = tuple[str, float, int, int, str]
+NewRow = tuple[str, float, int, int, str]
 """Subject, level, start, stop, evidence as text."""
 
 
@@ -132,10 +131,10 @@ class Chains:
         self._coverage = Coverage()
         self._seed = crc32(f"{digest} ".encode())
 
-    def read(self, rows: Iterable[Sequence[Any]], entries: defaultdict[str, list[Entry]]) -> None:
+    def read(self, rows: Iterable[Row], entries: defaultdict[str, list[Entry]]) -> None:
         """Check the next rows, in their order, and add what they hold to the entries."""
         subjects, number, trials = self._subjects, self.rows, self.trials
-        counts: dict[tuple[str, int, int], Any] = {}
+        counts: dict[tuple[str, int, int], Answer] = {}
         last_level, words = None, ""
         new_entry = tuple.__new__  # half the time of calling Entry
         try:
@@ -169,7 +168,7 @@ class Chains:
         finally:
             self.rows, self.trials = number, trials
 
-    def add(self, answers: Iterable[Answer]) -> list[Row]:
+    def add(self, answers: Iterable[NewRow]) -> list[Row]:
         """The rows for new answers, which are in the journal from now on.
 
         Trials that are in it stay as they are: an answer with one of them is left out.
@@ -205,13 +204,13 @@ class Chains:
             own.stop = -1
         return self._coverage.add((subject, level), start, stop)
 
-    def _first(self, subject: object) -> int:
+    def _first(self, subject: str) -> int:
         """Before the first row of a subject: rows of another run or subject do not fit."""
         return crc32(str(subject).encode("utf-8", "replace"), self._seed)
 
 
-def _evidence(number: int, subject: str, text: object, start: Any, stop: Any) -> Any:  # noqa: ANN401  what a store holds
-    """The evidence of a row whose values are possible."""
+def _evidence(number: int, subject: str, text: str, start: int, stop: int) -> Answer:
+    """The evidence of a row whose values are possible: a damaged file may hold any type."""
     if not (type(start) is type(stop) is int and 0 <= start < stop):
         raise BadRow(number, f"(input {subject}) holds impossible trials, {start} to {stop}")
     try:

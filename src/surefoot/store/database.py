@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -19,6 +20,9 @@ from surefoot.errors import InvalidArgument, MissingPackage, StoreDamaged, Store
 from surefoot.store.locations import is_sealed, path_of, public_location, without_passwords
 
 T = TypeVar("T")
+TableRow = sa.Row[Any]
+"""A row of a query; its columns are attributes."""
+Query = sa.Select[Any]
 _ERRORS = (SQLAlchemyError, UnicodeDecodeError)
 """The second comes from the driver of SQLite where a file is damaged."""
 _Connect = Callable[[], AbstractContextManager[sa.Connection]]
@@ -84,16 +88,14 @@ class Database:
                     self._check_place()
                     raise StoreFailed(self._words(error)) from error
                 if delay is None:
-                    raise StoreFailed(self._gone(error)) from error
+                    raise StoreFailed(
+                        f"{self._words(error)}; {len(self._delays)} new attempts in "
+                        f"{sum(self._delays):g} s failed: run the same command again, which goes "
+                        "on; what was stored stays"
+                    ) from error
                 self.engine.dispose()
                 sleep(delay)
         raise AssertionError  # the last attempt returned or raised
-
-    def _gone(self, error: Exception) -> str:
-        return (
-            f"{self._words(error)}; {len(self._delays)} new attempts in {sum(self._delays):g} s "
-            "failed: run the same command again, which goes on; what was stored stays"
-        )
 
     def _words(self, error: Exception) -> str:
         text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
@@ -228,8 +230,13 @@ def open_file(url: str, create: bool, read_only: bool = False) -> Database:
         connect_args={"timeout": _READ_TIMEOUT_SECONDS if read_only else _LOCK_TIMEOUT_SECONDS},
     )
     place = _Place(where)
-    sa.event.listen(engine, "connect", _set_pragmas)
-    sa.event.listen(engine, "connect", lambda *_: place.remember())
+
+    def on_connect(connection: sqlite3.Connection, *_: object) -> None:
+        connection.execute("PRAGMA synchronous=NORMAL").close()
+        connection.execute("PRAGMA foreign_keys=ON").close()
+        place.remember()
+
+    sa.event.listen(engine, "connect", on_connect)
     return Database(
         engine, str(where), lambda message: _sentence(where, message), check_place=place.check
     )
@@ -283,21 +290,15 @@ def create_when_unlocked(engine: sa.Engine, create: Callable[[sa.Connection], No
 @contextmanager
 def readable_text(db: sa.Connection) -> Iterator[None]:
     """Text that is no UTF-8 is read with a mark in its place, which no checksum matches."""
-    connection: Any = db.connection.driver_connection
-    if db.dialect.name == "sqlite":
-        connection.text_factory = lambda content: content.decode(errors="replace")
+    connection = db.connection.driver_connection
+    if not isinstance(connection, sqlite3.Connection):
+        yield
+        return
+    connection.text_factory = lambda content: content.decode(errors="replace")
     try:
         yield
     finally:
-        if db.dialect.name == "sqlite":
-            connection.text_factory = str
-
-
-def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401  of the module sqlite3
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA synchronous=NORMAL")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.close()
+        connection.text_factory = str
 
 
 def _sentence(where: Path, message: str) -> str:
@@ -333,16 +334,34 @@ _WAYS_OUT = {
 
 
 def open_postgres(
-    url: str, delays: tuple[float, ...] | None = None, read_only: bool = False
+    url: str, delays: tuple[float, ...] = RECONNECT_SECONDS, read_only: bool = False
 ) -> Database:
     """The database at this URL; nothing is connected yet.
 
     `read_only`: the server itself refuses every write.
     """
-    psycopg = _psycopg()
-    options = _connection_options(psycopg, url)
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError as error:
+        raise MissingPackage(
+            "a store in PostgreSQL needs psycopg: pip install 'surefoot[postgres]'"
+        ) from error
+    try:
+        options: dict[str, str | int] = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        # what libpq says before it quotes a part of the URL
+        reason = " ".join(str(error).partition('"')[0].split()).rstrip(":")
+        raise InvalidArgument(
+            "a PostgreSQL store must be postgresql://user@host:port/database, and libpq cannot "
+            f"read what was given ({reason}); it is not shown, since it may hold a "
+            "password: correct it"
+        ) from None
+    options.setdefault("fallback_application_name", "surefoot")
+    if "PGCONNECT_TIMEOUT" not in os.environ:
+        options.setdefault("connect_timeout", _CONNECT_SECONDS)
 
-    def connect() -> Any:  # noqa: ANN401  a connection of psycopg
+    def connect() -> psycopg.Connection:
         connection = psycopg.connect(**options)
         connection.read_only = read_only or None
         return connection
@@ -361,41 +380,9 @@ def open_postgres(
         way_out = next((way for part, way in _WAYS_OUT.items() if part in lower), "")
         return f"{where}: {problem}" + (f": {way_out}" if way_out else "")
 
-    return Database(engine, where, describe, RECONNECT_SECONDS if delays is None else delays)
+    return Database(engine, where, describe, delays)
 
 
 def lock_creation(db: sa.Connection) -> None:
     """Let one process at a time create the tables, until its transaction ends."""
     db.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
-
-
-def _reason(message: str) -> str:
-    """What libpq says before it quotes a part of the URL."""
-    return " ".join(message.partition('"')[0].split()).rstrip(":")
-
-
-def _psycopg() -> Any:  # noqa: ANN401  the module
-    try:
-        import psycopg
-    except ImportError as error:
-        raise MissingPackage(
-            "a store in PostgreSQL needs psycopg: pip install 'surefoot[postgres]'"
-        ) from error
-    return psycopg
-
-
-def _connection_options(psycopg: Any, url: str) -> dict[str, Any]:  # noqa: ANN401  the module psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        options: dict[str, Any] = conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
-        raise InvalidArgument(
-            "a PostgreSQL store must be postgresql://user@host:port/database, and libpq cannot "
-            f"read what was given ({_reason(str(error))}); it is not shown, since it may hold a "
-            "password: correct it"
-        ) from None
-    options.setdefault("fallback_application_name", "surefoot")
-    if "PGCONNECT_TIMEOUT" not in os.environ:
-        options.setdefault("connect_timeout", _CONNECT_SECONDS)
-    return options

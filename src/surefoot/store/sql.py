@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -27,10 +27,12 @@ from surefoot.store.chains import Chains, seal_of
 from surefoot.store.database import (
     JOURNAL,
     META,
+    RECONNECT_SECONDS,
     RUNS,
     SCHEMA,
     TABLES,
     Database,
+    TableRow,
     create_when_unlocked,
     lock_creation,
     open_file,
@@ -43,7 +45,7 @@ from surefoot.store.sql_journal import SqlJournal, now
 from surefoot.store.sql_listing import Listing
 
 
-def summary_of(row: sa.Row[Any], where: str) -> RunSummary:
+def summary_of(row: TableRow, where: str) -> RunSummary:
     """The run in this row, which has all columns but the record."""
     if not (isinstance(row.digest, str) and row.digest):
         raise StoreDamaged(where, "a run has no name")
@@ -75,7 +77,7 @@ def summary_of(row: sa.Row[Any], where: str) -> RunSummary:
     )
 
 
-def sealed_record(row: sa.Row[Any], where: str) -> Record:
+def sealed_record(row: TableRow, where: str) -> Record:
     """The record in a run's row, as it was written."""
     seal = seal_of(row.record, row.finished, row.sealed_rows, row.heads)
     record = record_from_json(row.record) if seal == row.seal else None
@@ -85,72 +87,13 @@ def sealed_record(row: sa.Row[Any], where: str) -> Record:
     return record
 
 
-_NO_RECORD: dict[str, Any] = {
-    "record": None,
-    "finished": None,
+_NO_SEAL: dict[str, str | bool | int] = {
     "stopped": False,
     "sealed_rows": 0,
     "heads": "",
     "seal": "",
 }
 """The columns of a run that is not finished."""
-
-
-def check_file(database: Database) -> None:
-    """Refuse an SQLite file whose pages do not fit together; PostgreSQL checks its own."""
-    if database.engine.dialect.name != "sqlite":
-        return
-
-    def integrity(db: sa.Connection) -> str:
-        return str(db.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
-
-    answer = " ".join(database.read(integrity).split())
-    if answer != "ok":
-        raise StoreFailed(
-            f"{database.where}: the file is damaged ({answer}): restore it from a copy, or use "
-            "another store (store=, --store)"
-        )
-
-
-def check_runs(database: Database) -> Iterator[RunCheck]:
-    """Every run, the oldest first; then rows that belong to none."""
-    query = sa.select(RUNS.c.id, RUNS.c.digest).order_by(RUNS.c.id)
-    for number, digest in database.read(lambda db: list(db.execute(query))):
-        yield _check_run(database, number, str(digest))
-    lost = (
-        sa.select(sa.func.count())
-        .select_from(JOURNAL)
-        .where(JOURNAL.c.run.not_in(sa.select(RUNS.c.id)))
-    )
-    rows = int(database.read(lambda db: db.execute(lost).scalar_one()))
-    if rows:
-        yield RunCheck("", rows, 0, f"{rows} rows of the journal belong to no run", readable=False)
-
-
-def cut_run(database: Database, digest: str) -> RunCheck:
-    """Keep the rows before the first damaged one, and no record: the same study goes on from them.
-
-    A run whose own row cannot be read is removed with all of its rows. A sound run stays as it is.
-    """
-    query = sa.select(RUNS.c.id).where(RUNS.c.digest == digest)
-    number = int(database.read(lambda db: db.execute(query).scalar_one()))
-    check = _check_run(database, number, digest)
-    if not check.problem:
-        return check
-    sound = _sound(database, digest) if check.readable else Chains(digest)
-
-    def write(db: sa.Connection) -> None:
-        this_run = RUNS.c.id == number
-        later = JOURNAL.c.run == number, JOURNAL.c.number >= sound.rows
-        db.execute(sa.delete(JOURNAL).where(*later))
-        if not check.readable:
-            db.execute(sa.delete(RUNS).where(this_run))
-            return
-        counted = {"rows": sound.rows, "trials": sound.trials, "written": now()}
-        db.execute(sa.update(RUNS).where(this_run).values(_NO_RECORD | counted))
-
-    database.write(write)
-    return check
 
 
 def _check_run(database: Database, number: int, digest: str) -> RunCheck:
@@ -160,13 +103,15 @@ def _check_run(database: Database, number: int, digest: str) -> RunCheck:
     try:
         summary_of(row, database.where)
     except StoreFailed as error:
-        return RunCheck(digest, 0, 0, _problem(error), readable=False)
+        return RunCheck(digest, 0, 0, getattr(error, "problem", str(error)), readable=False)
     try:
         SqlJournal(database, digest).replay()
         if row.record is not None:
             sealed_record(row, database.where)
     except StoreFailed as error:
-        return RunCheck(digest, int(row.rows), _sound(database, digest).rows, _problem(error))
+        # the way out, which an error says as well, is said once for all runs
+        problem: str = getattr(error, "problem", str(error))
+        return RunCheck(digest, int(row.rows), _sound(database, digest).rows, problem)
     return RunCheck(digest, int(row.rows), int(row.rows))
 
 
@@ -181,12 +126,7 @@ def _sound(database: Database, digest: str) -> Chains:
     return database.read(read)
 
 
-def _problem(error: StoreFailed) -> str:
-    """What is wrong; the way out is said once for all runs."""
-    return error.problem if isinstance(error, StoreDamaged) else str(error)
-
-
-_INSERT: dict[str, Callable[..., Any]] = {
+_INSERT: dict[str, Callable[[sa.Table], sqlite.Insert | postgresql.Insert]] = {
     "sqlite": sqlite.insert,
     "postgresql": postgresql.insert,
 }
@@ -198,7 +138,11 @@ class SqlStore:
     """Runs by digest, each with its journal and, once finished, its record."""
 
     def __init__(self, url: str, *, create: bool = True, read_only: bool = False) -> None:
-        self._database = _database(url, create, read_only)
+        self._database = (
+            open_postgres(url, () if read_only else RECONNECT_SECONDS, read_only)
+            if scheme_of(url) in POSTGRES
+            else open_file(url, create, read_only)
+        )
         self.where = self._database.where
         self._insert = _INSERT[self._database.engine.dialect.name]
         self._journals: dict[str, SqlJournal] = {}
@@ -239,10 +183,9 @@ class SqlStore:
             "started": time,
             "written": time,
             "seconds": 0.0,
-            "stopped": False,
-            "heads": "",
-            "seal": "",
-        } | dict.fromkeys(("rows", "trials", "sealed_rows"), 0)
+            "rows": 0,
+            "trials": 0,
+        } | _NO_SEAL
 
         def write(db: sa.Connection) -> str:
             db.execute(self._insert(RUNS).values(row).on_conflict_do_nothing())
@@ -332,19 +275,62 @@ class SqlStore:
         return record
 
     def check(self) -> list[RunCheck]:
-        """Read and check every run: what is sound, and what is wrong."""
-        check_file(self._database)
-        return list(check_runs(self._database)) if self._has_tables else []
+        """Read and check every run, the oldest first; then rows that belong to none."""
+        database = self._database
+        if database.engine.dialect.name == "sqlite":  # PostgreSQL checks its own pages
+            pragma = "PRAGMA integrity_check(1)"
+            found = database.read(lambda db: str(db.exec_driver_sql(pragma).scalar()))
+            answer = " ".join(found.split())
+            if answer != "ok":
+                raise StoreFailed(
+                    f"{self.where}: the file is damaged ({answer}): restore it from a copy, or use "
+                    "another store (store=, --store)"
+                )
+        if not self._has_tables:
+            return []
+        runs = sa.select(RUNS.c.id, RUNS.c.digest).order_by(RUNS.c.id)
+        ids = database.read(lambda db: list(db.execute(runs)))
+        checks = [_check_run(database, number, str(digest)) for number, digest in ids]
+        is_lost = JOURNAL.c.run.not_in(sa.select(RUNS.c.id))
+        lost = sa.select(sa.func.count()).select_from(JOURNAL).where(is_lost)
+        rows = int(database.read(lambda db: db.execute(lost).scalar_one()))
+        if rows:
+            problem = f"{rows} rows of the journal belong to no run"
+            checks.append(RunCheck("", rows, 0, problem, readable=False))
+        return checks
 
     def repair(self, prefix: str) -> RunCheck:
-        """Keep of a damaged run the rows before the first damaged one, and no record."""
-        names = sa.select(RUNS.c.digest)
-        digests: list[str] = []
+        """Keep of a damaged run the rows before the first damaged one, and no record.
+
+        The same study goes on from them. A run whose own row cannot be read is removed with all of
+        its rows. A sound run stays as it is.
+        """
+        database, query = self._database, sa.select(RUNS.c.digest, RUNS.c.id)
+        numbers: dict[str, int] = {}
         if self._has_tables:
-            digests = self._database.read(lambda db: [str(n) for n in db.execute(names).scalars()])
-        digest = choose_name(digests, prefix, self.where)
+            rows = database.read(lambda db: db.execute(query).all())
+            numbers = {str(row.digest): int(row.id) for row in rows}
+        digest = choose_name(list(numbers), prefix, self.where)
         self._journals.pop(digest, None)
-        return cut_run(self._database, digest)
+        number = numbers[digest]
+        check = _check_run(database, number, digest)
+        if not check.problem:
+            return check
+        sound = _sound(database, digest) if check.readable else Chains(digest)
+
+        def write(db: sa.Connection) -> None:
+            this_run = RUNS.c.id == number
+            later = JOURNAL.c.run == number, JOURNAL.c.number >= sound.rows
+            db.execute(sa.delete(JOURNAL).where(*later))
+            if not check.readable:
+                db.execute(sa.delete(RUNS).where(this_run))
+                return
+            counted = {"rows": sound.rows, "trials": sound.trials, "written": now()}
+            values = _NO_SEAL | counted | {"record": None, "finished": None}
+            db.execute(sa.update(RUNS).where(this_run).values(values))
+
+        database.write(write)
+        return check
 
     def _create_tables(self) -> None:
         """Create the tables that are missing, in an empty database or in a store of surefoot."""
@@ -399,9 +385,3 @@ class SqlStore:
         query = sa.select(META.c.value).where(META.c.name == "schema")
         schema = db.execute(query).scalar()
         return None if schema is None else str(schema)
-
-
-def _database(url: str, create: bool, read_only: bool) -> Database:
-    if scheme_of(url) in POSTGRES:
-        return open_postgres(url, () if read_only else None, read_only)
-    return open_file(url, create, read_only)

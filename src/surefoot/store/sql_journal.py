@@ -7,15 +7,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 import sqlalchemy as sa
 
-from surefoot.core.counts import Proof
+from surefoot.core.counts import Answer, Proof
 from surefoot.core.tasks import Entry, Task
 from surefoot.errors import AnswersDiffer, StoreDamaged, StoreFailed
-from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains, evidence_to_text
-from surefoot.store.database import JOURNAL, RUNS, Database
+from surefoot.store.chains import COLUMNS, BadRow, Chains, NewRow, evidence_to_text
+from surefoot.store.database import JOURNAL, RUNS, Database, TableRow
 from surefoot.system.memory_limits import no_garbage_collection
 
 _ROWS_AT_ONCE = 10_000
@@ -58,7 +57,7 @@ class SqlJournal:
         self._known_rows = 0  # written or read: a database must not lose them
         self._run_id: int | None = None
 
-    def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
+    def append(self, answers: Sequence[tuple[Task, Answer]]) -> None:
         """Record one batch and the time it took, in one transaction."""
         rows = [
             (
@@ -114,7 +113,7 @@ class SqlJournal:
         if rows != run.rows:
             raise self._refusal(f"has {rows} rows, but {run.rows} were written")
 
-    def _append(self, db: sa.Connection, answers: list[Answer], spent: float) -> Chains:
+    def _append(self, db: sa.Connection, answers: list[NewRow], spent: float) -> Chains:
         """Write those answers whose trials are not in the journal; what is known of it then.
 
         That is forgotten until the transaction has ended: an attempt after a lost connection reads
@@ -137,7 +136,7 @@ class SqlJournal:
             self._refuse_differing(answers, others)
             rows = chains.add(answers)
             if rows:
-                self._correct(db, chains, seconds=RUNS.c.seconds + spent)
+                self._correct(db, chains, spent)
         if rows:
             if self._run_id is None:
                 self._run_id = int(self._run(db).id)
@@ -149,10 +148,11 @@ class SqlJournal:
             )
         return chains
 
-    def _correct(self, db: sa.Connection, chains: Chains, **more: sa.ColumnElement[Any]) -> None:
+    def _correct(self, db: sa.Connection, chains: Chains, spent: float = 0.0) -> None:
         """Count the rows of the run, which is locked, as they are now known."""
+        seconds = RUNS.c.seconds + spent
         this_run = sa.update(RUNS).where(RUNS.c.digest == self._digest)
-        db.execute(this_run.values(rows=chains.rows, trials=chains.trials, **more))
+        db.execute(this_run.values(rows=chains.rows, trials=chains.trials, seconds=seconds))
 
     def _replay(self, db: sa.Connection) -> dict[str, list[Entry]]:
         chains = Chains(self._digest)
@@ -168,9 +168,7 @@ class SqlJournal:
         self._chains, self._known_rows = chains, chains.rows
         return dict(entries)
 
-    def _catch_up(
-        self, db: sa.Connection, chains: Chains, run: sa.Row[Any]
-    ) -> dict[str, list[Entry]]:
+    def _catch_up(self, db: sa.Connection, chains: Chains, run: TableRow) -> dict[str, list[Entry]]:
         """What others have appended, checked."""
         known = max(chains.rows, self._known_rows)
         if run.rows < known:
@@ -184,7 +182,7 @@ class SqlJournal:
         return others
 
     @staticmethod
-    def _refuse_differing(answers: list[Answer], others: dict[str, list[Entry]]) -> None:
+    def _refuse_differing(answers: list[NewRow], others: dict[str, list[Entry]]) -> None:
         """Refuse trials that another process answered otherwise; proofs may differ in seconds."""
         for subject, level, start, stop, text in answers:
             for entry in others.get(subject, ()):
@@ -200,7 +198,7 @@ class SqlJournal:
         self,
         db: sa.Connection,
         chains: Chains,
-        run: sa.Row[Any],
+        run: TableRow,
         upto: int,
         entries: defaultdict[str, list[Entry]],
     ) -> None:
@@ -219,17 +217,23 @@ class SqlJournal:
         if chains.rows < upto:
             raise self._refusal(f"is damaged: row {chains.rows} is missing")
 
-    def _refuse_more(self, db: sa.Connection, run: sa.Row[Any]) -> None:
+    def _refuse_more(self, db: sa.Connection, run: TableRow) -> None:
         """Refuse rows beyond those that were counted; another process may be appending."""
         last = sa.select(sa.func.max(JOURNAL.c.number)).where(JOURNAL.c.run == run.id)
         number = db.execute(last).scalar()
         if number is not None and number >= run.rows and number >= self._run(db).rows:
             raise self._refusal(f"is damaged: row {number} was never written by surefoot")
 
-    def _run(self, db: sa.Connection) -> sa.Row[Any]:
-        return self._one(db, sa.select(RUNS).where(RUNS.c.digest == self._digest))
+    def _run(self, db: sa.Connection) -> TableRow:
+        row = db.execute(sa.select(RUNS).where(RUNS.c.digest == self._digest)).one_or_none()
+        if row is None:
+            raise StoreFailed(
+                f"{self._database.where}: run {self._digest[:12]} is no longer in the store: run "
+                "the same command again"
+            )
+        return row
 
-    def _lock(self, db: sa.Connection) -> sa.Row[Any]:
+    def _lock(self, db: sa.Connection) -> TableRow:
         """The run's row, which nobody else changes before this transaction ends.
 
         SQLite locks the file with the first write instead.
@@ -237,15 +241,6 @@ class SqlJournal:
         touch = sa.update(RUNS).where(RUNS.c.digest == self._digest).values(written=now())
         db.execute(touch)
         return self._run(db)
-
-    def _one(self, db: sa.Connection, query: sa.Select[Any]) -> sa.Row[Any]:
-        row = db.execute(query).one_or_none()
-        if row is None:
-            raise StoreFailed(
-                f"{self._database.where}: run {self._digest[:12]} is no longer in the store: run "
-                "the same command again"
-            )
-        return row
 
     def _refusal(self, problem: str) -> StoreDamaged:
         where = self._database.where

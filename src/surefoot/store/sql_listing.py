@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import sqlalchemy as sa
 
@@ -13,7 +13,7 @@ from surefoot.core.counts import Counts, Outcomes, Severities
 from surefoot.errors import StoreFailed
 from surefoot.records.json_records import claim_from_plain
 from surefoot.store.chains import evidence_from_text
-from surefoot.store.database import JOURNAL, RUNS, Database, readable_text
+from surefoot.store.database import JOURNAL, RUNS, Database, Query, TableRow, readable_text
 from surefoot.store.runs import FirstFailure, RunLine, RunPosition
 
 _BEGINNING = 65_536
@@ -44,24 +44,33 @@ class Listing:
 
     def headlines(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
         """The first claims of finished runs, as they are stored; none where they are damaged."""
-        beginning = sa.func.substr(RUNS.c.record, 1, _BEGINNING)
-        own = RUNS.c.id.in_(keys), RUNS.c.record.is_not(None)
-        claims = self._claims(_select(beginning).where(*own))
-        long = [key for key, known in claims.items() if not known]
-        if long:
-            claims |= self._claims(_select(RUNS.c.record).where(RUNS.c.id.in_(long)))
-        return claims
+        found = self._in_records(keys, sa.func.substr(RUNS.c.record, 1, _BEGINNING), _claims)
+        return {key: claims or () for key, claims in found.items()}
 
     def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
         """The verdicts of finished runs with their claims; none where they are damaged."""
         size = sa.func.length(RUNS.c.record)
         end = sa.func.substr(RUNS.c.record, sa.case((size > _END, size - _END), else_=1))
-        own = RUNS.c.id.in_(keys), RUNS.c.record.is_not(None)
-        verdicts = self._verdicts(_select(end).where(*own))
-        long = [key for key, known in verdicts.items() if known is None]
+        found = self._in_records(keys, end, _verdicts)
+        return {key: claims for key, claims in found.items() if claims}
+
+    def _in_records(
+        self,
+        keys: Sequence[int],
+        part: sa.ColumnElement[str],
+        read: Callable[[str], tuple[Claim, ...] | None],
+    ) -> dict[int, tuple[Claim, ...] | None]:
+        """What is read in a part of each record; in the whole of those where the part has none."""
+
+        def texts(keys: Sequence[int], value: sa.ColumnElement[str]) -> Sequence[TableRow]:
+            own = RUNS.c.id.in_(keys), RUNS.c.record.is_not(None)
+            return self._all(sa.select(RUNS.c.id, value.label("text")).where(*own))
+
+        found = {int(row.id): read(str(row.text)) for row in texts(keys, part)}
+        long = [key for key, known in found.items() if known is None]
         if long:
-            verdicts |= self._verdicts(_select(RUNS.c.record).where(RUNS.c.id.in_(long)))
-        return {key: known for key, known in verdicts.items() if known}
+            found |= {int(row.id): read(str(row.text)) for row in texts(long, RUNS.c.record)}
+        return found
 
     def positions(self, since: str, most: int) -> list[RunPosition]:
         """Runs without a record, and those written to after `since`; the last `most` of them."""
@@ -95,29 +104,17 @@ class Listing:
                 failures[name] = failed
         return failures
 
-    def _claims(self, query: sa.Select[Any]) -> dict[int, tuple[Claim, ...]]:
-        return {int(row.id): _claims(row.text) for row in self._all(query)}
+    def _all(self, query: Query) -> Sequence[TableRow]:
+        """All rows; a damaged text in one of them does not hide the others."""
 
-    def _verdicts(self, query: sa.Select[Any]) -> dict[int, tuple[Claim, ...] | None]:
-        return {int(row.id): _verdicts(row.text) for row in self._all(query)}
+        def rows(db: sa.Connection) -> Sequence[TableRow]:
+            with readable_text(db):
+                return db.execute(query).all()
 
-    def _all(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        if not self._has_tables:
-            return []
-        return self._database.read(lambda db: _rows(db, query))
+        return self._database.read(rows) if self._has_tables else []
 
 
-def _rows(db: sa.Connection, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-    """All rows; a damaged text in one of them does not hide the others."""
-    with readable_text(db):
-        return db.execute(query).all()
-
-
-def _select(value: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    return sa.select(RUNS.c.id, value.label("text"))
-
-
-def _line(row: sa.Row[Any]) -> RunLine:
+def _line(row: TableRow) -> RunLine:
     """The run in a row; what a damaged one does not say is empty."""
     problem = ""
     try:
@@ -142,27 +139,24 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) and value >= 0 else 0
 
 
-def _claims(text: object) -> tuple[Claim, ...]:
-    """The first claims in the beginning of a record; none where they are cut off or damaged."""
+def _claims(record: str) -> tuple[Claim, ...] | None:
+    """The first claims in the beginning of a record; None where they are cut off or damaged."""
     decoder = json.JSONDecoder()
     claims: list[Claim] = []
-    try:
-        record = str(text)
+    with suppress(ValueError, IndexError, RecursionError, StoreFailed):
         _, end = decoder.raw_decode(record, record.index(_SPEC) + len(_SPEC))
         at = record.index(_LIST, end) + len(_LIST)
         while len(claims) < _CLAIMS and record[at] == "{":
             value, at = decoder.raw_decode(record, at)
             claims.append(claim_from_plain(value))
             at += len(", ") if record[at] == "," else 0
-    except (ValueError, IndexError, RecursionError, StoreFailed):
-        return tuple(claims)
-    return tuple(claims)
+    return tuple(claims) or None
 
 
-def _verdicts(text: object) -> tuple[Claim, ...] | None:
+def _verdicts(record: str) -> tuple[Claim, ...] | None:
     """The verdicts at the end of a record; None where they do not begin in this text."""
     # As a key it stands nowhere else: within a string of JSON its quotes have a backslash.
-    _, key, claims = str(text).rpartition(_VERDICTS)
+    _, key, claims = record.rpartition(_VERDICTS)
     if not key:
         return None
     try:
@@ -172,7 +166,7 @@ def _verdicts(text: object) -> tuple[Claim, ...] | None:
         return ()
 
 
-def _first_failure(row: sa.Row[Any]) -> FirstFailure | None:
+def _first_failure(row: TableRow) -> FirstFailure | None:
     """The failure in one row of a journal; none where all was kept, or where it is damaged."""
     start, stop = row.start, row.stop
     if not (isinstance(start, int) and isinstance(stop, int) and 0 <= start < stop):
