@@ -147,8 +147,6 @@ COMMANDS = {
         )
     },
     "export required": "export latest --store groups.db --to junit --require 0.9 --undecided skip",
-    "papers": "papers",
-    "papers bu-sun": "papers bu-sun",
 }  # fmt: skip
 """Commands that are run after the studies, beside their stores."""
 
