@@ -23,6 +23,7 @@ from surefoot.perturb._ops.definition import (
     OfSignals,
     Uniform,
     perturbation,
+    set_count,
 )
 from surefoot.subject.protocols import Array, Drawn, Level, Stream
 
@@ -364,11 +365,7 @@ class Dropouts(OfSignals):
     choices: ClassVar[Choices] = {"fill": GAP_FILLS}
 
     def __post_init__(self) -> None:
-        if not 1 <= self.gaps <= _MOST_GAPS or self.gaps != int(self.gaps):
-            raise InvalidArgument(
-                f"dropouts: gaps must be an integer from 1 to {_MOST_GAPS}, got {self.gaps}"
-            )
-        object.__setattr__(self, "gaps", int(self.gaps))
+        set_count(self, "gaps", _MOST_GAPS)
 
     @property
     def phrase(self) -> str:
@@ -388,10 +385,13 @@ class Dropouts(OfSignals):
         if self.fill == "zero":
             return clip(xp.where(lost[:, None, :], silence_value(bounds), x), bounds)
         source = ~lost * xp.arange(x.shape[-1], dtype=xp.int32, device=device(x))
-        source[:, 0] = xp.argmin(
-            xp.astype(lost, xp.int8), axis=1
-        )  # the first step that is not lost
-        return clip(_take_steps(x, _running_maximum(source)), bounds)
+        first_kept = xp.argmin(xp.astype(lost, xp.int8), axis=1)
+        source[:, 0] = first_kept
+        numpy = isinstance(source, np.ndarray)
+        held = np.maximum.accumulate(source, axis=1) if numpy else source.cummax(dim=1).values
+        rows, channels, length = x.shape
+        begins = xp.arange(rows * channels, device=device(x)) * length
+        return clip(x.take(held[:, None, :] + xp.reshape(begins, (rows, channels, 1))), bounds)
 
     def lost(self, drawn: Drawn, level: Level, length: int) -> Array:
         """Which steps are lost: (n, length)."""
@@ -421,21 +421,6 @@ def _gap_counts(places: Array, length: int, begins: int) -> Array:
     signs = xp.ones_like(places, dtype=xp.int8)
     signs[:, begins:] = -1
     return turns.scatter_add_(1, places, signs)
-
-
-def _running_maximum(steps: Array) -> Array:
-    """The largest so far along each row."""
-    if isinstance(steps, np.ndarray):
-        return np.maximum.accumulate(steps, axis=1)
-    return steps.cummax(dim=1).values
-
-
-def _take_steps(x: Array, source: Array) -> Array:
-    """Row i, all channels, at the time steps source[i] of its signal, or of the only one."""
-    xp = array_namespace(x)
-    rows, channels, length = x.shape
-    begins = xp.arange(rows * channels, device=device(x)) * length
-    return x.take(source[:, None, :] + xp.reshape(begins, (rows, channels, 1)))
 
 
 def _windows(signal: Array, start: Array, n: int, length: int) -> Array:

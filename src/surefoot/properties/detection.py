@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties.outputs import (
     CLEAN,
+    Compared,
     all_but,
     check_share,
     few_words,
@@ -20,7 +21,7 @@ from surefoot.properties.outputs import (
     threshold_in,
 )
 from surefoot.subject.items import on_host
-from surefoot.subject.protocols import HostArray, Item, Outputs, Reference, Scores
+from surefoot.subject.protocols import HostArray, Item, Outputs, Scores
 
 _COLUMNS = 6
 """x1, y1, x2, y2, score, class: the row of a box, as YOLO exports and many others give it."""
@@ -160,7 +161,7 @@ def _all_matched(allowed: NDArray[np.bool_]) -> bool:
 
 
 @dataclass(frozen=True)
-class BoxesKept:
+class BoxesKept(Compared):
     """Every box of reference has a box of its own with the same class and at least this IoU.
 
     Boxes with a score below `score` do not count. With `new`, a box with at least that score that
@@ -175,7 +176,6 @@ class BoxesKept:
     of: str = "predicted"
     kind: ClassVar[str] = "boxes"
     needs: ClassVar[Scores | None] = Scores.OBJECTS
-    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_share("boxes.iou", self.iou)
@@ -201,11 +201,6 @@ class BoxesKept:
     def limit(self) -> float:
         """The severity at which it fails."""
         return all_but(self.iou)
-
-    @property
-    def reference(self) -> Reference:
-        """Which boxes it is about."""
-        return Reference(self.of)
 
     def references(
         self, outputs: Outputs, targets: Sequence[Item], names: Sequence[str]

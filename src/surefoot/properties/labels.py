@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.properties.outputs import (
     CLEAN,
+    Compared,
     all_but,
     check_share,
     few_words,
@@ -26,36 +27,42 @@ from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Array, HostArray, Item, Reference, Scores
 
 
+class _Wins:
+    """What properties share that hold where a label has the highest score."""
+
+    limit: ClassVar[float] = 0.0
+    needs: ClassVar[Scores | None] = None
+    provable: ClassVar[bool] = True
+
+    def severity(self, scores: Array, labels: Array) -> Array:
+        """Best rival minus reference; a tie fails.
+
+        NumPy compares rows of many numbers faster than many rows of few: classes come first there.
+        """
+        if not isinstance(scores, np.ndarray) or not np.issubdtype(scores.dtype, np.floating):
+            return _rivals(scores, labels, 1) - _own(scores, labels)
+        by_class, rows = np.array(scores.T), np.arange(len(scores))
+        own = by_class[labels, rows]
+        by_class[labels, rows] = -np.inf
+        return by_class.max(axis=0) - own
+
+
 @dataclass(frozen=True)
-class SameLabel:
+class SameLabel(_Wins):
     """The label the model gives the clean input still wins."""
 
     kind: ClassVar[str] = "same"
     phrase: ClassVar[str] = "keep the label the model gives the clean input (a tie fails)"
-    limit: ClassVar[float] = 0.0
     reference: ClassVar[Reference] = Reference.PREDICTED
-    needs: ClassVar[Scores | None] = None
-    provable: ClassVar[bool] = True
-
-    def severity(self, scores: Array, labels: Array) -> Array:
-        """Best rival minus reference; a tie fails."""
-        return _lead_of_rivals(scores, labels)
 
 
 @dataclass(frozen=True)
-class TrueLabel:
+class TrueLabel(_Wins):
     """The label in the data wins."""
 
     kind: ClassVar[str] = "true"
     phrase: ClassVar[str] = "get the true label (a tie fails)"
-    limit: ClassVar[float] = 0.0
     reference: ClassVar[Reference] = Reference.TRUE
-    needs: ClassVar[Scores | None] = None
-    provable: ClassVar[bool] = True
-
-    def severity(self, scores: Array, labels: Array) -> Array:
-        """Best rival minus reference; a tie fails."""
-        return _lead_of_rivals(scores, labels)
 
 
 @dataclass(frozen=True)
@@ -136,24 +143,17 @@ class NoConfidentMistake:
 
 
 @dataclass(frozen=True)
-class Confidence:
+class Confidence(Compared):
     """The model's confidence in the label of reference is above `least`."""
 
     least: float = 0.5
     of: str = "true"
     kind: ClassVar[str] = "confidence"
     needs: ClassVar[Scores | None] = Scores.PROBABILITIES
-    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.least <= 1:
-            raise InvalidArgument(
-                f"confidence.least must lie above 0 and at most 1, got {self.least}"
-            )
-        if self.of not in tuple(Reference):
-            raise InvalidArgument(
-                f"confidence.of must be {' or '.join(Reference)}, got {self.of!r}"
-            )
+        check_share("confidence.least", self.least)
+        reference_named(self.kind, self.of)
 
     @property
     def phrase(self) -> str:
@@ -166,27 +166,9 @@ class Confidence:
         """The severity at which it fails."""
         return 1 - self.least
 
-    @property
-    def reference(self) -> Reference:
-        """Which label it is about."""
-        return Reference(self.of)
-
     def severity(self, scores: Array, labels: Array) -> Array:
         """1 minus the confidence in the label."""
         return 1 - _own(scores, labels)
-
-
-def _lead_of_rivals(scores: Array, labels: Array) -> Array:
-    """The best score among the other classes minus that of the label.
-
-    NumPy compares rows of many numbers faster than many rows of few: classes come first there.
-    """
-    if not isinstance(scores, np.ndarray) or not np.issubdtype(scores.dtype, np.floating):
-        return _rivals(scores, labels, 1) - _own(scores, labels)
-    by_class, rows = np.array(scores.T), np.arange(len(scores))
-    own = by_class[labels, rows]
-    by_class[labels, rows] = -np.inf
-    return by_class.max(axis=0) - own
 
 
 def _own(scores: Array, labels: Array) -> Array:
@@ -205,7 +187,7 @@ def _rivals(scores: Array, labels: Array, rank: int) -> Array:
 
 
 @dataclass(frozen=True)
-class LabelsKept:
+class LabelsKept(Compared):
     """At least a `share` of the labels, by default all, keep their decision.
 
     A label is given where its score is at least `threshold`. The decisions of reference are those
@@ -217,7 +199,6 @@ class LabelsKept:
     of: str = "predicted"
     kind: ClassVar[str] = "labels"
     needs: ClassVar[Scores | None] = Scores.VALUES
-    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.threshold):
@@ -238,11 +219,6 @@ class LabelsKept:
     def limit(self) -> float:
         """The severity at which it fails."""
         return 0.0 if self.share == 1 else all_but(self.share)
-
-    @property
-    def reference(self) -> Reference:
-        """Which decisions it is about."""
-        return Reference(self.of)
 
     def references(
         self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]

@@ -11,16 +11,71 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.properties.outputs import CLEAN, all_but, check_share, reference_named, target_array
+from surefoot.properties.outputs import (
+    CLEAN,
+    Compared,
+    all_but,
+    check_share,
+    reference_named,
+    target_array,
+)
 from surefoot.subject.items import on_host
-from surefoot.subject.protocols import Array, HostArray, Item, Reference, Scores
+from surefoot.subject.protocols import Array, HostArray, Item, Scores
 
 _MOST_CLASSES = 3
 """Classes of a mask that are written out, the largest first."""
 
 
+class _OfMasks(Compared):
+    """What properties of masks share; pixels of class `ignore` do not count."""
+
+    ignore: int | None
+    needs: ClassVar[Scores | None] = Scores.VALUES
+
+    def references(
+        self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
+    ) -> HostArray:
+        """One mask for each input."""
+        masks = _masks(outputs)
+        if targets:
+            shape = masks.shape[1:]
+            masks = np.stack(
+                [target_array(t, shape, n) for t, n in zip(targets, names, strict=True)]
+            )
+        if self.ignore is not None:
+            empty = (masks == self.ignore).reshape(len(masks), -1).all(axis=1)
+            if empty.any():
+                raise InvalidArgument(
+                    f"input {names[int(np.argmax(empty))]} has no pixel but of class "
+                    f"{self.ignore}, which is ignored: leave the input out"
+                )
+        whole: HostArray = masks.astype(np.int64)
+        odd = (whole != masks).reshape(len(masks), -1).any(axis=1)
+        if odd.any():
+            raise InvalidArgument(
+                f"the mask of input {names[int(np.argmax(odd))]} holds a fraction: give a class "
+                "number for each pixel"
+            )
+        few = whole.min() >= 0 and whole.max() <= np.iinfo(np.uint8).max
+        return whole.astype(np.uint8) if few else whole
+
+    def words(self, output: Item) -> str:
+        """The largest classes, by their share of the pixels."""
+        mask = self.mask_to_draw(output)
+        labels, counts = np.unique(mask, return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:_MOST_CLASSES]
+        parts = [f"class {labels[i]} {100 * counts[i] / mask.size:.3g} %" for i in order]
+        return ", ".join(parts) + (", …" if len(labels) > _MOST_CLASSES else "")
+
+    def mask_to_draw(self, output: Item) -> NDArray[np.int64]:
+        """The class of each pixel."""
+        values = np.asarray(on_host(output))
+        mask: HostArray = values.argmax(axis=0) if values.ndim == 3 else values
+        return mask.astype(np.int64)
+
+
 @dataclass(frozen=True)
-class PixelsKept:
+class PixelsKept(_OfMasks):
     """At least this share of the pixels keep their class.
 
     The reference is the mask of the clean input, or with `of="true"` the target in the data; there
@@ -31,8 +86,6 @@ class PixelsKept:
     of: str = "predicted"
     ignore: int | None = None
     kind: ClassVar[str] = "pixels"
-    needs: ClassVar[Scores | None] = Scores.VALUES
-    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_share("pixels.share", self.share)
@@ -49,17 +102,6 @@ class PixelsKept:
         """The severity at which it fails."""
         return all_but(self.share)
 
-    @property
-    def reference(self) -> Reference:
-        """Which mask it is about."""
-        return Reference(self.of)
-
-    def references(
-        self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
-    ) -> HostArray:
-        """One mask for each input."""
-        return _reference_masks(outputs, targets, names, self.ignore)
-
     def severity(self, outputs: Array, references: Array) -> Array:
         """The share of the pixels that have another class."""
         xp = array_namespace(outputs)
@@ -67,17 +109,9 @@ class PixelsKept:
         kept = _number((masks == references) & counted)
         return 1 - kept / xp.astype(_number(counted), xp.float64)
 
-    def words(self, output: Item) -> str:
-        """The largest classes, by their share of the pixels."""
-        return _mask_words(output)
-
-    def mask_to_draw(self, output: Item) -> NDArray[np.int64]:
-        """The class of each pixel."""
-        return _mask_of(output)
-
 
 @dataclass(frozen=True)
-class MaskIoU:
+class MaskIoU(_OfMasks):
     """The mask overlaps the one of reference with an intersection over union of at least `least`.
 
     The mean over the classes that are in either mask; with `label` that class alone, which counts
@@ -89,8 +123,6 @@ class MaskIoU:
     of: str = "predicted"
     ignore: int | None = None
     kind: ClassVar[str] = "iou"
-    needs: ClassVar[Scores | None] = Scores.VALUES
-    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_share("iou.least", self.least)
@@ -108,17 +140,6 @@ class MaskIoU:
         """The severity at which it fails."""
         return all_but(self.least)
 
-    @property
-    def reference(self) -> Reference:
-        """Which mask it is about."""
-        return Reference(self.of)
-
-    def references(
-        self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
-    ) -> HostArray:
-        """One mask for each input."""
-        return _reference_masks(outputs, targets, names, self.ignore)
-
     def severity(self, outputs: Array, references: Array) -> Array:
         """1 minus the intersection over union."""
         xp = array_namespace(outputs)
@@ -135,14 +156,6 @@ class MaskIoU:
             present = present + here
         there = present > 0
         return 1 - xp.where(there, total / xp.where(there, present, 1.0), 1.0)
-
-    def words(self, output: Item) -> str:
-        """The largest classes, by their share of the pixels."""
-        return _mask_words(output)
-
-    def mask_to_draw(self, output: Item) -> NDArray[np.int64]:
-        """The class of each pixel."""
-        return _mask_of(output)
 
 
 def _masks(outputs: Array) -> Array:
@@ -165,31 +178,6 @@ def _masks(outputs: Array) -> Array:
     return outputs
 
 
-def _reference_masks(
-    outputs: HostArray, targets: Sequence[Item], names: Sequence[str], ignore: int | None
-) -> HostArray:
-    masks = _masks(outputs)
-    if targets:
-        shape = masks.shape[1:]
-        masks = np.stack([target_array(t, shape, n) for t, n in zip(targets, names, strict=True)])
-    if ignore is not None:
-        empty = (masks == ignore).reshape(len(masks), -1).all(axis=1)
-        if empty.any():
-            raise InvalidArgument(
-                f"input {names[int(np.argmax(empty))]} has no pixel but of class {ignore}, which "
-                "is ignored: leave the input out"
-            )
-    whole: HostArray = masks.astype(np.int64)
-    odd = (whole != masks).reshape(len(masks), -1).any(axis=1)
-    if odd.any():
-        raise InvalidArgument(
-            f"the mask of input {names[int(np.argmax(odd))]} holds a fraction: give a class number "
-            "for each pixel"
-        )
-    few = whole.min() >= 0 and whole.max() <= np.iinfo(np.uint8).max
-    return whole.astype(np.uint8) if few else whole
-
-
 def _counted(references: Array, ignore: int | None) -> Array:
     """Which pixels count."""
     xp = array_namespace(references)
@@ -204,18 +192,3 @@ def _number(pixels: Array) -> Array:
 
 def _classes_in(masks: Array) -> list[int]:
     return [int(label) for label in array_namespace(masks).unique_values(masks)]
-
-
-def _mask_of(output: Item) -> NDArray[np.int64]:
-    """(height, width) of classes."""
-    values = np.asarray(on_host(output))
-    mask: HostArray = values.argmax(axis=0) if values.ndim == 3 else values
-    return mask.astype(np.int64)
-
-
-def _mask_words(output: Item) -> str:
-    mask = _mask_of(output)
-    labels, counts = np.unique(mask, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:_MOST_CLASSES]
-    parts = [f"class {labels[i]} {100 * counts[i] / mask.size:.3g} %" for i in order]
-    return ", ".join(parts) + (", …" if len(labels) > _MOST_CLASSES else "")

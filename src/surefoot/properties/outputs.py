@@ -101,8 +101,23 @@ def few_words(values: Sequence[Item]) -> str:
     return ", ".join(texts) + (", …" if len(values) > _MOST_VALUES else "")
 
 
+class Compared:
+    """What properties share that compare with the output for the clean input, or with the target.
+
+    Which of the two is their field `of`.
+    """
+
+    of: str
+    provable: ClassVar[bool] = False
+
+    @property
+    def reference(self) -> Reference:
+        """Which output it is about."""
+        return Reference(self.of)
+
+
 @dataclass(frozen=True)
-class Close:
+class Close(Compared):
     """Every value of the output is at most `tolerance` away from its reference.
 
     With `share` in its place at most that share of the reference: 0.05 is 5 %. The reference is
@@ -114,7 +129,6 @@ class Close:
     of: str = "predicted"
     kind: ClassVar[str] = "close"
     needs: ClassVar[Scores | None] = Scores.VALUES
-    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if (self.tolerance is None) == (self.share is None):
@@ -138,11 +152,6 @@ class Close:
     def limit(self) -> float:
         """The severity at which it fails: the next number above the tolerance."""
         return at_most((self.tolerance if self.share is None else self.share) or 0.0)
-
-    @property
-    def reference(self) -> Reference:
-        """Which output it is about."""
-        return Reference(self.of)
 
     def references(
         self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
@@ -190,7 +199,7 @@ _MOST_TEXT = 60
 
 
 @dataclass(frozen=True)
-class Kept:
+class Kept(Compared):
     """What a function of two outputs says: `function(reference, output)`, each of one input.
 
     The reference is the output for the clean input, or with `of="true"` the target in the data.
@@ -205,7 +214,6 @@ class Kept:
     of: str = "predicted"
     kind: ClassVar[str] = "kept"
     needs: ClassVar[Scores | None] = Scores.OBJECTS
-    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -235,11 +243,6 @@ class Kept:
     def limit(self) -> float:
         """The severity at which it fails."""
         return _BETWEEN if self.below is None else self.below
-
-    @property
-    def reference(self) -> Reference:
-        """Which output it is about."""
-        return Reference(self.of)
 
     def describe(self) -> dict[str, Any]:
         """Its fields, the function by its name, its source and its settings."""

@@ -123,15 +123,14 @@ def check_level(perturbation: Perturbation) -> None:
     )
 
 
-def _check_choices(perturbation: Perturbation) -> None:
-    choices: Choices = getattr(perturbation, "choices", {})
-    for name, known in choices.items():
-        value = getattr(perturbation, name)
-        if value not in known:
-            raise InvalidArgument(
-                f"{perturbation.kind}: {name} must be one of "
-                f"{', '.join(word or 'empty' for word in known)}, got {value!r}"
-            )
+def set_count(perturbation: Perturbation, name: str, most: int) -> None:
+    """Make a field an integer; refuse one that is none from 1 to `most`."""
+    count = getattr(perturbation, name)
+    if not 1 <= count <= most or count != int(count):
+        raise InvalidArgument(
+            f"{perturbation.kind}: {name} must be an integer from 1 to {most}, got {count}"
+        )
+    object.__setattr__(perturbation, name, int(count))
 
 
 def refuse_other_channels(perturbation: Perturbation, channels: int) -> None:
@@ -191,9 +190,17 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
     """
     check_fields, apply = getattr(definition, "__post_init__", None), definition.apply
 
+    choices: Choices = getattr(definition, "choices", {})
+
     def check(self: _Class) -> None:
         check_level(self)
-        _check_choices(self)
+        for name, known in choices.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise InvalidArgument(
+                    f"{self.kind}: {name} must be one of "
+                    f"{', '.join(word or 'empty' for word in known)}, got {value!r}"
+                )
         if check_fields is not None:
             check_fields(self)
 
@@ -202,19 +209,16 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
         self: _Class, x: Array, drawn: Drawn, level: Level, bounds: Interval | None
     ) -> Array:
         refuse_other_channels(self, x.shape[1] if x.ndim > 1 else 1)
-        n = _row_count(drawn)
+        first = drawn
+        while isinstance(first, tuple):
+            first = first[0]
+        n = len(first)
         y = x if is_zero(level) else apply(self, x, drawn, level, bounds)
         return copy_rows(y, n) if y is x or len(y) != n else y
 
     for name, method in (("__post_init__", check), ("apply", apply_to_rows)):
         setattr(definition, name, method)
     return dataclass(frozen=True)(definition)
-
-
-def _row_count(drawn: Drawn) -> int:
-    while isinstance(drawn, tuple):
-        drawn = drawn[0]
-    return len(drawn)
 
 
 HIGHEST = 5.0

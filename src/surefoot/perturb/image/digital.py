@@ -139,7 +139,13 @@ def _cell_means(x: Array, cells: Cells, axis: int) -> Array:
     """The mean of each cell; pixels that only some cells have get weight 0 in the others."""
     fewest, most = int(cells.counts.min()), int(cells.counts.max())
     if 1 < fewest == most and most * len(cells.starts) == x.shape[axis]:
-        return _equal_cell_means(x, most, axis)
+        # All cells have the same number of pixels: slices are faster than indices.
+        parts = [x[:, :, k::most] if axis == 2 else x[:, :, :, k::most] for k in range(most)]
+        total = parts[0] + parts[1]
+        for part in parts[2:]:
+            total += part
+        total *= float(np.float32(1 / most))
+        return total
     total = _take(x, cells.starts, axis)
     for step in range(1, fewest):
         total += _take(x, cells.starts + step, axis)
@@ -149,16 +155,6 @@ def _cell_means(x: Array, cells: Cells, axis: int) -> Array:
         total += more
     if most > 1:
         total *= _broadcast_along((1 / cells.counts).astype(np.float32), x, axis)
-    return total
-
-
-def _equal_cell_means(x: Array, count: int, axis: int) -> Array:
-    """`_cell_means` where all cells have the same number of pixels, by slices."""
-    parts = [x[:, :, k::count] if axis == 2 else x[:, :, :, k::count] for k in range(count)]
-    total = parts[0] + parts[1]
-    for part in parts[2:]:
-        total += part
-    total *= float(np.float32(1 / count))
     return total
 
 
@@ -184,16 +180,13 @@ def cell_matrices(length: int, shares: NDArray[np.float64]) -> NDArray[np.float3
     exact = np.clip(shares * length + _SLACK, 1, length)
     whole = np.clip((exact - length) / _FADE_IN + 1, 0, 1)[:, None, None]
     fewer = np.minimum(np.floor(exact).astype(np.int64), max(length - 1, 1))
-    mixed = (1 - whole) * _whole_cell_matrices(length, fewer) + whole * np.eye(length)
-    return mixed.astype(np.float32)
-
-
-def _whole_cell_matrices(length: int, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-    cell = _cell_of_pixel(np.arange(length), (cells / length)[:, None])
-    first, stop = _pixels_of_cell(cell, (length / cells)[:, None])
     pixels = np.arange(length)
+    cell = _cell_of_pixel(pixels, (fewer / length)[:, None])
+    first, stop = _pixels_of_cell(cell, (length / fewer)[:, None])
     inside = (pixels >= first[:, :, None]) & (pixels < stop[:, :, None])
-    return np.where(inside, 1 / (stop - first)[:, :, None], 0.0)
+    of_cells = np.where(inside, 1 / (stop - first)[:, :, None], 0.0)
+    mixed = (1 - whole) * of_cells + whole * np.eye(length)
+    return mixed.astype(np.float32)
 
 
 Box = tuple[int, int, int, int]
@@ -260,13 +253,16 @@ class JPEG(OfImages):
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Encode and decode each image."""
-        whole = _to_uint8(to_host(to_unit_range(x, bounds)))
+        shares = np.clip(to_host(to_unit_range(x, bounds)), 0, 1)
+        shares *= 255
+        whole = np.rint(shares, out=shares).astype(np.uint8)
         if isinstance(level, int | float):
             each = [level] * len(x)
         else:
             each = to_host(level).tolist()
             whole = np.broadcast_to(whole, (len(each), *whole.shape[1:]))
-        stored = _encode_and_decode_all(whole, [_quality(one) for one in each])
+        qualities = [min(max(round(100 * (1 - one)), 1), 99) for one in each]
+        stored = _encode_and_decode_all(whole, qualities)
         back = array_namespace(x).asarray(stored, device=x.device)
         if bounds != UNIT:
             back = from_unit_range(back, bounds)
@@ -301,17 +297,6 @@ def _encode_and_decode_all(images: NDArray[np.uint8], qualities: list[int]) -> N
     shares_read: NDArray[np.float32] = whole.transpose(0, 2, 1, 3).astype(np.float32, order="C")
     shares_read /= 255
     return shares_read
-
-
-def _to_uint8(x: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Values clipped to [0, 1], as the nearest whole numbers from 0 to 255."""
-    whole = np.clip(x, 0, 1)
-    whole *= 255
-    return np.rint(whole, out=whole).astype(np.uint8)
-
-
-def _quality(level: float) -> int:
-    return min(max(round(100 * (1 - level)), 1), 99)
 
 
 def _encode_and_decode(strip: Image, box: Box, quality: int) -> None:

@@ -8,7 +8,6 @@ from typing import ClassVar
 from array_api_compat import array_namespace, device
 
 from surefoot.core.results import UNIT, Interval
-from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place, copy_rows, level_per_row, restore_level_zero
 from surefoot.perturb._ops.definition import (
     NOTHING,
@@ -18,6 +17,7 @@ from surefoot.perturb._ops.definition import (
     OfImages,
     Uniform,
     perturbation,
+    set_count,
 )
 from surefoot.perturb._ops.matrices import gaussian_filter
 from surefoot.perturb._ops.pixels import (
@@ -91,11 +91,7 @@ class Dirt(OfImages):
     levels: ClassVar[Levels] = Levels(1.0, "share of the area")
 
     def __post_init__(self) -> None:
-        if not 1 <= self.spots <= _MOST_SPOTS or self.spots != int(self.spots):
-            raise InvalidArgument(
-                f"dirt: spots must be an integer from 1 to {_MOST_SPOTS}, got {self.spots}"
-            )
-        object.__setattr__(self, "spots", int(self.spots))
+        set_count(self, "spots", _MOST_SPOTS)
 
     @property
     def phrase(self) -> str:
@@ -192,12 +188,7 @@ class BrokenLens(OfImages):
     levels: ClassVar[Levels] = Levels(1.0, "length of the cracks, share of the diagonal")
 
     def __post_init__(self) -> None:
-        if not 1 <= self.cracks <= _MOST_CRACKS or self.cracks != int(self.cracks):
-            raise InvalidArgument(
-                f"broken-lens: cracks must be an integer from 1 to {_MOST_CRACKS}, "
-                f"got {self.cracks}"
-            )
-        object.__setattr__(self, "cracks", int(self.cracks))
+        set_count(self, "cracks", _MOST_CRACKS)
 
     @property
     def phrase(self) -> str:

@@ -296,7 +296,7 @@ class DeadPixels(OfImages):
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Pixels that die first are replaced first."""
-        return _replace_first(x, drawn, x.shape[2] * x.shape[3], level, self.fill, bounds)
+        return _replace_first(x, drawn, level, self.fill, bounds)
 
 
 @perturbation
@@ -329,8 +329,7 @@ class DeadLines(OfImages):
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Lines that die first are replaced first."""
-        count = drawn.shape[2] * drawn.shape[3]
-        return _replace_first(x, drawn, count, level, self.fill, bounds)
+        return _replace_first(x, drawn, level, self.fill, bounds)
 
 
 @perturbation
@@ -380,16 +379,11 @@ class Bayer(OfImages):
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Move what the pattern does not measure towards the lowest value."""
-        return mix(x, _unmeasured(x) * level_per_row(level, x), (bounds or UNIT).low, bounds)
-
-
-def _unmeasured(x: Array) -> Array:
-    """(1, 3, height, width): 0 for the colour that a pixel of the sensor measures, else 1."""
-    xp = array_namespace(x)
-    away = xp.ones((1, *x.shape[1:]), dtype=x.dtype, device=device(x))
-    for channel, top, left in ((0, 0, 0), (1, 0, 1), (1, 1, 0), (2, 1, 1)):
-        away[:, channel, top::2, left::2] = 0.0
-    return away
+        xp = array_namespace(x)
+        unmeasured = xp.ones((1, *x.shape[1:]), dtype=x.dtype, device=device(x))
+        for channel, top, left in ((0, 0, 0), (1, 0, 1), (1, 1, 0), (2, 1, 1)):
+            unmeasured[:, channel, top::2, left::2] = 0.0
+        return mix(x, unmeasured * level_per_row(level, x), (bounds or UNIT).low, bounds)
 
 
 def _line_shape(lines: str, shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -398,9 +392,9 @@ def _line_shape(lines: str, shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _replace_first(
-    x: Array, order: Array, count: int, level: Level, fill: float, bounds: Interval | None
+    x: Array, order: Array, level: Level, fill: float, bounds: Interval | None
 ) -> Array:
-    """The first level · count of these places with another value; the fraction fades one in."""
-    xp = array_namespace(x)
-    dead = xp.clip(level_per_row(level, order) * count - order, 0.0, 1.0)
+    """The share `level` of all places with another value; the fraction of one fades it in."""
+    count = order.shape[2] * order.shape[3]
+    dead = array_namespace(x).clip(level_per_row(level, order) * count - order, 0.0, 1.0)
     return mix(x, dead, fill_value(fill, bounds), bounds)
