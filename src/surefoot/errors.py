@@ -53,7 +53,14 @@ class StoreDamaged(StoreFailed):
 
 
 class ReplayMismatch(StoreFailed):
-    """The journal holds answers to questions this procedure does not ask."""
+    """The journal holds answers to questions this procedure does not ask, of this `subject`."""
+
+    def __init__(self, message: str, subject: str) -> None:
+        super().__init__(message, subject)  # both, so that it can be pickled
+        self.subject = subject
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class ReportFailed(SurefootError):

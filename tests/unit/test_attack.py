@@ -12,7 +12,7 @@ from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.loop import measure
 from surefoot.errors import OutOfMemory
 from surefoot.executors import Inline
-from surefoot.region.attack_method import FOUND, NOT_FOUND
+from surefoot.region.attack_method import AttackOutcome
 from surefoot.store import MemoryJournal
 from surefoot.subject.protocols import to_host
 from tests.unit import small_models as small
@@ -127,7 +127,7 @@ def test_a_small_ball_far_from_zero_is_not_lost_to_rounding():
     study = attack_study(model, x, perturbation=sf.perturb.L2Noise(float(least)))
     proofs = proofs_of(study)
     assert sum(one.discarded for one in proofs) == 0
-    assert 8 <= sum(one.reason == FOUND for one in proofs) <= 12
+    assert 8 <= sum(one.reason == AttackOutcome.FOUND for one in proofs) <= 12
 
 
 def bench(study, model=None, gradients=None):
@@ -173,7 +173,7 @@ def points_found(study):
     points = {}
     for i, subject in enumerate(study.fitted.subjects()):
         (proof,) = one_by_one.answer([Task(subject, study.level, 0, 1)])
-        if proof.reason == FOUND:
+        if proof.reason == AttackOutcome.FOUND:
             points[i] = overheard.last[0]
     return points
 
@@ -259,7 +259,7 @@ def test_a_point_that_the_model_does_not_confirm_is_discarded_and_counted():
             return np.full(len(x), -1.0, np.float32), np.ones_like(x)
 
     proofs = proofs_of(study, gradients=Liar())
-    assert all(one.reason == NOT_FOUND and one.discarded == 4 for one in proofs)
+    assert all(one.reason == AttackOutcome.NOT_FOUND and one.discarded == 4 for one in proofs)
 
 
 class Stepped(torch.nn.Module):

@@ -7,7 +7,7 @@ import surefoot as sf
 from surefoot.core.tasks import Task
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.errors import InvalidArgument
-from surefoot.region.attack_method import FOUND, NOT_FOUND
+from surefoot.region.attack_method import AttackOutcome
 from tests.unit import small_models as small
 from tests.unit.test_attack import (
     Overheard,
@@ -98,7 +98,7 @@ def test_it_takes_the_published_steps(noise, order):
     overheard = Overheard(model)
     whole = bench(study, model=overheard)
     (proof,) = whole.answer([Task(study.fitted.subjects()[0], level, 0, 1)])
-    assert proof.reason in (FOUND, NOT_FOUND)
+    assert proof.reason in (AttackOutcome.FOUND, AttackOutcome.NOT_FOUND)
     start = torch.tensor(whole._starts(x, np.array([0]), 1), requires_grad=True)
     label = torch.tensor(study.predicted)
     torch.nn.functional.cross_entropy(small.module()(start), label).backward()
@@ -123,7 +123,7 @@ def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, orde
     for i, subject in enumerate(study.fitted.subjects()):
         (proof,) = one_by_one.answer([Task(subject, level, 0, 1)])
         point = overheard.last[0].astype(np.float64)
-        if proof.reason == FOUND:
+        if proof.reason == AttackOutcome.FOUND:
             count += 1
             assert np.linalg.norm((point - x[i]).ravel(), order) <= level
             assert 0 <= point.min() <= point.max() <= 1
@@ -135,10 +135,14 @@ def test_batches_change_nothing_and_more_starts_lose_nothing(tmp_path):
     for model in (as_onnx(tmp_path), as_fixed_batch(tmp_path)):
         study = attack_study(model, small.batch(11), 0.12, method=PGD)
         together = outcomes(study)
-        assert set(together) == {FOUND, NOT_FOUND}
+        assert set(together) == {AttackOutcome.FOUND, AttackOutcome.NOT_FOUND}
         assert outcomes(study, one_by_one=True) == together
         fewer = outcomes(attack_study(model, small.batch(11), 0.12, method=sf.methods.PGD(None)))
-        assert all(many == FOUND for one, many in zip(fewer, together, strict=True) if one == FOUND)
+        assert all(
+            many == AttackOutcome.FOUND
+            for one, many in zip(fewer, together, strict=True)
+            if one == AttackOutcome.FOUND
+        )
 
 
 def test_finding_nothing_proves_nothing_and_masked_gradients_are_counted():

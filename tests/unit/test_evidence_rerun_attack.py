@@ -10,9 +10,11 @@ from surefoot.evidence.recompute import recompute
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
 from surefoot.recheck import trials
-from surefoot.region.attack_method import FOUND, NOT_FOUND
+from surefoot.region.attack_method import AttackOutcome
 from tests import worlds
 from tests.unit.test_radii_study import linear_study
+
+_FOUND, _NOT_FOUND = AttackOutcome.FOUND, AttackOutcome.NOT_FOUND
 
 LEVEL = 0.1
 POINTS = [(0.5, 0.55), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5), (0.3, 0.6), (0.7, 0.9)]
@@ -73,13 +75,13 @@ def test_a_true_attack_passes_beside_a_study_and_by_itself(study, run, tmp_path)
     [
         (
             KEPT,
-            {"reason": FOUND, "high": LEVEL},
-            f"The first: input 1: {NOT_FOUND} here, {FOUND} in the file.",
+            {"reason": _FOUND, "high": LEVEL},
+            f"The first: input 1: {_NOT_FOUND} here, {_FOUND} in the file.",
         ),
         (
             BROKEN,
-            {"reason": NOT_FOUND, "high": None},
-            f"The first: input 0: {FOUND} here, {NOT_FOUND} in the file.",
+            {"reason": _NOT_FOUND, "high": None},
+            f"The first: input 0: {_FOUND} here, {_NOT_FOUND} in the file.",
         ),
     ],
     ids=["an invented counterexample", "a hidden one"],
@@ -99,7 +101,7 @@ def test_a_forged_outcome_of_an_attack_is_refuted(study, run, row, change, sente
 
 def test_what_an_undetected_forger_could_hide_is_what_the_sentence_says(study, run, tmp_path):
     """It names 5 %, here one input: who hid one says 2 of 6, and the sentence says truly 3."""
-    change = {"reason": NOT_FOUND, "high": None}
+    change = {"reason": _NOT_FOUND, "high": None}
     path = forged(run, BROKEN, tmp_path / "forged.json", **change)
     answers = (check(path, study, share=0.1, seed=seed) for seed in range(12))
     text = str(next(answer for answer in answers if answer.exit_code == 0))

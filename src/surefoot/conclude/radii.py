@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,7 +38,7 @@ from surefoot.records.record import (
     Record,
     RecordBody,
 )
-from surefoot.region.attack_method import FOUND, NO_GRADIENT, WRONG_CLEAN
+from surefoot.region.attack_method import BROKEN, AttackOutcome
 from surefoot.region.critical_level import ARITHMETIC
 from surefoot.statistics.multiplicity import shares
 
@@ -344,16 +345,14 @@ def conclude_attack(
     """What follows from one search an input, without a model."""
     local = [row.result for row in rows if isinstance(row.result, Bracket)]
 
-    def count(*outcomes: str) -> int:
-        return sum(one.reason in outcomes for one in local)
-
-    n, broken = len(local), count(FOUND, WRONG_CLEAN)
+    outcomes = Counter(one.reason for one in local)
+    n, broken = len(local), sum(outcomes[outcome] for outcome in BROKEN)
     summary = replace(
         attack,
         failure_rate=1 - broken / n,
         broken=broken,
-        clean=count(WRONG_CLEAN),
-        blind=count(NO_GRADIENT),
+        clean=outcomes[AttackOutcome.WRONG_CLEAN],
+        blind=outcomes[AttackOutcome.NO_GRADIENT],
         discarded=sum(one.discarded for one in local),
     )
     claim = robust_accuracy_claim(facts.level, 0, broken, n)

@@ -31,13 +31,10 @@ from surefoot.errors import InvalidArgument
 from surefoot.models.torch_modules import fixed_parameters
 from surefoot.perturb._ops.arrays import level_of
 from surefoot.region.attack_method import (
-    FOUND,
-    NO_GRADIENT,
-    NOT_FOUND,
     PGD,
-    WRONG_CLEAN,
     AnyAttack,
     AttackFunction,
+    AttackOutcome,
 )
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import (
@@ -238,7 +235,7 @@ class AttackBench:
         check_unchanged(self.model, x, scores, _name(self.attack))
         each = round((time.perf_counter() - begun) / len(rows), 6)
         outcomes = [_outcome(*flags) for flags in zip(clean, hit_any, sloped, strict=True)]
-        high = {WRONG_CLEAN: 0.0, FOUND: radius}
+        high = {AttackOutcome.WRONG_CLEAN: 0.0, AttackOutcome.FOUND: radius}
         return [
             Proof(0.0, high.get(outcome), "", outcome, 0, each, int(lost))
             for outcome, lost in zip(outcomes, discarded, strict=True)
@@ -278,12 +275,12 @@ def _name(attack: AnyAttack) -> str:
     return attack.name if isinstance(attack, AttackFunction) else "the attack"
 
 
-def _outcome(clean: bool, hit: bool, sloped: bool) -> str:
+def _outcome(clean: bool, hit: bool, sloped: bool) -> AttackOutcome:
     if clean:
-        return WRONG_CLEAN
+        return AttackOutcome.WRONG_CLEAN
     if hit:
-        return FOUND
-    return NOT_FOUND if sloped else NO_GRADIENT
+        return AttackOutcome.FOUND
+    return AttackOutcome.NOT_FOUND if sloped else AttackOutcome.NO_GRADIENT
 
 
 def _rows_of(ball: ClippedBall, rows: NDArray[np.intp]) -> ClippedBall:

@@ -165,9 +165,11 @@ def _start(
             for subject, own in zip(subjects, _procedures(procedure, subjects), strict=True)
         }
     if journalled:
+        stranger = next(iter(journalled))
         raise ReplayMismatch(
-            f"the store holds trials of input {next(iter(journalled))}, which is not in these "
-            "data: it belongs to another study; use another store (store=, --store)"
+            f"the store holds trials of input {stranger}, which is not in these "
+            "data: it belongs to another study; use another store (store=, --store)",
+            stranger,
         )
     return runs
 

@@ -110,7 +110,8 @@ class SubjectRun:
             if unused is not None:
                 raise ReplayMismatch(
                     f"the store holds trials of input {unused[0]} that this procedure does not "
-                    "ask for: it belongs to another study; use another store (store=, --store)"
+                    "ask for: it belongs to another study; use another store (store=, --store)",
+                    unused[0],
                 )
         return tasks
 

@@ -406,6 +406,7 @@ def _first_contact(model: EndpointModel, stated: Scores | None) -> EndpointModel
         model.signature,
         digest=hashlib.sha256("\0".join(parts).encode()).hexdigest(),
         covers=covers_name(name, version),
+        partial=True,
     )
     model = replace(model, version=version, signature=draft)
     answers = _answers(model)

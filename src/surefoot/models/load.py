@@ -40,7 +40,9 @@ def open_pickle(
         )
     loaded: Any = wrap(_read(path), replace(options, trust=False))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()  # pickled again, trees may differ
-    signature = replace(loaded.signature, digest=digest, covers="the bytes of the pickle")
+    signature = replace(
+        loaded.signature, digest=digest, covers="the bytes of the pickle", partial=False
+    )
     model: Model = replace(loaded, signature=signature)
     return model
 

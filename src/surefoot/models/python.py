@@ -16,6 +16,7 @@ from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,11 +201,11 @@ def wrap_callable(
         options.refuse_device()
         if hasattr(source, "n_features_in_"):
             own = (int(source.n_features_in_),)
-        digest, covers = _object_digest(source)
+        named = _object_digest(source)
         ask, scores = _estimator(source, scores)
         run = estimator_run(source, ask, options)
     else:
-        digest, covers = _function_digest(source)
+        named = _function_digest(source)
         run = _OverList(source) if hasattr(source, "metadata") else source
     shape = options.input_shape(own, "a Python callable" if own is None else "the estimator")
     normalise.check(shape)
@@ -212,8 +213,9 @@ def wrap_callable(
         shape=shape,
         classes=0,
         scores=scores or Scores.LOGITS,
-        digest=digest,
-        covers=covers,
+        digest=named.digest,
+        covers=named.covers,
+        partial=named.partial,
         bounds=options.bounds,
         preparation=normalise.description(),
     )
@@ -231,8 +233,16 @@ def wrap_callable(
     return PythonModel(run, normalise, signature, private, fitted_classes(source))
 
 
-def digest_of(source: Source) -> tuple[str, str]:
+class _Named(NamedTuple):
     """A name for an estimator or a function in memory, and what of it the name covers."""
+
+    digest: str
+    covers: str
+    partial: bool = True
+
+
+def digest_of(source: Source) -> _Named:
+    """The name of an estimator by what it holds, of a function by its source text."""
     if hasattr(source, "predict_proba"):
         return _object_digest(source)
     return _function_digest(source)
@@ -282,26 +292,25 @@ class _OverList:
         return self.source(list(x))
 
 
-def _object_digest(source: Source) -> tuple[str, str]:
+def _object_digest(source: Source) -> _Named:
     try:
         content = pickle.dumps(source)
     except Exception:  # noqa: BLE001  an object may refuse in its own way
-        return hashlib.sha256(
-            repr(source).encode()
-        ).hexdigest(), "only how the object prints itself"
-    return hashlib.sha256(content).hexdigest(), "the whole object"
+        printed = hashlib.sha256(repr(source).encode()).hexdigest()
+        return _Named(printed, "only how the object prints itself")
+    return _Named(hashlib.sha256(content).hexdigest(), "the whole object", partial=False)
 
 
-def _function_digest(source: Source) -> tuple[str, str]:
+def _function_digest(source: Source) -> _Named:
     name = (
         f"{getattr(source, '__module__', '')}:{getattr(source, '__qualname__', repr(type(source)))}"
     )
     try:
         text = inspect.getsource(source)
     except (OSError, TypeError):
-        return hashlib.sha256(name.encode()).hexdigest(), "only the name of the function"
+        return _Named(hashlib.sha256(name.encode()).hexdigest(), "only the name of the function")
     digest = hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
-    return digest, "only the name and the source text of the function, not what it calls"
+    return _Named(digest, "only the name and the source text of the function, not what it calls")
 
 
 def _imported(name: str) -> ModuleType:
@@ -385,8 +394,15 @@ def wrap_items(
             "or an object with predict_proba"
         )
     probes = _probes(examples)
-    digest, covers = digest_of(source)
-    draft = Signature(shape=(), classes=0, scores=Scores.LOGITS, digest=digest, covers=covers)
+    named = digest_of(source)
+    draft = Signature(
+        shape=(),
+        classes=0,
+        scores=Scores.LOGITS,
+        digest=named.digest,
+        covers=named.covers,
+        partial=named.partial,
+    )
     return ItemModel(run, signature_of_rows(draft, _rows(run, probes), scores))
 
 

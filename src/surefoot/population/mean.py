@@ -27,7 +27,7 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, Sampled, averages, by_group, distinct, members_of
-from surefoot.population.requirement import Evidence, assumptions_of_sample
+from surefoot.population.requirement import PValues, assumptions_of_sample
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above
 from surefoot.statistics.kappa import tail_above
@@ -120,7 +120,7 @@ class Mean:
         low, high = max(-1.0, low), min(1.0, high)
         return Interval(low, max(low, high))
 
-    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
+    def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
         """How surely the mean is at least `least`, and how surely it is less."""
         bounds = _Bounds.of(local)
         if bounds.single:
@@ -131,7 +131,7 @@ class Mean:
         else:
             above = p_value_above(bounds.lows, least + bounds.slack, self.error)
             below = p_value_above(1 - bounds.highs, 1 - least + bounds.slack, self.error)
-        return Evidence(above if least > 0 else 0.0, below)
+        return PValues(above if least > 0 else 0.0, below)
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class TailMean:
         """How much larger the first counted mean is."""
         return self._mean.difference(first, second, error)
 
-    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
+    def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
         """How surely the counted mean is at least `least`, and how surely it is less."""
         return self._mean.evidence(local, least)
 

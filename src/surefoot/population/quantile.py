@@ -23,7 +23,7 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, averages, members_of
-from surefoot.population.requirement import SAMPLED, Evidence, assumptions_of_sample
+from surefoot.population.requirement import SAMPLED, PValues, assumptions_of_sample
 from surefoot.statistics.intervals import p_value_above
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import (
@@ -329,7 +329,7 @@ class GroupQuantile:
         return _last(levels[::-1], exceeded, math.inf)
 
 
-def group_evidence(local: Groups, share: float, least: float, error: float) -> Evidence:
+def group_evidence(local: Groups, share: float, least: float, error: float) -> PValues:
     """How surely the quantile is at least `least`, and how surely it is less: two p-values.
 
     Were it smaller, a share of `share` or more would have a critical level below `least`, and an
@@ -338,7 +338,7 @@ def group_evidence(local: Groups, share: float, least: float, error: float) -> E
     """
     proved = averages(local, lambda b: float(b.low >= least))
     refuted = averages(local, lambda b: float(b.high < least))
-    return Evidence(p_value_above(proved, 1 - share, error), p_value_above(refuted, share, error))
+    return PValues(p_value_above(proved, 1 - share, error), p_value_above(refuted, share, error))
 
 
 def requires_of_groups(
@@ -415,7 +415,7 @@ _MOST_INPUTS = 10**7
 """No more than this many inputs are proposed: beyond it the required radius is the quantile."""
 
 
-def evidence_at(local: Sequence[Bracket], share: float, least: float) -> Evidence:
+def evidence_at(local: Sequence[Bracket], share: float, least: float) -> PValues:
     """How surely the quantile is at least `least`, and how surely it is less: two p-values.
 
     Were the quantile smaller, each input would have a critical radius below `least` with
@@ -425,7 +425,7 @@ def evidence_at(local: Sequence[Bracket], share: float, least: float) -> Evidenc
     """
     lows, highs = bracket_ends(local)
     unproved, refuted = int(np.count_nonzero(lows < least)), int(np.count_nonzero(highs < least))
-    return Evidence(_at_most(unproved, len(local), share), _at_least(refuted, len(local), share))
+    return PValues(_at_most(unproved, len(local), share), _at_least(refuted, len(local), share))
 
 
 def requires(

@@ -60,7 +60,7 @@ def assumptions_within(sampling: Sampling | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PValues:
     """Two p-values: small `above` shows that a requirement is met, small `below` that it is not."""
 
     above: float
@@ -99,7 +99,7 @@ class Population(Protocol):
         """How much larger the first quantity is, from two results for each input."""
         ...
 
-    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
+    def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
         """How surely the quantity is at least `least`, and how surely it is less."""
         ...
 

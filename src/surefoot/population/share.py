@@ -24,7 +24,7 @@ from surefoot.core.results import (
 )
 from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
 from surefoot.population.mean import counted, unequal_error, unequal_p_value
-from surefoot.population.requirement import Evidence, assumptions_of_sample
+from surefoot.population.requirement import PValues, assumptions_of_sample
 from surefoot.statistics.bounds import check_error, clopper_pearson
 from surefoot.statistics.intervals import betting, lower_end, p_value_above
 from surefoot.statistics.kappa import tail_above, upwards
@@ -98,7 +98,7 @@ class RobustShare:
         low, high = 2 * betting(lows, error).low - 1, 2 * betting(highs, error).high - 1
         return Interval(max(-1.0, (low - a) / (1 - a)), min(1.0, (high + a) / (1 - a)))
 
-    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
+    def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
         """How surely the share is at least `least`, and how surely it is less.
 
         One-sided p-values: a requirement that is met where the first is at most the error, and not
@@ -117,7 +117,7 @@ class RobustShare:
             below = tail_above(round(fragile.sum()), n, most_fragile)
             if self.sampling is Sampling.STRATIFIED:
                 above, below = unequal_p_value(above), unequal_p_value(below)
-        return Evidence(above if least > 0 else 0.0, below)
+        return PValues(above if least > 0 else 0.0, below)
 
 
 def every_input_at_most(local: Sequence[Result]) -> Estimate | None:

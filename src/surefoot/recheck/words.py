@@ -10,7 +10,7 @@ from typing import Any
 from surefoot.core.counts import Counts, Outcomes, Proof, Severities
 from surefoot.evidence.statement import Evidence
 from surefoot.recheck.draw_trials import ALTERED, NOTICED, TrialDraw, catch_probability
-from surefoot.region.attack_method import FOUND, WRONG_CLEAN
+from surefoot.region.attack_method import BROKEN
 from surefoot.study.run import environment
 
 _SHARES = (0.01, 0.05, 0.2)
@@ -173,7 +173,7 @@ def failures_of(evidence: Any) -> int:  # noqa: ANN401  evidence of any kind
         case Severities():
             return sum(value >= evidence.limit for value in evidence.values)
         case Proof():
-            return int(evidence.reason in (FOUND, WRONG_CLEAN))
+            return int(evidence.reason in BROKEN)
         case _:
             return 0
 

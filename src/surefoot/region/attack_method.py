@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from surefoot.core.counts import Proof
@@ -13,12 +14,18 @@ from surefoot.core.results import Bracket
 from surefoot.errors import InvalidArgument
 from surefoot.region.critical_level import bracket_of
 
-FOUND, NOT_FOUND, NO_GRADIENT, WRONG_CLEAN = (
-    "a point that fails was found",
-    "no point that fails was found",
-    "every gradient was zero",
-    "fails when clean",
-)
+
+class AttackOutcome(StrEnum):
+    """How the search of one ball ended; the `reason` of its proof and of its bracket."""
+
+    FOUND = "a point that fails was found"
+    NOT_FOUND = "no point that fails was found"
+    NO_GRADIENT = "every gradient was zero"
+    WRONG_CLEAN = "fails when clean"
+
+
+BROKEN = (AttackOutcome.FOUND, AttackOutcome.WRONG_CLEAN)
+"""The input fails at a point of its ball."""
 CONFIRMED = "the model gives the same label when the point is run again"
 
 

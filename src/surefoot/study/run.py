@@ -152,16 +152,6 @@ def mark_changed(journal: Journal) -> None:
     journal.append([(Task(_CHANGED, 0.0, 0, 1), Counts(1, 0))])
 
 
-def if_changed_before(error: ReplayMismatch) -> Exception:
-    """The error of a run that goes on with such evidence; else the error itself."""
-    if _CHANGED.name not in str(error):
-        return error
-    return StoreFailed(
-        "the model changed during an earlier run of this study, so its trials cannot be used: "
-        "use another store (store=, --store)"
-    )
-
-
 def _rows(study: Study) -> slice:
     """A few inputs, all over the data."""
     return slice(None, None, -(-len(study.fitted) // _SAMPLE))
@@ -263,7 +253,12 @@ def _run_in(
             Workplace(options.executor, options.on_workers),
         )  # fmt: skip
     except ReplayMismatch as error:
-        raise if_changed_before(error) from error
+        if error.subject != _CHANGED.name:
+            raise
+        raise StoreFailed(
+            "the model changed during an earlier run of this study, so its trials cannot be used: "
+            "use another store (store=, --store)"
+        ) from error
     except AnswersDiffer:
         mark_changed(journal)
         raise

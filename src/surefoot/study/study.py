@@ -288,7 +288,7 @@ class Study:
 
     def _answers(self) -> str:
         """A name for the clean outputs, where the model's own digest does not cover all of it."""
-        if not self.model.signature.covers.startswith("only"):
+        if not self.model.signature.partial:
             return ""
         if not self.has_classes:
             outputs = clean_outputs(self.model, self.fitted.x)

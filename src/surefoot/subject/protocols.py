@@ -65,9 +65,10 @@ class Reference(StrEnum):
 
 @dataclass(frozen=True)
 class Signature:
-    """Shape, classes and bounds of a model, and what its digest covers.
+    """Shape, classes and bounds of a model, and what its digest covers, in words.
 
-    `classes` is 0 where the output is no class scores.
+    `classes` is 0 where the output is no class scores. `partial`: the digest leaves out something
+    that decides the answers, so that a study names those too.
     """
 
     shape: tuple[int, ...]
@@ -79,6 +80,7 @@ class Signature:
     whole_numbers: bool = False
     thread_safe: bool = False
     preparation: str = ""
+    partial: bool = False
 
 
 class Model(Protocol):
