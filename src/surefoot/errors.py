@@ -10,7 +10,14 @@ class Stopped(BaseException):
 
 
 class InvalidArgument(SurefootError, ValueError):
-    """A value the caller passed cannot mean anything."""
+    """A value the caller passed cannot mean anything.
+
+    `option` and `value`: what is refused, where it is the value of an option.
+    """
+
+    def __init__(self, message: str = "", *, option: str = "", value: object = None) -> None:
+        super().__init__(message)
+        self.option, self.value = option, value
 
 
 class MissingPackage(SurefootError, ImportError):

@@ -39,6 +39,7 @@ ELSEWHERE = {
     "gate/read_gate.py: {unknown(": "the words that are near",
     "gate/run_studies.py: {gate.path} was": "one for each study that is refused",
     "gate/study_command.py: study {study}: {p": "what the option is, from its help",
+    "records/options.py: {": "the words that follow the name of the option",
     "serve/replay.py: {str(": "what surefoot replay says",
     "serve/stores.py: {self._unf": "when it will be there",
     "store/runs.py: {where}: {_unfinished(": "the command that goes on",
@@ -131,7 +132,8 @@ def constants_of(tree: ast.Module) -> dict[str, str]:
 
 def classes_of_refusals(texts: list[str]) -> set[str]:
     """The errors of `surefoot.errors`, and those of other files that are derived from one."""
-    kinds = {
+    kinds = {"refused", "refused_value"}  # of an option, which they name
+    kinds |= {
         name
         for name, value in vars(errors).items()
         if isinstance(value, type) and issubclass(value, errors.SurefootError)

@@ -12,7 +12,7 @@ from surefoot.cli.terminal import present
 from surefoot.commands.values import duration
 from surefoot.errors import InvalidArgument
 from surefoot.report.provenance import provenance
-from surefoot.study.run import RunOptions
+from surefoot.study.run import RunSettings
 from tests.early_curve import STOPPED, Stubborn, slow_study
 from tests.worlds import study
 
@@ -70,7 +70,7 @@ def test_each_curve_of_a_comparison_has_the_limit_for_itself():
 
 def test_the_limit_is_no_part_of_what_names_a_study():
     assert "time_limit" not in str(slow_study().spec)
-    assert RunOptions().time_limit is None
+    assert RunSettings().time_limit is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,7 +33,7 @@ from surefoot.commands.caller import Caller
 from surefoot.commands.methods import estimate_method
 from surefoot.commands.option import Groups
 from surefoot.commands.output_files import check_file, check_text_file
-from surefoot.commands.values import as_numbers
+from surefoot.commands.values import Given, as_numbers
 from surefoot.errors import InvalidArgument, MissingPackage, ReportFailed
 from surefoot.records.options import option_name
 from surefoot.system.whole_file import write_whole
@@ -195,7 +195,7 @@ class Step:
     about: str
     models: tuple[Path, ...] = (_CNN,)
     perturb: str = _NOISE
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Given] = field(default_factory=dict)
 
     @property
     def line(self) -> str:

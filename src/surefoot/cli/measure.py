@@ -6,7 +6,7 @@ import json as jsonlib
 import os
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,6 +28,7 @@ from surefoot.commands import estimate as estimate_verb
 from surefoot.commands import plan as plan_verb
 from surefoot.commands import tail as tail_verb
 from surefoot.commands.run import DEFAULT_FILE, GateOptions
+from surefoot.commands.values import Given
 from surefoot.system.text import escape_controls
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def estimate(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Estimate how often a model fails under random perturbations, with intervals.
 
@@ -61,7 +62,7 @@ def certify(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Decide whether each input fails under at most a share kappa of the perturbations.
 
@@ -85,7 +86,7 @@ def tail(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
 
@@ -114,7 +115,7 @@ def curve(
         ),
     ],
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Measure accuracy against the level, and find where it falls below a threshold.
 
@@ -137,7 +138,7 @@ def critical(
     ],
     *,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Bracket the L∞ radius at which each label can change, between proof and counterexample.
 
@@ -172,7 +173,7 @@ def compare(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Rank models by how often they fail on the same perturbed inputs, with intervals.
 
@@ -199,7 +200,7 @@ def doctor(
         str | None, typer.Option(help="Also check this perturbation, for example linf:8/255.")
     ] = None,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Check that model and data fit together before a run.
 
@@ -223,7 +224,7 @@ def plan(
     *,
     perturb: o.PerturbOption,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Predict how many trials and how much time a run will take.
 
@@ -289,7 +290,7 @@ def run(
     ] = DEFAULT_FILE,
     *,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  the options of the command
+    **options: Given,
 ) -> int:
     """Run the studies of a file and decide their requirements, which share one error.
 

@@ -13,9 +13,10 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from surefoot.commands.option import Groups, Parameter
+from surefoot.commands.option import Groups, Hint, Parameter
 from surefoot.commands.options import CONFIDENCE, STORE, WIDTH
 from surefoot.commands.output_files import check_distinct
+from surefoot.commands.values import Given
 from surefoot.records.options import Option
 
 DEFAULT_STORE, DEFAULT_CONFIDENCE, DEFAULT_WIDTH = STORE, str(CONFIDENCE), str(WIDTH)
@@ -77,11 +78,11 @@ StoreOption = Annotated[
 ]
 
 
-_FUNCTIONS: dict[ShellFunction, Callable[..., Any]] = {}
+_FUNCTIONS: dict[ShellFunction, Callable[..., object]] = {}
 """Of a command whose options are those of a function of Python: that function."""
 
 
-def options_of(function: Callable[..., Any]) -> Callable[[ShellFunction], ShellFunction]:
+def options_of(function: Callable[..., object]) -> Callable[[ShellFunction], ShellFunction]:
     """A decorator: the command takes every option of the function too, as `**options`.
 
     They come as the classes that the function takes: `function(…, **options)`.
@@ -113,7 +114,7 @@ def with_options(command: ShellFunction) -> ShellFunction:
     parameters.sort(key=lambda p: p.name == "json")
 
     @functools.wraps(command)
-    def run(**values: Any) -> int:  # noqa: ANN401  handed on as they are
+    def run(**values: Given) -> int:
         from surefoot.engine.devices import prepare_gpu
 
         prepare_gpu(values.get("device"))  # before what reads models is imported
@@ -138,17 +139,13 @@ def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
     )
 
 
-def _typer_hint(parameter: Parameter, option: Option) -> Any:  # noqa: ANN401  an option of Typer
+def _typer_hint(parameter: Parameter, option: Option) -> Hint:
     flag = "--" + parameter.name.replace("_", "-")
-    kind: Any = list[str] if option.repeats else parameter.kind
+    kind: Hint = list[str] if option.repeats else parameter.kind
     described = typer.Option(
         flag, help=option.text, min=option.least, max=option.most, rich_help_panel=option.panel
     )
     return Annotated[kind if parameter.default is not None else kind | None, described]
-
-
-UsageError: Any = typer.BadParameter.__mro__[1]
-"""Click's own class, or the copy inside typer."""
 
 
 class OnceCommand(TyperCommand):

@@ -30,7 +30,7 @@ from surefoot.cli.terminal import (
 from surefoot.commands import verify as verify_verb
 from surefoot.commands.caller import Caller
 from surefoot.commands.output_files import check_file, check_page_file, check_text_file
-from surefoot.commands.values import as_number, class_shares, share
+from surefoot.commands.values import Given, as_number, class_shares, share
 from surefoot.core.claims import UndecidedAs
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.system.whole_file import write_whole
@@ -87,7 +87,7 @@ def print_repair(store: str, run: str, as_json: bool) -> int:
     return SOUND
 
 
-def _fields(check: RunCheck) -> dict[str, Any]:
+def _fields(check: RunCheck) -> dict[str, str | int | bool]:
     """As JSON, with the key that `--list` has for the run's name."""
     fields = asdict(check)
     return {"run": fields.pop("digest"), **fields}
@@ -503,7 +503,7 @@ def verify(
         ),
     ] = None,
     json: o.Json = False,
-    **options: Any,  # noqa: ANN401  the options of the command
+    **options: Given,
 ) -> int:
     """Check the evidence of a run, without model and data or with both.
 

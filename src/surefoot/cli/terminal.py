@@ -11,12 +11,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
 from surefoot.cli.interrupts import raise_if_stopped
 from surefoot.commands.caller import Caller, Watch, printed_lines, terminal_bar
+from surefoot.commands.values import Given
 from surefoot.errors import SurefootWarning
 from surefoot.system.text import escape_controls
 
@@ -204,9 +205,9 @@ def progress_on_stderr(unit: str = "inputs") -> Iterator[Watch]:
 
 def run_command(
     function: Callable[..., Result],
-    *arguments: Any,  # noqa: ANN401  handed on as they are
+    *arguments: Given,
     json: bool = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
+    **options: Given,
 ) -> int:
     """Run a function of `surefoot.commands` and print its result; the exit code."""
     caller = shell_caller(as_json=json)

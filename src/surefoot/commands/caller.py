@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from surefoot.study import Result
 
 
-Watch = Callable[[Any], None]
+Watch = Callable[["Progress"], None]
 """Gets the progress of a run, an `engine.loop.Progress`, now and then."""
 
 

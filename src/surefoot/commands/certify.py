@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.methods import kappa_method
 from surefoot.commands.options import (
@@ -14,6 +14,7 @@ from surefoot.commands.options import (
     PropertyOptions,
     RunOptions,
 )
+from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation
 from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def certify(
-    model: Any,  # noqa: ANN401  any kind of model
-    data: Any,  # noqa: ANN401  any kind of data
-    perturb: Any,  # noqa: ANN401  a perturbation, or its text
+    model: AnyModel,
+    data: AnyData,
+    perturb: AnyPerturbation,
     *,
     measurement: KappaOptions,
     prop: PropertyOptions,

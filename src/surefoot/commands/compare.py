@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.methods import (
     BuSunOptions,
@@ -23,9 +23,19 @@ from surefoot.commands.options import (
     RunOptions,
     TailOptions,
 )
-from surefoot.commands.values import Number, as_number, as_numbers, as_property, share
+from surefoot.commands.values import (
+    AnyData,
+    AnyModel,
+    AnyPerturbation,
+    Given,
+    Number,
+    as_number,
+    as_numbers,
+    as_property,
+    share,
+)
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, option_name
+from surefoot.records.options import FileOptions, option, option_name, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -71,7 +81,7 @@ class ComparisonOptions:
         f"estimate (default: {_PROPERTY}). Not with --limit.",
     )
 
-    def chosen(self, stages: BuSunOptions) -> tuple[Any, Any]:
+    def chosen(self, stages: BuSunOptions) -> tuple[Given, Given]:
         """The method that width, kappa or limit names, and the property it measures."""
         quantities = {"width": self.width, "kappa": self.kappa, "limit": self.limit}
         named = [option_name(name) for name, value in quantities.items() if value is not None]
@@ -84,23 +94,25 @@ class ComparisonOptions:
         kept_if = _PROPERTY if self.property is None else self.property
         if self.limit is not None:
             if self.property is not None:
-                raise InvalidArgument(
-                    f"{option_name('limit')} {self.limit} is about confident mistakes: leave out "
-                    f"{option_name('property')} {self.property}"
+                raise refused_value(
+                    "limit",
+                    self.limit,
+                    f"is about confident mistakes: leave out "
+                    f"{option_name('property')} {self.property}",
                 )
             tail = TailOptions(limit=self.limit, confidence=self.confidence)
             return tail_method(tail), f"confident:{self.limit}"
         if self.kappa is not None:
             test = KappaOptions(kappa=self.kappa, confidence=self.confidence)
             return kappa_method(test), kept_if
-        width = _WIDTH if self.width is None else self.width
-        return estimate_method(width, self.confidence, self.method, stages), kept_if
+        method = estimate_method(self.width, self.confidence, self.method, stages, _WIDTH)
+        return method, kept_if
 
 
 def compare(
-    models: Any,  # noqa: ANN401  any kinds of models
-    data: Any,  # noqa: ANN401  any kind of data
-    perturb: Any,  # noqa: ANN401  a perturbation, or its text
+    models: AnyModel,
+    data: AnyData,
+    perturb: AnyPerturbation,
     *,
     measurement: ComparisonOptions,
     stages: BuSunOptions,
@@ -153,7 +165,7 @@ def compare(
     return running.write(result, caller.command)
 
 
-def _reference(given: Any, models: Mapping[str, Any]) -> dict[str, float] | None:  # noqa: ANN401  what a user gives
+def _reference(given: Given, models: Mapping[str, Given]) -> dict[str, float] | None:
     """One number for each model, from the option itself or from a file."""
     if given is None:
         return None
@@ -162,14 +174,15 @@ def _reference(given: Any, models: Mapping[str, Any]) -> dict[str, float] | None
         return {name: _value_of(name, model, lines, given) for name, model in models.items()}
     values = as_numbers("reference", given)
     if len(values) != len(models):
-        raise InvalidArgument(
-            f"{option_name('reference')} has {len(values)} numbers for {len(models)} models: give "
-            "one for each"
+        raise refused(
+            "reference",
+            given,
+            f"has {len(values)} numbers for {len(models)} models: give one for each",
         )
     return dict(zip(models, values, strict=True))
 
 
-def _value_of(name: str, model: Any, lines: Mapping[str, Any], where: Any) -> float:  # noqa: ANN401  what a user gives
+def _value_of(name: str, model: AnyModel, lines: Mapping[str, Given], where: Given) -> float:
     path = str(model)
     value = lines.get(name, lines.get(path, lines.get(Path(path).stem)))
     if value is None:
@@ -187,7 +200,7 @@ def _read_lines(path: str) -> dict[str, str]:
         ) from error
 
 
-def _is_file(given: Any) -> bool:  # noqa: ANN401  what a user gives
+def _is_file(given: Given) -> bool:
     try:
         return isinstance(given, str | Path) and Path(given).is_file()
     except OSError:  # too long for a file name

@@ -7,13 +7,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.options import CONFIDENCE, ESTIMATOR, ProofTimeOptions, RunOptions
 from surefoot.commands.output_files import check_figure_file, check_file, check_folder
-from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
+from surefoot.commands.values import (
+    AnyData,
+    AnyModel,
+    Number,
+    Numbers,
+    as_number,
+    as_numbers,
+    error_from,
+    share,
+)
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, option_name
+from surefoot.records.options import FileOptions, option, refused
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -43,8 +52,10 @@ class ExportOptions:
             if self.vnnlib is not None:
                 check_folder(path_for_network(self.vnnlib, name))
         if self.counterexamples is not None and Path(self.counterexamples).suffix != ".npz":
-            raise InvalidArgument(
-                f"{option_name('counterexamples')} must be a .npz file, got {self.counterexamples}"
+            raise refused(
+                "counterexamples",
+                self.counterexamples,
+                f"must be a .npz file, got {self.counterexamples}",
             )
 
     def write(
@@ -64,8 +75,8 @@ class ExportOptions:
             remark(f"{number:,} counterexamples written to {path}")
         if self.vnnlib is not None:
             if not isinstance(graph, str | Path):
-                raise InvalidArgument(
-                    f"{option_name('vnnlib')} names the ONNX file: pass the model by its path"
+                raise refused(
+                    "vnnlib", self.vnnlib, "names the ONNX file: pass the model by its path"
                 )
             path = path_for_network(self.vnnlib, name)
             number = write_properties(study, record, Path(graph), path)
@@ -122,9 +133,11 @@ class RadiusOptions:
         if not self.quantile_only and self.within is None:
             return CriticalLevel(*shared, self.verifier, nodes)
         if self.verifier:
-            raise InvalidArgument(
-                f"{option_name('verifier')} {self.verifier}: another prover closes brackets; leave "
-                "out quantile_only (--quantile-only) and within (--within)"
+            raise refused(
+                "verifier",
+                self.verifier,
+                f"{self.verifier}: another prover closes brackets; leave "
+                "out quantile_only (--quantile-only) and within (--within)",
             )
         within = None if self.within is None else as_number("within", self.within)
         return CriticalQuantile(*shared, within, least, nodes_per_input=nodes)
@@ -152,15 +165,15 @@ class RadiusOutcome:
             return None
         least = as_number("require", self.require)
         if not 0 < least < math.inf:
-            raise InvalidArgument(
-                f"{option_name('require')} must be a radius above 0, got {self.require}: try 8/255"
+            raise refused(
+                "require", self.require, f"must be a radius above 0, got {self.require}: try 8/255"
             )
         return least
 
 
 def critical(
-    model: Any,  # noqa: ANN401  any kind of model
-    data: Any,  # noqa: ANN401  any kind of data
+    model: AnyModel,
+    data: AnyData,
     *,
     export: ExportOptions,
     radius: RadiusOptions,

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.methods import fields_of
 from surefoot.commands.options import CONFIDENCE, BatchOptions, RunOptions
 from surefoot.commands.output_files import check_figure_file
-from surefoot.commands.values import Number, Numbers, as_number, as_numbers, as_property, error_from
+from surefoot.commands.values import (
+    AnyData,
+    AnyMethod,
+    AnyModel,
+    AnyPerturbation,
+    Given,
+    Number,
+    Numbers,
+    as_number,
+    as_numbers,
+    as_property,
+    error_from,
+)
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, option_name
+from surefoot.records.options import FileOptions, option, option_name, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -79,7 +92,7 @@ class CurveOptions:
         None, "For asap, instead of --grid: the smallest step, a share of the range."
     )
 
-    def property_for(self, inputs: Inputs) -> Any:  # noqa: ANN401  any property
+    def property_for(self, inputs: Inputs) -> str | object:
         """The property: the one given, or what suits measure and labels."""
         if self.property is not None:
             return self.property
@@ -94,26 +107,28 @@ class CurveOptions:
             self._chosen_fields(method)
         for name, value in (("scope", self.scope), ("measure", self.measure)):
             if self.compare_methods and value not in (None, "set", "accuracy"):
-                raise InvalidArgument(
-                    f"{option_name('compare_methods')} is about the accuracy of exactly these "
-                    f"inputs, got {option_name(name)} {value}: leave out one of the two"
+                raise refused(
+                    "compare_methods",
+                    True,
+                    f"is about the accuracy of exactly these "
+                    f"inputs, got {option_name(name)} {value}: leave out one of the two",
                 )
 
     def methods(self) -> tuple[str, ...]:
         """The methods that are run, the chosen one first."""
         return tuple(dict.fromkeys((self.method, *(_COMPARED if self.compare_methods else ()))))
 
-    def method_on(self, levels: Interval, seed: int, name: str = "") -> Any:  # noqa: ANN401  any method
+    def method_on(self, levels: Interval, seed: int, name: str = "") -> AnyMethod:
         """The chosen method over this range of levels, or another of `methods`."""
         from surefoot.catalogue.methods import CURVES
 
         chosen = self._chosen_fields(name or self.method)
         method = CURVES[name or self.method]
-        if "seed" in _option_fields(method):
+        if "seed" in fields_of(method):
             chosen["seed"] = seed
-        return method(levels.low, levels.high, **chosen)
+        return method(low=levels.low, high=levels.high, **chosen)
 
-    def _chosen_fields(self, method: str) -> dict[str, Any]:
+    def _chosen_fields(self, method: str) -> dict[str, Given]:
         """The fields that the options set; of a method to compare with, what it shares."""
         from surefoot.catalogue.methods import CURVES
 
@@ -121,7 +136,7 @@ class CurveOptions:
             raise InvalidArgument(
                 f"there is no method {method!r}: choose one of {', '.join(CURVES)}"
             )
-        takes = {name: _option_fields(kind) for name, kind in CURVES.items()}
+        takes = {name: fields_of(kind) for name, kind in CURVES.items()}
         chosen = {}
         for name, value in self._values().items():
             field = _FIELDS.get(name, name)
@@ -129,16 +144,16 @@ class CurveOptions:
                 chosen[field] = value
             elif method == self.method and not self._is_for_another(field, takes):
                 able = " or ".join(method for method in CURVES if field in takes[method])
-                raise InvalidArgument(f"{option_name(name)} is not for method {method}: use {able}")
+                raise refused(name, value, f"is not for method {method}: use {able}")
         return chosen
 
     def _is_for_another(self, field: str, takes: dict[str, set[str]]) -> bool:
         """Whether one of the other methods that are run has this field."""
         return any(field in takes[name] for name in self.methods()[1:])
 
-    def _values(self) -> dict[str, Any]:
+    def _values(self) -> dict[str, Given]:
         """The options that were given, read."""
-        readers: dict[str, Callable[[str, Any], Any]] = {
+        readers: dict[str, Callable[[str, Given], Given]] = {
             "threshold": as_numbers,
             "confidence": lambda _, value: error_from(value),
             "resolution": as_number,
@@ -166,12 +181,8 @@ _COMPARED = ("asap", "uniform", "quad")
 """Methods of compare_methods: the paper's, and the two without chance that it compares with."""
 
 
-def _as_it_is(_: str, value: Any) -> Any:  # noqa: ANN401  any value
+def _as_it_is(_: str, value: Given) -> Given:
     return value
-
-
-def _option_fields(kind: type[Any]) -> set[str]:
-    return {f.name for f in fields(kind)}
 
 
 @dataclass(frozen=True)
@@ -188,9 +199,9 @@ class CurveOutcome:
 
 
 def curve(
-    model: Any,  # noqa: ANN401  any kind of model
-    data: Any,  # noqa: ANN401  any kind of data
-    perturb: Any,  # noqa: ANN401  a perturbation, or its text
+    model: AnyModel,
+    data: AnyData,
+    perturb: AnyPerturbation,
     *,
     measurement: CurveOptions,
     outcome: CurveOutcome,
@@ -220,12 +231,13 @@ def curve(
     for one in perturbations:
         range_of(one)  # refuses a mistake before files are read
         if perturbations.count(one) > 1:
-            raise InvalidArgument(f"{option_name('perturb')} {one} is given twice: give it once")
+            raise refused_value("perturb", one, "is given twice: give it once")
     measurement.check()
     if least is not None and measurement.compare_methods:
-        raise InvalidArgument(
-            f"{option_name('require')} {outcome.require} is for one method: leave out "
-            "compare_methods (--compare-methods), or run it apart"
+        raise refused_value(
+            "require",
+            outcome.require,
+            "is for one method: leave out compare_methods (--compare-methods), or run it apart",
         )
     models = named_models(model)
     if not models:
@@ -246,7 +258,7 @@ def curve(
     return running.write(result, caller.command, outcome.figure)
 
 
-def _share_of_levels(required: Number, perturb: Any) -> float:  # noqa: ANN401  a perturbation, or its text
+def _share_of_levels(required: Number, perturb: AnyPerturbation) -> float:
     """The value of `require`; a level is refused, with the share that it stands for."""
     value = as_number("require", required)
     if 0 <= value <= 1:
@@ -255,9 +267,11 @@ def _share_of_levels(required: Number, perturb: Any) -> float:  # noqa: ANN401  
     way_out = "write 0.25 for a quarter of the range"
     if levels.low == 0 <= value <= levels.high:
         way_out = f"for level {value:g} of {perturb} write {value / levels.high:.4g}"
-    raise InvalidArgument(
-        f"{option_name('require')} {required}: it is the share of the range of levels on which the "
-        f"accuracy must be kept, from 0 to 1, not a level: {way_out}"
+    raise refused(
+        "require",
+        required,
+        f"{required}: it is the share of the range of levels on which the "
+        f"accuracy must be kept, from 0 to 1, not a level: {way_out}",
     )
 
 
@@ -272,7 +286,7 @@ class _CurveRequest:
     caller: Caller
 
     def studies(
-        self, perturbations: list[Any]
+        self, perturbations: list[AnyPerturbation]
     ) -> tuple[dict[str, Study], dict[str, Source] | None]:
         """A study for every model and perturbation, and where it came from, by name."""
         from surefoot.study import Study
@@ -308,7 +322,7 @@ class _CurveRequest:
 
 
 def range_of(
-    perturb: Any,  # noqa: ANN401  a perturbation, or its text
+    perturb: AnyPerturbation,
     frame: tuple[int, ...] = (),
     bounds: Interval | None = None,
 ) -> tuple[Perturbation, Interval]:
@@ -329,7 +343,9 @@ def range_of(
     return replace(given, level=None), Interval(0.0, float(given.level))
 
 
-def _strongest(perturbation: Any, frame: tuple[int, ...], bounds: Interval | None) -> float:  # noqa: ANN401  a perturbation, or its text
+def _strongest(
+    perturbation: Perturbation, frame: tuple[int, ...], bounds: Interval | None
+) -> float:
     """The end of the range of a perturbation that names no level."""
     from surefoot.catalogue.parse import parse_range
     from surefoot.catalogue.registry import PERTURBATIONS

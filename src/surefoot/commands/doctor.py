@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.options import SEED
+from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation
 from surefoot.records.options import FileOptions, option
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ class SeedOptions:
 
 
 def doctor(
-    model: Any,  # noqa: ANN401  any kind of model
-    data: Any,  # noqa: ANN401  any kind of data
-    perturb: Any = None,  # noqa: ANN401  a perturbation, or its text
+    model: AnyModel,
+    data: AnyData,
+    perturb: AnyPerturbation = None,
     *,
     inputs: FileOptions,
     choice: SeedOptions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.methods import BuSunOptions, mean_or_each
 from surefoot.commands.options import (
@@ -13,6 +13,7 @@ from surefoot.commands.options import (
     RequirementOptions,
     RunOptions,
 )
+from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation
 from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def estimate(
-    model: Any,  # noqa: ANN401  any kind of model
-    data: Any,  # noqa: ANN401  any kind of data
-    perturb: Any,  # noqa: ANN401  a perturbation, or its text
+    model: AnyModel,
+    data: AnyData,
+    perturb: AnyPerturbation,
     *,
     measurement: EstimateOptions,
     stages: BuSunOptions,

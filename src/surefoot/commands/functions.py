@@ -10,7 +10,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from surefoot.commands import certify as _certify
 from surefoot.commands import compare as _compare
@@ -24,7 +24,7 @@ from surefoot.commands import verify as _verify
 from surefoot.commands.caller import Caller, choose_display
 from surefoot.commands.option import Groups, check_options, expanded_signature
 from surefoot.commands.output_files import check_distinct
-from surefoot.commands.values import is_plain
+from surefoot.commands.values import AnyData, AnyModel, Given, is_plain
 from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import InvalidArgument
 from surefoot.study import Result, Study
@@ -38,7 +38,7 @@ _PROGRESS = inspect.Parameter(
 
 
 def python_function(
-    function: Callable[..., R], names: Mapping[str, Any] | None = None
+    function: Callable[..., R], names: Mapping[str, type] | None = None
 ) -> Callable[..., R]:
     """The function with every class of options replaced by keyword arguments.
 
@@ -51,7 +51,7 @@ def python_function(
     signature = expanded_signature(function, groups, [_PROGRESS] if takes_caller else [])
 
     @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> R:  # noqa: ANN401  handed on as they are
+    def call(*arguments: Given, **named: Given) -> R:
         check_options(function.__name__, groups, signature, named)
         values = dict(signature.bind(*arguments, **named).arguments)
         check_distinct({n: p.default for n, p in signature.parameters.items()} | values)
@@ -68,7 +68,7 @@ def python_function(
     return call
 
 
-def call_in_words(name: str, signature: inspect.Signature, values: Mapping[str, Any]) -> str:
+def call_in_words(name: str, signature: inspect.Signature, values: Mapping[str, Given]) -> str:
     """The line of Python that repeats the call; empty where a value cannot be written down."""
     if not all(is_plain(value) for value in values.values()):
         return ""
@@ -98,7 +98,7 @@ _compare_models = python_function(_compare.compare)
 
 
 @functools.wraps(_compare_models)
-def compare(models: Any, data: Any = None, *arguments: Any, **options: Any) -> Result:  # noqa: ANN401, D103  any kinds of models
+def compare(models: AnyModel, data: AnyData = None, *arguments: Given, **options: Given) -> Result:  # noqa: D103  it is that of the function below
     if data is not None:
         return _compare_models(models, data, *arguments, **options)
     if not isinstance(models, Mapping) or not all(isinstance(m, Study) for m in models.values()):

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Protocol
 
 from surefoot.commands.options import WIDTH, KappaOptions, TailOptions
-from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
+from surefoot.commands.values import (
+    AnyMethod,
+    Number,
+    Numbers,
+    as_number,
+    as_numbers,
+    error_from,
+    share,
+)
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import option, option_name
+from surefoot.records.options import option, option_name, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.statistics import NormalTail
@@ -54,81 +63,106 @@ def mean_or_each(
     options: MeanOptions,
     method: str | None = None,
     stages: BuSunOptions = BuSunOptions(),
-) -> Any:  # noqa: ANN401  any method
+) -> AnyMethod:
     """The method for a mean to a precision, or for each input to a width."""
     from surefoot.catalogue.methods import MEANS
 
     if options.precision is None:
         if options.about is not None:
-            raise InvalidArgument(
-                f"{option_name('about')} {options.about} is for a mean to a precision: add "
-                "precision (--precision 0.02); an estimate of each input is about these inputs and "
-                "the population anyway"
+            raise refused_value(
+                "about",
+                options.about,
+                "is for a mean to a precision: add precision (--precision 0.02); an estimate of "
+                "each input is about these inputs and the population anyway",
             )
-        width = WIDTH if options.width is None else options.width
-        return estimate_method(width, options.confidence, method, stages)
+        return estimate_method(options.width, options.confidence, method, stages)
     for name, value in {"width": options.width, "method": method, **vars(stages)}.items():
         if value is not None:
-            raise InvalidArgument(
-                f"{option_name(name)} {value} is for an estimate of each input: leave it out, or "
-                "leave out precision (--precision), which is for the mean"
+            raise refused_value(
+                name,
+                value,
+                "is for an estimate of each input: leave it out, or leave out precision "
+                "(--precision), which is for the mean",
             )
     about = "these" if options.about is None else options.about
     if about not in MEANS:
-        raise InvalidArgument(
-            f"{option_name('about')} must be these or population, got {about!r}: the mean over "
-            "these inputs, or over the population that they are a sample of"
+        raise refused(
+            "about",
+            about,
+            f"must be these or population, got {about!r}: the mean over these inputs, or over the "
+            "population that they are a sample of",
         )
-    return MEANS[about](as_number("precision", options.precision), error_from(options.confidence))
+    precision = as_number("precision", options.precision)
+    return MEANS[about](precision=precision, error=error_from(options.confidence))
 
 
 def estimate_method(
-    width: Number,
+    width: Number | None,
     confidence: Number,
     method: str | None = None,
     stages: BuSunOptions = BuSunOptions(),
-) -> Any:  # noqa: ANN401  any method
-    """The method of this name that estimates a failure probability; its default is the cheapest."""
+    default_width: float = WIDTH,
+) -> AnyMethod:
+    """The method of this name that estimates a failure probability; its default is the cheapest.
+
+    It is given the options that it has fields for, by name: a method need not have a width.
+    """
     from surefoot.catalogue.methods import ESTIMATORS
 
-    estimator = _named(method or "exact-sequential", ESTIMATORS)
-    more: dict[str, Any] = {}
-    for name, value in vars(stages).items():
+    kind = _named(method or "exact-sequential", ESTIMATORS)
+    takes, chosen = fields_of(kind), dict[str, float | tuple[float, ...]]()
+    for name, value in {**vars(stages), "width": width}.items():
         if value is None:
             continue
-        if method != "bu-sun":
-            raise InvalidArgument(
-                f"{option_name(name)} {value} is for method bu-sun: leave it out, or add method "
-                "bu-sun (--method bu-sun)"
+        if name not in takes:
+            able = " or ".join(n for n, other in ESTIMATORS.items() if name in fields_of(other))
+            raise refused_value(
+                name,
+                value,
+                f"is for method {able}: leave it out, or add method {able} (--method {able})",
             )
-        more[name] = as_numbers(name, value) if name == "candidates" else as_number(name, value)
-    return estimator(as_number("width", width), error_from(confidence), **more)
+        chosen[name] = as_numbers(name, value) if name == "candidates" else as_number(name, value)
+    if "width" in takes:
+        chosen.setdefault("width", default_width)
+    if "error" in takes:
+        chosen["error"] = error_from(confidence)
+    return kind(**chosen)
 
 
 def refuse_method(method: str | None, stages: BuSunOptions, quantity: str) -> None:
     """Refuse a method, or a setting of one, where another option settles the method."""
     for name, value in {"method": method, **vars(stages)}.items():
         if value is not None:
-            raise InvalidArgument(
-                f"{option_name(name)} {value} is for an estimate of each input: leave it out, or "
-                f"leave out {option_name(quantity)}"
+            raise refused_value(
+                name,
+                value,
+                "is for an estimate of each input: leave it out, or leave out "
+                f"{option_name(quantity)}",
             )
 
 
-def kappa_method(options: KappaOptions) -> Any:  # noqa: ANN401  any method
+def kappa_method(options: KappaOptions) -> AnyMethod:
     """The method that tests whether a failure probability is at most kappa."""
     from surefoot.catalogue.methods import TESTS
 
-    test = _named(options.method, TESTS)
-    if options.looks is not None and options.method != "exact-binomial":
-        raise InvalidArgument(
-            f"{option_name('looks')} is for method exact-binomial, not for {options.method}: leave "
-            "it out, or add method exact-binomial (--method exact-binomial)"
+    kind = _named(options.method, TESTS)
+    takes = fields_of(kind)
+    if options.looks is not None and "looks" not in takes:
+        able = " or ".join(name for name, other in TESTS.items() if "looks" in fields_of(other))
+        raise refused(
+            "looks",
+            options.looks,
+            f"is for method {able}, not for {options.method}: leave it out, or add method {able} "
+            f"(--method {able})",
         )
     limit = _kappa(options)
-    most = options.max_trials or max(1, round(TRIALS_TIMES_KAPPA / max(limit, 1e-12)))
-    more = {} if options.looks is None else {"looks": options.looks}
-    return test(limit, error_from(options.confidence), most, **more)
+    values = {
+        "kappa": limit,
+        "error": error_from(options.confidence),
+        "max_trials": options.max_trials or max(1, round(TRIALS_TIMES_KAPPA / max(limit, 1e-12))),
+        "looks": options.looks,
+    }
+    return kind(**{n: v for n, v in values.items() if n in takes and v is not None})
 
 
 def tail_method(options: TailOptions) -> NormalTail:
@@ -153,7 +187,16 @@ def _kappa(options: KappaOptions) -> float:
     raise InvalidArgument("give either kappa (--kappa 1e-3) or sil (--sil 1 to 4)")
 
 
-def _named(method: str, known: dict[str, type[Any]]) -> type[Any]:
+def fields_of(kind: type[AnyMethod]) -> set[str]:
+    """The options that a method names: those of its fields."""
+    return {field.name for field in fields(kind)}
+
+
+def _named(method: str, known: Mapping[str, type[AnyMethod]]) -> type[AnyMethod]:
     if method not in known:
-        raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(known)}")
+        raise InvalidArgument(
+            f"there is no method {method!r}: choose one of {', '.join(known)}",
+            option="method",
+            value=method,
+        )
     return known[method]

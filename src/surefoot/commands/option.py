@@ -10,9 +10,12 @@ from difflib import get_close_matches
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from surefoot.commands.values import Given
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import Option
 
+Hint = Any
+"""An annotation: a class, a union or a generic; `typing` has no name for all of them."""
 _NEAR_NAMES = 3
 """Names that a refusal proposes: as many as one reads at a glance."""
 PANEL_OF_RUN = "Running"
@@ -23,8 +26,8 @@ class Parameter:
     """An option of a function: its type, its default and its help, where it has one."""
 
     name: str
-    hint: Any
-    default: Any
+    hint: Hint
+    default: Given
     option: Option | None = None
 
     @property
@@ -34,16 +37,16 @@ class Parameter:
         return next((kind for kind in (str, bool, int, float) if kind in kinds), str)
 
 
-class _Names(dict[str, Any]):
+class _Names(dict[str, Hint]):
     """Names for annotations: those given, then those of a module; else `object`.
 
     The modules of commands import for type checkers alone what takes time to import.
     """
 
-    def __init__(self, module: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+    def __init__(self, module: Mapping[str, Hint], more: Mapping[str, Hint]) -> None:
         super().__init__({**vars(builtins), **module, **more})
 
-    def __missing__(self, name: str) -> Any:  # noqa: ANN401  any type, or a function
+    def __missing__(self, name: str) -> Hint:
         return object
 
 
@@ -54,7 +57,7 @@ class Groups:
     by_name: Mapping[str, type[Any]]
 
     @classmethod
-    def of(cls, function: Callable[..., Any], names: Mapping[str, Any] | None = None) -> Groups:
+    def of(cls, function: Callable[..., object], names: Mapping[str, Hint] | None = None) -> Groups:
         """Read from its annotations; `names` says what those mean that its module only names."""
         hints = hints_of(function, names)
         classes = {n: k for n, k in hints.items() if isinstance(k, type) and is_dataclass(k)}
@@ -71,7 +74,7 @@ class Groups:
             ]
         return every
 
-    def build(self, values: dict[str, Any]) -> dict[str, Any]:
+    def build(self, values: dict[str, Given]) -> dict[str, Given]:
         """An instance of each class; its values are taken out of `values`, others stay there."""
         return {
             name: class_(**{f.name: values.pop(f.name) for f in fields(class_) if f.name in values})
@@ -79,13 +82,15 @@ class Groups:
         }
 
 
-def hints_of(thing: Any, names: Mapping[str, Any] | None = None) -> dict[str, Any]:  # noqa: ANN401  any type, or a function
+def hints_of(
+    thing: Callable[..., object], names: Mapping[str, Hint] | None = None
+) -> dict[str, Hint]:
     """The annotations of a function."""
     return get_type_hints(thing, localns=_Names(thing.__globals__, names or {}))
 
 
 def expanded_signature(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     groups: Groups,
     more: Sequence[inspect.Parameter] = (),
 ) -> inspect.Signature:
@@ -110,34 +115,46 @@ def expanded_signature(
 
 
 def check_options(
-    name_of_function: str, groups: Groups, signature: inspect.Signature, named: Mapping[str, Any]
+    name_of_function: str, groups: Groups, signature: inspect.Signature, named: Mapping[str, Given]
 ) -> None:
     """Refuse a name that is no option, with the near ones, and a value of the wrong kind."""
     for name in named:
         if name not in signature.parameters:
             near = get_close_matches(name, signature.parameters, n=_NEAR_NAMES)
             way_out = f"do you mean {' or '.join(near)}?" if near else "see help() for all"
-            raise InvalidArgument(f"{name_of_function} has no option {name!r}: {way_out}")
+            raise InvalidArgument(
+                f"{name_of_function} has no option {name!r}: {way_out}",
+                option=name,
+                value=named[name],
+            )
     for parameter in groups.options():
         value = named.get(parameter.name)
         if value is not None or (parameter.name in named and parameter.hint is int):
             _check_kind(parameter, value)
 
 
-def _check_kind(parameter: Parameter, value: Any) -> None:  # noqa: ANN401  what a user gives
+def _check_kind(parameter: Parameter, value: Given) -> None:
     limits = parameter.option or Option("")
     if parameter.kind is bool and not isinstance(value, tuple(_plain_types(parameter.hint))):
-        raise InvalidArgument(f"{parameter.name} must be True or False, got {value!r}")
+        raise InvalidArgument(
+            f"{parameter.name} must be True or False, got {value!r}",
+            option=parameter.name,
+            value=value,
+        )
     if parameter.kind is not int:
         return
     least, most = limits.least, limits.most
     whole = hasattr(value, "__index__") and not isinstance(value, bool)
     if not whole or not (least is None or least <= value) or not (most is None or value <= most):
         bounds = f" ≥ {least}" * (least is not None) + f" and ≤ {most}" * (most is not None)
-        raise InvalidArgument(f"{parameter.name} must be an integer{bounds}, got {value!r}")
+        raise InvalidArgument(
+            f"{parameter.name} must be an integer{bounds}, got {value!r}",
+            option=parameter.name,
+            value=value,
+        )
 
 
-def _plain_types(hint: Any) -> set[Any]:  # noqa: ANN401  any type, or a function
+def _plain_types(hint: Hint) -> set[Hint]:
     """The classes of a union, or the one class itself."""
     parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     return {get_origin(part) or part for part in parts}

@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.commands.output_files import check_figure_file, check_page_file
 from surefoot.commands.values import (
+    AnyPerturbation,
     ClassShares,
+    Given,
     Number,
     Numbers,
     as_number,
@@ -21,9 +23,10 @@ from surefoot.commands.values import (
     share,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import option, option_name
+from surefoot.records.options import option, refused, refused_value
 
 if TYPE_CHECKING:
+    from surefoot.executors import AnyExecutor
     from surefoot.region import AnyAttack
     from surefoot.study import Result, Study
 
@@ -128,9 +131,8 @@ class LevelsOptions:
     def check(self) -> None:
         """Refuse what makes no sense before anything is read or run."""
         if self.figure is not None and self.levels is None:
-            raise InvalidArgument(
-                f"{option_name('figure')} {self.figure} needs several levels: add levels "
-                "(--levels 0.01,0.02,0.04)"
+            raise refused_value(
+                "figure", self.figure, "needs several levels: add levels (--levels 0.01,0.02,0.04)"
             )
         check_figure_file(self.figure)
 
@@ -167,24 +169,24 @@ class RunOptions:
         from surefoot.executors import check_executor
 
         check_page_file("report", self.report)
-        executor: Any = self._executor()
-        check_executor(executor)
+        check_executor(self._executor())
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Given]:
         """For `Study.run`, `compare` and `sweep`."""
         store = None if self.store is None else str(self.store)
         return {"store": store, "workers": self.workers, "executor": self._executor()}
 
-    def _executor(self) -> Any:  # noqa: ANN401  an executor of any kind, or its name
+    def _executor(self) -> AnyExecutor:
         """With the address, which is of Ray alone."""
         from surefoot.executors import Ray
 
         if self.ray_address is None:
-            return self.executor
+            return cast("AnyExecutor", self.executor)
         if self.executor != "ray":
-            raise InvalidArgument(
-                f"{option_name('ray_address')} {self.ray_address} is for Ray alone: add executor "
-                "ray (--executor ray), or leave it out"
+            raise refused_value(
+                "ray_address",
+                self.ray_address,
+                "is for Ray alone: add executor ray (--executor ray), or leave it out",
             )
         return Ray(self.ray_address)
 
@@ -217,7 +219,7 @@ class BatchOptions:
         panel=PANEL_OF_RUN,
     )
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Given]:
         """For `Study.run`, `compare` and `sweep`."""
         limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
         return {"batch": self.batch, "time_limit": limit}
@@ -234,13 +236,13 @@ class ProofTimeOptions:
         panel=PANEL_OF_RUN,
     )
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Given]:
         """For `Study.run` and `compare`."""
         limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
         return {"time_limit": limit}
 
 
-def chosen_levels(levels: Numbers, perturb: Any) -> tuple[float, ...]:  # noqa: ANN401  a perturbation, or its text
+def chosen_levels(levels: Numbers, perturb: AnyPerturbation) -> tuple[float, ...]:
     """The levels of a sweep of this perturbation, which may have a unit: 20dB."""
     from surefoot.catalogue.parse import level_reader
 
@@ -390,22 +392,23 @@ class AttackOptions:
         if not isinstance(self.attack, bool):
             if named or effort:
                 name = "method" if named else next(iter(effort))
-                raise InvalidArgument(
-                    f"{option_name(f'attack_{name}')} is for an attack by name: leave it out, or "
-                    "give it to the attack that you pass"
+                raise refused(
+                    f"attack_{name}",
+                    effort.get(name),
+                    "is for an attack by name: leave it out, or "
+                    "give it to the attack that you pass",
                 )
             return as_attack(self.attack)
         if not self.attack and not named:
             if effort:
                 name = next(iter(effort))
-                raise InvalidArgument(
-                    f"{option_name(f'attack_{name}')} {effort[name]} needs attack=True (--attack): "
-                    "add it"
+                raise refused_value(
+                    f"attack_{name}", effort[name], "needs attack=True (--attack): add it"
                 )
             return None
         return _attack_of_name(self.attack_method or "margin", effort)
 
-    def _effort(self) -> dict[str, Any]:
+    def _effort(self) -> dict[str, Given]:
         values = {
             "step": self.attack_step,
             "starts": self.attack_starts,
@@ -414,7 +417,7 @@ class AttackOptions:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def _attack_of_name(name: str, effort: dict[str, Any]) -> AnyAttack:
+def _attack_of_name(name: str, effort: dict[str, Given]) -> AnyAttack:
     """The attack of this name; what it does not take is refused."""
     from surefoot.region import PGD, Attack, AttackFunction
 
@@ -427,17 +430,20 @@ def _attack_of_name(name: str, effort: dict[str, Any]) -> AnyAttack:
     if _OWN_FUNCTION.fullmatch(name):
         if effort:
             first = next(iter(effort))
-            raise InvalidArgument(
-                f"{option_name(f'attack_{first}')} is for margin and pgd: let {name} have its own "
-                "defaults"
+            raise refused(
+                f"attack_{first}",
+                effort[first],
+                f"is for margin and pgd: let {name} have its own defaults",
             )
         from surefoot.models.python import import_object
 
         return AttackFunction(import_object(name.removeprefix("@")), name)
     if name == "margin":
-        raise InvalidArgument(
-            f"{option_name('attack_step')} {effort['step']} is for pgd, and margin chooses its "
-            "steps itself: add attack_method (--attack-method pgd), or leave it out"
+        raise refused(
+            "attack_step",
+            effort["step"],
+            f"{effort['step']} is for pgd, and margin chooses its "
+            "steps itself: add attack_method (--attack-method pgd), or leave it out",
         )
     raise InvalidArgument(
         f"there is no attack {name!r}: choose margin or pgd, or name a function of your own, "

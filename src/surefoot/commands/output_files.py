@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from surefoot.commands.values import Given
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import option_name
+from surefoot.records.options import refused, refused_value
 from surefoot.system.whole_file import (
     check_plain,
     check_target,
@@ -57,7 +57,7 @@ def check_page_file(option: str, path: str | Path | None) -> None:
     try:
         check_page_name(str(path))
     except InvalidArgument as error:
-        raise InvalidArgument(f"{option_name(option)} {error}") from None
+        raise refused(option, path, f"{error}") from None
     check_text_file(path)
 
 
@@ -87,7 +87,7 @@ def check_figure_file(path: str | Path | None) -> None:
     (check_file if str(path).endswith(".png") else check_text_file)(path)
 
 
-def check_distinct(values: Mapping[str, Any]) -> None:
+def check_distinct(values: Mapping[str, Given]) -> None:
     """Refuse an output that is another file of the command: its store, model, data or output.
 
     `values`: what was given for each option, by name. Links are followed.
@@ -99,13 +99,15 @@ def check_distinct(values: Mapping[str, Any]) -> None:
                   for given in _files_of(other, value)]  # fmt: skip
         other = next((given for given in others if _identity(given) == target), None)
         if other is not None and not os.path.isdir(path):
-            raise InvalidArgument(
-                f"{option_name(name)} {path} is the same file as {other}, which this command reads "
-                "or writes too: choose another name"
+            raise refused_value(
+                name,
+                path,
+                f"is the same file as {other}, which this command reads "
+                "or writes too: choose another name",
             )
 
 
-def _files_of(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any option
+def _files_of(name: str, value: Given) -> Iterator[str]:
     """The files that an option names: those there are, and those that will be written."""
     if isinstance(value, Mapping):
         value = list(value.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.caller import Caller
 from surefoot.commands.doctor import SeedOptions
@@ -15,7 +15,16 @@ from surefoot.commands.options import (
     KappaOptions,
     PropertyOptions,
 )
-from surefoot.commands.values import Number, Numbers, as_numbers, share
+from surefoot.commands.values import (
+    AnyData,
+    AnyMethod,
+    AnyModel,
+    AnyPerturbation,
+    Number,
+    Numbers,
+    as_numbers,
+    share,
+)
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions, option
 
@@ -43,7 +52,7 @@ class PlanOptions:
         "1,0.999,0.99,0.9,0.5", "Assumed probabilities that a perturbed input is kept."
     )
 
-    def planned(self, stages: BuSunOptions) -> Any:  # noqa: ANN401  any method
+    def planned(self, stages: BuSunOptions) -> AnyMethod:
         """The method that is planned."""
         if self.kappa is None:
             return mean_or_each(self, self.method, stages)
@@ -66,9 +75,9 @@ class WorkersOption:
 
 
 def plan(
-    model: Any,  # noqa: ANN401  any kind of model
-    data: Any,  # noqa: ANN401  any kind of data
-    perturb: Any,  # noqa: ANN401  a perturbation, or its text
+    model: AnyModel,
+    data: AnyData,
+    perturb: AnyPerturbation,
     *,
     measurement: PlanOptions,
     stages: BuSunOptions,

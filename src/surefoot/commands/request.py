@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from surefoot.catalogue.parse import at_level, written_level
 from surefoot.commands.caller import Caller
@@ -18,7 +17,16 @@ from surefoot.commands.options import (
     RunOptions,
     chosen_levels,
 )
-from surefoot.commands.values import as_perturbation, as_property, is_plain
+from surefoot.commands.values import (
+    AnyData,
+    AnyMethod,
+    AnyModel,
+    AnyPerturbation,
+    Given,
+    as_perturbation,
+    as_property,
+    is_plain,
+)
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.models.endpoint_connection import is_address, read_address
@@ -29,7 +37,7 @@ from surefoot.study import Result, Study, sweep
 from surefoot.study.comparison import studies_by_level
 from surefoot.study.load_files import load_files
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.protocols import Model, Scores
+from surefoot.subject.protocols import Model, Property, Scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +46,13 @@ class Subjects:
 
     models: Mapping[str, Model]
     inputs: Inputs
-    given: Mapping[str, Any]
-    data: Any
+    given: Mapping[str, AnyModel]
+    data: AnyData
     reading: FileOptions
 
-    def source(self, name: str, caller: Caller, perturb: Any, property: Any) -> Source | None:  # noqa: ANN401  a perturbation, or its text
+    def source(
+        self, name: str, caller: Caller, perturb: AnyPerturbation, property: Given
+    ) -> Source | None:
         """What a store remembers of the request; None where a part of it is in memory."""
         options = {f.name: getattr(self.reading, f.name) for f in fields(self.reading)}
         texts = [*self.given.values(), self.data, perturb, property]
@@ -62,7 +72,9 @@ class Subjects:
             study=caller.study,
         )
 
-    def sources(self, caller: Caller, perturb: Any, property: Any) -> dict[str, Source] | None:  # noqa: ANN401  a perturbation, or its text
+    def sources(
+        self, caller: Caller, perturb: AnyPerturbation, property: Given
+    ) -> dict[str, Source] | None:
         """The source of each model; None where a part of the request is in memory."""
         sources = {name: self.source(name, caller, perturb, property) for name in self.models}
         known = {name: source for name, source in sources.items() if source is not None}
@@ -70,8 +82,8 @@ class Subjects:
 
 
 def read_subjects(
-    models: Mapping[str, Any],
-    data: Any,  # noqa: ANN401  any kind of data
+    models: Mapping[str, AnyModel],
+    data: AnyData,
     reading: FileOptions,
     seed: int,
     needs: Scores | None = None,
@@ -84,7 +96,7 @@ def read_subjects(
     return Subjects(dict(zip(models, loaded, strict=True)), inputs, models, data, reading)
 
 
-def named_models(models: Any) -> dict[str, Any]:  # noqa: ANN401  any kinds of models
+def named_models(models: AnyModel) -> dict[str, AnyModel]:
     """Several models by name: of a mapping its keys, of files their names, else a number."""
     if isinstance(models, Mapping):
         return {str(name): model for name, model in models.items()}
@@ -95,7 +107,7 @@ def named_models(models: Any) -> dict[str, Any]:  # noqa: ANN401  any kinds of m
     return dict(zip(_names(models), models, strict=True))
 
 
-def _names(models: list[Any] | tuple[Any, ...]) -> list[str]:
+def _names(models: Sequence[AnyModel]) -> list[str]:
     """File names, or whole paths where file names are ambiguous; `model 2` of one in memory.
 
     A model behind an address has its own name; its version and its host are added where two would
@@ -133,12 +145,12 @@ def _with_host(path: str) -> str:
 class SamplingRequest:
     """What is to be sampled: model, data and perturbation as given, the method already built."""
 
-    model: Any
-    data: Any
-    perturb: Any
+    model: AnyModel
+    data: AnyData
+    perturb: AnyPerturbation
     inputs: FileOptions
-    property: Any
-    method: Any
+    property: Given
+    method: AnyMethod
 
     def study(self, seed: int, caller: Caller) -> tuple[Study, Source | None]:
         """The study, and what a store remembers of how it was requested."""
@@ -148,7 +160,7 @@ class SamplingRequest:
         study = self.of_model("", subjects, prop, seed)
         return study, subjects.source("", caller, self.perturb, self.property)
 
-    def of_model(self, name: str, subjects: Subjects, prop: Any, seed: int) -> Study:  # noqa: ANN401  any property
+    def of_model(self, name: str, subjects: Subjects, prop: Property, seed: int) -> Study:
         """The study of one of the models."""
         perturbation = as_perturbation(self.perturb, subjects.inputs.frame)
         model = subjects.models[name]
@@ -197,7 +209,7 @@ def _sweep(
     levels: tuple[float, ...],
     seed: int,
     caller: Caller,
-    more: dict[str, Any],
+    more: dict[str, Given],
 ) -> Result:
     """The same study at every level."""
     text = request.perturb
@@ -218,14 +230,14 @@ def _sweep(
 
 
 def run_each(
-    run: Any,  # noqa: ANN401  `compare` or `sweep`, with its studies bound
+    run: Callable[..., Result],
     names: list[str],
     sources: dict[str, Source] | None,
     caller: Caller,
     *,
     part: str,
     unit: str = "inputs",
-    **more: Any,  # noqa: ANN401  handed on as they are
+    **more: Given,
 ) -> Result:
     """Several studies one after the other, each announced, shown as one result."""
     place = 0
@@ -244,11 +256,10 @@ def run_each(
                 now = replace(now, part=place, parts=len(names), doing=doing)
             watch(now)
 
-        result: Result = run(
+        return run(
             on_progress=watch_part,
             sources=sources,
             on_start=announce,
             on_workers=caller.on_workers,
             **more,
         )
-    return result

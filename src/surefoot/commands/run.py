@@ -9,8 +9,7 @@ from pathlib import Path
 from surefoot.commands.output_files import check_folder, check_text_file
 from surefoot.commands.values import Number
 from surefoot.core.claims import UNDECIDED_CHOICES, UndecidedAs
-from surefoot.errors import InvalidArgument
-from surefoot.records.options import option, option_name
+from surefoot.records.options import option, refused, refused_value
 
 DEFAULT_FILE = "surefoot.toml"
 """What `surefoot run` reads where no file is named."""
@@ -63,21 +62,21 @@ class GateOptions:
         check_text_file(self.junit)
         check_folder(self.evidence)
         if self.undecided is not None and self.undecided not in UNDECIDED_CHOICES:
-            raise InvalidArgument(
-                f"{option_name('undecided')} must be {' or '.join(UNDECIDED_CHOICES)}, got "
-                f"{self.undecided!r}"
+            raise refused(
+                "undecided",
+                self.undecided,
+                f"must be {' or '.join(UNDECIDED_CHOICES)}, got {self.undecided!r}",
             )
         if self.undecided is not None and self.junit is None:
-            raise InvalidArgument(
-                f"{option_name('undecided')} {self.undecided} is about a file of test cases: add "
-                "junit (--junit junit.xml)"
+            raise refused_value(
+                "undecided",
+                self.undecided,
+                "is about a file of test cases: add junit (--junit junit.xml)",
             )
         if self.key is None:
             return
         if self.evidence is None:
-            raise InvalidArgument(
-                f"{option_name('key')} {self.key} signs evidence: add evidence (--evidence FOLDER)"
-            )
+            raise refused_value("key", self.key, "signs evidence: add evidence (--evidence FOLDER)")
         from surefoot.evidence.envelope import read_private_key
 
         read_private_key(self.key)

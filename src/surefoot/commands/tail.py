@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.methods import tail_method
 from surefoot.commands.options import (
@@ -12,6 +12,7 @@ from surefoot.commands.options import (
     RunOptions,
     TailOptions,
 )
+from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions
 
@@ -24,9 +25,9 @@ LIMIT = 0.6
 
 
 def tail(
-    model: Any,  # noqa: ANN401  any kind of model
-    data: Any,  # noqa: ANN401  any kind of data
-    perturb: Any,  # noqa: ANN401  a perturbation, or its text
+    model: AnyModel,
+    data: AnyData,
+    perturb: AnyPerturbation,
     *,
     measurement: TailOptions,
     levels: LevelsOptions,

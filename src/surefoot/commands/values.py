@@ -9,11 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import option_name
+from surefoot.records.options import option_name, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.subject.protocols import Perturbation, Property
 
+Given = Any
+"""What a person gives for an option, of whatever kind, until it is read."""
+AnyModel = Any
+"""A path, an address, a module, an estimator, a function, or a loaded model; or several."""
+AnyData = Any
+"""A path, `(x, y)`, an array, a dataset, or loaded inputs."""
+AnyPerturbation = Any
+"""The text of a perturbation, an object of `sf.perturb`, or one of the user's own."""
+AnyMethod = Any
+"""A frozen dataclass with `needs` and `steps`, of whatever fields: `catalogue.methods` has ours."""
 Number = float | str
 """A number, or its text: 0.03, "3e-2", "8/255"."""
 Numbers = float | str | Sequence[float]
@@ -35,17 +45,19 @@ def as_number(name: str, value: Number) -> float:
         try:
             return number(value)
         except InvalidArgument as error:
-            raise InvalidArgument(f"{option_name(name)}: {error}") from None
+            raise InvalidArgument(
+                f"{option_name(name)}: {error}", option=name, value=value
+            ) from None
     try:
         plain = float(value)
     except (TypeError, ValueError):
         plain = math.nan
     if not math.isfinite(plain) or isinstance(value, bool):
-        raise InvalidArgument(f"{option_name(name)} must be a finite number, got {value!r}")
+        raise refused(name, value, f"must be a finite number, got {value!r}")
     return plain
 
 
-def as_numbers(name: str, value: Any) -> tuple[float, ...]:  # noqa: ANN401  Numbers, also nested
+def as_numbers(name: str, value: Given) -> tuple[float, ...]:
     """One number or several, as text with commas or as a sequence."""
     if isinstance(value, str):
         return tuple(as_number(name, part) for part in value.split(","))
@@ -60,10 +72,10 @@ def share(name: str, given: Number) -> float:
     if 0 <= value <= 1:
         return value
     way_out = f": write {value / 100:g} for {value:g} %" if 1 < value <= 100 else ""
-    raise InvalidArgument(f"{option_name(name)} must be between 0 and 1, got {given}{way_out}")
+    raise refused(name, given, f"must be between 0 and 1, got {given}{way_out}")
 
 
-def class_shares(name: str, given: Any) -> float | dict[str, float]:  # noqa: ANN401  what a user gives
+def class_shares(name: str, given: Given) -> float | dict[str, float]:
     """A share for every class, or one for each class named: "stop=0.99,parking=0.9".
 
     A name may have commas and equal signs in it: what stands after the last one is the number.
@@ -82,12 +94,11 @@ def class_shares(name: str, given: Any) -> float | dict[str, float]:  # noqa: AN
         key = f"{class_name}{before}".strip()
         if not key or key in shares:
             problem = f"names {key} twice" if key else f"has no class before ={value}"
-            raise InvalidArgument(f"{option_name(name)} {given} {problem}: {_CLASS_SHARES}")
+            raise refused_value(name, given, f"{problem}: {_CLASS_SHARES}")
         shares[key], class_name = share(name, value.strip()), ""
     if class_name:
-        raise InvalidArgument(
-            f"{option_name(name)} {given} has no number for {class_name[:-1].strip()}: "
-            f"{_CLASS_SHARES}"
+        raise refused_value(
+            name, given, f"has no number for {class_name[:-1].strip()}: {_CLASS_SHARES}"
         )
     return shares
 
@@ -106,12 +117,10 @@ def duration(name: str, given: Number) -> float:
         seconds = as_number(name, given)
     if 0 < seconds < math.inf:
         return seconds
-    raise InvalidArgument(
-        f"{option_name(name)} is a number of seconds above 0, got {given}: write 60, 90s or 10m"
-    )
+    raise refused(name, given, f"is a number of seconds above 0, got {given}: write 60, 90s or 10m")
 
 
-def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  # noqa: ANN401  what a user gives
+def as_perturbation(value: Given, frame: tuple[int, ...] = ()) -> Perturbation:
     """The perturbation itself, or the one of this text."""
     from surefoot.catalogue.parse import parse_perturbation
 
@@ -126,7 +135,7 @@ def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  #
     )
 
 
-def as_property(value: Any) -> Property:  # noqa: ANN401  what a user gives
+def as_property(value: Given) -> Property:
     """The property itself, or the one of this text."""
     from surefoot.catalogue.registry import parse_property
 
@@ -140,7 +149,7 @@ def as_property(value: Any) -> Property:  # noqa: ANN401  what a user gives
     )
 
 
-def is_plain(value: Any) -> bool:  # noqa: ANN401  any value
+def is_plain(value: Given) -> bool:
     """Whether it can be written down and read again: text, numbers, and lists of them."""
     if isinstance(value, list | tuple):
         return all(is_plain(part) for part in value)

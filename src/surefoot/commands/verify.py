@@ -6,11 +6,10 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from surefoot.commands.values import Number, as_number
-from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, option_name
+from surefoot.commands.values import AnyData, AnyModel, Number, as_number
+from surefoot.records.options import FileOptions, option, option_name, refused
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -50,8 +49,8 @@ def check_evidence(
     path: str | Path,
     key: str | Path | None = None,
     *,
-    model: Any = None,  # noqa: ANN401  any kind of model, or several
-    data: Any = None,  # noqa: ANN401  any kind of data
+    model: AnyModel = None,
+    data: AnyData = None,
     time_limit: float | None = None,
     rerun: RerunOptions,
     inputs: FileOptions,
@@ -85,17 +84,21 @@ def check_rerun(model: object, data: object, rerun: RerunOptions, inputs: FileOp
         return
     if model is not None or data is not None:
         one, other = ("model", "data") if data is None else ("data", "model")
-        raise InvalidArgument(
-            f"{option_name(one)} needs {option_name(other)} too: trials are run again with both; "
-            "give both, or neither"
+        raise refused(
+            one,
+            model if data is None else data,
+            f"needs {option_name(other)} too: trials are run again with both; "
+            "give both, or neither",
         )
     given = [name for name, value in vars(rerun).items() if value is not None]
     plain = vars(FileOptions())
     given += [name for name, value in vars(inputs).items() if value != plain[name]]
     if given:
-        raise InvalidArgument(
-            f"{option_name(given[0])} is for running trials again: give model and data too "
-            "(--model model.onnx --data test.npz), or leave it out"
+        raise refused(
+            given[0],
+            None,
+            "is for running trials again: give model and data too "
+            "(--model model.onnx --data test.npz), or leave it out",
         )
 
 
@@ -104,14 +107,16 @@ def _share(rerun: RerunOptions) -> float | None:
         return None
     share = as_number("share", rerun.share)
     if not 0 < share <= 1:
-        raise InvalidArgument(
-            f"{option_name('share')} is the part of the trials to run again, above 0 and at most "
-            f"1, got {share:g}: try 0.01"
+        raise refused(
+            "share",
+            rerun.share,
+            f"is the part of the trials to run again, above 0 and at most "
+            f"1, got {share:g}: try 0.01",
         )
     return share
 
 
-def _several(model: Any) -> tuple[Any, ...]:  # noqa: ANN401  any kind of model, or several
+def _several(model: AnyModel) -> tuple[AnyModel, ...]:
     """Every model: one, or those of a list or by name, as for `sf.compare`."""
     if isinstance(model, Mapping):
         return tuple(model.values())
@@ -121,8 +126,8 @@ def _several(model: Any) -> tuple[Any, ...]:  # noqa: ANN401  any kind of model,
 def run_again(
     check: EvidenceCheck,
     evidence: Evidence | None,
-    model: Any,  # noqa: ANN401  any kind of model, or several
-    data: Any,  # noqa: ANN401  any kind of data
+    model: AnyModel,
+    data: AnyData,
     time_limit: float | None,
     rerun: RerunOptions,
     inputs: FileOptions,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.caller import Caller, Watch, ignore
-from surefoot.commands.values import error_from
+from surefoot.commands.values import Given, error_from
 from surefoot.conclude.not_worse import (
     check_curve_errors,
     different_names,
@@ -25,7 +25,15 @@ from surefoot.evidence.check import check_statement
 from surefoot.evidence.envelope import read_envelope
 from surefoot.evidence.packed import NEW_COPY
 from surefoot.evidence.statement import Evidence, read_statement
-from surefoot.gate.gate import Gate, GateStudy, GateVerdict, Outcome, StudyOutcome, worst
+from surefoot.gate.gate import (
+    Gate,
+    GateStudy,
+    GateVerdict,
+    Outcome,
+    Regression,
+    StudyOutcome,
+    worst,
+)
 from surefoot.gate.read_gate import comparison_error, confidence_for
 from surefoot.gate.study_command import COMMANDS, is_requirement, shell_command
 from surefoot.records.record import Curves, EarlierModel, Record, Requirements
@@ -111,7 +119,7 @@ def prepare_study(gate: Gate, study: GateStudy) -> None:
     regression = study.regression
     values = [_values(study)]
     if regression is not None and regression.model is not None:
-        values.append(_of_earlier_model(study))
+        values.append(_of_earlier_model(study, regression.model))
     if regression is not None and regression.evidence is not None:
         earlier = earlier_run(regression.evidence)
         if study.compares_curves and isinstance(earlier.record.details, Curves):
@@ -177,10 +185,10 @@ def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, EarlierR
     values = _values(study)
     prepare_gpu(values.get("device"))
     page = values.pop("report", None)
-    earlier = None if study.regression is None else _earlier(study, caller)
-    result: Result = COMMANDS[study.command].call(values, caller)
-    if earlier is not None:
-        result = _compared(study, result, earlier)
+    earlier = None if study.regression is None else _earlier(study, study.regression, caller)
+    result = COMMANDS[study.command].call(values, caller)
+    if earlier is not None and study.regression is not None:
+        result = _compared(study, study.regression, result, earlier)
     _check_spending(study, result)
     if earlier is not None:
         keep_outcome(result.record, {}, study.store)
@@ -190,21 +198,21 @@ def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, EarlierR
     return result, earlier
 
 
-def _earlier(study: GateStudy, caller: Caller) -> EarlierRun:
+def _earlier(study: GateStudy, regression: Regression, caller: Caller) -> EarlierRun:
     """The run of the earlier model: of its evidence file, or measured, or in the store."""
-    regression: Any = study.regression
     if regression.evidence is not None:
         return earlier_run(regression.evidence)
     caller.announce(f"{study.name}: the earlier model {regression.model}")
-    values, command = _of_earlier_model(study), COMMANDS[study.command]
+    values, command = _of_earlier_model(study, regression.model), COMMANDS[study.command]
     caller = replace(caller, command=shell_command(command, values))
-    old: Result = command.call(values, caller)
+    old = command.call(values, caller)
     return EarlierRun(str(regression.model), old.record, recorded=old.from_store)
 
 
-def _compared(study: GateStudy, result: Result, earlier: EarlierRun) -> Result:
+def _compared(
+    study: GateStudy, regression: Regression, result: Result, earlier: EarlierRun
+) -> Result:
     """The result with the verdicts on the comparison, and its record that these were required."""
-    regression: Any = study.regression
     required = EarlierModel(
         earlier.record.digest,
         different_names(str(study.options["model"]), earlier.name),
@@ -236,7 +244,7 @@ def _claims_by_name(record: Record, earlier: EarlierRun | None) -> tuple[Claim, 
     )
 
 
-def _values(study: GateStudy) -> dict[str, Any]:
+def _values(study: GateStudy) -> dict[str, Given]:
     """Every option of the command; its confidence is what its part of the error leaves."""
     confidence = confidence_for(study)
     values = dict(study.options)
@@ -250,12 +258,11 @@ def _takes_confidence(study: GateStudy) -> bool:
     return study.command != "curve" or study.options.get("method", "sequential") == "sequential"
 
 
-def _of_earlier_model(study: GateStudy) -> dict[str, Any]:
+def _of_earlier_model(study: GateStudy, model: str | None) -> dict[str, Given]:
     """The same of the earlier model: nothing is required of it, and no file is written."""
     files = ("report", "figure", "counterexamples", "vnnlib")
     values = {n: v for n, v in _values(study).items() if n not in files and not is_requirement(n)}
-    earlier: Any = study.regression
-    return {**values, "model": earlier.model}
+    return {**values, "model": model}
 
 
 def _check_spending(study: GateStudy, result: Result) -> None:

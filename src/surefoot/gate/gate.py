@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from surefoot.commands.values import Given
 from surefoot.core.claims import Claim, Verdict
 from surefoot.report.export.sentence import markdown, visible
 from surefoot.report.junit import Case
@@ -68,7 +69,7 @@ class GateStudy:
 
     name: str
     command: str
-    options: Mapping[str, Any]
+    options: Mapping[str, Given]
     requirements: int = 0
     regression: Regression | None = None
     parts: int = 1

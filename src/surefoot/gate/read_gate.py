@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
-from typing import Any
 
 from surefoot.commands.options import CONFIDENCE, STORE
 from surefoot.commands.run import DEFAULT_FILE
-from surefoot.commands.values import error_from, share
+from surefoot.commands.values import Given, error_from, share
 from surefoot.errors import InvalidArgument
 from surefoot.gate.gate import Gate, GateStudy, Regression
 from surefoot.gate.study_command import (
@@ -52,10 +51,10 @@ class MoreRegressions:
 
 def with_more(
     folder: Path,
-    tables: Mapping[str, Mapping[str, Any]],
+    tables: Mapping[str, Mapping[str, Given]],
     more: MoreRegressions,
-    defaults: Mapping[str, Any],
-) -> list[dict[str, Any]]:
+    defaults: Mapping[str, Given],
+) -> list[dict[str, Given]]:
     """The studies of a file, by name, with what is stated beside it; its paths are made theirs."""
     studies = {name: dict(table) for name, table in tables.items()}
     able = [name for name, table in studies.items() if table.get("command") in COMPARABLE]
@@ -92,7 +91,7 @@ def with_more(
     return list(studies.values())
 
 
-def _set(table: dict[str, Any], study: str, key: str, value: str) -> None:
+def _set(table: dict[str, Given], study: str, key: str, value: str) -> None:
     if key in table:
         raise InvalidArgument(
             f"study {study} has {key.replace('_', '-')} = {table[key]!r} already, and is given "
@@ -188,7 +187,7 @@ def confidence_for(study: GateStudy) -> float | None:
 
 def stated_error(study: GateStudy) -> float:
     """What a study spends whose confidence is its own: that of each of its parts."""
-    values: Mapping[str, Any] = study.options
+    values: Mapping[str, Given] = study.options
     return study.parts * error_from(values["confidence"])
 
 
@@ -255,7 +254,7 @@ def read_gate(
     return Gate(file, error, with_shares(studies, error))
 
 
-def _table(file: Path) -> dict[str, Any]:
+def _table(file: Path) -> dict[str, Given]:
     try:
         if file.exists() and not file.is_file():
             raise InvalidArgument(
@@ -281,7 +280,7 @@ def _table(file: Path) -> dict[str, Any]:
         ) from None
 
 
-def _check_numbers(file: Path, value: Any) -> None:  # noqa: ANN401  what a file holds
+def _check_numbers(file: Path, value: Given) -> None:
     """Refuse a number that Python would not even print."""
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
@@ -292,11 +291,11 @@ def _check_numbers(file: Path, value: Any) -> None:  # noqa: ANN401  what a file
         )
 
 
-def _plain_keys(where: str, table: Any) -> dict[str, Any]:  # noqa: ANN401  what a file holds
+def _plain_keys(where: str, table: Given) -> dict[str, Given]:
     """The names as Python has them: require-each and require_each are the same."""
     if not isinstance(table, dict):
         raise InvalidArgument(f"{where} must be a table of options, got {table!r}")
-    plain: dict[str, Any] = {}
+    plain: dict[str, Given] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
         if name in plain:
@@ -305,7 +304,7 @@ def _plain_keys(where: str, table: Any) -> dict[str, Any]:  # noqa: ANN401  what
     return plain
 
 
-def _file_error(given: Any) -> float:  # noqa: ANN401  what a file holds
+def _file_error(given: Given) -> float:
     error = error_from(CONFIDENCE) if given is None else given
     if isinstance(error, bool) or not isinstance(error, int | float) or not 0 < error < 1:
         raise InvalidArgument(
@@ -315,7 +314,7 @@ def _file_error(given: Any) -> float:  # noqa: ANN401  what a file holds
     return float(error)
 
 
-def _names(tables: Sequence[Mapping[str, Any]]) -> list[str]:
+def _names(tables: Sequence[Mapping[str, Given]]) -> list[str]:
     names: dict[str, str] = {}
     for place, table in enumerate(tables, 1):
         name = table.get("name")
@@ -336,7 +335,7 @@ def _names(tables: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _check_defaults(
-    file: Path, defaults: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]
+    file: Path, defaults: Mapping[str, Given], tables: Sequence[Mapping[str, Given]]
 ) -> None:
     """Refuse a default that no study takes, and one that cannot be the same for several."""
     commands = [_command(str(t.get("name")), t.get("command")) for t in tables]
@@ -351,7 +350,7 @@ def _check_defaults(
             raise InvalidArgument(unknown(f"{file}: [defaults] for these commands", name, words))
 
 
-def _command(study: str, name: Any) -> StudyCommand:  # noqa: ANN401  what a file holds
+def _command(study: str, name: Given) -> StudyCommand:
     if not isinstance(name, str) or name not in COMMANDS:
         raise InvalidArgument(
             f"study {study} needs a command, got {name!r}: {near_words(str(name), list(COMMANDS))}"
@@ -360,7 +359,7 @@ def _command(study: str, name: Any) -> StudyCommand:  # noqa: ANN401  what a fil
 
 
 def _study(
-    name: str, table: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path
+    name: str, table: Mapping[str, Given], defaults: Mapping[str, Given], folder: Path
 ) -> GateStudy:
     command = _command(name, table["command"])
     words = (*command.words, *REGRESSION)
@@ -393,7 +392,7 @@ def _study(
     return replace(study, parts=2) if study.compares_curves else study
 
 
-def _check_comparable(name: str, values: Mapping[str, Any]) -> None:
+def _check_comparable(name: str, values: Mapping[str, Given]) -> None:
     """Refuse what leaves no results of one model to compare with those of an earlier one."""
     for key in ("precision", "levels", "correct_only", "within", "compare_methods"):
         if values.get(key) not in (None, False):
@@ -417,9 +416,9 @@ def _check_comparable(name: str, values: Mapping[str, Any]) -> None:
 def _regression(
     name: str,
     command: StudyCommand,
-    values: Mapping[str, Any],
-    about: Mapping[str, Any],
-    defaults: Mapping[str, Any],
+    values: Mapping[str, Given],
+    about: Mapping[str, Given],
+    defaults: Mapping[str, Given],
     folder: Path,
 ) -> Regression | None:
     """The comparison with an earlier model that the study requires, if it does."""

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands.output_files import OUTPUTS, WRITTEN, check_distinct, check_text_file
 from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
@@ -27,11 +27,12 @@ from surefoot.gate.gate import (
     worst,
 )
 from surefoot.gate.read_gate import MoreRegressions, read_gate
-from surefoot.records.options import option_name
+from surefoot.records.options import refused, refused_value
 from surefoot.system.whole_file import real_path, write_whole
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
+    from surefoot.study import Result
 
 _EVIDENCE = ".evidence.json"
 """The end of the name of a file of evidence."""
@@ -145,7 +146,9 @@ def each_outcome(
         outcome = check_study(gate, study, caller)
         if choice.evidence is not None and outcome.result is not None:
             try:
-                file = write_evidence_of(study, outcome, choice.evidence, choice.key)
+                file = write_evidence_of(
+                    study, outcome, outcome.result, choice.evidence, choice.key
+                )
                 outcome = replace(outcome, evidence=file)
             except SurefootError as error:
                 outcome = replace(outcome, outcome=Outcome.ERROR, message=str(error))
@@ -153,13 +156,16 @@ def each_outcome(
 
 
 def write_evidence_of(
-    study: GateStudy, outcome: StudyOutcome, folder: str | Path, key: str | Path | None
+    study: GateStudy,
+    outcome: StudyOutcome,
+    result: Result,
+    folder: str | Path,
+    key: str | Path | None,
 ) -> Path:
     """Write the evidence of a study: all its runs and verdicts, in one file."""
     from surefoot.evidence.write import evidence_in_store, write_statement
     from surefoot.store import open_existing
 
-    result: Any = outcome.result
     try:
         Path(folder).mkdir(exist_ok=True)
     except OSError as error:
@@ -192,9 +198,8 @@ def _check_outputs(gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions)
     folder = real_path(choice.evidence)
     junit = None if choice.junit is None else real_path(choice.junit)
     if junit is not None and junit.parent == folder and junit.name.lower().endswith(_EVIDENCE):
-        raise InvalidArgument(
-            f"{option_name('junit')} {choice.junit} is named like evidence, and in its folder: "
-            "name it junit.xml"
+        raise refused_value(
+            "junit", choice.junit, "is named like evidence, and in its folder: name it junit.xml"
         )
     if folder.is_dir():
         for study in chosen:
@@ -216,8 +221,9 @@ def _chosen(gate: Gate, only: Sequence[str]) -> tuple[GateStudy, ...]:
     for name in only:
         if name not in names:
             near = get_close_matches(name, names, n=3) or names
-            raise InvalidArgument(
-                f"{option_name('only')} {name}: {gate.path} has no study of that name; do you mean "
-                f"{' or '.join(near)}?"
+            raise refused(
+                "only",
+                name,
+                f"{name}: {gate.path} has no study of that name; do you mean {' or '.join(near)}?",
             )
     return tuple(study for study in gate.studies if study.name in (only or names))

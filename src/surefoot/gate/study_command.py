@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +15,20 @@ from types import UnionType
 from typing import Any, get_args, get_origin
 
 from surefoot.commands import certify, compare, critical, curve, estimate, tail
-from surefoot.commands.option import Groups, Parameter, check_options, expanded_signature
+from surefoot.commands.caller import Caller
+from surefoot.commands.option import Groups, Hint, Parameter, check_options, expanded_signature
+from surefoot.commands.values import Given
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions
 from surefoot.store.locations import public_location
+from surefoot.study import Result
 
 _NEAR_WORDS = 3
 _SEVERAL_MODELS = ("compare", "curve", "critical")
 _SEVERAL_PERTURBATIONS = ("curve",)
 _SCALARS = (str, bool, int, float)
+_READING = {field.name for field in fields(FileOptions)}
+"""Their help says how a shell writes them: a file is better served by the kind of value."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class StudyCommand:
     """A command as a study of a file names it."""
 
     name: str
-    function: Callable[..., Any]
+    function: Callable[..., Result]
 
     @cached_property
     def groups(self) -> Groups:
@@ -54,7 +60,7 @@ class StudyCommand:
         """Every name that a study of this command may have."""
         return (*self.subjects, *self.parameters)
 
-    def check(self, study: str, values: Mapping[str, Any]) -> None:
+    def check(self, study: str, values: Mapping[str, Given]) -> None:
         """Refuse an option that is missing, not its own, or of the wrong kind."""
         for name in self.subjects:
             if name not in values:
@@ -73,13 +79,13 @@ class StudyCommand:
         except InvalidArgument as error:
             raise InvalidArgument(f"study {study}: {error}") from None
 
-    def call(self, values: Mapping[str, Any], caller: Any) -> Any:  # noqa: ANN401  what the command returns
+    def call(self, values: Mapping[str, Given], caller: Caller) -> Result:
         """Run the function with these options."""
         options = {n: v for n, v in values.items() if n in self.parameters}
         chosen = self.groups.build(options)
         return self.function(*(values[n] for n in self.subjects), **chosen, caller=caller)
 
-    def _check_subject(self, study: str, name: str, value: Any) -> None:  # noqa: ANN401  what a user gives
+    def _check_subject(self, study: str, name: str, value: Given) -> None:
         several = {"model": _SEVERAL_MODELS, "perturb": _SEVERAL_PERTURBATIONS}.get(name, ())
         texts = isinstance(value, list) and value and all(isinstance(v, str) for v in value)
         if isinstance(value, str) or (texts and self.name in several):
@@ -123,7 +129,7 @@ def near_words(name: str, known: Sequence[str]) -> str:
     return f"do you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(known)}"
 
 
-def _check_kind(study: str, parameter: Parameter, value: Any) -> None:  # noqa: ANN401  TOML
+def _check_kind(study: str, parameter: Parameter, value: Given) -> None:
     """Refuse a value of TOML that the option cannot be: a date, a table, a number for a name."""
     kinds, repeats = _kinds(parameter.hint), bool(parameter.option and parameter.option.repeats)
     open_ = object in kinds or Any in kinds
@@ -139,19 +145,23 @@ def _check_kind(study: str, parameter: Parameter, value: Any) -> None:  # noqa: 
         fits = isinstance(value, dict) and Mapping in kinds
     if not fits:
         words = parameter.name.replace("_", "-")
+        shown = _kind_words(kinds)
+        if parameter.option is not None and parameter.name not in _READING:
+            shown = parameter.option.text
         raise InvalidArgument(
-            f"study {study}: {words} = {value!r} is of another kind than {words} takes: "
-            f"{parameter.option.text if parameter.option else _kind_words(kinds)}"
+            f"study {study}: {words} = {value!r} is of another kind than {words} takes: {shown}",
+            option=parameter.name,
+            value=value,
         )
 
 
-def _kinds(hint: Any) -> set[Any]:  # noqa: ANN401  a type
+def _kinds(hint: Hint) -> set[Hint]:
     """The classes of a union, or the one class itself; of a list, that it is one."""
     parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     return {get_origin(part) or part for part in parts}
 
 
-def _kind_words(kinds: set[Any]) -> str:
+def _kind_words(kinds: set[Hint]) -> str:
     names = {str: "text in quotes", bool: "true or false", int: "an integer", float: "a number"}
     words = [word for kind, word in names.items() if kind in kinds]
     return f"it is {' or '.join([*words, *(['a list'] * (Sequence in kinds))])}"
@@ -173,12 +183,12 @@ def beside(folder: Path, text: str) -> str:
     return os.path.relpath(folder / text)
 
 
-def placed(command: StudyCommand, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def placed(command: StudyCommand, values: Mapping[str, Given], folder: Path) -> dict[str, Given]:
     """The values with every path relative to the folder of the study file."""
     return {name: _placed(command, name, value, folder) for name, value in values.items()}
 
 
-def _placed(command: StudyCommand, name: str, value: Any, folder: Path) -> Any:  # noqa: ANN401  TOML
+def _placed(command: StudyCommand, name: str, value: Given, folder: Path) -> Given:
     if isinstance(value, list) and name in ("model", "perturb"):
         return [_placed(command, name, one, folder) for one in value]
     if not isinstance(value, str):
@@ -229,7 +239,7 @@ _SEPARATORS = {"size": "x"}
 """Between the parts of a list; a comma else."""
 
 
-def shell_command(command: StudyCommand, values: Mapping[str, Any]) -> str:
+def shell_command(command: StudyCommand, values: Mapping[str, Given]) -> str:
     """The command with every option that is not its default, as a shell takes it."""
     words = ["surefoot", command.name]
     for name in ("model", "data"):
@@ -256,11 +266,11 @@ def _option(name: str, text: str) -> list[str]:
     return [f"{flag}={text}"] if text.startswith("-") else [flag, text]
 
 
-def _texts(value: Any) -> list[str]:  # noqa: ANN401  one subject or several
+def _texts(value: Given) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]
 
 
-def _text(name: str, value: Any) -> str:  # noqa: ANN401  what a file of TOML holds
+def _text(name: str, value: Given) -> str:
     """The value as it is typed: lists with commas, tables as name=value."""
     if isinstance(value, Mapping):
         return ",".join(f"{key}={_text(name, one)}" for key, one in value.items())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefoot.core.results import Interval
+from surefoot.errors import InvalidArgument
 
 _READING, _CHOICE = "Reading model and data", "Choosing inputs"
 
@@ -36,6 +37,16 @@ def option(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a data
 def option_name(name: str) -> str:
     """How an error names an option, for Python and for a shell: `not_worse (--not-worse)`."""
     return f"{name} (--{name.replace('_', '-')})"
+
+
+def refused(name: str, value: Any, words: str) -> InvalidArgument:  # noqa: ANN401  what a user gives
+    """The refusal of an option's value, to be raised: its name stands before the words."""
+    return InvalidArgument(f"{option_name(name)} {words}", option=name, value=value)
+
+
+def refused_value(name: str, value: Any, words: str) -> InvalidArgument:  # noqa: ANN401  what a user gives
+    """The same, with the value before the words too."""
+    return refused(name, value, f"{value} {words}")
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ MEASUREMENTS = {
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class RunSettings:
     """What does not decide the result: how it is computed, and who is notified."""
 
     workers: int | None = None
@@ -189,7 +189,7 @@ class RunOptions:
             )
 
 
-def run(study: Study, where: str | None, options: RunOptions, attack: Any) -> Result:  # noqa: ANN401  an attack, or None
+def run(study: Study, where: str | None, options: RunSettings, attack: Any) -> Result:  # noqa: ANN401  an attack, or None
     """The whole flow. Nothing is written before the preflight passes."""
     check_time_limit(options.time_limit, [study.method])
     if attack is not None and study.needs is not Needs.SAMPLES:
@@ -209,7 +209,7 @@ def run(study: Study, where: str | None, options: RunOptions, attack: Any) -> Re
 
 
 def _run_in(
-    store: Store, study: Study, findings: tuple[Finding, ...], options: RunOptions
+    store: Store, study: Study, findings: tuple[Finding, ...], options: RunSettings
 ) -> Result:
     """The result from the store, or measured and kept there.
 
@@ -277,7 +277,7 @@ def _run_in(
 
 
 def _with_attack(
-    study: Study, result: Result, attack: AnyAttack, store: Store, options: RunOptions
+    study: Study, result: Result, attack: AnyAttack, store: Store, options: RunSettings
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
     record = result.record

@@ -53,7 +53,7 @@ from surefoot.study.compatibility import check_compatibility, check_seed
 from surefoot.study.cost_plan import Plan, plan
 from surefoot.study.replay_trial import Replay, replay
 from surefoot.study.result import Result
-from surefoot.study.run import RunOptions, run
+from surefoot.study.run import RunSettings, run
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import digest_of_object
 from surefoot.subject.protocols import Model, Outputs, Perturbation, Property, Reference, Scores
@@ -329,7 +329,7 @@ class Study:
         `concurrent.futures`, which stays open; None is what helps. `on_workers` gets a note on
         where the batches run.
         """
-        options = RunOptions(
+        options = RunSettings(
             workers, batch, on_progress, on_interrupt, source, time_limit, executor, on_workers
         )
         return run(self, store, options, attack)

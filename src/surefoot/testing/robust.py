@@ -6,9 +6,10 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 from surefoot.commands.functions import certify, estimate
+from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation, Given
 from surefoot.conclude.sampling_requirements import out_of_reach
 from surefoot.core.claims import UNDECIDED_CHOICES, Claim, Verdict
 from surefoot.core.results import Undecided
@@ -60,7 +61,7 @@ class _Requirement:
     about: str
     of_decisions: bool
 
-    def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def options(self, given: Mapping[str, Given]) -> dict[str, Given]:
         """The options of `sf.certify` or `sf.estimate` that measure and decide it."""
         run = {"store": None, "workers": 1, "progress": False, "confidence": 1 - self.error}
         if self.of_decisions:
@@ -92,15 +93,15 @@ class _Requirement:
 
 
 def assert_robust(
-    model: Any,  # noqa: ANN401  any kind of model
-    inputs: Any,  # noqa: ANN401  any kind of data
-    perturbation: Any,  # noqa: ANN401  a name or an object
+    model: AnyModel,
+    inputs: AnyData,
+    perturbation: AnyPerturbation,
     at_least: float = 0.95,
     error: float = 0.01,
     *,
     about: str = "these",
     undecided: str | None = None,
-    **options: Any,  # noqa: ANN401  the options of the command
+    **options: Given,
 ) -> Result:
     """Pass if at least this share of the perturbations is shown to be kept, on average.
 
@@ -144,7 +145,7 @@ def python_words(text: str) -> str:
 
 
 def _requirement(
-    at_least: float, error: float, about: str, options: Mapping[str, Any]
+    at_least: float, error: float, about: str, options: Mapping[str, Given]
 ) -> _Requirement:
     """What is required; refuses what has another word here, and what is no share."""
     for name, instead in _OTHER_WORDS.items():
@@ -161,7 +162,7 @@ def _requirement(
     return _Requirement(_share("at_least", at_least), float(error), about, of_decisions)
 
 
-def _share(name: str, value: Any) -> float:  # noqa: ANN401  what a person gives
+def _share(name: str, value: Given) -> float:
     number = float(value) if isinstance(value, SupportsFloat) else math.nan
     if 0 <= number <= 1 and not isinstance(value, bool):
         return number
