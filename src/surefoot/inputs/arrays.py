@@ -11,10 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.labels import ClassNames, Labels, read_class_names, read_labels
+from surefoot.inputs.labels import (
+    ClassNames,
+    Data,
+    GivenLabels,
+    Labels,
+    Targets,
+    read_class_names,
+    read_labels,
+)
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import on_host
-from surefoot.subject.protocols import LARGEST_NUMBER
+from surefoot.subject.protocols import LARGEST_NUMBER, HostArray
 from surefoot.system.memory_limits import pieces
 
 _ROUNDING = 1e-3
@@ -52,7 +60,7 @@ def coarse_words(number: float, within: str) -> str:
     )
 
 
-def refuse_rounded_array(values: NDArray[Any], ids: tuple[str, ...], source: str) -> None:
+def refuse_rounded_array(values: HostArray, ids: tuple[str, ...], source: str) -> None:
     """Refuse an array of finite numbers whose differences single precision would lose.
 
     Columns are compared within themselves where an input is a row of numbers, as in a table; of
@@ -84,7 +92,7 @@ def _refuse(source: str, name: str, value: str, number: float) -> None:
     )
 
 
-def _suspects(values: NDArray[Any]) -> list[int]:
+def _suspects(values: HostArray) -> list[int]:
     """Columns whose spread is small for the size of their numbers, by a sample of rows."""
     some = values[:: -(-values.size // _SAMPLE)].astype(np.float64)
     low, high = (end.astype(np.float64) for end in (values.min(axis=0), values.max(axis=0)))
@@ -97,14 +105,14 @@ def _suspects(values: NDArray[Any]) -> list[int]:
 
 
 def from_arrays(
-    x: Any,  # noqa: ANN401  what NumPy can read
-    labels: Any = None,  # noqa: ANN401  labels in any form
+    x: Data,
+    labels: GivenLabels = None,
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | ClassNames = (),
     source: str = "the arrays",
     scale: float | None = None,
-    targets: Any = None,  # noqa: ANN401  true outputs in any form
+    targets: Targets = None,
 ) -> Inputs:
     """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise.
 
@@ -146,7 +154,7 @@ def from_arrays(
     return inputs
 
 
-def _real_numbers(x: Any, source: str) -> NDArray[Any]:  # noqa: ANN401  what NumPy can read
+def _real_numbers(x: Data, source: str) -> NDArray[Data]:
     """An array of real numbers whose first axis counts inputs; anything else is refused."""
     refuse_masked([x], source)
     try:
@@ -181,7 +189,7 @@ def refuse_masked(values: Sequence[Any], source: str) -> None:
         )
 
 
-def _targets(values: Any, source: str) -> tuple[Any, ...]:  # noqa: ANN401  true outputs in any form
+def _targets(values: Targets, source: str) -> tuple[Targets, ...]:
     """One true output an input; of an array each row is one."""
     values = on_host(values)
     if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):

@@ -20,10 +20,11 @@ from surefoot.inputs.images import (
     stack_images,
 )
 from surefoot.inputs.items import are_items, from_items
-from surefoot.inputs.labels import ClassNames, read_class_names
+from surefoot.inputs.labels import ClassNames, Targets, read_class_names
 from surefoot.inputs.media import with_reading
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import is_image, on_host
+from surefoot.subject.protocols import Item
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
@@ -32,6 +33,10 @@ _IN_ANY_ORDER = ("BufferShuffled", "Shuffled", "Randomly")
 _MOST_ROWS_WITHOUT_LENGTH = 100_000
 _MOST_BYTES_WITHOUT_LENGTH = 2**30
 """Of a source that does not say how long it is, and may have no end."""
+
+
+DataSet = Any
+"""A data set or a loader of another library, by what it can do and not by its class."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class DatasetOptions:
     size: Size = None
     shape: Shape = None
     first: int | None = None
-    targets: Any = None
+    targets: Targets = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +67,7 @@ class _Row:
         return boxes or getattr(self.y, "ndim", 0) >= 2
 
 
-def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions) -> Inputs:  # noqa: ANN401  a data set of another library
+def from_dataset(source: DataSet, ids: Sequence[str] | None, options: DatasetOptions) -> Inputs:
     """The rows of a dataset, in its order."""
     _refuse_splits(source)
     _refuse_shuffled(source)
@@ -104,7 +109,7 @@ def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions
     return with_reading(inputs, more)
 
 
-def _refuse_splits(source: Any) -> None:  # noqa: ANN401  a data set of another library
+def _refuse_splits(source: DataSet) -> None:
     """A mapping of names to datasets, as Hugging Face gives it, is not one dataset."""
     if isinstance(source, Mapping):
         names = ", ".join(map(str, list(source)[:6]))
@@ -114,7 +119,7 @@ def _refuse_splits(source: Any) -> None:  # noqa: ANN401  a data set of another 
         )
 
 
-def _bounded(source: Any, first: int | None) -> Iterator[_Row]:  # noqa: ANN401  a data set of another library
+def _bounded(source: DataSet, first: int | None) -> Iterator[_Row]:
     """The rows up to `first`; of a source without a length only so many are waited for."""
     if first is not None:
         yield from islice(_rows(source), first)
@@ -133,7 +138,7 @@ def _bounded(source: Any, first: int | None) -> Iterator[_Row]:  # noqa: ANN401 
         yield row
 
 
-def _endless(source: Any) -> bool:  # noqa: ANN401  a data set of another library
+def _endless(source: DataSet) -> bool:
     """Whether `len` fails, as that of a loader of a stream does."""
     try:
         len(source)
@@ -142,7 +147,7 @@ def _endless(source: Any) -> bool:  # noqa: ANN401  a data set of another librar
     return False
 
 
-def _number_of_values(x: Any) -> int:  # noqa: ANN401  what a data set holds
+def _number_of_values(x: Item) -> int:
     if isinstance(x, str | bytes):
         return len(x) // 4
     if is_image(x):
@@ -150,7 +155,7 @@ def _number_of_values(x: Any) -> int:  # noqa: ANN401  what a data set holds
     return int(np.asarray(x).size)
 
 
-def _rows(source: Any) -> Iterator[_Row]:  # noqa: ANN401  a data set of another library
+def _rows(source: DataSet) -> Iterator[_Row]:
     if _is_loader(source):
         yield from _rows_of_batches(source)
         return
@@ -159,13 +164,13 @@ def _rows(source: Any) -> Iterator[_Row]:  # noqa: ANN401  a data set of another
         yield _row(item)
 
 
-def _is_loader(source: Any) -> bool:  # noqa: ANN401  a data set of another library
+def _is_loader(source: DataSet) -> bool:
     """Whether it is a torch `DataLoader` of batches, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(source, torch.utils.data.DataLoader)
 
 
-def _rows_of_batches(loader: Any) -> Iterator[_Row]:  # noqa: ANN401  a data set of another library
+def _rows_of_batches(loader: DataSet) -> Iterator[_Row]:
     _refuse_samplers(loader)
     batched = loader.batch_sampler is not None
     for batch in loader:
@@ -182,7 +187,7 @@ def _rows_of_batches(loader: Any) -> Iterator[_Row]:  # noqa: ANN401  a data set
             yield _Row(row.x[i], None if row.y is None else _plain(row.y[i]), row.label_key)
 
 
-def _refuse_samplers(loader: Any) -> None:  # noqa: ANN401  a data set of another library
+def _refuse_samplers(loader: DataSet) -> None:
     """Refuse any order but that of the dataset, which is the same each time and has each row once.
 
     The exact types, since a subclass may give another order.
@@ -203,7 +208,7 @@ def _refuse_samplers(loader: Any) -> None:  # noqa: ANN401  a data set of anothe
         )
 
 
-def _refuse_shuffled(source: Any) -> None:  # noqa: ANN401  a data set of another library
+def _refuse_shuffled(source: DataSet) -> None:
     """Refuse a stream of Hugging Face that shuffles, by the steps that it goes through."""
     steps = [getattr(source, "_ex_iterable", None)]
     while steps:
@@ -217,7 +222,7 @@ def _refuse_shuffled(source: Any) -> None:  # noqa: ANN401  a data set of anothe
         steps += [inner] if inner is not None else getattr(step, "ex_iterables", [])
 
 
-def _row(item: Any) -> _Row:  # noqa: ANN401  what a data set holds
+def _row(item: Item) -> _Row:
     if isinstance(item, Mapping):
         x = next((item[k] for k in _POINT_KEYS if k in item), None)
         key = next((k for k in _LABEL_KEYS if k in item), "")
@@ -236,19 +241,19 @@ def _row(item: Any) -> _Row:  # noqa: ANN401  what a data set holds
     )
 
 
-def _label_of_one_hot(truth: Any) -> Any:  # noqa: ANN401  what a data set holds
+def _label_of_one_hot(truth: Item) -> Item:
     """Of MAITE's classification the class of highest score, where there is a score for each."""
     if hasattr(truth, "boxes") or np.ndim(on_host(truth)) != 1 or len(truth) < 2:
         return truth
     return int(np.argmax(on_host(truth)))
 
 
-def _plain(label: Any) -> Any:  # noqa: ANN401  what a data set holds
+def _plain(label: Item) -> Item:
     """A tensor of one number as that number."""
     return label.item() if hasattr(label, "item") and getattr(label, "ndim", 1) == 0 else label
 
 
-def _stacked(points: Sequence[Any]) -> Any:  # noqa: ANN401  what a data set holds
+def _stacked(points: Sequence[Item]) -> Item:
     refuse_masked(points, "the dataset")
     arrays = [np.asarray(x) for x in points]
     shapes = {a.shape for a in arrays}
@@ -260,7 +265,7 @@ def _stacked(points: Sequence[Any]) -> Any:  # noqa: ANN401  what a data set hol
     return np.stack(arrays) if arrays else np.zeros((0, 1))
 
 
-def _names_of(source: Any, label_key: str) -> tuple[str, ...]:  # noqa: ANN401  a data set of another library
+def _names_of(source: DataSet, label_key: str) -> tuple[str, ...]:
     """Class names as torchvision, Hugging Face or MAITE datasets carry them, if they do."""
     inner = getattr(source, "dataset", None) if _is_loader(source) else None
     if isinstance(getattr(source, "classes", None), list | tuple):

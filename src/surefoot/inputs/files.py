@@ -7,16 +7,17 @@ import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.lib.npyio import NpzFile
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.images import MOST_BYTES
-from surefoot.inputs.labels import ClassNames, read_class_names
+from surefoot.inputs.labels import ClassNames, GivenLabels, Targets, read_class_names
 from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import HostArray
 from surefoot.system.memory_limits import refuse_too_large
 from surefoot.system.user_code import error_text
 
@@ -32,9 +33,9 @@ _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
 def from_npz(
     path: Path,
     scale: float | None,
-    labels: Any = None,  # noqa: ANN401  labels in any form
+    labels: GivenLabels = None,
     class_names: Sequence[str] | ClassNames = (),
-    targets: Any = None,  # noqa: ANN401  true outputs in any form
+    targets: Targets = None,
 ) -> Inputs:
     """The arrays x and y of an .npz file (or another of their usual names).
 
@@ -49,7 +50,7 @@ def from_npz(
             keys = {key.lower(): key for key in stored.files}
             points = next((keys[k] for k in _POINTS if k in keys), None)
             if points is not None:
-                _refuse_unpacked(path, stored, points)
+                _refuse_unpacked(path, stored.zip, points)
             beside = next((keys[k] for k in _LABELS if k in keys), None)
             if points is None:
                 raise InvalidArgument(
@@ -88,9 +89,9 @@ def from_npz(
 def from_npy(
     path: Path,
     scale: float | None,
-    labels: Any = None,  # noqa: ANN401  labels in any form
+    labels: GivenLabels = None,
     class_names: Sequence[str] | ClassNames = (),
-    targets: Any = None,  # noqa: ANN401  true outputs in any form
+    targets: Targets = None,
 ) -> Inputs:
     """An .npy file of inputs; `targets` are true outputs, or the path of a file with them.
 
@@ -110,17 +111,17 @@ def from_npy(
     )
 
 
-def _named_array(path: Path, stored: Any, name: str) -> NDArray[Any]:  # noqa: ANN401  what NumPy loads
+def _named_array(path: Path, stored: NpzFile, name: str) -> HostArray:
     if name not in stored.files:
         raise InvalidArgument(
             f"{path} has no array {name!r} for the targets: it holds {', '.join(stored.files)}"
             "; name one of them"
         )
-    array: NDArray[Any] = stored[name]
+    array: HostArray = stored[name]
     return array
 
 
-def read_npy(path: Path) -> NDArray[Any]:
+def read_npy(path: Path) -> HostArray:
     """The array in an .npy file."""
     if path.exists() and not path.is_file():  # opening a pipe would wait for ever
         raise InvalidArgument(f"{path} is no plain file: save the array in one")
@@ -129,7 +130,7 @@ def read_npy(path: Path) -> NDArray[Any]:
         with path.open("rb") as file:
             refuse_too_large(str(path), _stated_bytes(file), _WAY_OUT)
             file.seek(0)
-            loaded: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+            loaded: HostArray = np.lib.format.read_array(file, allow_pickle=False)
     except InvalidArgument:
         raise
     except Exception as error:  # damaged, or no array
@@ -146,9 +147,9 @@ def _refuse_huge(path: Path, size: int) -> None:
         )
 
 
-def _refuse_unpacked(path: Path, stored: Any, name: str) -> None:  # noqa: ANN401  an .npz, opened
-    member = f"{name}.npy" if f"{name}.npy" in stored.zip.namelist() else name
-    with stored.zip.open(member) as file:
+def _refuse_unpacked(path: Path, archive: zipfile.ZipFile, name: str) -> None:
+    member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
+    with archive.open(member) as file:
         refuse_too_large(str(path), _stated_bytes(file), _WAY_OUT)
 
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bounded_pattern import BoundedPattern
+from surefoot.inputs.labels import Data
 from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Item
 from surefoot.system.text import escape_unprintable
 
 PATTERN = "pattern:"
@@ -47,7 +49,7 @@ def group_names(values: Sequence[Any], source: str) -> tuple[str, ...]:
     return names
 
 
-def _as_text(value: Any) -> str:  # noqa: ANN401  what the data hold
+def _as_text(value: Item) -> str:
     """A number without a fraction is written as an integer: 7 and 7.0 are the same group."""
     if value is None or str(value) in ("nan", "NaT", "<NA>"):
         return ""
@@ -57,7 +59,7 @@ def _as_text(value: Any) -> str:  # noqa: ANN401  what the data hold
     return text.strip()
 
 
-def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401  what the data hold
+def _named(inputs: Inputs, values: Item, where: str) -> Inputs:
     lists = (getattr(values, name, None) for name in ("tolist", "to_list"))  # polars: the second
     column = next((as_list() for as_list in lists if as_list is not None), values)
     plain_list = isinstance(column, list | tuple)
@@ -77,7 +79,7 @@ def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401  
     return replace(inputs, groups=names, reading=reading)
 
 
-def _from_text(inputs: Inputs, text: str, source: Any) -> Inputs:  # noqa: ANN401  any kind of data
+def _from_text(inputs: Inputs, text: str, source: Data) -> Inputs:
     """What `--group` names."""
     if text.startswith(PATTERN):
         return _named(inputs, _matches(inputs, text.removeprefix(PATTERN)), text)
@@ -123,11 +125,11 @@ def _matches(inputs: Inputs, pattern: str) -> list[str]:
     return names
 
 
-def _is_file(source: Any, suffix: str) -> bool:  # noqa: ANN401  any kind of data
+def _is_file(source: Data, suffix: str) -> bool:
     return isinstance(source, str | Path) and Path(source).suffix.lower() == suffix
 
 
-def _npz_array(source: Any, name: str, *, needed: bool) -> Any:  # noqa: ANN401  any kind of data
+def _npz_array(source: Data, name: str, *, needed: bool) -> Data:
     """The array of this name; None where there is none and none is needed."""
     try:
         with np.load(source, allow_pickle=False) as stored:

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.labels import ClassNames, Labels, read_class_names, read_labels
+from surefoot.inputs.labels import (
+    ClassNames,
+    Data,
+    GivenLabels,
+    Labels,
+    read_class_names,
+    read_labels,
+)
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import ItemDigest, as_item_array, is_image, item_digest
 
@@ -86,7 +93,7 @@ def check_read_as(read_as: str | None) -> None:
         )
 
 
-def are_items(source: Any, labelled: bool = True) -> bool:  # noqa: ANN401  any kind of data
+def are_items(source: Data, labelled: bool = True) -> bool:
     """Whether a sequence holds items that cannot be meant as arrays of numbers.
 
     Texts and bytes; Pillow images of different sizes; dicts, and tuples that hold a text, bytes or
@@ -107,7 +114,7 @@ def are_items(source: Any, labelled: bool = True) -> bool:  # noqa: ANN401  any 
 
 def from_items(
     items: Any,  # noqa: ANN401  any sequence
-    labels: Any = None,  # noqa: ANN401  labels in any form
+    labels: GivenLabels = None,
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | ClassNames = (),
@@ -138,7 +145,9 @@ def from_items(
     )
 
 
-def from_text_file(path: Path, labels: Any, class_names: Sequence[str] | ClassNames) -> Inputs:  # noqa: ANN401  labels in any form
+def from_text_file(
+    path: Path, labels: GivenLabels, class_names: Sequence[str] | ClassNames
+) -> Inputs:
     """A .txt file, one input a line, or a .jsonl file with the fields text, label and id."""
     lines = _read_text(path).split("\n")
     if lines and not lines[-1]:
@@ -160,7 +169,7 @@ def from_text_file(path: Path, labels: Any, class_names: Sequence[str] | ClassNa
     )
 
 
-def is_text_path(source: Any) -> bool:  # noqa: ANN401  any kind of data
+def is_text_path(source: Data) -> bool:
     """Whether it is a file of texts: .txt, .jsonl, or a CSV file with the column text."""
     if not isinstance(source, str | Path):
         return False
@@ -173,7 +182,7 @@ def is_text_path(source: Any) -> bool:  # noqa: ANN401  any kind of data
 
 def from_item_path(
     path: Path,
-    labels: Any,  # noqa: ANN401  labels in any form
+    labels: GivenLabels,
     class_names: Sequence[str] | ClassNames,
     read_as: str | None,
 ) -> Inputs:
@@ -282,7 +291,7 @@ def _from_rows(
     path: Path, rows: list[dict[str, Any]], word: str, class_names: Sequence[str] | ClassNames
 ) -> Inputs:
     """Rows with text and, where known, label and id."""
-    labels: Labels | None = None
+    labels: GivenLabels | None = None
     if any("label" in row for row in rows):
         values = np.empty(len(rows), dtype=object)
         values[:] = [row.get("label") for row in rows]

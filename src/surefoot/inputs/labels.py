@@ -14,6 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.subject.protocols import HostArray, Item
+
+GivenLabels = Any
+"""True labels as users have them: an array, names or numbers, a file, the heading of a column."""
+Targets = Any
+"""True outputs of a model without classes, one an input, in the form of its outputs."""
+Data = Any
+"""Whatever `load_inputs` takes: arrays, paths, tables, data sets, lists of items."""
 
 _MOST_BYTES = 16 * 2**20
 """Of a file of class names: a million names fit, and reading it cannot fill the memory."""
@@ -32,7 +40,7 @@ class ClassNames:
     codes: tuple[str, ...] = ()
 
 
-def _class_text(value: Any) -> str:  # noqa: ANN401  what the data hold
+def _class_text(value: Item) -> str:
     """A class as text; a number without a fraction as an integer: 3 and 3.0 are one class."""
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value) if whole else value)
@@ -195,7 +203,7 @@ def _index(i: int) -> str:
 
 
 def read_labels(
-    labels: Any,  # noqa: ANN401  labels in any form
+    labels: GivenLabels,
     source: str,
     class_names: Sequence[Any] | ClassNames = (),
     where: Where = _index,
@@ -219,7 +227,7 @@ def read_labels(
     return Labels(distinct_labels.numbers[back], distinct_labels.names, distinct_labels.reading)
 
 
-def _column(labels: Any, source: str) -> NDArray[Any]:  # noqa: ANN401  labels in any form
+def _column(labels: GivenLabels, source: str) -> HostArray:
     if np.ma.is_masked(labels):
         raise InvalidArgument(f"{source}: some labels are masked: leave those inputs out")
     try:
@@ -239,7 +247,7 @@ def _column(labels: Any, source: str) -> NDArray[Any]:  # noqa: ANN401  labels i
     return column
 
 
-def _text(value: Any, source: str, where: str) -> str:  # noqa: ANN401  what the data hold
+def _text(value: Item, source: str, where: str) -> str:
     """One label as stripped text; whole floats without a point."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="replace")
@@ -340,7 +348,7 @@ def _of_numbers(texts: list[str], source: str, where: Where) -> NDArray[np.int64
 
 
 def _whole(
-    values: NDArray[Any], texts: Sequence[object], source: str, where: Where
+    values: HostArray, texts: Sequence[object], source: str, where: Where
 ) -> NDArray[np.int64]:
     """These numbers as class numbers, each one checked."""
     with np.errstate(invalid="ignore"):

@@ -20,7 +20,7 @@ from surefoot.inputs.items import (
     from_items,
     is_text_path,
 )
-from surefoot.inputs.labels import ClassNames, read_class_names
+from surefoot.inputs.labels import ClassNames, Data, GivenLabels, Targets, read_class_names
 from surefoot.inputs.media import MediaOptions, from_csv, from_folder
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
 from surefoot.subject.inputs import Inputs
@@ -28,8 +28,8 @@ from surefoot.subject.items import ItemDigest
 
 
 def load_inputs(
-    source: Any,  # noqa: ANN401  any kind of data
-    labels: Any = None,  # noqa: ANN401  labels in any form
+    source: Data,
+    labels: GivenLabels = None,
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | Mapping[int, str] | str | Path = (),
@@ -42,7 +42,7 @@ def load_inputs(
     read_as: str | None = None,
     digest: ItemDigest | None = None,
     groups: Any = None,  # noqa: ANN401  groups in any form
-    targets: Any = None,  # noqa: ANN401  true outputs in any form
+    targets: Targets = None,
 ) -> Inputs:
     """Inputs from arrays, a file (.npz, .npy, .csv), a folder of images or .wav, or a dataset.
 
@@ -98,8 +98,8 @@ def load_inputs(
 
 
 def _items(
-    source: Any,  # noqa: ANN401  any kind of data
-    labels: Any,  # noqa: ANN401  labels in any form
+    source: Data,
+    labels: GivenLabels,
     ids: Sequence[str] | None,
     names: ClassNames,
     read_as: str | None,
@@ -115,8 +115,8 @@ def _with_ids(inputs: Inputs, ids: Sequence[str] | None) -> Inputs:
 
 
 def _in_memory(
-    source: Any,  # noqa: ANN401  any kind of data
-    labels: Any,  # noqa: ANN401  labels in any form
+    source: Data,
+    labels: GivenLabels,
     ids: Sequence[str] | None,
     options: DatasetOptions,
     group_column: str,

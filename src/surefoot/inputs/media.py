@@ -15,9 +15,10 @@ from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.bounded_pattern import BoundedPattern
 from surefoot.inputs.images import Shape, Size, image_files, stack_images
 from surefoot.inputs.items import refuse_other_separators
-from surefoot.inputs.labels import ClassNames, Labels, read_labels
+from surefoot.inputs.labels import ClassNames, GivenLabels, Labels, Targets, read_labels
 from surefoot.inputs.sounds import stack_sounds
 from surefoot.subject.inputs import Inputs
+from surefoot.subject.protocols import Item
 from surefoot.system.user_code import INTERRUPTS, raised_words
 
 _EXAMPLE = r'write one such as "(?P<label>[a-z]+)_\d+"'
@@ -161,7 +162,7 @@ def file_labels(
     return read_labels(labels, str(path), class_names, lambda i: str(files[i]))
 
 
-def _label(file: Path, label_of: LabelOf | LabelPattern) -> Any:  # noqa: ANN401  a label of any kind
+def _label(file: Path, label_of: LabelOf | LabelPattern) -> Item:
     if isinstance(label_of, LabelPattern):
         return label_of.label(file)
     try:
@@ -177,7 +178,7 @@ def _label(file: Path, label_of: LabelOf | LabelPattern) -> Any:  # noqa: ANN401
 
 def label_source(
     path: Path,
-    labels: Any,  # noqa: ANN401  labels in any form
+    labels: GivenLabels,
     pattern: str | None,
 ) -> LabelOf | LabelPattern | str | None:
     """What gives labels to files: a function, a pattern, "none", or (None) what the data say."""
@@ -213,12 +214,12 @@ class MediaOptions:
     size: Size = None
     shape: Shape = None
     length: float | None = None
-    labels: Any = None
+    labels: GivenLabels = None
     label_pattern: str | None = None
-    targets: Any = None
+    targets: Targets = None
 
     @property
-    def true_outputs(self) -> Any:  # noqa: ANN401  one an input
+    def true_outputs(self) -> Targets:
         """The targets where they are known."""
         return None if self.targets is True else self.targets
 
@@ -269,7 +270,7 @@ def from_csv(path: Path, options: MediaOptions) -> Inputs:
         )
     refuse_irregular(files)
     label_of = label_source(path, options.labels, options.label_pattern)
-    labels: Labels | None = None
+    labels: GivenLabels | None = None
     if label_of is not None and label_of != NO_LABELS and of is not None:
         raise InvalidArgument(
             f"{path} has labels of its own: leave out --labels (labels=) and --label-pattern"
@@ -326,7 +327,7 @@ def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
 def _media(
     path: Path,
     files: Sequence[Path],
-    labels: Labels | None,
+    labels: GivenLabels | None,
     ids: list[str],
     options: MediaOptions,
 ) -> Inputs:
@@ -352,7 +353,7 @@ def _media(
 def _of_sounds(
     path: Path,
     files: Sequence[Path],
-    labels: Labels | None,
+    labels: GivenLabels | None,
     ids: list[str],
     options: MediaOptions,
 ) -> Inputs:

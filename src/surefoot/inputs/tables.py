@@ -16,10 +16,20 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.inputs.arrays import coarse_words, rounded_away
 from surefoot.inputs.items import refuse_other_separators
-from surefoot.inputs.labels import ClassNames, Labels, read_class_names, read_labels
+from surefoot.inputs.labels import (
+    ClassNames,
+    GivenLabels,
+    Labels,
+    Targets,
+    read_class_names,
+    read_labels,
+)
 from surefoot.inputs.media import target_numbers
 from surefoot.subject.inputs import Category, Feature, Inputs
+from surefoot.subject.protocols import HostArray
 
+Frame = Any
+"""A frame of pandas or polars: neither is imported here."""
 _MISSING = frozenset(
     ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
      "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
@@ -43,7 +53,7 @@ class TableColumn:
 
     heading: str
     dtype: str
-    cells: NDArray[Any]
+    cells: HostArray
     categories: tuple[Category, ...] = ()
     raw: tuple[str, ...] = ()
     """The cells as a file holds them."""
@@ -137,7 +147,7 @@ def _coded(heading: str, cells: Sequence[Category], dtype: str) -> TableColumn:
     )
 
 
-def _number_column(heading: str, values: NDArray[Any], source: str) -> TableColumn:
+def _number_column(heading: str, values: HostArray, source: str) -> TableColumn:
     """A column of a frame that NumPy knows the type of."""
     if values.dtype.kind == "b":
         return TableColumn(heading, "bool", values.astype(np.int64), (False, True))
@@ -172,7 +182,7 @@ def _categories(heading: str, values: list[Any], source: str) -> tuple[Category,
     return tuple(plain)
 
 
-def pandas_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN401  a frame of pandas or polars
+def pandas_columns(frame: Frame, source: str = "the frame") -> Table:
     """The columns of a pandas DataFrame; an index with names of its own gives the ids."""
 
     def column(place: int) -> TableColumn:
@@ -194,14 +204,14 @@ def pandas_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN
     return _table(frame, source, column, _row_names(frame.index))
 
 
-def _row_names(index: Any) -> tuple[str, ...]:  # noqa: ANN401  a frame of pandas or polars
+def _row_names(index: Frame) -> tuple[str, ...]:
     """The rows' own names; empty where the index only counts, or names two rows alike."""
     names = tuple(str(name) for name in index)
     counts = names == tuple(str(i) for i in range(len(names)))
     return () if counts or len(set(names)) != len(names) else names
 
 
-def polars_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN401  a frame of pandas or polars
+def polars_columns(frame: Frame, source: str = "the frame") -> Table:
     """The columns of a polars DataFrame."""
 
     def column(place: int) -> TableColumn:
@@ -225,7 +235,7 @@ def polars_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN
 
 
 def _table(
-    frame: Any,  # noqa: ANN401  a frame of pandas or polars
+    frame: Frame,
     source: str,
     column: Callable[[int], TableColumn],
     ids: tuple[str, ...],
@@ -245,7 +255,7 @@ _LISTED = 12
 """Columns named in a sentence; a reader finds a misspelt one among them or in the file."""
 
 
-def is_frame(source: Any) -> bool:  # noqa: ANN401  a frame of pandas or polars
+def is_frame(source: Frame) -> bool:
     """Whether it is a frame of pandas or polars; neither is imported."""
     kind = type(source)
     return kind.__name__ in ("DataFrame", _LAZY) and kind.__module__.partition(".")[0] in (
@@ -254,7 +264,7 @@ def is_frame(source: Any) -> bool:  # noqa: ANN401  a frame of pandas or polars
     )
 
 
-def is_table_file(path: Path, labels: Any = None) -> bool:  # noqa: ANN401  labels in any form
+def is_table_file(path: Path, labels: GivenLabels = None) -> bool:
     """Whether a file is a table: a .parquet, or a .csv that is no list of image files.
 
     A .csv with a column "label" is a list of images unless `labels` says what the labels are: as
@@ -274,14 +284,14 @@ def is_table_file(path: Path, labels: Any = None) -> bool:  # noqa: ANN401  labe
 
 
 def from_frame(
-    frame: Any,  # noqa: ANN401  a frame of pandas or polars
-    labels: Any = None,  # noqa: ANN401  labels in any form
+    frame: Frame,
+    labels: GivenLabels = None,
     *,
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
     leave_out: str = "",
-    targets: Any = None,  # noqa: ANN401  true outputs in any form
+    targets: Targets = None,
 ) -> Inputs:
     """Inputs from a DataFrame; `labels` is the name of a column, or one label for each row.
 
@@ -299,13 +309,13 @@ def from_frame(
 
 def from_table_file(
     path: Path,
-    labels: Any = None,  # noqa: ANN401  labels in any form
+    labels: GivenLabels = None,
     *,
     class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
     size: tuple[int, int] | None = None,
     leave_out: str = "",
-    targets: Any = None,  # noqa: ANN401  true outputs in any form
+    targets: Targets = None,
 ) -> Inputs:
     """Inputs from a .csv or .parquet file; the rest as for `from_frame`."""
     if size is not None:
@@ -316,7 +326,7 @@ def from_table_file(
     return _inputs(_without(table, leave_out, labels), labels, None, class_names, scale, targets)
 
 
-def _without(table: Table, heading: str, labels: Any) -> Table:  # noqa: ANN401  labels in any form
+def _without(table: Table, heading: str, labels: GivenLabels) -> Table:
     """The table without the column of this heading, if it has one; the labels are another."""
     if heading and isinstance(labels, str) and labels.strip() == heading.strip():
         raise InvalidArgument(
@@ -329,11 +339,11 @@ def _without(table: Table, heading: str, labels: Any) -> Table:  # noqa: ANN401 
 
 def _inputs(
     table: Table,
-    labels: Any,  # noqa: ANN401  labels in any form
+    labels: GivenLabels,
     ids: Sequence[str] | None,
     class_names: Sequence[str] | ClassNames,
     scale: float | None,
-    targets: Any,  # noqa: ANN401  true outputs in any form
+    targets: Targets,
 ) -> Inputs:
     source = table.source
     if scale is not None:
@@ -366,13 +376,13 @@ def _inputs(
     )
 
 
-def _as_texts(labels: Any) -> Any:  # noqa: ANN401  labels in any form
+def _as_texts(labels: GivenLabels) -> GivenLabels:
     """Labels as a .csv file would hold them, so that every kind of table reads them alike."""
     values = labels.to_list() if hasattr(labels, "to_list") else np.asarray(labels).ravel().tolist()
     return [value if value is None else str(value) for value in values]
 
 
-def _split(table: Table, labels: Any) -> tuple[list[TableColumn], TableColumn | None]:  # noqa: ANN401  labels in any form
+def _split(table: Table, labels: GivenLabels) -> tuple[list[TableColumn], TableColumn | None]:
     """The feature columns, and the column that `labels` names."""
     headings = [column.heading for column in table.columns]
     _check_headings(headings, table.source)

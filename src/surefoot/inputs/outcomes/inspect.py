@@ -17,6 +17,7 @@ from surefoot.inputs.outcomes.rows import (
     MOST_BYTES,
     PART_OF_CONTENT,
     ColumnNames,
+    Json,
     Meaning,
     Outcome,
     OutcomeFile,
@@ -36,7 +37,7 @@ _MOST_TEXT = 5120
 """Characters of a text that Inspect keeps in the summary of a sample; the rest is not compared, so
 that a log as .json and the same log as .eval have the same contents."""
 _CONVERT = "write it as JSON with `inspect log convert --to json`"
-Sample = Mapping[str, Any]
+Sample = Mapping[str, Json]
 
 
 def check_samples(path: Path, samples: Sequence[Any]) -> None:
@@ -82,7 +83,7 @@ def content_of(sample: Sample) -> str:
     return digest + (PART_OF_CONTENT if any(len(text) > _MOST_TEXT for text in texts) else "")
 
 
-def _texts(value: Any, depth: int = 4) -> list[str]:  # noqa: ANN401  of JSON
+def _texts(value: Json, depth: int = 4) -> list[str]:
     """The texts of an input or a target; of messages role and content, whose ids are random."""
     if not depth:  # deeper than anything that Inspect writes
         return []
@@ -96,7 +97,7 @@ def _texts(value: Any, depth: int = 4) -> list[str]:  # noqa: ANN401  of JSON
     return [str(value.get("text")) if kind == "text" else f"({kind.capitalize()})"]
 
 
-def check_total(path: Path, header: Mapping[str, Any], samples: int) -> list[Remark]:
+def check_total(path: Path, header: Mapping[str, Json], samples: int) -> list[Remark]:
     """Refuse a log that ended well with other samples than it counts; one that stopped is noted.
 
     `total_samples` counts every epoch of every sample.
@@ -183,7 +184,7 @@ def _scores_of(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Any
     return {key: sample[key] for key in _NEEDED if key in sample}
 
 
-def _parsed(where: str, text: str) -> Any:  # noqa: ANN401  of JSON
+def _parsed(where: str, text: str) -> Json:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -191,7 +192,7 @@ def _parsed(where: str, text: str) -> Any:  # noqa: ANN401  of JSON
 
 
 def _from_samples(
-    path: Path, header: Mapping[str, Any], samples: list[Any], wanted: ColumnNames
+    path: Path, header: Mapping[str, Json], samples: list[Any], wanted: ColumnNames
 ) -> OutcomeFile:
     if wanted.case not in (None, "id"):
         raise InvalidArgument(
@@ -223,7 +224,7 @@ def _from_samples(
     return outcome_file(path, rows, remarks, task=str(task or ""))
 
 
-def _status(header: Mapping[str, Any]) -> list[Remark]:
+def _status(header: Mapping[str, Json]) -> list[Remark]:
     status = header.get("status")
     if status == "success":
         return []
@@ -255,7 +256,7 @@ def _scorer(path: Path, samples: list[Sample], wanted: str | None) -> str:
     )
 
 
-def _score(sample: Sample, scorer: str) -> Any:  # noqa: ANN401  of JSON
+def _score(sample: Sample, scorer: str) -> Json:
     scores = sample.get("scores")
     score = scores.get(scorer) if isinstance(scores, dict) else None
     return score.get("value") if isinstance(score, dict) else None
@@ -293,7 +294,7 @@ def _outcomes(
         )
 
 
-def _is_silent(value: Any, meaning: Meaning) -> bool:  # noqa: ANN401  of JSON
+def _is_silent(value: Json, meaning: Meaning) -> bool:
     """Whether there was no answer, which counts as failed unless the user says otherwise."""
     return value == _NO_ANSWER and word_of(value) not in meaning.words
 

@@ -15,6 +15,8 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.population.copies import copies, copies_note
 
+Json = Any
+"""A value that JSON holds."""
 MOST_CASES = 200_000
 """Cases of one file: `--json` lists every one of them, in some 100 megabytes."""
 MOST_BYTES = 256 * 2**20
@@ -332,7 +334,7 @@ def meaning_of_one(name: str) -> str:
     return senses.pop() if len(senses) == 1 and not negated else ""
 
 
-def word_of(value: Any) -> str:  # noqa: ANN401  of JSON
+def word_of(value: Json) -> str:
     """An outcome as it is compared and repeated: true, 1 and 1.0 stay what they are."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -341,7 +343,7 @@ def word_of(value: Any) -> str:  # noqa: ANN401  of JSON
     return value.strip().lower() if isinstance(value, str) else ""
 
 
-def value_words(value: Any, meaning: Meaning) -> str:  # noqa: ANN401  of JSON
+def value_words(value: Json, meaning: Meaning) -> str:
     """An outcome as a remark repeats it: of a number on which side of the cut it is."""
     word, cut, number = word_of(value), meaning.cut, _number(value)
     if cut is None or number is None or word in meaning.words:
@@ -357,7 +359,7 @@ def _below_cut(cut: Cut) -> str:
     return f"below {cut.number}"
 
 
-def _number(value: Any) -> float | None:  # noqa: ANN401  of JSON
+def _number(value: Json) -> float | None:
     """A finite number, also as text; true and false are none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -368,7 +370,7 @@ def _number(value: Any) -> float | None:  # noqa: ANN401  of JSON
     return number if math.isfinite(number) else None
 
 
-def read_outcome(place: str, column: str, value: Any, meaning: Meaning) -> bool | None:  # noqa: ANN401  of JSON
+def read_outcome(place: str, column: str, value: Json, meaning: Meaning) -> bool | None:
     """Whether it failed; None where it was skipped. Anything else is refused.
 
     What the user says of a word or of numbers goes first. Else words mean the same in every column

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcomes.rows import (
     MOST_CASES,
     ColumnNames,
+    Json,
     Meaning,
     Outcome,
     OutcomeFile,
@@ -245,7 +245,7 @@ _ENDS = ("", "s", "es")
 
 
 def check_repeats(
-    where: str, columns: Columns, wanted: ColumnNames, rows: Sequence[Mapping[str, Any]]
+    where: str, columns: Columns, wanted: ColumnNames, rows: Sequence[Mapping[str, Json]]
 ) -> list[Remark]:
     """Refuse rows that are all different cases by default, where another column speaks against it.
 
@@ -301,7 +301,7 @@ def _has(name: str, words: frozenset[str]) -> bool:
     return any(part == word + end for part in parts_of(name) for word in words for end in _ENDS)
 
 
-def _values(rows: Sequence[Mapping[str, Any]], name: str) -> set[str]:
+def _values(rows: Sequence[Mapping[str, Json]], name: str) -> set[str]:
     return {str(row.get(name)).strip() for row in rows}
 
 
@@ -313,7 +313,7 @@ _FILTER, _METRICS, _HASH = "filter", "metrics", "doc_hash"
 """Fields of lm-evaluation-harness: how an answer was extracted, what was scored, which text."""
 _DELIMITERS = {".tsv": "\t"}
 """By the end of the name; else a comma."""
-Row = tuple[str, Mapping[str, Any]]
+Row = tuple[str, Mapping[str, Json]]
 
 
 def read_csv(path: Path, wanted: ColumnNames) -> OutcomeFile:
@@ -362,7 +362,7 @@ def read_json_lines(path: Path, wanted: ColumnNames) -> OutcomeFile:
     return _from_rows(path, list(first), rows, wanted, named, remarks)
 
 
-def _object(path: Path, number: int, line: str) -> Mapping[str, Any]:
+def _object(path: Path, number: int, line: str) -> Mapping[str, Json]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -416,7 +416,7 @@ def _from_rows(
 
 
 def _outcomes(
-    place: str, row: Mapping[str, Any], columns: Columns, number: str, meaning: Meaning
+    place: str, row: Mapping[str, Json], columns: Columns, number: str, meaning: Meaning
 ) -> Iterator[Outcome]:
     """What a row says; counts of cases without names are that many cases."""
     case = _text(place, row, columns.case) if columns.case else number
@@ -442,7 +442,7 @@ def _outcomes(
         yield Outcome(place, f"{number}.{i + 1}", int(i < failures), 1, *more)
 
 
-def _counts_of_row(place: str, row: Mapping[str, Any], columns: Columns) -> tuple[int, int]:
+def _counts_of_row(place: str, row: Mapping[str, Json], columns: Columns) -> tuple[int, int]:
     """Trials and failures."""
     trials = _count(place, row, columns.trials)
     failed = _count(place, row, columns.failed) if columns.failed else None
@@ -460,7 +460,7 @@ def _counts_of_row(place: str, row: Mapping[str, Any], columns: Columns) -> tupl
     return trials, failures
 
 
-def _count(place: str, row: Mapping[str, Any], column: str) -> int:
+def _count(place: str, row: Mapping[str, Json], column: str) -> int:
     value = _value(place, row, column)
     text = str(value).strip()
     plain = isinstance(value, str | int) and not isinstance(value, bool)
@@ -469,7 +469,7 @@ def _count(place: str, row: Mapping[str, Any], column: str) -> int:
     raise InvalidArgument(f"{place}: {column} is {shown(value)}; write a whole number, such as 10")
 
 
-def _text(place: str, row: Mapping[str, Any], column: str) -> str:
+def _text(place: str, row: Mapping[str, Json], column: str) -> str:
     """The name of a case, a class or a group."""
     value = _value(place, row, column)
     text = str(value).strip() if isinstance(value, str | int) else ""
@@ -478,7 +478,7 @@ def _text(place: str, row: Mapping[str, Any], column: str) -> str:
     raise InvalidArgument(f"{place}: {column} is {shown(value)}; give it a name")
 
 
-def _value(place: str, row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  of JSON
+def _value(place: str, row: Mapping[str, Json], column: str) -> Json:
     if column in row:
         return row[column]
     raise InvalidArgument(f"{place} has no {column!r}, which the first line has: add it")
