@@ -26,6 +26,8 @@ _WORDS_OF_THE_MACHINE = (
 )
 _TIMES = {"seconds", "total seconds", "median", "longest"}
 """Headings of columns of times, if one of them says seconds."""
+_ABSENT = "(absent)"
+"""In place of a field that only one result has: null is a value."""
 _CLOSE = 1e-9
 """Relative: libraries of mathematical functions differ by a few units of the last digit."""
 
@@ -129,7 +131,8 @@ def differences(before: Any, after: Any, place: str = "") -> Iterator[str]:
     match before, after:
         case dict(), dict():
             for name in sorted(before.keys() | after.keys()):
-                yield from differences(before.get(name), after.get(name), f"{place}.{name}")
+                old, new = before.get(name, _ABSENT), after.get(name, _ABSENT)
+                yield from differences(old, new, f"{place}.{name}")
         case list(), list() if len(before) == len(after):
             for i, (old, new) in enumerate(zip(before, after, strict=True)):
                 yield from differences(old, new, f"{place}[{i}]")

@@ -48,5 +48,5 @@ def test_a_difference_is_named_by_its_place():
     old = {"a": [1.0, "x"], "b": "one\ntwo"}
     assert list(differences(old, {"a": [1.0 + 1e-12, "x"], "b": "one\ntwo"})) == []
     new = {"a": [1.001, "x"], "b": "one\nthree", "c": None}
-    assert [line.split(":")[0] for line in differences(old, new)] == [".a[0]", ".b[1]"]
+    assert [line.split(":")[0] for line in differences(old, new)] == [".a[0]", ".b[1]", ".c"]
     assert list(differences({"a": 1}, {"a": True})) == [".a: 1 became true"]
