@@ -21,8 +21,7 @@ from prerequisites import need_package
 import surefoot as sf
 from surefoot.core.procedure import Pinned
 from surefoot.engine.loop import measure
-from surefoot.executors import one_cluster
-from surefoot.executors.pool import Work, open_work
+from surefoot.executors import Work, one_cluster, open_work
 from surefoot.store import MemoryJournal
 from surefoot.study.measure import Measurement, samples_measurement
 

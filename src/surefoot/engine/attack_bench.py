@@ -223,7 +223,7 @@ class AttackBench:
         for turn in range(search.rounds):
             if len(left) == 0:
                 break
-            part = _rows_of(ball, left)
+            part = replace(ball, x=ball.x[left], low=ball.low[left], high=ball.high[left])
             start = partial(self._starts, x[left], rows[left])
             targets = Targets(labels[left], scores[left], part, start)
             candidates = search.candidates(targets, turn)
@@ -232,7 +232,7 @@ class AttackBench:
             discarded[left] += (candidates.claimed & ~hit) | candidates.outside
             hit_any[left] |= hit
             left = left[~hit]
-        check_unchanged(self.model, x, scores, _name(self.attack))
+        check_unchanged(self.model, x, scores, getattr(self.attack, "name", "the attack"))
         each = round((time.perf_counter() - begun) / len(rows), 6)
         outcomes = [_outcome(*flags) for flags in zip(clean, hit_any, sloped, strict=True)]
         high = {AttackOutcome.WRONG_CLEAN: 0.0, AttackOutcome.FOUND: radius}
@@ -271,17 +271,9 @@ class AttackBench:
         return np.concatenate(starts).astype(np.float32)
 
 
-def _name(attack: AnyAttack) -> str:
-    return attack.name if isinstance(attack, AttackFunction) else "the attack"
-
-
 def _outcome(clean: bool, hit: bool, sloped: bool) -> AttackOutcome:
     if clean:
         return AttackOutcome.WRONG_CLEAN
     if hit:
         return AttackOutcome.FOUND
     return AttackOutcome.NOT_FOUND if sloped else AttackOutcome.NO_GRADIENT
-
-
-def _rows_of(ball: ClippedBall, rows: NDArray[np.intp]) -> ClippedBall:
-    return replace(ball, x=ball.x[rows], low=ball.low[rows], high=ball.high[rows])

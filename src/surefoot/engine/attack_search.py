@@ -140,25 +140,15 @@ class MarginSearch:
 
     def candidates(self, targets: Targets, turn: int) -> Candidates:
         """The lowest points of a descent towards one class."""
-        start, rank = divmod(turn, self._targets)
-        rivals = targets.ranked()[:, rank]
-        return self._descent(targets.ball, targets.start(start), targets.labels, rivals)
-
-    def _descent(
-        self,
-        ball: ClippedBall,
-        start: Float32Array,
-        labels: NDArray[np.int64],
-        rivals: NDArray[np.int64],
-    ) -> Candidates:
-        """The lowest points of a descent towards each row's rival."""
         from surefoot.verify.counterexample_search import minimise_margin
 
-        place = self.model.place
+        start, rank = divmod(turn, self._targets)
+        place, ball = self.model.place, targets.ball
         placed = replace(ball, x=place(ball.x), low=place(ball.low), high=place(ball.high))
-        own, rival = on_device_of(placed.x, labels), on_device_of(placed.x, rivals)
+        own = on_device_of(placed.x, targets.labels)
+        rival = on_device_of(placed.x, targets.ranked()[:, rank])
         slack: Array = None
-        sloped = on_device_of(placed.x, np.zeros(len(start), bool))
+        sloped = on_device_of(placed.x, np.zeros(len(ball.x), bool))
 
         def margin_and_gradient(points: Array) -> tuple[Array, Array]:
             nonlocal sloped, slack
@@ -176,7 +166,7 @@ class MarginSearch:
             margin_and_gradient,
             placed.project,
             placed.direction,
-            place(start),
+            place(targets.start(start)),
             ball.radius,
             self.attack.iterations,
             stop,

@@ -150,7 +150,8 @@ class ProofBench:
     def _proof(self, task: Task) -> Proof:
         rows = task.subject.rows
         row, round_ = rows[task.start % len(rows)], task.start // len(rows)
-        before: Proof | None = task.known
+        before = task.known
+        point = decode_point(before.witness) if before and before.witness else None
         request = ProofRequest(
             tolerance=self.tolerance,
             limits=self._limits(task, round_),
@@ -158,7 +159,7 @@ class ProofBench:
             goal=task.level or None,
             seed=self.seed + round_,
             replay=self._label,
-            known=(0.0, None) if before is None else (before.low, _known_point(before)),
+            known=(0.0, None) if before is None else (before.low, point),
         )
         x = np.asarray(self.inputs.x[row], np.float64).reshape(-1)
         bracket = self.prover(x, int(self.references[row]), request)
@@ -194,10 +195,6 @@ class ProofBench:
         """The label by the model itself, in its own arithmetic."""
         shaped = np.asarray(x, dtype=np.float32).reshape(1, *self.inputs.x.shape[1:])
         return int(np.argmax(to_host(self.model.predict(self.model.place(shaped)))[0]))
-
-
-def _known_point(proof: Proof) -> NDArray[np.float64] | None:
-    return decode_point(proof.witness) if proof.witness else None
 
 
 def encode_point(x: NDArray[np.floating]) -> str:

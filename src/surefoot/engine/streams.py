@@ -94,20 +94,18 @@ def noised(
     x: Array,
     rows: Array,
     call: int,
-    *,
-    normal: bool,
-    factor: float,
-    shift: float,
+    noise: Additive,
+    level: float,
     bounds: Interval | None,
 ) -> Array:
-    """Row rows[i] of x plus factor · number + shift, clipped; the numbers of key i."""
+    """Row rows[i] of x plus noise at this level from the numbers of key i, clipped."""
     import torch
 
     x = x.contiguous()
     out = torch.empty((len(keys), *x.shape[1:]), dtype=torch.float32, device=keys.device)
     low, high = (0.0, 0.0) if bounds is None else (bounds.low, bounds.high)
-    mode = 1 if bounds is None else 2
-    _launch(out, x, keys, rows, call, normal, mode, (factor, shift, low, high))
+    scale = noise.factor * level, noise.shift * level, low, high
+    _launch(out, x, keys, rows, call, noise.normal, 1 if bounds is None else 2, scale)
     return out
 
 
@@ -119,8 +117,9 @@ def _launch(
     call: int,
     normal: bool,
     mode: int,
-    numbers_: tuple[float, float, float, float],
+    scale: tuple[float, float, float, float],
 ) -> None:
+    """Mode 0 writes the numbers, 1 adds them to rows of x, 2 clips the sum as well."""
     import torch
 
     width = math.prod(out.shape[1:])
@@ -131,7 +130,7 @@ def _launch(
     grid = (len(out), math.ceil(quarter / tile))
     with torch.cuda.device(keys.device):
         _kernel()[grid](
-            out, x, keys, rows, width, quarter, call * _COUNTERS_PER_CALL, *numbers_,
+            out, x, keys, rows, width, quarter, call * _COUNTERS_PER_CALL, *scale,
             normal=normal, mode=mode, tile=tile,
         )  # fmt: skip
 
@@ -154,10 +153,8 @@ def _draws_rows(device: str) -> bool:
 
         keys = torch.arange(2, dtype=torch.int64, device=device)
         x = torch.zeros((1, *_USUAL_SHAPE), dtype=torch.float32, device=device)
-        drawn = noised(
-            keys, x, torch.zeros_like(keys), 0,
-            normal=False, factor=1.0, shift=0.0, bounds=Interval(-1.0, 2.0),
-        )  # fmt: skip
+        uniform, bounds = Additive(factor=1.0, shift=0.0, normal=False), Interval(-1.0, 2.0)
+        drawn = noised(keys, x, torch.zeros_like(keys), 0, uniform, 1.0, bounds)
         return bool(((drawn >= 0) & (drawn < 1)).all())
     except Exception:  # noqa: BLE001  no Triton, no compiler, another kind of GPU: blocks will do
         return False
@@ -281,16 +278,7 @@ class TorchRowStream:
         self, x: Array, rows: Array, noise: Additive, level: float, bounds: Interval | None
     ) -> Array:
         """These rows of x plus such noise: drawn, added and clipped in one go."""
-        return noised(
-            self.keys,
-            x,
-            rows,
-            next(self.calls),
-            normal=noise.normal,
-            factor=noise.factor * level,
-            shift=noise.shift * level,
-            bounds=bounds,
-        )
+        return noised(self.keys, x, rows, next(self.calls), noise, level, bounds)
 
 
 def generator_for(like: Array) -> str:

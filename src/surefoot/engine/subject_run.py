@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
@@ -40,44 +40,35 @@ class _Request:
         return reduce(add, (entry.evidence for entry in in_order))
 
 
+@dataclass(slots=True, eq=False)
 class SubjectRun:
     """The session of one subject, or of several that share a procedure.
 
-    A question is answered once all its trials have evidence.
+    A question is answered once all its trials have evidence. `journalled`: the entries of each
+    subject by its name.
     """
 
-    __slots__ = (
-        "_evidence",
-        "_forecast_from",
-        "_next_trial",
-        "_requests",
-        "_requests_at",
-        "_unused",
-        "answered_trials",
-        "forecast",
-        "missing_trials",
-        "open_trials",
-        "session",
-        "subjects",
-    )
+    subjects: Sequence[Subject]
+    procedure: InitVar[Procedure[Any, Any, Any]]
+    journalled: InitVar[Mapping[str, Iterable[Entry]]]
+    session: Session[Any, Any, Any] = field(init=False)
+    forecast: int = field(init=False)
+    _forecast_from: Callable[[Answer], Forecast] | None = field(init=False)
+    answered_trials: int = 0
+    open_trials: int = 0
+    missing_trials: int = 0
+    _evidence: Answer | None = None
+    _requests: list[_Request] = field(default_factory=list)
+    _requests_at: dict[_Place, list[_Request]] = field(default_factory=dict)
+    _next_trial: dict[_Place, int] = field(default_factory=dict)
+    _unused: dict[_Place, list[Entry]] = field(default_factory=dict)
 
-    def __init__(
-        self,
-        subjects: Sequence[Subject],
-        procedure: Procedure[Any, Any, Any],
-        journalled: Mapping[str, Iterable[Entry]],
+    def __post_init__(
+        self, procedure: Procedure[Any, Any, Any], journalled: Mapping[str, Iterable[Entry]]
     ) -> None:
-        self.subjects, self.session = subjects, Session(procedure)
+        self.session = Session(procedure)
         self.forecast = int(getattr(procedure, "forecast", 0))
         self._forecast_from = getattr(procedure, "forecast_from", None)
-        self._evidence: Answer | None = None
-        self.answered_trials = 0
-        self.open_trials = 0
-        self.missing_trials = 0
-        self._requests: list[_Request] = []
-        self._requests_at: dict[_Place, list[_Request]] = {}
-        self._next_trial: dict[_Place, int] = {}
-        self._unused: dict[_Place, list[Entry]] = {}
         for name, entries in journalled.items():
             for entry in entries:
                 self._unused.setdefault((name, entry.level), []).append(entry)
@@ -153,8 +144,7 @@ class SubjectRun:
         """Trials of the whole run, from the evidence so far; None where the procedure has none."""
         if self._forecast_from is None:
             return None
-        forecast: Forecast = self._forecast_from(self._evidence or Counts(0, 0))
-        return forecast
+        return self._forecast_from(self._evidence or Counts(0, 0))
 
     def _open(self, requests: list[_Request]) -> None:
         """These are the requests of the open question; no trial of them has evidence yet."""

@@ -6,7 +6,6 @@ from surefoot.executors.pool import (
     EXECUTORS,
     AnyExecutor,
     Inline,
-    Work,
     WorkerNote,
     check_executor,
     cores,
@@ -15,6 +14,7 @@ from surefoot.executors.pool import (
     warn_of_fallback,
 )
 from surefoot.executors.ray_connection import Ray, one_cluster
+from surefoot.executors.worker import Work
 
 __all__ = [
     "EXECUTORS",

@@ -87,9 +87,14 @@ class Dispatch(BatchPool):
     """
 
     def __init__(
-        self, start: Callable[[], Worker], workers: int, scarcity: Callable[[], str]
+        self,
+        start: Callable[[], Worker],
+        workers: int,
+        scarcity: Callable[[], str],
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         self._start, self._workers, self._scarcity = start, workers, scarcity
+        self._on_end = on_end
         self.in_flight = 2 * workers
         self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._queue: deque[_Batch] = deque()
@@ -145,6 +150,8 @@ class Dispatch(BatchPool):
             place.worker.end()
         self._places.clear()
         self._fail(self._error or WorkerFailed("workers were ended: begin the run again"))
+        on_end, self._on_end = self._on_end, lambda: None  # once, however often it is ended
+        on_end()
 
     def _run(self) -> None:
         """The thread: begin, then one event after the other."""

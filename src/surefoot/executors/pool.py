@@ -10,15 +10,14 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import TracebackType
-from typing import Protocol
 
 from surefoot.core.tasks import Answers, AnyBench, Task
 from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
 from surefoot.executors import worker
-from surefoot.executors.devices import DeviceBench, Devices
+from surefoot.executors.devices import Devices
 from surefoot.executors.processes import Processes
 from surefoot.executors.ray_connection import Ray, require_installed
-from surefoot.executors.worker import BatchPool, CannotSend, P, Package, Reduced, T, pack
+from surefoot.executors.worker import BatchPool, CannotSend, P, Package, Reduced, T, Work, pack
 
 
 class Inline(Executor):
@@ -36,66 +35,6 @@ class Inline(Executor):
 
 PATIENCE_SECONDS = 2.0
 """Seconds of work in threads before processes are started: about what starting them costs."""
-
-
-class Opening(Protocol):
-    """Opens processes, in a thread of its own."""
-
-    def open(self) -> Executor | None:
-        """Processes that are ready; None where there can be none: then threads it stays."""
-        ...
-
-    def abandon(self) -> None:
-        """End `open` soon, as nobody needs them any more."""
-        ...
-
-
-class LateProcesses(Executor):
-    """Threads at first; once the work has lasted a while, processes are opened beside it.
-
-    `on_open` is called by the thread that submits, once it is known whether there are processes.
-    """
-
-    def __init__(
-        self, workers: int, opening: Opening, on_open: Callable[[], None], patience: float
-    ) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
-        self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
-        self._processes, self._on_open = opening, on_open
-        self._until = time.monotonic() + patience
-        self._opening: Future[Executor | None] | None = None
-        self._current: Executor = self._threads
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """By a thread or a process: the answer is the same."""
-        if self._opening is None and time.monotonic() >= self._until:
-            self._opening = self._opener.submit(self._processes.open)
-        if self._opening is not None and self._opening.done() and self._current is self._threads:
-            opened = self._opening.result()
-            self._opening = Future()
-            self._current = opened or self._threads
-            self._on_open()
-        return self._current.submit(fn, *args, **kwargs)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Of all; processes that are only being started are not awaited."""
-        if self._current is self._threads:
-            self._processes.abandon()
-        self._opener.shutdown(wait=True)
-        opened = self._opening.result() if self._opening and self._opening.done() else None
-        for pool in (opened, self._current):
-            if pool is not None and pool is not self._threads:
-                pool.shutdown(wait, cancel_futures=cancel_futures)
-        self._threads.shutdown(wait=True, cancel_futures=cancel_futures)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """After an error processes are ended; threads finish their batch."""
-        self.shutdown(wait=error is None, cancel_futures=error is not None)
 
 
 class Sent:
@@ -159,22 +98,6 @@ class WorkerNote:
 _REPLACED = WorkerNote("a worker process was killed; new ones took over", fallback=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """The bench that answers, how many work on it, and why threads would not help (`in_python`).
-
-    `on_device`: the model is on a GPU, which processes cannot share. `devices`: a bench for each
-    device, where there are several. `requested`: the user chose the number of workers.
-    """
-
-    bench: AnyBench
-    workers: int
-    in_python: str = ""
-    on_device: bool = False
-    devices: Sequence[DeviceBench] = ()
-    requested: bool = True
-
-
 def cores() -> int:
     """Processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -210,7 +133,12 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
     """The executor for this work; one of the caller's own stays open when this is closed."""
     check_executor(executor)
     if executor == RAY or isinstance(executor, Ray):
-        return _workers_of_ray(work, Ray() if isinstance(executor, str) else executor, on_workers)
+        from surefoot.executors.ray_cluster import open_ray
+
+        options = executor if isinstance(executor, Ray) else Ray()
+        pool, sentence = open_ray(options, work, cores())
+        on_workers(WorkerNote(sentence))
+        return pool
     if executor is not None and not isinstance(executor, str):
         if work.devices:
             note = (
@@ -228,9 +156,7 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
         return Devices(used, work.workers)
     if executor == THREADS or not work.in_python or work.workers == 1:
         return open_pool(work.workers)
-
-    opening = _Opening(work, partial(on_workers, _REPLACED))
-    return LateProcesses(work.workers, opening, lambda: on_workers(opening.note), PATIENCE_SECONDS)
+    return LateProcesses(work, on_workers)
 
 
 def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
@@ -246,25 +172,35 @@ def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
     return pool
 
 
-def _workers_of_ray(work: Work, options: Ray, on_workers: OnWorkers) -> Executor:
-    from surefoot.executors.ray_cluster import RayWork, open_ray
+class LateProcesses(Executor):
+    """Threads at first; once the work has lasted a while, processes are opened beside it.
 
-    number = work.workers if work.requested else None
-    pool, sentence = open_ray(options, RayWork(work.bench, number, cores(), work.on_device))
-    on_workers(WorkerNote(sentence))
-    return pool
+    A thread of its own opens them. Where there can be none, threads it stays: a run never fails
+    for what would only have made it faster. The note on it comes from the thread that submits.
+    """
 
-
-class _Opening:
-    """Opens processes if that is possible, and notes what came of it."""
-
-    def __init__(self, work: Work, on_replace: Callable[[], None]) -> None:
-        self._work, self.note, self._on_replace = work, WorkerNote(""), on_replace
-        self._pool: Processes | None = None
+    def __init__(self, work: Work, on_workers: OnWorkers) -> None:
+        self._work, self._on_workers = work, on_workers
+        self._threads = ThreadPoolExecutor(work.workers, thread_name_prefix="worker")
+        self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
+        self._until = time.monotonic() + PATIENCE_SECONDS
+        self._opening: Future[WorkerNote] | None = None
+        self._processes: Processes | None = None
+        self._current: Executor | None = None
         self._abandoned = False
 
-    def open(self) -> Executor | None:
-        """Processes; None where what they need cannot be sent."""
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """By a thread or a process: the answer is the same."""
+        if self._opening is None and time.monotonic() >= self._until:
+            self._opening = self._opener.submit(self._open)
+        if self._current is None and self._opening is not None and self._opening.done():
+            note = self._opening.result()
+            self._current = self._threads if note.fallback else self._processes
+            self._on_workers(note)
+        return (self._current or self._threads).submit(fn, *args, **kwargs)
+
+    def _open(self) -> WorkerNote:
+        """Open processes if that is possible; what came of it."""
         work = self._work
         try:
             package = pack(work.bench)
@@ -274,22 +210,33 @@ class _Opening:
                     "processes would run again: import it from another file; or put what the "
                     'script does below if __name__ == "__main__": and pass executor processes'
                 )
-            self._pool = Processes(package, work.workers, self._on_replace)
+            replaced = partial(self._on_workers, _REPLACED)
+            self._processes = Processes(package, work.workers, replaced)
             if self._abandoned:
-                self._pool.end()
-                return None
-            self._pool.wait_until_ready()
+                self._processes.end()
+            self._processes.wait_until_ready()
         except (SurefootError, OSError) as error:  # the second where the system starts no process
-            self.note = WorkerNote(f"{work.workers} threads, not processes: {error}", fallback=True)
-            return None
-        self.note = WorkerNote(f"{_count(work.workers)}: {work.in_python}")
-        return self._pool
+            return WorkerNote(f"{work.workers} threads, not processes: {error}", fallback=True)
+        return WorkerNote(f"{_count(work.workers)}: {work.in_python}")
 
-    def abandon(self) -> None:
-        """End processes that are being started."""
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Of all; processes that are only being started are not awaited."""
         self._abandoned = True
-        if self._pool is not None:
-            self._pool.end()
+        if self._current is None and self._processes is not None:
+            self._processes.end()
+        self._opener.shutdown(wait=True)
+        if self._processes is not None:
+            self._processes.shutdown(wait, cancel_futures=cancel_futures)
+        self._threads.shutdown(wait=True, cancel_futures=cancel_futures)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """After an error processes are ended; threads finish their batch."""
+        self.shutdown(wait=error is None, cancel_futures=error is not None)
 
 
 def _count(workers: int) -> str:

@@ -12,13 +12,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict
 
-from surefoot.core.tasks import Answers, AnyBench, Task
+from surefoot.core.tasks import Answers, Task
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.executors import worker
 from surefoot.executors.dispatch import Dispatch, WorkerLost
 from surefoot.executors.processes import ONE_THREAD
 from surefoot.executors.ray_connection import Ray, connect, release
-from surefoot.executors.worker import T, pack
+from surefoot.executors.worker import T, Work, pack
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -155,64 +155,37 @@ def _first_words(error: BaseException) -> str:
     return " ".join(str(error).split()).partition(". ")[0].rstrip(".")[:160]
 
 
-@dataclass(frozen=True)
-class RayWork:
-    """The bench, how many workers the run asks for (None: as many as fit), whether on a GPU."""
-
-    bench: AnyBench
-    workers: int | None
-    cores: int
-    on_device: bool
-
-
-class RayPool(Dispatch):
-    """An executor over actors of Ray; closed, it ends them and what we started for them."""
-
-    def __init__(
-        self, start: Callable[[], RayWorker], workers: int, scarcity: Callable[[], str]
-    ) -> None:
-        self._open = True
-        super().__init__(start, workers, scarcity)
-
-    def end(self) -> None:
-        """End the actors, and the connection if it is ours."""
-        super().end()
-        if self._open:
-            self._open = False
-            release()
-
-
-def open_ray(options: Ray, work: RayWork) -> tuple[RayPool, str]:
+def open_ray(options: Ray, work: Work, cores: int) -> tuple[Dispatch, str]:
     """The executor, once a worker is ready, and a sentence on where it works."""
     if worker.is_worker():
         raise InvalidArgument(
             "a worker runs the script that started it, and the script begins a run again: put "
             'what it does below if __name__ == "__main__":'
         )
-    wanted, gpus = _wanted(options, work), _gpus(options, work)
+    asked = work.workers if work.requested else None
+    if None not in (options.workers, asked) and options.workers != asked:
+        raise InvalidArgument(
+            f"workers is {asked} for the run and {options.workers} in Ray(...): say it once"
+        )
+    wanted, gpus = options.workers or asked, _gpus(options, work)
     content = pickle.dumps(pack(work.bench))
-    ray = connect(options, wanted or work.cores, len(content))
+    ray = connect(options, wanted or cores, len(content))
     try:
         nodes = [node for node in ray.nodes() if node["Alive"]]
         workers = _fitting(nodes, wanted, gpus)
-        pool = RayPool(_starter(ray, content, gpus), workers, lambda: _scarcity(ray, gpus))
+        start = _starter(ray, content, gpus)
+        pool = Dispatch(start, workers, lambda: _scarcity(ray, gpus), on_end=release)
     except BaseException:
         release()
         raise
     pool.wait_until_ready()
-    return pool, _sentence(workers, len(nodes), wanted is not None)
+    count = "1 worker" if workers == 1 else f"{workers} workers"
+    where = "" if len(nodes) == 1 else f" on {_nodes(len(nodes))}"
+    why = "as many as fit" if wanted is None else "as requested"
+    return pool, f"{count} of Ray{where}, {why}"
 
 
-def _wanted(options: Ray, work: RayWork) -> int | None:
-    """The number of workers that the user says, which may be said twice."""
-    if None not in (options.workers, work.workers) and options.workers != work.workers:
-        raise InvalidArgument(
-            f"workers is {work.workers} for the run and {options.workers} in Ray(...): say it once"
-        )
-    return options.workers or work.workers
-
-
-def _gpus(options: Ray, work: RayWork) -> float:
+def _gpus(options: Ray, work: Work) -> float:
     """GPUs of each worker, on which the model must then find itself."""
     gpus = (1 if work.on_device else 0) if options.gpus is None else options.gpus
     if not work.on_device:
@@ -278,12 +251,6 @@ def _starter(ray: ModuleType, content: bytes, gpus: float) -> Callable[[], RayWo
     )(actor_class())
     package, site = ray.put(content), Site.here()
     return lambda: RayWorker(ray, actor.remote(), package, site)
-
-
-def _sentence(workers: int, nodes: int, requested: bool) -> str:
-    count = "1 worker" if workers == 1 else f"{workers} workers"
-    where = "" if nodes == 1 else f" on {_nodes(nodes)}"
-    return f"{count} of Ray{where}, {'as requested' if requested else 'as many as fit'}"
 
 
 def _nodes(number: int) -> str:

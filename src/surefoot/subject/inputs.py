@@ -155,12 +155,14 @@ class Inputs:
         """A name for each point with its label, target, id and, where it has one, its group."""
         labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
         groups = [f"{group}\0" for group in self.groups] or [""] * len(self)
-        targets = [_target_bytes(target) for target in self.targets] or [b""] * len(self)
+        split = map(split_numbers, self.targets)
+        targets = [b"\0" + s.encode() + b"\0" + n.tobytes() for s, n in split] or [b""] * len(self)
         digests = []
         for i, (name, label, group, target) in enumerate(
             zip(self.ids, labels, groups, targets, strict=True)
         ):
-            named = hashlib.sha256(f"{name}\0{label}\0{self._kind_of_row(i)}\0{group}".encode())
+            kind = "item" if self.holds_items else str(self.x[i].shape)
+            named = hashlib.sha256(f"{name}\0{label}\0{kind}\0{group}".encode())
             named.update(self._row_content(i))
             named.update(target)
             digests.append(named.hexdigest())
@@ -169,9 +171,6 @@ class Inputs:
     def content_digests(self) -> list[str]:
         """A name for each point by itself: copies have the same one."""
         return [hashlib.sha256(self._row_content(i)).hexdigest() for i in range(len(self))]
-
-    def _kind_of_row(self, row: int) -> str:
-        return "item" if self.holds_items else str(self.x[row].shape)
 
     def _row_content(self, row: int) -> bytes | memoryview:
         """What names the input itself; of an array its own memory, not a copy."""
@@ -182,8 +181,3 @@ class Inputs:
     def subjects(self) -> tuple[Subject, ...]:
         """One subject an input."""
         return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
-
-
-def _target_bytes(target: Item) -> bytes:
-    structure, numbers = split_numbers(target)
-    return b"\0" + structure.encode() + b"\0" + numbers.tobytes()

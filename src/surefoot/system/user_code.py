@@ -178,13 +178,9 @@ def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401  any
             words = f"{value.__module__}:{value.__qualname__}"
         case _ if hasattr(value, "detach") and hasattr(value, "numpy"):
             words = f"tensor {describe_value(value.detach().cpu().numpy(), depth)}"
-        case _ if depth and _has_attributes(value):
+        case _ if depth and getattr(value, "__dict__", None) and not isinstance(value, type):
+            # its repr may leave out attributes of its own
             words = f"{type(value).__qualname__}{describe_value(vars(value), depth)}"
         case _:
             words = _PLACE.sub("", repr(value))
     return words
-
-
-def _has_attributes(value: Any) -> bool:  # noqa: ANN401  any object
-    """Whether an object has attributes of its own, which its repr may leave out."""
-    return bool(getattr(value, "__dict__", None)) and not isinstance(value, type)

@@ -75,16 +75,13 @@ def check_target(path: Path, new: bytes = b"") -> None:
         return
     with path.open("rb") as file:
         old = file.read(_FIRST_BYTES)
-    if _is_binary(old) and old[:_SIGNATURE_BYTES] != new[:_SIGNATURE_BYTES]:
+    # A character that no text has: the first eight, and a backspace.
+    is_binary = any(byte <= 8 for byte in old)
+    if is_binary and old[:_SIGNATURE_BYTES] != new[:_SIGNATURE_BYTES]:
         what = "a store" if old.startswith(_STORE) else "a binary file, such as a model or data"
         raise InvalidArgument(
             f"{path} is {what}, which would be lost: choose another name, or remove it first"
         )
-
-
-def _is_binary(content: bytes) -> bool:
-    """Whether it holds a character that no text has: the first eight, and a backspace."""
-    return any(byte <= 8 for byte in content)
 
 
 def _permissions(target: Path) -> int:
