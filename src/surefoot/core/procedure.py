@@ -37,7 +37,8 @@ class Ask:
     """Run `units` more trials at this level; from trial `start` on, where that is given.
 
     A procedure may ask several at once, as a tuple, and gets as many answers. `known` is the
-    evidence so far that the answer builds on, where it does. `subject` is the place of the subject
+    evidence so far that the answer builds on, where it does, so that a bench keeps no state
+    (docs/decisions/one-path.md). `subject` is the place of the subject
     among those that the procedure is run on, where these are several.
     """
 
@@ -112,7 +113,10 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Joint(Generic[R]):
-    """A procedure that is run once for all subjects and says of each question which one it asks."""
+    """A procedure that is run once for all subjects and says of each question which one it asks.
+
+    It can share its trials out among them: docs/decisions/precision.md.
+    """
 
     procedure: Procedure[tuple[Ask, ...], list[Any], R]
 

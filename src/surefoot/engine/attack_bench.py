@@ -227,6 +227,8 @@ class AttackBench:
             start = partial(self._starts, x[left], rows[left])
             targets = Targets(labels[left], scores[left], part, start)
             candidates = search.candidates(targets, turn)
+            # Searches only propose points. Ball, bounds and failure are decided here, for all of
+            # them alike (docs/decisions/attack.md).
             hit = part.contains(candidates.points) & self._fails(candidates.points, labels[left])
             sloped[left] |= candidates.sloped
             discarded[left] += (candidates.claimed & ~hit) | candidates.outside

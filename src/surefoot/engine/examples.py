@@ -28,8 +28,8 @@ from surefoot.perturb.table_columns import Column
 from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.records.record import Change, Example, Frame, InputRow, Strip
 from surefoot.subject.inputs import Feature, Inputs
-from surefoot.subject.items import Item, item_change
-from surefoot.subject.protocols import Array, OutputProperty, Perturbation, to_host
+from surefoot.subject.items import item_change
+from surefoot.subject.protocols import Array, Item, OutputProperty, Perturbation, to_host
 from surefoot.system.memory_limits import pieces
 
 if TYPE_CHECKING:

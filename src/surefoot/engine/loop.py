@@ -88,10 +88,12 @@ def measure(
             if not running:  # the time was up before anything was submitted
                 break
             ended = [(future, running.pop(future)) for future in _completed(done)]
+            # Stored before any procedure acts on it: a run that is killed in between replays to the
+            # same questions (docs/decisions/journal.md).
             answers, batch_size = _journalled(ended, journal, queue, batch_size)
             for task, evidence in answers:
                 if next_tasks := runs[task.subject.name].add_evidence(task, evidence):
-                    queue.extendleft(reversed(next_tasks))
+                    queue.extendleft(reversed(next_tasks))  # a subject that has begun goes on first
         unfinished = [run for run in every if not run.finished]
         for run in unfinished:
             run.conclude()

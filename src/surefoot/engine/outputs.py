@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from surefoot.errors import ModelChanged, ModelFailed, OutOfMemory
 from surefoot.models.scores import refuse_regressor
-from surefoot.subject.items import Item, split_numbers
-from surefoot.subject.protocols import Model, Outputs, Scores, to_host
+from surefoot.subject.items import split_numbers
+from surefoot.subject.protocols import Item, Model, Outputs, Scores, to_host
 from surefoot.system.memory_limits import rows_together
 
 

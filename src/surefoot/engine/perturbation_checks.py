@@ -18,8 +18,8 @@ from surefoot.perturb.table_columns import Column, describe_misfits
 from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.properties import SameLabel
 from surefoot.subject.inputs import Category, Inputs
-from surefoot.subject.items import Item, same_item
-from surefoot.subject.protocols import Model, Perturbation, to_host
+from surefoot.subject.items import same_item
+from surefoot.subject.protocols import Item, Model, Perturbation, to_host
 from surefoot.system.memory_limits import pieces, rows_together
 
 SAMPLE = 16

@@ -54,7 +54,10 @@ from surefoot.subject.protocols import (
 
 
 def to_view(x: Array, inputs: Inputs, view: View) -> Array:
-    """Rows in the layout of the perturbation's view; the same memory where possible."""
+    """Rows in the layout of the perturbation's view; the same memory where possible.
+
+    So no perturbation deals with layouts: docs/decisions/perturbation-seam.md.
+    """
     xp = array_namespace(x)
     frame = inputs.frame
     match view:
@@ -222,6 +225,8 @@ class SamplingBench(Generic[S_co]):
         if self._named_by_row:
             return self._perturbed_by_row(tasks, *self._keys_and_rows(tasks))
         noise = self._host_noise
+        # At level 0 the inputs are left as they are, which `apply` knows and the compiled code does
+        # not (docs/decisions/sampler.md).
         if noise is None or any(task.level == 0 for task in tasks):
             return concatenated([self.perturbed(task) for task in tasks])
         units = sum(task.units for task in tasks)
@@ -332,6 +337,8 @@ class SamplingBench(Generic[S_co]):
         parts = []
         for number in range(task.start // block, (task.stop - 1) // block + 1):
             source = stream(self.seed, task.subject.name, self.perturbation.kind, number, x)
+            # always a whole block, however few of its trials are asked for: the numbers of a trial
+            # must not depend on the batch it is in
             drawn = self.perturbation.draw(source, block, tuple(x.shape[1:]))
             start = max(task.start - number * block, 0)
             stop = min(task.stop - number * block, block)

@@ -211,7 +211,7 @@ class Dispatch(BatchPool):
         """A batch whose worker was lost, for another one."""
         batch.losses += 1
         if not batch.copies and not batch.future.done():
-            self._queue.appendleft(batch)
+            self._queue.appendleft(batch)  # first: the loop may be waiting for it alone
         if batch.losses > MOST_LOSSES:
             sentence = (
                 f"a batch lost its worker {batch.losses} times, most often because memory runs "

@@ -31,8 +31,8 @@ from surefoot.core.tasks import Answers, AnyBench, Subject, Task
 from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
 from surefoot.models.python import import_file, is_file_module, source_digest
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.items import Item, digest_of_object
-from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, to_host
+from surefoot.subject.items import digest_of_object
+from surefoot.subject.protocols import Array, Item, Model, Outputs, Perturbation, to_host
 from surefoot.system.user_code import error_text, ignore_number_warnings
 
 if TYPE_CHECKING:

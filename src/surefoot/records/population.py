@@ -18,7 +18,9 @@ _WHOLE_MODEL = (
 )
 """What a digest covers where nothing else decides what the model answers: an exported file. Of a
 function or of an object in memory, code or values that it reads may be left out."""
-_POPULATIONS: dict[str, Any] = {kind.kind: kind for kind in (Mean, RobustShare, TailMean)}
+_POPULATIONS: dict[str, type[Mean | RobustShare | TailMean]] = {
+    kind.kind: kind for kind in (Mean, RobustShare, TailMean)
+}
 
 
 def rows_by_id(record: Record) -> list[InputRow]:

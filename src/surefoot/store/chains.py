@@ -1,7 +1,7 @@
 """The chains of a journal: each row's checksum covers the previous row of the same input.
 
 They notice accidents: rows that were changed, lost, doubled or exchanged. A forger can compute
-them anew.
+them anew. docs/decisions/journal.md says why a chain an input, and CRC-32.
 """
 
 from __future__ import annotations

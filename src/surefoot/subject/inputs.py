@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.tasks import Subject
 from surefoot.errors import InvalidArgument
-from surefoot.subject.items import Item, ItemDigest, item_digest, kind_of_items, split_numbers
+from surefoot.subject.items import ItemDigest, item_digest, kind_of_items, split_numbers
+from surefoot.subject.protocols import HostArray, Item
 from surefoot.system.text import escape_unprintable
 
 Category = str | int | float | bool
@@ -66,7 +66,7 @@ class Inputs:
     `digest_item` names items of kinds that have no name of their own.
     """
 
-    x: NDArray[Any]
+    x: HostArray
     labels: NDArray[np.int64] | None
     ids: tuple[str, ...]
     source: str

@@ -12,24 +12,22 @@ import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.subject.protocols import HostArray, Item
 from surefoot.system.text import escape_unprintable
 from surefoot.system.user_code import describe_value
 
-Item = Any
-"""An input, an output or a target that is no array: any object of the user."""
 ItemDigest = Callable[[Item], bytes | str]
 """A function of the user that names an item of a kind that is not known here."""
 _IMMUTABLE = (str, bytes, int, float, complex, bool, type(None))
 _KINDS = "text, bytes, numbers, lists, tuples, dicts, arrays, dataclasses and Pillow images"
 
 
-def as_item_array(items: Sequence[Item]) -> NDArray[Any]:
+def as_item_array(items: Sequence[Item]) -> HostArray:
     """The items as an array of objects of shape (n,), whatever they hold."""
     array = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):
