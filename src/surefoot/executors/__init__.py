@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from surefoot.executors.devices import Work
 from surefoot.executors.pool import (
     EXECUTORS,
     AnyExecutor,
@@ -14,7 +15,6 @@ from surefoot.executors.pool import (
     warn_of_fallback,
 )
 from surefoot.executors.ray_connection import Ray, one_cluster
-from surefoot.executors.worker import Work
 
 __all__ = [
     "EXECUTORS",

@@ -1,4 +1,4 @@
-"""Threads for several devices: each has a bench of its own device and keeps it."""
+"""The work of a run, and threads for several devices: each keeps a bench of its own device."""
 
 from __future__ import annotations
 
@@ -47,6 +47,22 @@ class DeviceBench:
             raise WorkerFailed(
                 f"{self.device} failed ({text}): run the command again, on other devices (--device)"
             ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The bench that answers, how many work on it, and why threads would not help (`in_python`).
+
+    `on_device`: the model is on a GPU, which processes cannot share. `devices`: a bench for each
+    device, where there are several. `requested`: the user chose the number of workers.
+    """
+
+    bench: AnyBench
+    workers: int
+    in_python: str = ""
+    on_device: bool = False
+    devices: Sequence[DeviceBench] = ()
+    requested: bool = True
 
 
 class Devices(BatchPool):

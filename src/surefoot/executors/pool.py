@@ -14,10 +14,10 @@ from types import TracebackType
 from surefoot.core.tasks import Answers, AnyBench, Task
 from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
 from surefoot.executors import worker
-from surefoot.executors.devices import Devices
+from surefoot.executors.devices import Devices, Work
 from surefoot.executors.processes import Processes
 from surefoot.executors.ray_connection import Ray, require_installed
-from surefoot.executors.worker import BatchPool, CannotSend, P, Package, Reduced, T, Work, pack
+from surefoot.executors.worker import BatchPool, CannotSend, P, Package, Reduced, T, pack
 
 
 class Inline(Executor):

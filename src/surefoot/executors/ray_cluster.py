@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, TypedDict
 from surefoot.core.tasks import Answers, Task
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.executors import worker
+from surefoot.executors.devices import Work
 from surefoot.executors.dispatch import Dispatch, WorkerLost
 from surefoot.executors.processes import ONE_THREAD
 from surefoot.executors.ray_connection import Ray, connect, release
-from surefoot.executors.worker import T, Work, pack
+from surefoot.executors.worker import T, pack
 
 if TYPE_CHECKING:
     from ray import ObjectRef

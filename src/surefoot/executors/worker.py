@@ -21,7 +21,7 @@ from multiprocessing.queues import Queue
 from operator import attrgetter
 from pathlib import Path
 from types import FunctionType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,6 @@ from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import digest_of_object
 from surefoot.subject.protocols import Array, Item, Model, Outputs, Perturbation, to_host
 from surefoot.system.user_code import error_text, ignore_number_warnings
-
-if TYPE_CHECKING:
-    from surefoot.executors.devices import DeviceBench
 
 _QUESTIONS = 4
 """Inputs, and trials of the first one: enough that another model gives another answer."""
@@ -318,22 +315,6 @@ def answer_package(package: Package, tasks: Sequence[Task]) -> Answers:
 @lru_cache(maxsize=2)
 def _opened(package: Package) -> AnyBench:
     return package.open()
-
-
-@dataclass(frozen=True, eq=False)
-class Work:
-    """The bench that answers, how many work on it, and why threads would not help (`in_python`).
-
-    `on_device`: the model is on a GPU, which processes cannot share. `devices`: a bench for each
-    device, where there are several. `requested`: the user chose the number of workers.
-    """
-
-    bench: AnyBench
-    workers: int
-    in_python: str = ""
-    on_device: bool = False
-    devices: Sequence[DeviceBench] = ()
-    requested: bool = True
 
 
 class BatchPool(Executor):
