@@ -29,14 +29,14 @@ if TYPE_CHECKING:
         estimate,
         plan,
         tail,
+        tally,
     )
-    from surefoot.commands.tally import tally
     from surefoot.core import claims, results
     from surefoot.core.claims import Claim, Verdict
     from surefoot.core.results import Undecided
     from surefoot.evidence.envelope import new_key
     from surefoot.evidence.write import write_evidence
-    from surefoot.gate.python_function import run_studies
+    from surefoot.gate.run_studies import run_studies
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
     from surefoot.store.outcomes import check_store, repair_run, runs
@@ -123,10 +123,10 @@ _MODULE_OF = {
     "parse_perturbation": "catalogue.parse",
     **dict.fromkeys(("check_store", "repair_run", "runs"), "store.outcomes"),
     **dict.fromkeys(("read_result", "read_study"), "study.read_store"),
-    "run_studies": "gate.python_function",
+    "run_studies": "gate.run_studies",
     "select": "study",
     "sweep": "study",
-    "tally": "commands.tally",
+    "tally": "commands.functions",
     "write_evidence": "evidence.write",
 }
 """Where each name is defined; a name of `__all__` that is not here is itself a module."""

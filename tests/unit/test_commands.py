@@ -10,10 +10,13 @@ import typer
 from typer.testing import CliRunner
 
 import surefoot as sf
+from surefoot.catalogue.methods import ESTIMATORS
 from surefoot.cli.main import app
 from surefoot.commands import functions
 from surefoot.commands.caller import Caller, choose_display, show_nothing
 from surefoot.commands.functions import python_function
+from surefoot.commands.methods import estimate_method
+from surefoot.core.procedure import Needs
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import option
@@ -23,7 +26,7 @@ SHAPE = (1, 6, 6)
 FILES = ("model.onnx", "test.npz")
 COMMANDS = typer.main.get_command(app).commands
 SHARED = sorted(name for name in COMMANDS if hasattr(functions, name))
-ARGUMENTS = {"model", "models", "data", "perturb", "paths"}
+ARGUMENTS = {"model", "models", "data", "perturb", "paths", "files"}
 """They come first in Python, and by position or as --perturb in a shell."""
 SHELL_ONLY, PYTHON_ONLY = {"json", "help"}, {"progress"}
 """How a result is printed, and whether progress is shown: they decide nothing."""
@@ -50,9 +53,17 @@ def options_of_python(name):
 
 
 def test_all_commands_that_measure_are_functions():
-    assert {"certify", "compare", "critical", "curve", "doctor", "estimate", "plan", "tail"} == (
-        set(SHARED)
-    )
+    assert {
+        "certify",
+        "compare",
+        "critical",
+        "curve",
+        "doctor",
+        "estimate",
+        "plan",
+        "tail",
+        "tally",
+    } == (set(SHARED))
     assert all(getattr(sf, name).__doc__ for name in SHARED)
 
 
@@ -271,3 +282,42 @@ def test_where_nobody_watches_nothing_is_shown_unless_it_is_wanted():
     assert choose_display(True) is not show_nothing
     with Caller().display("inputs") as watch:
         watch(Progress(0, 1, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "option", "value"),
+    [
+        ({"width": "wide"}, "width", "wide"),
+        ({"confidence": 95}, "confidence", 95),
+        ({"about": "these"}, "about", "these"),
+        ({"precision": 0.1, "width": 0.2}, "width", 0.2),
+        ({"pilot_error": 0.01}, "pilot_error", 0.01),
+        ({"method": "guess"}, "method", "guess"),
+        ({"seed": -1}, "seed", -1),
+        ({"half": 1}, "half", 1),
+        ({"withd": 0.1}, "withd", 0.1),
+        ({"require": 95}, "require", 95),
+        ({"figure": "curve.svg"}, "figure", "curve.svg"),
+        ({"ray_address": "auto"}, "ray_address", "auto"),
+    ],
+)
+def test_a_refusal_carries_the_option_and_its_value(options, option, value):
+    with pytest.raises(InvalidArgument) as refused:
+        sf.estimate("model.onnx", "test.npz", "linf:8/255", store=None, **options)
+    assert (refused.value.option, refused.value.value) == (option, value)
+
+
+@dataclass(frozen=True)
+class Halves:
+    """A method that names no width."""
+
+    error: float
+    needs = Needs.SAMPLES
+
+
+def test_a_method_is_given_the_options_that_it_names(monkeypatch):
+    monkeypatch.setitem(ESTIMATORS, "halves", Halves)
+    assert estimate_method(None, 0.9, "halves") == Halves(error=0.1)
+    with pytest.raises(InvalidArgument) as refused:
+        estimate_method(0.1, 0.9, "halves")
+    assert (refused.value.option, refused.value.value) == ("width", 0.1)

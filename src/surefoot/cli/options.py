@@ -53,31 +53,13 @@ PerturbOption = Annotated[
 ]
 ConfidenceOption = Annotated[str, typer.Option(help="Confidence of the result.")]
 WidthOption = Annotated[str, typer.Option(help="How far each estimate may be from the truth.")]
-QuantileOption = Annotated[
-    str, typer.Option(help="The share of inputs whose critical radius may be smaller.")
-]
-EstimatorOption = Annotated[
-    str,
-    typer.Option(
-        help="Of the quantile: shortest-ranks, order-statistics, log-normal or algorithm-1."
-    ),
-]
-GammaOption = Annotated[
-    str | None, typer.Option(help="Length of interval at which algorithm-1 stops: 0.002.")
-]
-RadiusOption = Annotated[
-    str | None, typer.Option(help="Require that the quantile is at least this radius: 8/255.")
-]
-RadiiFigure = Annotated[
-    str | None, typer.Option(help="Write the figure here: critical.svg, .png or .json.")
-]
 SeedOption = Annotated[int, typer.Option(min=0, help="Random seed.")]
+
+
 ReportOption = Annotated[str | None, typer.Option(help="Write the HTML report to this file.")]
 StoreOption = Annotated[
     str, typer.Option("--store", help="File or postgresql:// URL of the evidence.")
 ]
-
-
 _FUNCTIONS: dict[ShellFunction, Callable[..., object]] = {}
 """Of a command whose options are those of a function of Python: that function."""
 
@@ -108,7 +90,7 @@ def with_options(command: ShellFunction) -> ShellFunction:
     own = [
         p.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
         for name, p in inspect.signature(command).parameters.items()
-        if p.kind is not inspect.Parameter.VAR_KEYWORD
+        if p.kind is not inspect.Parameter.VAR_KEYWORD and name not in groups.by_name
     ]
     parameters = [*own, *(_typer_parameter(p) for p in groups.options())]
     parameters.sort(key=lambda p: p.name == "json")
@@ -143,7 +125,12 @@ def _typer_hint(parameter: Parameter, option: Option) -> Hint:
     flag = "--" + parameter.name.replace("_", "-")
     kind: Hint = list[str] if option.repeats else parameter.kind
     described = typer.Option(
-        flag, help=option.text, min=option.least, max=option.most, rich_help_panel=option.panel
+        flag,
+        help=option.text,
+        metavar=option.metavar,
+        min=option.least,
+        max=option.most,
+        rich_help_panel=option.panel,
     )
     return Annotated[kind if parameter.default is not None else kind | None, described]
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import typer
@@ -257,7 +258,7 @@ def say_run(result: Result) -> None:
     _say(f"run {result.record.digest[:12]}: {result.view.about}")
 
 
-def say_files(figure: str | None = None, report: str | None = None) -> None:
+def say_files(figure: str | Path | None = None, report: str | Path | None = None) -> None:
     """Say which files were written."""
     for kind, file in (("figure", figure), ("report", report)):
         if file is not None:

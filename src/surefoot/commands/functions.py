@@ -20,6 +20,7 @@ from surefoot.commands import doctor as _doctor
 from surefoot.commands import estimate as _estimate
 from surefoot.commands import plan as _plan
 from surefoot.commands import tail as _tail
+from surefoot.commands import tally as _tally
 from surefoot.commands import verify as _verify
 from surefoot.commands.caller import Caller, choose_display
 from surefoot.commands.option import Groups, check_options, expanded_signature
@@ -50,6 +51,9 @@ def python_function(
     groups = Groups.of(function, names)
     signature = expanded_signature(function, groups, [_PROGRESS] if takes_caller else [])
 
+    every = signature.parameters.values()
+    many = "".join(p.name for p in every if p.kind is inspect.Parameter.VAR_POSITIONAL)
+
     @functools.wraps(function)
     def call(*arguments: Given, **named: Given) -> R:
         check_options(function.__name__, groups, signature, named)
@@ -61,6 +65,8 @@ def python_function(
             display = choose_display(values.pop("progress", None))
             values["caller"] = Caller(words, display, remark=_warn)
         chosen = groups.build(values)
+        if many:
+            return function(*values.pop(many, ()), **chosen, **values)
         return function(**chosen, **values)
 
     call.__signature__ = signature  # type: ignore[attr-defined]
@@ -93,6 +99,7 @@ curve = python_function(_curve.curve)
 critical = python_function(_critical.critical)
 doctor = python_function(_doctor.doctor)
 plan = python_function(_plan.plan)
+tally = python_function(_tally.tally)
 check_evidence = python_function(_verify.check_evidence)
 _compare_models = python_function(_compare.compare)
 

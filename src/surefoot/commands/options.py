@@ -266,35 +266,6 @@ class RequirementOptions:
     )
     require_each: ClassShares | None = option(None, _EACH_HELP)
 
-    def __bool__(self) -> bool:
-        """Whether anything is required."""
-        return self.require is not None or self.require_each is not None
-
-    def check(self) -> None:
-        """Refuse what is not a share, before hours of work."""
-        self._shares()
-
-    def check_classes(self, study: Study) -> None:
-        """Refuse classes that the inputs do not have, before hours of work."""
-        from surefoot.conclude.sampling_requirements import check_classes
-
-        _, each = self._shares()
-        if each is not None:
-            check_classes(study.spec, study.labels, each)
-
-    def apply(self, result: Result) -> Result:
-        """The result with the verdict on each requirement."""
-        if not self:
-            return result
-        least, least_of_each = self._shares()
-        return result.require(least, of_each_class=least_of_each)
-
-    def _shares(self) -> tuple[float | None, float | dict[str, float] | None]:
-        least = None if self.require is None else share("require", self.require)
-        each = self.require_each
-        of_each = None if each is None else class_shares("require_each", each)
-        return least, of_each
-
 
 @dataclass(frozen=True)
 class DecisionRequirementOptions:
@@ -310,46 +281,40 @@ class DecisionRequirementOptions:
     )
     require_each: ClassShares | None = option(None, _EACH_HELP)
 
-    def __bool__(self) -> bool:
-        """Whether anything is required."""
-        return any(v is not None for v in (self.require, self.require_these, self.require_each))
 
-    def check(self) -> None:
-        """Refuse what is not a share, before hours of work."""
-        self._shares()
-        self._of_these()
+@dataclass(frozen=True)
+class Required:
+    """What is required of a result, read: of the population, of each class, of these inputs."""
+
+    least: float | None
+    of_each_class: float | dict[str, float] | None
+    of_these: float | None
 
     def check_classes(self, study: Study) -> None:
         """Refuse classes that the inputs do not have, before hours of work."""
         from surefoot.conclude.sampling_requirements import check_classes
 
-        _, each = self._shares()
-        if each is not None:
-            check_classes(study.spec, study.labels, each)
+        if self.of_each_class is not None:
+            check_classes(study.spec, study.labels, self.of_each_class)
 
     def apply(self, result: Result) -> Result:
         """The result with the verdict on each requirement."""
-        if not self:
-            return result
-        least, least_of_each = self._shares()
-        return result.require(least, of_each_class=least_of_each, of_these=self._of_these())
+        return result.require(self.least, of_each_class=self.of_each_class, of_these=self.of_these)
 
-    def _shares(self) -> tuple[float | None, float | dict[str, float] | None]:
-        from surefoot.conclude.sampling_requirements import EVERY
 
-        least = self.require
-        if least is not None:
-            least = None if least == EVERY else share("require", least)
-        each = self.require_each
-        of_each = None if each is None else class_shares("require_each", each)
-        return least, of_each
+def required(options: RequirementOptions | DecisionRequirementOptions) -> Required | None:
+    """What the options require; None for nothing. What is no share is refused."""
+    from surefoot.conclude.sampling_requirements import EVERY, share_of_all
 
-    def _of_these(self) -> float | None:
-        from surefoot.conclude.sampling_requirements import EVERY, share_of_all
-
-        these = self.require_these
-        least = None if these is None else share("require_these", these)
-        return share_of_all(EVERY, least) if self.require == EVERY else least
+    if all(value is None for value in vars(options).values()):
+        return None
+    least, each = options.require, options.require_each
+    these = getattr(options, "require_these", None)
+    every = least == EVERY and isinstance(options, DecisionRequirementOptions)
+    of_population = None if least is None or every else share("require", least)
+    of_each = None if each is None else class_shares("require_each", each)
+    of_these = None if these is None else share("require_these", these)
+    return Required(of_population, of_each, share_of_all(EVERY, of_these) if every else of_these)
 
 
 _OWN_FUNCTION = re.compile(r"(?:.*\.py|@[A-Za-z_][\w.]*):[A-Za-z_][\w.]*", re.DOTALL)

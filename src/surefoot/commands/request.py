@@ -16,6 +16,7 @@ from surefoot.commands.options import (
     RequirementOptions,
     RunOptions,
     chosen_levels,
+    required,
 )
 from surefoot.commands.values import (
     AnyData,
@@ -177,12 +178,12 @@ def run_sampling(
     attack: AnyAttack | None = None,
 ) -> Result:
     """Run at the level of the perturbation, or at every one of `levels`; write the files."""
-    requirement.check()
+    wanted = required(requirement)
     levels.check()
     running.check()
     more = {**running.arguments(), **batches.arguments(), "attack": attack}
     if levels.levels is not None:
-        if requirement:
+        if wanted is not None:
             raise InvalidArgument(
                 "a requirement is about one level: leave out levels (--levels), or leave out "
                 "require (--require) and require_each (--require-each)"
@@ -192,7 +193,8 @@ def run_sampling(
         )
         return running.write(result, caller.command, levels.figure)
     study, source = request.study(running.seed, caller)
-    requirement.check_classes(study)
+    if wanted is not None:
+        wanted.check_classes(study)
     with caller.display("inputs") as watch:
         result = study.run(
             on_progress=watch,
@@ -201,7 +203,8 @@ def run_sampling(
             source=source,
             **more,
         )
-    return running.write(requirement.apply(result), caller.command)
+    result = result if wanted is None else wanted.apply(result)
+    return running.write(result, caller.command)
 
 
 def _sweep(

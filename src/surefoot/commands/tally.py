@@ -1,38 +1,103 @@
-"""`tally`: statistics for outcomes that were counted elsewhere."""
+"""`tally` and `brackets`: statistics for what other tools measured."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surefoot.commands.options import CONFIDENCE
+from surefoot.commands.critical import RadiusOptions, RadiusOutcome
+from surefoot.commands.options import CONFIDENCE, RunOptions
 from surefoot.commands.output_files import check_distinct, check_figure_file, check_page_file
-from surefoot.commands.values import ClassShares, Number, as_number, class_shares, error_from, share
+from surefoot.commands.values import (
+    ClassShares,
+    Number,
+    Numbers,
+    as_number,
+    as_numbers,
+    class_shares,
+    error_from,
+    share,
+)
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import option, refused, same_option
 
 if TYPE_CHECKING:
     from surefoot.inputs.outcomes.rows import Meaning
     from surefoot.study import Result
 
 
-def tally(
-    *files: str | Path,
-    case: str | None = None,
-    outcome: str | None = None,
-    one_means: str | None = None,
-    means: str | Mapping[str, str] | None = None,
-    passes_at: Number | None = None,
-    fails_at: Number | None = None,
-    by: str | None = None,
-    group: str | None = None,
-    confidence: Number = CONFIDENCE,
-    require: Number | None = None,
-    require_each: ClassShares | None = None,
-    not_worse: Number | None = None,
-    figure: str | Path | None = None,
-    report: str | Path | None = None,
-) -> Result:
+@dataclass(frozen=True)
+class TallyOptions:
+    """What the columns mean, what is required of the cases, and what is written."""
+
+    case: str | None = option(
+        None, "Column that names the case; none: every row is a case of its own."
+    )
+    outcome: str | None = option(
+        None, "Column, metric or scorer of the outcome: passed, acc, match."
+    )
+    one_means: str | None = option(
+        None,
+        "What a 1 is in a column whose name does not say it: pass or fail.",
+        metavar="pass|fail",
+    )
+    means: str | Mapping[str, str] | None = option(
+        None, "What words mean, pass, fail or skip: refused=fail,answered=pass."
+    )
+    passes_at: Number | None = option(
+        None, "Scores from this number on pass, those below it fail: 0.5."
+    )
+    fails_at: Number | None = option(
+        None, "Scores from this number on fail, those below it pass: 0.2."
+    )
+    by: str | None = option(None, "Also a claim about each class in this column.")
+    group: str | None = option(
+        None,
+        "Column that names the group of each case, such as a patient. Then groups are the sample.",
+    )
+    confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    require: Number | None = option(
+        None, "Require that at least this share of such cases pass: 0.95."
+    )
+    require_each: ClassShares | None = option(
+        None,
+        "Require the same of every class: 0.9; or of the classes named: maths=0.9,law=0.8.",
+    )
+    not_worse: Number | None = option(
+        None,
+        "Require that cases of the first file fail at most this much more often than those of each "
+        "other: 0.02.",
+    )
+    figure: str | Path | None = option(None, "Write the figure here: tally.svg, .png or .json.")
+    report: str | Path | None = same_option(RunOptions, "report")
+
+
+@dataclass(frozen=True)
+class BracketsOptions:
+    """Which rows of a file of brackets are read, which quantile is claimed, what is written."""
+
+    networks: str | None = option(None, "Only these networks, comma-separated, in this order.")
+    split: str | None = option(None, "Only rows of this split: test.")
+    source: str | None = option(None, "Only rows of this source.")
+    quantile: Number = same_option(RadiusOptions, "quantile")
+    confidence: Number = same_option(RadiusOptions, "confidence")
+    at: Numbers | None = same_option(RadiusOutcome, "at")
+    by: str | None = option(
+        None, "Also a quantile of each split, label or training (columns of the file)."
+    )
+    ceiling: Number | None = option(
+        None, "The largest radius that counts, for the mean of the population: 0.4."
+    )
+    estimator: str = same_option(RadiusOutcome, "estimator")
+    gamma: Number | None = same_option(RadiusOutcome, "gamma")
+    require: Number | None = same_option(RadiusOutcome, "require")
+    figure: str | Path | None = same_option(RadiusOutcome, "figure")
+    report: str | Path | None = same_option(RunOptions, "report")
+
+
+def tally(*files: str | Path, options: TallyOptions) -> Result:
     """How often cases fail in a test that was run elsewhere, and how certain that is.
 
     `files`: one file of outcomes, or several of the same cases, which are compared case by case:
@@ -41,40 +106,70 @@ def tally(
 
     Example: sf.tally("outcomes.csv", by="topic", require=0.9)
     """
+    return run_tally(files, options)
+
+
+def run_tally(files: Sequence[str | Path], options: TallyOptions, command: str = "") -> Result:
+    """The same; the result says that this command repeats it."""
     from surefoot.inputs.outcomes.rows import ColumnNames
     from surefoot.study.external import tally_files
 
-    check_distinct({"files": files, "figure": figure, "report": report})
-    check_page_file("report", report)
-    check_figure_file(figure)
-    error = error_from(confidence)
-    least = None if require is None else share("require", require)
-    each = None if require_each is None else class_shares("require_each", require_each)
-    margin = None if not_worse is None else share("not_worse", not_worse)
-    _check_options(len(files), by, least, each, margin)
-    meaning = _meaning(one_means, means, passes_at, fails_at)
-    columns = ColumnNames(case, outcome, group, by, meaning)
+    check_distinct({"files": files, "figure": options.figure, "report": options.report})
+    check_page_file("report", options.report)
+    check_figure_file(options.figure)
+    error = error_from(options.confidence)
+    least = None if options.require is None else share("require", options.require)
+    each = options.require_each
+    least_of_each = None if each is None else class_shares("require_each", each)
+    margin = None if options.not_worse is None else share("not_worse", options.not_worse)
+    _check_number_of_files(len(files), options)
+    columns = ColumnNames(
+        options.case, options.outcome, options.group, options.by, _meaning(options)
+    )
     result = tally_files(files, columns, error)
     if margin is not None:
         result = result.require(not_worse=(next(iter(result.parts)), margin))
-    elif least is not None or each is not None:
-        result = result.require(least, of_each_class=each)
-    if figure is not None:
-        result.plot(figure)
-    if report is not None:
-        result.report(report)
+    elif least is not None or least_of_each is not None:
+        result = result.require(least, of_each_class=least_of_each)
+    if command:
+        result = result.repeated_by(command)
+    if options.figure is not None:
+        result.plot(options.figure)
+    if options.report is not None:
+        result.report(options.report)
     return result
 
 
-def _meaning(
-    one_means: str | None,
-    means: str | Mapping[str, str] | None,
-    passes_at: Number | None,
-    fails_at: Number | None,
-) -> Meaning:
+def run_brackets(path: str, options: BracketsOptions, command: str) -> Result:
+    """Quantiles of the critical radii in a file, which this command repeats."""
+    from surefoot.study.external import brackets
+
+    running = RunOptions(report=options.report)
+    running.check()
+    check_figure_file(options.figure)
+    result = brackets(
+        path,
+        networks=tuple(options.networks.split(",")) if options.networks else (),
+        split=options.split,
+        source=options.source,
+        quantile=share("quantile", options.quantile),
+        error=error_from(options.confidence),
+        at=() if options.at is None else as_numbers("at", options.at),
+        by=options.by,
+        ceiling=None if options.ceiling is None else as_number("ceiling", options.ceiling),
+        estimator=options.estimator,
+        gamma=None if options.gamma is None else as_number("gamma", options.gamma),
+    )
+    if options.require is not None:
+        result = result.require(as_number("require", options.require))
+    return running.write(result, command, options.figure)
+
+
+def _meaning(options: TallyOptions) -> Meaning:
     """What the user says that values mean."""
     from surefoot.inputs.outcomes.rows import FAIL, MEANINGS, PASS, Cut, Meaning
 
+    one_means, passes_at, fails_at = options.one_means, options.passes_at, options.fails_at
     if one_means is not None and one_means not in MEANINGS:
         raise InvalidArgument(
             f"one_means (--one-means) must be {' or '.join(MEANINGS)}, got {one_means!r}"
@@ -89,7 +184,7 @@ def _meaning(
         cut = Cut(as_number("passes_at", passes_at), PASS)
     elif fails_at is not None:
         cut = Cut(as_number("fails_at", fails_at), FAIL)
-    return Meaning(one_means, {} if means is None else _word_meanings(means), cut)
+    return Meaning(one_means, {} if options.means is None else _word_meanings(options.means), cut)
 
 
 def _word_meanings(given: str | Mapping[str, str]) -> dict[str, str]:
@@ -115,19 +210,17 @@ def _word_meanings(given: str | Mapping[str, str]) -> dict[str, str]:
     return meanings
 
 
-def _check_options(
-    files: int, by: str | None, least: object, each: object, margin: float | None
-) -> None:
+def _check_number_of_files(files: int, options: TallyOptions) -> None:
     """Refuse options that are of one file alone, or of several."""
     if files == 0:
         raise InvalidArgument("tally needs a file of outcomes: give one, such as results.csv")
-    if files == 1 and margin is not None:
+    if files == 1 and options.not_worse is not None:
         raise InvalidArgument(
             "not_worse (--not-worse) compares files of the same cases: give two, new.csv old.csv"
         )
-    for name, given in (("by", by), ("require", least), ("require-each", each)):
+    for name in ("by", "require", "require_each"):
+        given = getattr(options, name)
         if files > 1 and given is not None:
-            raise InvalidArgument(
-                f"{name.replace('-', '_')} (--{name}) is about one file: leave it out, or tally "
-                "each file by itself"
+            raise refused(
+                name, given, "is about one file: leave it out, or tally each file by itself"
             )

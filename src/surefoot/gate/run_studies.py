@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from surefoot.commands.functions import python_function
 from surefoot.commands.output_files import OUTPUTS, WRITTEN, check_distinct, check_text_file
 from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
 from surefoot.errors import InvalidArgument, ReportFailed, SurefootError
@@ -101,6 +102,7 @@ class GateOutcome:
         return "\n".join([*lines, self.final_line])
 
 
+@python_function
 def run_studies(
     path: str | Path = DEFAULT_FILE, *, choice: GateOptions, caller: Caller
 ) -> GateOutcome:

@@ -6,7 +6,7 @@ Nothing heavy is imported here: the command line reads every help text from thes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from surefoot.core.results import Interval
@@ -19,7 +19,8 @@ _READING, _CHOICE = "Reading model and data", "Choosing inputs"
 class Option:
     """One line of help, the least and the greatest integer, the heading under which it stands.
 
-    `repeats`: on the command line it may be given several times.
+    `repeats`: on the command line it may be given several times. `metavar`: what stands for its
+    value there.
     """
 
     text: str
@@ -27,11 +28,18 @@ class Option:
     most: int | None = None
     panel: str | None = None
     repeats: bool = False
+    metavar: str | None = None
 
 
 def option(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a dataclass field
     """A field of a class of options, with its default and its help."""
     return field(default=default, metadata={"option": Option(text, **more)})
+
+
+def same_option(kind: type[Any], name: str) -> Any:  # noqa: ANN401  a dataclass field
+    """A field like the option of this name in another class: its default and its help."""
+    (known,) = (f for f in fields(kind) if f.name == name)
+    return field(default=known.default, metadata=known.metadata)
 
 
 def option_name(name: str) -> str:
