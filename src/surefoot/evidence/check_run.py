@@ -6,7 +6,6 @@ import hashlib
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
-from typing import Any
 
 from surefoot.conclude.comparison import digest_of_parts, joined_record
 from surefoot.conclude.not_worse import not_worse_than
@@ -16,12 +15,14 @@ from surefoot.conclude.scope import as_in_records
 from surefoot.core.claims import Claim
 from surefoot.errors import ReplayMismatch
 from surefoot.evidence.answers import Check, Status, of_part
+from surefoot.evidence.packed import Json
 from surefoot.evidence.recompute import DoesNotFollow, NotRecomputed, recompute
 from surefoot.evidence.statement import Evidence, first_difference
 from surefoot.records.json_records import decisive_json, plain_numbers
 from surefoot.records.record import (
     AttackSummary,
     Comparison,
+    Details,
     EarlierModel,
     InputRow,
     Radii,
@@ -73,7 +74,7 @@ def claim_words(claim: Claim) -> str:
         return f"{claim.kind}: {claim.quantity}"
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401  a dataclass
+def plain(value: object) -> Json:
     """Its fields as JSON has them."""
     if is_dataclass(value):
         return {field: plain(getattr(value, field)) for field in value.__dataclass_fields__}
@@ -122,8 +123,8 @@ def _split_claims(record: Record) -> tuple[list[Claim], list[Claim]]:
 
 def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Check], list[Check]]:
     """The claims of an attack beside a study, from the journal of the attack."""
-    details: Any = evidence.record.details
-    summary: AttackSummary | None = getattr(details, "attack", None)
+    details = evidence.record.details
+    summary = details.attack if isinstance(details, Samples) else None
     attack = evidence.attack
     if attack is None:
         reason = "it comes from an attack, a run of its own whose journal is not in this file"
@@ -146,7 +147,7 @@ def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Che
     return checks, [of_part("the attack", one) for one in results]
 
 
-def _with_run(record: Record) -> Any:  # noqa: ANN401  the details of an attack, if it is one
+def _with_run(record: Record) -> Details:
     own = record.details
     return replace(own, run=record.digest) if isinstance(own, AttackSummary) else own
 
@@ -197,7 +198,7 @@ def _wrong_rows(stated: Sequence[InputRow], computed: Sequence[InputRow]) -> lis
     ]
 
 
-def _without_model(details: Any) -> Any:  # noqa: ANN401  any details
+def _without_model(details: Details) -> Details:
     """The details without what only the model can say."""
     if isinstance(details, Samples):
         return replace(details, attack=None, clean_loss=None)

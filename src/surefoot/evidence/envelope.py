@@ -12,10 +12,11 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from surefoot.errors import EvidenceFailed, InvalidArgument, MissingPackage, ReportFailed
-from surefoot.evidence.packed import NEW_COPY, Unpacking, json_text
+from surefoot.evidence.packed import NEW_COPY, Json, Unpacking, json_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -142,7 +143,7 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
         ) from error
 
 
-def _serialization() -> Any:  # noqa: ANN401  a module
+def _serialization() -> ModuleType:
     try:
         from cryptography.hazmat.primitives import serialization
     except ImportError as error:
@@ -252,7 +253,7 @@ def read_envelope(path: str | Path) -> Envelope:
     return Envelope(_from_base64(whole["payload"], path), signatures)
 
 
-def _signature(value: Any, path: str | Path) -> Signature:  # noqa: ANN401  what a file holds
+def _signature(value: Json, path: str | Path) -> Signature:
     names = value.keys() if isinstance(value, dict) else set()
     if names != {"keyid", "sig"} or not isinstance(value["keyid"], str):
         raise EvidenceFailed(
@@ -261,7 +262,7 @@ def _signature(value: Any, path: str | Path) -> Signature:  # noqa: ANN401  what
     return Signature(value["keyid"], _from_base64(value["sig"], path))
 
 
-def _from_base64(text: Any, path: str | Path) -> bytes:  # noqa: ANN401  what a file holds
+def _from_base64(text: Json, path: str | Path) -> bytes:
     try:
         content = base64.b64decode(text, validate=True)
         if base64.b64encode(content).decode() == text:

@@ -7,7 +7,7 @@ import binascii
 import json
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from surefoot.core.tasks import Entry
@@ -16,6 +16,9 @@ from surefoot.records.json_records import column_from_plain, result_from_plain, 
 from surefoot.records.record import InputRow
 from surefoot.store.chains import evidence_from_text, evidence_to_text
 
+Json = Any
+"""What a file holds, of which nothing is known before it is checked."""
+Table = dict[str, Json]
 ENCODING = "zlib+base64"
 NEW_COPY = "get a new copy of it, or write it again (surefoot evidence)"
 """The way out of a file that is damaged."""
@@ -29,12 +32,12 @@ _PLAIN_LETTERS = 4_000
 """Tables up to this long stay readable."""
 
 
-def json_text(value: Any) -> str:  # noqa: ANN401  what JSON can hold
+def json_text(value: Json) -> str:
     """The one text that we write for a value."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def pack(table: dict[str, Any]) -> dict[str, Any]:
+def pack(table: Table) -> Table:
     """The table, or its packed form where it is long."""
     text = json_text(table)
     if len(text) <= _PLAIN_LETTERS:
@@ -55,7 +58,7 @@ class Unpacking:
         self._values = _MOST_VALUES
         self._objects = _MOST_OBJECTS
 
-    def table(self, table: Any) -> Any:  # noqa: ANN401  what a file holds
+    def table(self, table: Json) -> Json:
         """The table of a packed form; anything else as it is."""
         if not isinstance(table, dict) or table.keys() != {"encoding", "bytes", "data"}:
             return table
@@ -63,7 +66,7 @@ class Unpacking:
             raise EvidenceFailed(f"a packed table of the file is damaged: {NEW_COPY}")
         return self.json(self.inflate(table["data"], table["bytes"]))
 
-    def inflate(self, data: Any, size: Any) -> bytes:  # noqa: ANN401  what a file holds
+    def inflate(self, data: Json, size: Json) -> bytes:
         """What is compressed, which must be exactly as long as the file says."""
         if type(size) is not int or not isinstance(data, str):
             raise EvidenceFailed(f"a packed table of the file is damaged: {NEW_COPY}")
@@ -86,7 +89,7 @@ class Unpacking:
             )
         return plain
 
-    def json(self, text: bytes) -> Any:  # noqa: ANN401  what a file holds
+    def json(self, text: bytes) -> Json:
         """The value in JSON text; names that come twice, and numbers that are none, are refused."""
         self._values -= text.count(b",")
         self._objects -= text.count(b"[") + text.count(b"{")
@@ -106,12 +109,12 @@ class Unpacking:
             ) from error
 
 
-def unpack(table: Any) -> Any:  # noqa: ANN401  what a file holds
+def unpack(table: Json) -> Json:
     """The table of a packed form; anything else as it is."""
     return Unpacking().table(table)
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_doubles(pairs: list[tuple[str, Json]]) -> Table:
     names = dict(pairs)
     if len(names) < len(pairs):
         raise ValueError("a name comes twice in one object")
@@ -132,9 +135,9 @@ MOST_TRIALS = 2**53
 """The number of a trial: whole numbers beyond are no longer exact as floats."""
 
 
-def input_columns(rows: Sequence[InputRow]) -> dict[str, Any]:
+def input_columns(rows: Sequence[InputRow]) -> Table:
     """One list for each field; each different result once, and its place for each input."""
-    columns: dict[str, Any] = {n: [getattr(row, n) for row in rows] for n in INPUT_COLUMNS}
+    columns: Table = {n: [getattr(row, n) for row in rows] for n in INPUT_COLUMNS}
     places: dict[str, int] = {}
     distinct = {id(row.result): row.result for row in rows}  # rows may share one
     place_of = {
@@ -145,7 +148,7 @@ def input_columns(rows: Sequence[InputRow]) -> dict[str, Any]:
     return columns
 
 
-def input_rows(columns: dict[str, Any]) -> tuple[InputRow, ...]:
+def input_rows(columns: Table) -> tuple[InputRow, ...]:
     """The rows of a record, each value checked; equal results are one object.
 
     ValueError, or `StoreFailed`, where the columns are none of such a table.
@@ -162,7 +165,7 @@ def input_rows(columns: dict[str, Any]) -> tuple[InputRow, ...]:
     )
 
 
-def journal_columns(entries: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:
+def journal_columns(entries: Mapping[str, Sequence[Entry]]) -> Table:
     """One list for each field; subjects by their place."""
     rows = [
         (place, e.level, e.start, e.stop, evidence_to_text(e.evidence, e.stop - e.start))
@@ -174,7 +177,7 @@ def journal_columns(entries: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:
     return {"subjects": list(entries), **columns}
 
 
-def journal_entries(journal: dict[str, Any]) -> dict[str, list[Entry]]:
+def journal_entries(journal: Table) -> dict[str, list[Entry]]:
     """The rows by subject, each of them possible."""
     names = _list(journal["subjects"])
     lists = [journal[name] for name in JOURNAL_COLUMNS]
@@ -193,14 +196,14 @@ def journal_entries(journal: dict[str, Any]) -> dict[str, list[Entry]]:
     return entries
 
 
-def check_length(lists: Sequence[Any], most: int) -> None:
+def check_length(lists: Sequence[Json], most: int) -> None:
     """ValueError for what is no list, and for one that is too long."""
     longest = max(len(_list(one)) for one in lists)
     if longest > most:
         raise ValueError(f"a table has {longest:,} rows, more than {most:,}")
 
 
-def _list(value: Any) -> list[Any]:  # noqa: ANN401  what a file holds
+def _list(value: Json) -> list[Json]:
     if not isinstance(value, list):
         raise ValueError(f"a column is no list: {str(value)[:40]}")
     return value
@@ -214,13 +217,11 @@ _FIELD = '"witness":"'
 """Of a proof, as a row of the journal writes it."""
 
 
-def without_arrays(
-    inputs: dict[str, Any], journal: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]:
+def without_arrays(inputs: Table, journal: Table) -> tuple[Table, Table, Table | None]:
     """Inputs and journal with references for arrays, and the table of arrays; None without any."""
     places: dict[str, int] = {}
 
-    def reference(text: Any) -> Any:  # noqa: ANN401  what JSON can hold
+    def reference(text: Json) -> Json:
         if not isinstance(text, str) or not text or _bytes_of(text) is None:
             return text
         return f"{_REFERENCE}{places.setdefault(text, len(places))}"
@@ -239,11 +240,11 @@ def without_arrays(
 
 
 def with_arrays(
-    inputs: dict[str, Any],
-    journal: dict[str, Any],
-    table: Any,  # noqa: ANN401  what a file holds
+    inputs: Table,
+    journal: Table,
+    table: Json,
     unpacking: Unpacking,
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[Table, Table]:
     """Inputs and journal with the arrays themselves, as `without_arrays` had them."""
     if table is None:
         return inputs, journal
@@ -257,7 +258,7 @@ def with_arrays(
         texts.append(base64.b64encode(plain).decode())
         start += length
 
-    def array(text: Any) -> Any:  # noqa: ANN401  what JSON can hold
+    def array(text: Json) -> Json:
         if not isinstance(text, str) or not text.startswith(_REFERENCE):
             return text
         return texts[int(text[1:])]
@@ -266,10 +267,10 @@ def with_arrays(
 
 
 def _replaced(
-    inputs: dict[str, Any],
-    journal: dict[str, Any],
-    change: Any,  # noqa: ANN401  a function of one text
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    inputs: Table,
+    journal: Table,
+    change: Callable[[Json], Json],
+) -> tuple[Table, Table]:
     """Copies with every counterexample changed."""
     results = [
         one | {"witness": change(one["witness"])} if "witness" in one else one
@@ -279,7 +280,7 @@ def _replaced(
     return inputs | {"results": results}, journal | {"evidence": rows}
 
 
-def _row_with(text: str, change: Any) -> str:  # noqa: ANN401  a function of one text
+def _row_with(text: str, change: Callable[[Json], Json]) -> str:
     if _FIELD not in text:
         return text
     kind, values = json.loads(text)

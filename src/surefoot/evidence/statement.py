@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any
 
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence.packed import (
     NEW_COPY,
+    Json,
+    Table,
     Unpacking,
     input_columns,
     input_rows,
@@ -35,8 +36,8 @@ _SMALLEST = 1e-15
 
 
 def first_difference(
-    one: Any,  # noqa: ANN401  what JSON can hold
-    other: Any,  # noqa: ANN401  what JSON can hold
+    one: Json,
+    other: Json,
     *,
     exactly: bool = False,
     path: str = "",
@@ -65,13 +66,13 @@ def _joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _same_types(one: list[Any], other: list[Any]) -> bool:
+def _same_types(one: list[Json], other: list[Json]) -> bool:
     """Whether two equal lists hold no value that counts as another: 1 is no true."""
     scalars = (str, int, float, bool, type(None))
     return all(type(a) in scalars for a in one) and list(map(type, one)) == list(map(type, other))
 
 
-def _same(one: Any, other: Any, exactly: bool) -> bool:  # noqa: ANN401  what JSON can hold
+def _same(one: Json, other: Json, exactly: bool) -> bool:
     if _is_number(one) and _is_number(other):
         if exactly or (isinstance(one, int) and isinstance(other, int)):
             return bool(one == other)
@@ -79,7 +80,7 @@ def _same(one: Any, other: Any, exactly: bool) -> bool:  # noqa: ANN401  what JS
     return type(one) is type(other) and bool(one == other)
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401  NumPy's float64 is a float too
+def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -234,7 +235,7 @@ def read_statement(payload: bytes) -> Evidence:
     return evidence
 
 
-def _check_version(statement: Any) -> None:  # noqa: ANN401  what a file holds
+def _check_version(statement: Json) -> None:
     types = str(statement["_type"])[:80], str(statement["predicateType"])[:80]
     newer = "use the version of surefoot that wrote it, or a newer one (pip install -U surefoot)"
     if types[0] == STATEMENT_TYPE and types[1].startswith(_ANY_VERSION):
@@ -252,7 +253,7 @@ def _check_version(statement: Any) -> None:  # noqa: ANN401  what a file holds
     )
 
 
-def _each_run(predicate: dict[str, Any], change: Any) -> dict[str, Any]:  # noqa: ANN401  a function
+def _each_run(predicate: Table, change: Callable[[Table], Table]) -> Table:
     """The predicate with the tables of every run packed or unpacked."""
     whole = predicate | {name: change(predicate[name]) for name in _TABLES}
     parts = predicate["parts"]
@@ -271,7 +272,7 @@ def _each_run(predicate: dict[str, Any], change: Any) -> dict[str, Any]:  # noqa
     return whole
 
 
-def _statement(evidence: Evidence) -> dict[str, Any]:
+def _statement(evidence: Evidence) -> Table:
     whole = evidence.members.values()
     models = [
         _subject(one.model, one.study.model.digest, one.study.model.covers or "the model")
@@ -287,18 +288,18 @@ def _statement(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _subject(name: str, digest: str, covers: str) -> dict[str, Any]:
+def _subject(name: str, digest: str, covers: str) -> Table:
     return {"name": name, "digest": {"sha256": digest}, "annotations": {"covers": covers}}
 
 
-def _distinct(subjects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _distinct(subjects: list[Table]) -> list[Table]:
     return list({json_text(one): one for one in subjects}.values())
 
 
-def _predicate(evidence: Evidence) -> dict[str, Any]:
+def _predicate(evidence: Evidence) -> Table:
     """One run, with the attack beside it; or a comparison with its parts."""
     record = evidence.record
-    plain: dict[str, Any] = json.loads(record_to_json(replace(record, inputs=())))
+    plain: Table = json.loads(record_to_json(replace(record, inputs=())))
     inputs, journal = input_columns(record.inputs), journal_columns(evidence.entries)
     inputs, journal, arrays = without_arrays(inputs, journal)
     origin = {name: plain[name] for name in _ORIGIN} | {"command": evidence.command}
@@ -316,7 +317,7 @@ def _predicate(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _evidence(predicate: dict[str, Any], unpacking: Unpacking) -> Evidence:
+def _evidence(predicate: Table, unpacking: Unpacking) -> Evidence:
     inputs, journal = with_arrays(
         predicate["inputs"], predicate["journal"], predicate["counterexamples"], unpacking
     )

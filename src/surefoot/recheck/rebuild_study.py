@@ -23,6 +23,7 @@ from surefoot.evidence.check import verify_command
 from surefoot.evidence.check_words import command_words, compare_data, compare_models, model_of
 from surefoot.evidence.recompute import NotRecomputed, facts_of
 from surefoot.evidence.statement import Evidence, first_difference
+from surefoot.perturb._ops.arrays import at_level
 from surefoot.records.json_records import decisive_json
 from surefoot.records.options import FileOptions
 from surefoot.records.record import Comparison
@@ -171,12 +172,12 @@ def _study(
     by_level: bool,
 ) -> Study:
     spec = part.study
-    perturbation: Any = _perturbation(spec, request, inputs, model)
+    perturbation = _perturbation(spec, request, inputs, model)
     level = spec.perturbation.number("level") if by_level else None
     return Study(
         model,
         inputs,
-        perturbation if level is None else replace(perturbation, level=level),
+        perturbation if level is None else at_level(perturbation, level),
         recorded.method,
         property=_property(spec, request),
         population=recorded.population,

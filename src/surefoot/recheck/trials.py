@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from surefoot.core.counts import Counts, Outcomes, Proof, Severities
+from surefoot.core.counts import Answer, Counts, Outcomes, Proof, Severities
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.tasks import Entry, Task
 from surefoot.engine.outputs import ROUNDING
@@ -49,9 +49,9 @@ class _Again:
     asks: tuple[Ask, ...]
     concludes_early: ClassVar[bool] = True
 
-    def steps(self) -> Generator[tuple[Ask, ...], list[Any], list[Any]]:
+    def steps(self) -> Generator[tuple[Ask, ...], list[Answer], list[Answer]]:
         """Ask for some at once, then for the next ones."""
-        answers: list[Any] = []
+        answers: list[Answer] = []
         try:
             for start in range(0, len(self.asks), _ASKS):
                 answers += yield self.asks[start : start + _ASKS]
@@ -69,8 +69,8 @@ class _Difference:
 
     run: RebuiltRun
     task: Task
-    recorded: Any
-    again: Any
+    recorded: Answer
+    again: Answer
     trials: int
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ def _ask(entry: Entry) -> Ask:
     return Ask(entry.level, entry.stop - entry.start, entry.start)
 
 
-def trials_that_differ(recorded: Any, again: Any) -> int:  # noqa: ANN401  evidence of any kind
+def trials_that_differ(recorded: Answer, again: Answer) -> int:
     """How many trials at least have another outcome."""
     match recorded, again:
         case Counts(), Counts():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from surefoot.core.counts import Counts, Outcomes, Proof, Severities
+from surefoot.core.counts import Answer, Counts, Outcomes, Proof, Severities
 from surefoot.evidence.statement import Evidence
 from surefoot.recheck.draw_trials import ALTERED, NOTICED, TrialDraw, catch_probability
 from surefoot.region.attack_method import BROKEN
@@ -163,7 +162,7 @@ class Sampled:
         )
 
 
-def failures_of(evidence: Any) -> int:  # noqa: ANN401  evidence of any kind
+def failures_of(evidence: Answer) -> int:
     """How many trials of a row failed, or whether an attack broke its input."""
     match evidence:
         case Counts():
@@ -178,7 +177,7 @@ def failures_of(evidence: Any) -> int:  # noqa: ANN401  evidence of any kind
             return 0
 
 
-def outcome_words(evidence: Any) -> str:  # noqa: ANN401  evidence of any kind
+def outcome_words(evidence: Answer) -> str:
     """What a row of a journal says."""
     match evidence:
         case Counts():

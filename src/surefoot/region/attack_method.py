@@ -123,9 +123,11 @@ class AttackFunction:
 
 
 AnyAttack = Attack | PGD | AttackFunction
+GivenAttack = AnyAttack | Callable[..., Any]
+"""What a user passes: an attack, or a function of (model, images, labels, radius)."""
 
 
-def as_attack(value: Any) -> AnyAttack:  # noqa: ANN401  what a user passes
+def as_attack(value: object) -> AnyAttack:
     """The attack itself, or a function as one."""
     if isinstance(value, AnyAttack):
         return value

@@ -11,8 +11,9 @@ from surefoot.core.procedure import Needs
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
+from surefoot.perturb._ops.arrays import at_level
 from surefoot.records.record import Source
-from surefoot.region import AnyAttack
+from surefoot.region import GivenAttack
 from surefoot.store.outcomes import keep_outcome
 from surefoot.study.result import Result
 from surefoot.study.study import Study
@@ -28,7 +29,7 @@ def compare(
     workers: int | None = None,
     batch: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
-    attack: AnyAttack | Callable[..., Any] | None = None,
+    attack: GivenAttack | None = None,
     sources: Mapping[str, Source] | None = None,
     on_start: Callable[[str], None] = lambda _: None,
     on_interrupt: Callable[[Result], None] = lambda _: None,
@@ -76,7 +77,7 @@ def sweep(
     workers: int | None = None,
     batch: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
-    attack: AnyAttack | Callable[..., Any] | None = None,
+    attack: GivenAttack | None = None,
     sources: Mapping[str, Source] | None = None,
     on_start: Callable[[str], None] = lambda _: None,
     time_limit: float | None = None,
@@ -123,11 +124,10 @@ def studies_by_level(study: Study, levels: Sequence[float]) -> dict[str, Study]:
     """The study at each level, by the level as text, in rising order."""
     if len(set(levels)) < 2:
         raise InvalidArgument(f"give two different levels or more, got {list(levels)}")
-    perturbation: Any = study.perturbation
     exact = len({level_words(level) for level in levels}) < len(set(levels))
     return {
         repr(level) if exact else level_words(level): replace(
-            study, perturbation=replace(perturbation, level=level)
+            study, perturbation=at_level(study.perturbation, level)
         )
         for level in sorted(set(levels))
     }

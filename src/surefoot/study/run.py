@@ -39,9 +39,10 @@ from surefoot.executors import (
     one_cluster,
     warn_of_fallback,
 )
-from surefoot.records.record import Finding, Record, RecordBody, Source
+from surefoot.perturb._ops.arrays import at_level
+from surefoot.records.record import AttackSummary, Finding, Record, RecordBody, Samples, Source
 from surefoot.records.spec import Spec, StudySpec
-from surefoot.region import AnyAttack, as_attack
+from surefoot.region import AnyAttack, GivenAttack, as_attack
 from surefoot.store import Journal, Store, open_store, public_location, store_exists
 from surefoot.study.doctor import check_batch, check_level_zero, check_parts
 from surefoot.study.measure import (
@@ -56,7 +57,7 @@ from surefoot.study.measure import (
 )
 from surefoot.study.prove import radii_measurement, real_arithmetic
 from surefoot.study.result import Result
-from surefoot.subject.protocols import Model, Outputs
+from surefoot.subject.protocols import Model, Outputs, Perturbation
 
 if TYPE_CHECKING:
     from surefoot.study.study import Study
@@ -189,15 +190,15 @@ class RunSettings:
             )
 
 
-def run(study: Study, where: str | None, options: RunSettings, attack: Any) -> Result:  # noqa: ANN401  an attack, or None
+def run(study: Study, where: str | None, options: RunSettings, given: GivenAttack | None) -> Result:
     """The whole flow. Nothing is written before the preflight passes."""
     check_time_limit(options.time_limit, [study.method])
-    if attack is not None and study.needs is not Needs.SAMPLES:
+    if given is not None and study.needs is not Needs.SAMPLES:
         raise InvalidArgument(
             f"{type(study.method).__name__}: an attack goes beside sampling only"
             "; leave it out, or use estimate or certify"
         )
-    attack = None if attack is None else as_attack(attack)
+    attack = None if given is None else as_attack(given)
     findings = () if store_exists(where) else preflight(study)
     with closing(open_store(where)) as store, one_cluster():
         result = _run_in(store, study, findings, options)
@@ -280,18 +281,20 @@ def _with_attack(
     study: Study, result: Result, attack: AnyAttack, store: Store, options: RunSettings
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
-    record = result.record
-    samples: Any = result.details
+    record, samples = result.record, result.details
+    if not isinstance(samples, Samples):
+        raise TypeError(f"an attack goes beside sampling, not {type(samples).__name__}")
     claims = tuple(claim for claim in record.claims if claim.kind != "robust_accuracy")
     own = replace(options, source=record.source, on_interrupt=lambda _: None, time_limit=None)
+    summary = summary_of(study, attack)
     try:
         attack_study = replace(study, method=attack, population=None, by_class=None)
         attacked = _run_in(store, attack_study, record.findings, own)
-        summary: Any = attacked.details
-        summary = replace(summary, run=attacked.record.digest)
+        if isinstance(attacked.details, AttackSummary):
+            summary = replace(attacked.details, run=attacked.record.digest)
         claims += attacked.claims
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
-        summary = summary_of(study, attack, str(error))
+        summary = replace(summary, reason=str(error))
     known = store.stored(record.digest) or record  # with what was required of it
     whole = replace(known, claims=claims, details=replace(samples, attack=summary))
     return replace(result, record=_unrequired(store.finish(whole)))
@@ -304,9 +307,10 @@ def _unrequired(record: Record) -> Record:
 
 def _with_journals(result: Result, store: Store) -> Result:
     """The result of a run without a store, with its journal and that of the attack beside it."""
-    attack: Any = getattr(result.details, "attack", None)
-    attacked = None if attack is None or not attack.run else store.stored(attack.run)
-    beside = None if attacked is None else Result(attacked, journal=store.journal(attack.run))
+    details, beside = result.details, None
+    attack = details.attack if isinstance(details, Samples) else None
+    if attack is not None and attack.run and (attacked := store.stored(attack.run)) is not None:
+        beside = Result(attacked, journal=store.journal(attack.run))
     return replace(result, journal=store.journal(result.record.digest), attack_run=beside)
 
 
@@ -341,12 +345,11 @@ def _refuse_failed(findings: tuple[Finding, ...]) -> None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
 
 
-def _perturbation_to_check(study: Study) -> Any:  # noqa: ANN401  with the level of the study
+def _perturbation_to_check(study: Study) -> Perturbation:
     """A curve is checked at its highest level."""
-    perturbation: Any = study.perturbation
     if study.needs is Needs.LEVELS:
-        return replace(perturbation, level=study.method.high)
-    return perturbation
+        return at_level(study.perturbation, study.method.high)
+    return study.perturbation
 
 
 def environment() -> dict[str, str]:

@@ -48,7 +48,7 @@ from surefoot.records.spec import (
     SpecWords,
     StudySpec,
 )
-from surefoot.region import AnyAttack
+from surefoot.region import GivenAttack
 from surefoot.study.compatibility import check_compatibility, check_seed
 from surefoot.study.cost_plan import Plan, plan
 from surefoot.study.replay_trial import Replay, replay
@@ -311,7 +311,7 @@ class Study:
         batch: int | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         source: Source | None = None,
-        attack: AnyAttack | Callable[..., Any] | None = None,
+        attack: GivenAttack | None = None,
         on_interrupt: Callable[[Result], None] = lambda _: None,
         time_limit: float | None = None,
         executor: AnyExecutor = None,

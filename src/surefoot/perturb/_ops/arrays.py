@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
@@ -42,6 +44,12 @@ def clip_in_place(x: Array, bounds: Interval | None) -> Array:
 Floats = NDArray[np.float64]
 PerRow = Level
 """A number, or an array with one for each row, shaped to multiply arrays of rows."""
+
+
+def at_level(part: Perturbation, level: float) -> Perturbation:
+    """The same perturbation at this level."""
+    changed: Perturbation = replace(part, level=level)  # type: ignore[type-var]
+    return changed
 
 
 def level_of(part: Perturbation) -> float:
