@@ -141,15 +141,12 @@ def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Che
             Check(bad.status, one.subject, bad.reason) if one.status is Status.FOLLOWS else one
             for one in checks
         ]
-    different = first_difference(plain(summary), plain(_with_run(attack.record)))
+    found = attack.record.details
+    found = replace(found, run=attack.record.digest) if isinstance(found, AttackSummary) else found
+    different = first_difference(plain(summary), plain(found))
     if different is not None:
         results.append(Check(Status.REFUTED, f"the summary: {different}"))
     return checks, [of_part("the attack", one) for one in results]
-
-
-def _with_run(record: Record) -> Details:
-    own = record.details
-    return replace(own, run=record.digest) if isinstance(own, AttackSummary) else own
 
 
 def _other_attack(evidence: Evidence, attack: Evidence, summary: AttackSummary | None) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from surefoot.engine.outputs import CheckStatus
-from surefoot.engine.preflight import examine, examine_batch, examine_level_zero
+from surefoot.engine.preflight import Check, examine, examine_batch, examine_level_zero
 from surefoot.inputs import fit
 from surefoot.perturb.table import for_columns
 from surefoot.records.record import Finding
@@ -67,25 +68,24 @@ def check_parts(
     inputs: Inputs, model: Model, perturbation: Perturbation | None
 ) -> tuple[Finding, ...]:
     """The preflight of these three, as a record holds it."""
-    return tuple(
-        Finding(check.name, str(check.status), check.finding)
-        for check in examine(inputs, model, perturbation)
-    )
+    return _findings(examine(inputs, model, perturbation))
 
 
 def check_batch(
     inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
 ) -> Finding:
     """Whether inputs get the same outputs in a batch of this size."""
-    check = examine_batch(inputs, model, perturbation, size)
-    return Finding(check.name, str(check.status), check.finding)
+    [found] = _findings([examine_batch(inputs, model, perturbation, size)])
+    return found
 
 
 def check_level_zero(
     inputs: Inputs, model: Model, perturbation: Perturbation
 ) -> tuple[Finding, ...]:
     """Whether a function of the user begins a curve with the clean input."""
-    return tuple(
-        Finding(check.name, str(check.status), check.finding)
-        for check in examine_level_zero(inputs, model, perturbation)
-    )
+    return _findings(examine_level_zero(inputs, model, perturbation))
+
+
+def _findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
+    """As a record holds them."""
+    return tuple(Finding(check.name, str(check.status), check.finding) for check in checks)

@@ -17,7 +17,7 @@ from surefoot.conclude.radii import at_radii
 from surefoot.conclude.sampling import claim_about
 from surefoot.conclude.sampling_requirements import share_of_all
 from surefoot.conclude.scope import as_in_records
-from surefoot.core.claims import Claim, Randomness, Verdict
+from surefoot.core.claims import Claim, Verdict
 from surefoot.core.results import (
     Bracket,
     Curve,
@@ -240,12 +240,13 @@ class Result:
                 "; see result.inputs for their ids"
             )
         method = self.record.study.method
-        claim = claim_about(row, self._randomness, method.kind, method.number("kappa"))
+        claim = claim_about(row, self.claims[0].random, method.kind, method.number("kappa"))
         return as_in_records((claim,), [self.record])[0]
 
-    @property
-    def _randomness(self) -> Randomness:
-        return self.claims[0].random
+    @cached_property
+    def _records(self) -> dict[str, Record]:
+        """Those of the results side by side, by name."""
+        return {name: part.record for name, part in self.parts.items()}
 
     def require(
         self,
@@ -266,10 +267,12 @@ class Result:
         if isinstance(least, str):
             of_these = share_of_all(least, of_these)
         number = None if isinstance(least, str) else least
-        demanded = _as_data(Requirements(number, of_each_class, not_worse, of_these))
-        records = {name: part.record for name, part in self.parts.items()}
-        verdicts = requirements.check_requirements(self.record, records, demanded)
-        verdicts = as_in_records(verdicts, (self.record, *records.values()))
+        if isinstance(of_each_class, Mapping):  # classes named by text, as a record keeps them
+            by_text = {str(name): value for name, value in of_each_class.items()}
+            of_each_class = by_text if len(by_text) == len(of_each_class) else of_each_class
+        demanded = Requirements(number, of_each_class, not_worse, of_these)
+        verdicts = requirements.check_requirements(self.record, self._records, demanded)
+        verdicts = as_in_records(verdicts, (self.record, *self._records.values()))
         record = replace(self.record, required=demanded, verdicts=verdicts)
         required = replace(self, record=record, verdicts=verdicts)
         return required.repeated_by(required_command(self._command, demanded))
@@ -294,15 +297,13 @@ class Result:
 
         And the share of the population that is robust there, all radii together.
         """
-        records = {name: part.record for name, part in self.parts.items()}
-        claims = at_radii(records or {"": self.record}, radii)
+        claims = at_radii(self._records or {"": self.record}, radii)
         return replace(self, record=replace(self.record, claims=(*self.claims, *claims)))
 
     @cached_property
     def view(self) -> View:
         """The outcome in its parts, as a terminal, a text and a page show them."""
-        records = {name: part.record for name, part in self.parts.items()}
-        return view_of_record(self.record, records, self.verdicts, self._command, self.store)
+        return view_of_record(self.record, self._records, self.verdicts, self._command, self.store)
 
     @property
     def _command(self) -> str:
@@ -323,16 +324,11 @@ class Result:
         """
         from surefoot.evidence.write import evidence_in_store, write_statement
 
-        if self._without_store:
+        if all(part.journal is not None for part in self.parts.values() or (self,)):
             return write_statement(self._evidence(), path, key)
-        records = {name: part.record for name, part in self.parts.items()}
         with closing(open_existing(self.store)) as store:
-            evidence = evidence_in_store(self.record, store, records)
+            evidence = evidence_in_store(self.record, store, self._records)
         return write_statement(evidence, path, key)
-
-    @property
-    def _without_store(self) -> bool:
-        return all(part.journal is not None for part in self.parts.values() or (self,))
 
     def _evidence(self) -> Evidence:
         """The evidence of a run without a store, by the journals at hand."""
@@ -368,8 +364,7 @@ class Result:
         from surefoot.report.export.document import document
         from surefoot.report.export.run import ExportedRun, ExportOptions
 
-        parts = {key: part.record for key, part in self.parts.items()}
-        run = ExportedRun(self.record, parts, self.verdicts, self.view)
+        run = ExportedRun(self.record, self._records, self.verdicts, self.view)
         options = ExportOptions(name, dataset, dataset_id, task, benchmark_task, undecided)
         text = document(run, to, options)
         if path is not None:
@@ -380,8 +375,7 @@ class Result:
         """The main figure; written as .svg, .png or Vega-Lite .json where a path is given."""
         from surefoot.report.figures import write_figure
 
-        parts = {name: part.record for name, part in self.parts.items()}
-        chart = chart_of_record(self.record, parts)
+        chart = chart_of_record(self.record, self._records)
         if path is not None:
             write_figure(chart, Path(path))
         return chart
@@ -426,14 +420,6 @@ class Result:
     def __str__(self) -> str:
         """The claims in sentences, then the tables."""
         return self.view.text()
-
-
-def _as_data(required: Requirements) -> Requirements:
-    """The same with the classes named by text, as a record keeps it."""
-    classes = required.of_each_class
-    if isinstance(classes, Mapping) and len({str(name) for name in classes}) == len(classes):
-        classes = {str(name): number for name, number in classes.items()}
-    return replace(required, of_each_class=classes)
 
 
 def _with_sentence(claim: Claim) -> dict[str, Any]:

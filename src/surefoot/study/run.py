@@ -12,7 +12,6 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from surefoot.conclude.scope import all_in_scope, assuming
-from surefoot.core.claims import Claim
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
 from surefoot.core.tasks import Subject, Task
@@ -57,7 +56,7 @@ from surefoot.study.measure import (
 )
 from surefoot.study.prove import radii_measurement, real_arithmetic
 from surefoot.study.result import Result
-from surefoot.subject.protocols import Model, Outputs, Perturbation
+from surefoot.subject.protocols import Outputs, Perturbation
 
 if TYPE_CHECKING:
     from surefoot.study.study import Study
@@ -80,7 +79,13 @@ def adopt_evidence(study: Study, store: Store) -> str:
         return ""
     own = dict(zip(study.fitted.ids, study.fitted.row_digests(), strict=True))
     groups = dict(zip(study.fitted.ids, study.fitted.groups, strict=False))
-    earlier = [r for r in alike if _adds_to(r, own) and _whole_groups(r, groups)]
+    earlier = [
+        record
+        for record in alike
+        if len(record.inputs) < len(own)
+        and all(row.digest and own.get(row.id) == row.digest for row in record.inputs)
+        and _whole_groups(record, groups)
+    ]
     if not earlier:
         return ""
     largest = max(earlier, key=lambda record: len(record.inputs))
@@ -99,13 +104,6 @@ def _same_question(one: Spec, other: StudySpec) -> bool:
     return replace(alike, words=other.words) == other
 
 
-def _adds_to(record: Record, own: dict[str, str]) -> bool:
-    """Whether these inputs are those of the record, unchanged, and more."""
-    return len(record.inputs) < len(own) and all(
-        row.digest and own.get(row.id) == row.digest for row in record.inputs
-    )
-
-
 def _whole_groups(record: Record, groups: dict[str, str]) -> bool:
     """Whether no group of the record has got further inputs: the added ones are new groups."""
     known, studied = {row.group for row in record.inputs}, {row.id for row in record.inputs}
@@ -116,11 +114,6 @@ _CHANGED = Subject("(the model changed during this run)", (0,))
 """Names an entry of a journal whose evidence may be that of two models: it is not used again."""
 _SAMPLE = 64
 """Clean inputs that the model is asked about at the end, at most: one small batch."""
-
-
-def with_assumption(claims: tuple[Claim, ...], model: Model) -> tuple[Claim, ...]:
-    """The claims of a run, with what they take for granted about the model."""
-    return assuming(claims, getattr(model, "assumption", ""))
 
 
 def first_answers(study: Study) -> Outputs | None:
@@ -236,7 +229,9 @@ def _run_in(
         return Record(
             digest=study.digest,
             spec=study.spec,
-            claims=with_assumption(all_in_scope(body.claims, study.spec), study.model),
+            claims=assuming(
+                all_in_scope(body.claims, study.spec), getattr(study.model, "assumption", "")
+            ),
             inputs=body.inputs,
             details=body.details,
             findings=findings,

@@ -129,7 +129,10 @@ class Study:
         """What sampling says of the population; by default what suits the method, at its error."""
         if self.population is None:
             return suiting_population(self.method, self.sampling)
-        return _of_groups(self.population) if self.fitted.groups else self.population
+        if not self.fitted.groups:
+            return self.population
+        grouped: Population = replace(self.population, sampling=Sampling.GROUPED)  # type: ignore[type-var]
+        return grouped
 
     @cached_property
     def facts(self) -> StudyFacts:
@@ -343,11 +346,6 @@ class Study:
     def replay(self, subject: str, trial: int) -> Replay:
         """Run one trial again, by its name."""
         return replay(self, subject, trial)
-
-
-def _of_groups(population: Any) -> Population:  # noqa: ANN401  one with a `sampling`
-    grouped: Population = replace(population, sampling=Sampling.GROUPED)
-    return grouped
 
 
 def _part(described: dict[str, Any]) -> PartSpec:
