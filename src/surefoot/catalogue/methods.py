@@ -8,13 +8,7 @@ from typing import Any
 
 from surefoot.core.counts import Counts, Outcomes, Severities
 from surefoot.core.procedure import Ask, Needs, Procedure, Session
-from surefoot.curves import (
-    AdaptiveCurve,
-    QuadCurve,
-    RandomCurve,
-    SequentialCurve,
-    UniformCurve,
-)
+from surefoot.curves import AdaptiveCurve, QuadCurve, RandomCurve, SequentialCurve, UniformCurve
 from surefoot.population import CriticalQuantile, PopulationMean, SetMean
 from surefoot.region import PGD, Attack, AttackFunction, CriticalLevel
 from surefoot.statistics import (

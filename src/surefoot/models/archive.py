@@ -56,15 +56,11 @@ def is_formula(text: str) -> bool:
         return False
     try:
         nodes = list(ast.walk(ast.parse(text, mode="eval")))
-        return _is_bounded(nodes) and all(map(_is_arithmetic, nodes))
+        exponents = [exponent for node in nodes for exponent in _exponents(node)]
+        small = len(exponents) <= _MOST_POWERS and all(map(_is_small, exponents))
+        return small and all(map(_is_arithmetic, nodes))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-
-
-def _is_bounded(nodes: list[ast.AST]) -> bool:
-    """Whether its numbers stay small: few powers, each with a small number as exponent."""
-    exponents = [exponent for node in nodes for exponent in _exponents(node)]
-    return len(exponents) <= _MOST_POWERS and all(map(_is_small, exponents))
 
 
 def _exponents(node: ast.AST) -> list[ast.AST | None]:
@@ -212,7 +208,13 @@ def plain_export(parts: Parts, tensors_only: Callable[[bytes], bool]) -> Parts:
         if name.endswith(".pt") and not tensors_only(content):
             raise ValueError(f"holds a pickle ({name})")
         if name.endswith("_config.json"):
-            _check_payloads(_json(name, content))
+            config = _json(name, content)
+            _check(config)
+            for payload in _mappings(config):
+                if payload.get("use_pickle", False) is not False:
+                    raise ValueError("holds pickled tensors")
+                if not _PAYLOAD.fullmatch(str(payload.get("path_name", "tensor_0"))):
+                    raise ValueError(f"holds {payload['path_name']}")
         if name.startswith("extra/"):
             del needed[name]
     program = _json("models/model.json", parts.get("models/model.json", b""))
@@ -227,15 +229,6 @@ def _json(name: str, content: bytes) -> Json:
         return json.loads(content)
     except (ValueError, RecursionError):
         raise ValueError(f"holds no readable {name}") from None
-
-
-def _check_payloads(config: Json) -> None:
-    _check(config)
-    for payload in _mappings(config):
-        if payload.get("use_pickle", False) is not False:
-            raise ValueError("holds pickled tensors")
-        if not _PAYLOAD.fullmatch(str(payload.get("path_name", "tensor_0"))):
-            raise ValueError(f"holds {payload['path_name']}")
 
 
 def _mappings(value: Json) -> Iterator[dict[str, Json]]:

@@ -29,6 +29,7 @@ from surefoot.models.scores import (
     PROBES,
     both_classes,
     cast_to,
+    in_pieces,
     model_errors,
     probe,
     read_output,
@@ -148,11 +149,7 @@ def infer_request(
     tensor: Tensor, x: HostArray, output: str | None, *, binary: bool
 ) -> tuple[bytes, dict[str, str]]:
     """The body and the headers of a request; x has the type that the tensor states."""
-    stated: Stated = {
-        "name": tensor.name,
-        "shape": list(x.shape),
-        "datatype": tensor.datatype,
-    }
+    stated: Stated = {"name": tensor.name, "shape": list(x.shape), "datatype": tensor.datatype}
     wanted: Stated = {"name": output}
     if not binary:
         stated["data"] = x.ravel().tolist()
@@ -167,10 +164,7 @@ def infer_request(
     else:
         body |= {"outputs": [wanted]}
     head = json.dumps(body).encode()
-    return head + raw, {
-        "content-type": "application/octet-stream",
-        HEADER_LENGTH: str(len(head)),
-    }
+    return head + raw, {"content-type": "application/octet-stream", HEADER_LENGTH: str(len(head))}
 
 
 def infer_answer(
@@ -300,7 +294,7 @@ class EndpointModel:
         with model_errors():
             ready = cast_to(self.normalise(x), DTYPES[self.tensor.datatype])
             size = self.tensor.shape[0]
-            raw = self._ask(ready).values if size is None else self._in_pieces(ready, size)
+            raw = in_pieces(ready, size or len(x), lambda piece: self._ask(piece).values)
             return read_output(raw, len(x), self.signature.scores)
 
     def check_unchanged(self) -> None:
@@ -339,11 +333,6 @@ class EndpointModel:
                 f"version {self.version!r} did at the start; fix one with /versions/VERSION"
             )
         return replace(answer, version=version)
-
-    def _in_pieces(self, x: HostArray, size: int) -> HostArray:
-        rows = np.minimum(np.arange(len(x) + -len(x) % size), len(x) - 1)
-        pieces = [self._ask(x[rows[i : i + size]]).values for i in range(0, len(rows), size)]
-        return np.concatenate(pieces)[: len(x)]
 
 
 def _answers(model: EndpointModel) -> HostArray:
@@ -387,7 +376,7 @@ def _stated_model(source: str, options: LoadOptions) -> EndpointModel:
         bounds=options.bounds,
         whole_numbers=bool(np.issubdtype(DTYPES[tensor.datatype], np.integer)),
         thread_safe=True,
-        preparation=_preparation(tensor, options),
+        preparation=options.preparation(DTYPES[tensor.datatype]),
     )
     server = connection.get(connection.address.server_metadata)
     binary = server.status == 200 and lists_binary(server.body)
@@ -478,13 +467,3 @@ def _output_name(where: str, metadata: Metadata, options: LoadOptions) -> str | 
     raise ModelFailed(
         f"{where} has no output of scores: it has {stated}; serve the scores of the classes"
     )
-
-
-def _preparation(tensor: Tensor, options: LoadOptions) -> str:
-    dtype = np.dtype(DTYPES[tensor.datatype])
-    words = [
-        options.normalise.description(),
-        f"answers from output {options.output}" if options.output is not None else "",
-        f"rounded to whole numbers ({dtype.name})" if dtype.kind in "iu" else "",
-    ]
-    return ", ".join(word for word in words if word)

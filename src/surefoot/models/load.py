@@ -142,8 +142,7 @@ def _of_items(source: Source, options: LoadOptions, examples: Inputs | Sequence[
 
 
 def declared_shape(
-    source: Source,
-    token_variable: str | None = None,
+    source: Source, token_variable: str | None = None
 ) -> tuple[int | None, ...] | None:
     """The shape of one input that a file states, None for an open length; None where it does not.
 

@@ -137,6 +137,17 @@ class LoadOptions:
             f"{what} leaves its input shape {words} open{why}: pass shape=(…) of one input"
         )
 
+    def preparation(self, dtype: type[np.generic]) -> str:
+        """What is done to inputs of this type and with the outputs, in words."""
+        words = [
+            self.normalise.description(),
+            f"answers from output {self.output}" if self.output is not None else "",
+            f"rounded to whole numbers ({np.dtype(dtype).name})"
+            if np.issubdtype(dtype, np.integer)
+            else "",
+        ]
+        return ", ".join(filter(None, words))
+
     def refuse_output(self) -> None:
         """For every model that is neither an ONNX file nor behind HTTP."""
         if self.output is not None:

@@ -20,6 +20,7 @@ from surefoot.models.scores import (
     both_classes,
     cast_to,
     complete_signature,
+    in_pieces,
     model_errors,
     read_output,
 )
@@ -101,7 +102,7 @@ class OnnxModel:
         """The output for a batch of any size, also where the file fixes one."""
         with model_errors():
             ready = cast_to(self.normalise(x), self.dtype)
-            raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
+            raw = in_pieces(ready, self.batch or len(x), self._run)
             return read_output(raw, len(x), self.signature.scores)
 
     def __reduce__(self) -> tuple[Item, ...]:
@@ -166,30 +167,19 @@ class OnnxModel:
             return firsts, np.asarray(self.normalise.gradient_before(gradients), np.float32)
 
     def _run(self, x: HostArray) -> HostArray:
-        return _table(self.session.run([self.output_name], {self.input_name: x})[0])
-
-    def _in_pieces(self, x: HostArray, size: int) -> HostArray:
-        short = -len(x) % size
-        padded = np.concatenate([x, np.repeat(x[-1:], short, axis=0)]) if short else x
-        pieces = [self._run(padded[i : i + size]) for i in range(0, len(padded), size)]
-        return np.concatenate(pieces)[: len(x)]
-
-
-def _table(output: Item) -> HostArray:
-    if isinstance(output, list):
-        columns = sorted(output[0])
-        return np.array([[row[c] for c in columns] for row in output], dtype=np.float32)
-    table: HostArray = output
-    return table
+        """The output; of a list of maps from classes to scores a table of these."""
+        output: Item = self.session.run([self.output_name], {self.input_name: x})[0]
+        if isinstance(output, list):
+            columns = sorted(output[0])
+            return np.array([[row[c] for c in columns] for row in output], dtype=np.float32)
+        table: HostArray = output
+        return table
 
 
-def open_onnx(
-    path: Path,
-    options: LoadOptions,
-) -> OnnxModel:
+def open_onnx(path: Path, options: LoadOptions) -> OnnxModel:
     """Load the file and run it once to learn what it returns."""
     options.refuse_device()
-    normalise, scores, output = options.normalise, options.scores, options.output
+    normalise, scores = options.normalise, options.scores
     files = read_weight_files(path)
     session = _session(path)
     feed = _only_input(path, session)
@@ -199,14 +189,13 @@ def open_onnx(
     batch, *lengths = _declared(path, feed)
     row = options.input_shape(lengths, str(path))
     normalise.check(row)
-    _refuse_large_batch(path, batch, math.prod(row) * np.dtype(dtype).itemsize)
-    whole = np.issubdtype(dtype, np.integer)
-    output_name = _output_name(path, session, output, scores)
-    words = [
-        normalise.description(),
-        f"answers from output {output_name}" if output is not None else "",
-        f"rounded to whole numbers ({np.dtype(dtype).name})" if whole else "",
-    ]
+    row_bytes = math.prod(row) * np.dtype(dtype).itemsize
+    if batch is not None and batch * row_bytes > _MOST_BATCH_BYTES:
+        raise InvalidArgument(
+            f"{path} takes batches of exactly {batch} inputs, {batch * row_bytes / 2**30:.3g} GiB "
+            "each: export it with a free batch axis"
+        )
+    output_name = _output_name(path, session, options.output, scores)
     draft = Signature(
         shape=row,
         classes=0,
@@ -214,9 +203,9 @@ def open_onnx(
         digest=files.digest,
         covers="the bytes of the ONNX file" + " and of its weights" * bool(files.beside),
         bounds=options.bounds,
-        whole_numbers=bool(whole),
+        whole_numbers=bool(np.issubdtype(dtype, np.integer)),
         thread_safe=True,
-        preparation=", ".join(w for w in words if w),
+        preparation=options.preparation(dtype),
     )
     model = OnnxModel(session, feed.name, output_name, dtype, batch, normalise, draft)
     signature = complete_signature(draft, model.rows, scores)
@@ -259,14 +248,6 @@ def _declared(path: Path, feed: NodeArg) -> list[int | None]:
             f"{path} takes an input of shape {lengths}, without a batch axis: export it with one"
         )
     return [n if isinstance(n, int) and n > 0 else None for n in lengths]
-
-
-def _refuse_large_batch(path: Path, batch: int | None, row_bytes: int) -> None:
-    if batch is not None and batch * row_bytes > _MOST_BATCH_BYTES:
-        raise InvalidArgument(
-            f"{path} takes batches of exactly {batch} inputs, {batch * row_bytes / 2**30:.3g} GiB "
-            "each: export it with a free batch axis"
-        )
 
 
 def onnx_input_shape(path: Path) -> tuple[int | None, ...]:

@@ -1,4 +1,4 @@
-"""Python files named by their path: each is run once, under the name of the file."""
+"""Models in Python: functions of a batch or of items, estimators, and the names they have."""
 
 from __future__ import annotations
 
@@ -89,8 +89,9 @@ def _module(path: Path, modified: int, size: int) -> ModuleType:
     return module
 
 
-_READ_ONLY = re.compile(r"read-?\s?only|not writ[ea]|non-writ[ea]", re.IGNORECASE)
-"""What NumPy, Cython, Numba, memoryview and PyTorch say of an array that cannot be written to."""
+def says_read_only(text: str) -> bool:
+    """Whether NumPy, Cython, Numba, memoryview or PyTorch say that an array is read-only."""
+    return re.search(r"read-?\s?only|not writ[ea]|non-writ[ea]", text, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,7 @@ class PythonModel:
         try:
             return self.run(_locked(x))
         except Exception as error:
-            if not _READ_ONLY.search(error_text(error)):
+            if not says_read_only(error_text(error)):
                 raise
             return self.run(x.copy())  # it writes for some batches only
 
@@ -158,10 +159,10 @@ def _writes(run: Callable[[HostArray], Outputs], x: HostArray) -> tuple[bool, Ou
         try:
             answer = run(_locked(batch))
         except Exception as error:
-            if not _READ_ONLY.search(error_text(error)):
+            if not says_read_only(error_text(error)):
                 raise
             return True, run(x.copy())
-    warned = [w for w in caught if _READ_ONLY.search(str(w.message))]
+    warned = [w for w in caught if says_read_only(str(w.message))]
     for other in (w for w in caught if w not in warned):
         warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
     if np.array_equal(batch, x):
@@ -188,10 +189,7 @@ def is_predictor(source: Source) -> bool:
     return hasattr(source, "predict_proba") or callable(source) or hasattr(source, "predict")
 
 
-def wrap_callable(
-    source: Source,
-    options: LoadOptions,
-) -> PythonModel:
+def wrap_callable(source: Source, options: LoadOptions) -> PythonModel:
     """An estimator with `predict_proba`, a regressor with `predict`, or a function of a batch."""
     options.refuse_output()
     scores, normalise = options.scores, options.normalise
@@ -313,12 +311,6 @@ def _function_digest(source: Source) -> _Named:
     return _Named(digest, "only the name and the source text of the function, not what it calls")
 
 
-def _imported(name: str) -> ModuleType:
-    module = importlib.import_module(name)
-    note_source(module)
-    return module
-
-
 def import_object(name: str) -> Item:
     """What `package.module:attribute` or `file.py:attribute` names.
 
@@ -329,11 +321,11 @@ def import_object(name: str) -> Item:
     if here not in sys.path:
         sys.path.append(here)  # last: a file named like a module of Python must not replace it
     try:
-        value: Item = (
-            import_file(Path(module_name))
-            if module_name.endswith(".py")
-            else _imported(module_name)
-        )
+        if module_name.endswith(".py"):
+            value: Item = import_file(Path(module_name))
+        else:
+            value = importlib.import_module(module_name)
+            note_source(value)
         for part in attribute.split("."):
             value = getattr(value, part)
     except InvalidArgument:
@@ -374,9 +366,7 @@ class ItemModel:
 
 
 def wrap_items(
-    source: Source,
-    options: LoadOptions,
-    examples: Inputs | Sequence[Item],
+    source: Source, options: LoadOptions, examples: Inputs | Sequence[Item]
 ) -> ItemModel:
     """An estimator or a function of a list of items; examples tell its classes and scores.
 

@@ -20,7 +20,9 @@ from surefoot.subject.protocols import Array, HostArray, Item, Model, Outputs, S
 from surefoot.system.memory_limits import pieces
 from surefoot.system.user_code import INTERRUPTS, error_text, raised_words
 
-_MEMORY_WORDS = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
+_MEMORY_WORDS = (
+    "out of memory", "allocate memory", "failed to allocate", "bad_alloc", "bad allocation",
+)  # fmt: skip
 PROBES = 8
 """Inputs of the first run, which tells classes and scores: enough that logits do not look like
 probabilities by chance."""
@@ -41,12 +43,17 @@ def model_errors() -> Iterator[None]:
     except (SurefootError, *INTERRUPTS):
         raise
     except BaseException as error:
-        text = error_text(error)
-        if isinstance(error, MemoryError) or any(sign in text.lower() for sign in _MEMORY_WORDS):
-            raise OutOfMemory(text) from error
+        if says_out_of_memory(error):
+            raise OutOfMemory(error_text(error)) from error
         raise ModelFailed(
             f"the model {raised_words(error)}: correct it, or give it inputs that it takes"
         ) from error
+
+
+def says_out_of_memory(error: BaseException) -> bool:
+    """Whether an error of Python, PyTorch, ONNX Runtime or a C++ library is about memory."""
+    text = error_text(error).lower()
+    return isinstance(error, MemoryError) or any(sign in text for sign in _MEMORY_WORDS)
 
 
 def softmax(logits: Array) -> Array:
@@ -105,12 +112,7 @@ def complete_signature(
     in memory, where state can hide that no digest of code or weights sees.
     """
     parts = [run(batch) for batch in _probes(draft.shape, draft.bounds)]
-    return _signed(draft, _joined(parts), stated, digest_answers=digest_answers)
-
-
-def signature_of_answers(draft: Signature, rows: Outputs, stated: Scores | None) -> Signature:
-    """The same, of answers to the inputs of `probe` that are there already."""
-    return _signed(draft, rows, stated, digest_answers=True)
+    return signature_of_answers(draft, _joined(parts), stated, digest_answers=digest_answers)
 
 
 def _joined(parts: list[Outputs]) -> Outputs:
@@ -121,9 +123,10 @@ def _joined(parts: list[Outputs]) -> Outputs:
     return array_namespace(parts[0]).concat(parts, axis=0)
 
 
-def _signed(
-    draft: Signature, rows: Outputs, stated: Scores | None, *, digest_answers: bool
+def signature_of_answers(
+    draft: Signature, rows: Outputs, stated: Scores | None, *, digest_answers: bool = True
 ) -> Signature:
+    """The same, of answers to the inputs of `probe` that are there already."""
     if not draft.scores.of_classes:
         return _named(draft, digest_of_object(rows)) if digest_answers else draft
     signed = signature_of_rows(draft, rows, stated)
@@ -258,6 +261,19 @@ def as_objects(raw: Outputs, expected: int) -> list[Item]:
         f"the model answered {expected} inputs with {number}: let it return a list with one object "
         "for each input"
     )
+
+
+def in_pieces(x: HostArray, size: int, run: Callable[[HostArray], HostArray]) -> HostArray:
+    """The answers to a batch from a model that takes exactly `size` inputs at a time.
+
+    The last input is repeated until the last piece is full.
+    """
+    if len(x) == size:
+        return run(x)
+    short = -len(x) % size
+    padded = np.concatenate([x, np.repeat(x[-1:], short, axis=0)]) if short else x
+    pieces = [run(padded[i : i + size]) for i in range(0, len(padded), size)]
+    return np.concatenate(pieces)[: len(x)]
 
 
 def cast_to(x: HostArray, dtype: type[np.generic]) -> HostArray:

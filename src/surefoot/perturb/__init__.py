@@ -1,11 +1,6 @@
 """Perturbations: frozen values that draw and apply on NumPy and Torch arrays alike."""
 
-from surefoot.perturb.adapters import (
-    from_albumentations,
-    from_maite,
-    from_nrtk,
-    from_torchvision,
-)
+from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk, from_torchvision
 from surefoot.perturb.compose import Chain, Mixture, RandomLevel
 from surefoot.perturb.custom import Batched, InputFormat, OneByOne, custom
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, GlassBlur, MotionBlur, ZoomBlur

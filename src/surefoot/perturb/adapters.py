@@ -15,7 +15,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -109,24 +109,13 @@ class Adapted:
 
     def describe(self) -> dict[str, str]:
         """The transform, and through which library it is called."""
-        return {
-            **describe_function(self.transform),
-            **_saved_settings(self.transform),
-            "library": self.library,
-        }
-
-
-def _saved_settings(transform: Transform) -> dict[str, str]:
-    """The settings as Albumentations saves them; none for other libraries or where it cannot.
-
-    The other attributes of its objects change with every call and from process to process.
-    """
-    if not hasattr(transform, "to_dict"):
-        return {}
-    try:
-        return {"settings": describe_value(transform.to_dict())}
-    except (NotImplementedError, ValueError):  # a function without a name
-        return {}
+        described = dict(describe_function(self.transform))
+        if hasattr(self.transform, "to_dict"):
+            # Settings as Albumentations saves them: other attributes of its objects change with
+            # every call and from process to process. It saves no function without a name.
+            with suppress(NotImplementedError, ValueError):
+                described["settings"] = describe_value(self.transform.to_dict())
+        return {**described, "library": self.library}
 
 
 def _adapted(

@@ -269,7 +269,13 @@ class OneByOne:
                     with named_errors(self.name):
                         rng = np.random.default_rng(_seed(halves))
                         result = self.function(copy_item(item), rng, level)
-                    _check_type(self.name, result, item)
+                    if not isinstance(result, type(item)) and not (
+                        is_image(result) and is_image(item)
+                    ):
+                        raise InvalidArgument(
+                            f"{self.name} must return {type(item).__name__}, as it was given, got "
+                            f"{type(result).__name__}"
+                        )
                     item = result
                 out.append(item)
         return as_item_array(out)
@@ -299,14 +305,6 @@ def _check_shape(name: str, out: Item, shape: tuple[int, ...]) -> None:
     if got is None or tuple(got) != tuple(shape):
         what = type(out).__name__ if got is None else f"shape {tuple(got)}"
         raise InvalidArgument(f"{name} must return shape {tuple(shape)}, got {what}")
-
-
-def _check_type(name: str, result: Item, item: Item) -> None:
-    if isinstance(result, type(item)) or (is_image(result) and is_image(item)):
-        return
-    raise InvalidArgument(
-        f"{name} must return {type(item).__name__}, as it was given, got {type(result).__name__}"
-    )
 
 
 def _escape_braces(name: str) -> str:

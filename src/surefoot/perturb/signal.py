@@ -290,7 +290,12 @@ class TimeShift(OfSignals):
         else:
             quiet = xp.full_like(x, silence_value(bounds))
             signal, start = xp.concat([quiet, x, quiet], axis=-1), start + length
-        window = _windows(signal, start, len(drawn), length + 1)
+        rows = xp.arange(len(drawn), device=device(x)) if len(x) > 1 else xp.zeros_like(start)
+        if isinstance(signal, np.ndarray):
+            view: Array = np.lib.stride_tricks.sliding_window_view(signal, length + 1, axis=-1)
+        else:
+            view = signal.unfold(-1, length + 1, 1)
+        window = view[rows, :, start]
         moved = window[..., :-1] - window[..., 1:]
         moved *= share
         moved += window[..., 1:]
@@ -421,15 +426,3 @@ def _gap_counts(places: Array, length: int, begins: int) -> Array:
     signs = xp.ones_like(places, dtype=xp.int8)
     signs[:, begins:] = -1
     return turns.scatter_add_(1, places, signs)
-
-
-def _windows(signal: Array, start: Array, n: int, length: int) -> Array:
-    """(n, channels, length): row i from step start[i] of its signal, or of the only one."""
-    xp = array_namespace(signal)
-    rows = xp.arange(n, device=device(signal)) if len(signal) == n else xp.zeros_like(start)
-    view: Array
-    if isinstance(signal, np.ndarray):
-        view = np.lib.stride_tricks.sliding_window_view(signal, length, axis=-1)
-    else:
-        view = signal.unfold(-1, length, 1)
-    return view[rows, :, start]

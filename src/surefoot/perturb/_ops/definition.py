@@ -223,10 +223,7 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
 
 HIGHEST = 5.0
 SEVERITIES = Levels(HIGHEST, "severity")
-PRESETS: Presets = {
-    "small": (1.0, 2.0, 3.0, 4.0, 5.0),
-    "large": (1.0, 2.0, 3.0, 4.0, 5.0),
-}
+PRESETS: Presets = {"small": (1.0, 2.0, 3.0, 4.0, 5.0), "large": (1.0, 2.0, 3.0, 4.0, 5.0)}
 SIZES: Choices = {"size": ("", "small", "large")}
 """Constants of CIFAR-C (small) or ImageNet-C (large); empty: by the size of the image."""
 LONGEST_SMALL = 64

@@ -114,7 +114,13 @@ def frost_texture(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         ice = multiply_axes(
             ice, _enlarging_matrix(height, size[0]), _enlarging_matrix(width, size[1])
         )
-    return _tint(ice, channels)
+    # Bluish where thin, white where thick; grey for one channel.
+    tint = np.asarray(colour_for(_TINT, channels), dtype=np.float32)
+    colour = place_like(tint[None, :, None, None], ice)
+    shade = ice * (1 - colour)
+    shade += colour
+    shade *= ice
+    return shade
 
 
 def _ice_whiteness(stream: Stream, n: int, size: tuple[int, int]) -> Array:
@@ -227,13 +233,3 @@ def _enlarging_matrix(edge: int, coarse: int) -> BandMatrix:
     places = np.clip((np.arange(edge) + 0.5) * coarse / edge - 0.5, 0, coarse - 1)
     weights = np.clip(1 - np.abs(places[:, None] - np.arange(coarse)), 0, None)
     return band_matrix(weights[None].astype(np.float32))
-
-
-def _tint(white: Array, channels: int) -> Array:
-    """Bluish where thin, white where thick; grey for one channel."""
-    tint = np.asarray(colour_for(_TINT, channels), dtype=np.float32)
-    colour = place_like(tint[None, :, None, None], white)
-    shade = white * (1 - colour)
-    shade += colour
-    shade *= white
-    return shade

@@ -143,12 +143,7 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
 
 
 def warp_on_gpu(
-    x: Array,
-    ys: Array,
-    xs: Array,
-    edge: str,
-    fill: float,
-    bounds: Interval | None,
+    x: Array, ys: Array, xs: Array, edge: str, fill: float, bounds: Interval | None
 ) -> Array:
     """`warp.warp` for float32 on a GPU; `fill` is the value of black."""
     import torch
@@ -278,25 +273,14 @@ def _warp_by_takes(
     elif len(ys) == len(xs) == 1:
         _warp_with_one_grid(x, ys, xs, edge, out)
     else:
-        _warp_in_pieces(_warp_with_own_grids, x, ys, xs, edge, out)
+        # A few images at a time, or a few rows of one where images are large.
+        for some, lines in cache_sized_pieces(n, rows, columns):
+            here, tall, wide = (a if len(a) == 1 else a[some] for a in (x, ys, xs))
+            wide = wide if wide.shape[1] == 1 else wide[:, lines]
+            _warp_with_own_grids(here, tall[:, lines], wide, edge, out[some, :, lines])
     if bounds is not None:
         np.clip(out, bounds.low, bounds.high, out=out)
     return out
-
-
-def _warp_in_pieces(
-    write: Callable[[Images, Images, Images, Edge, Images], None],
-    x: Images,
-    ys: Images,
-    xs: Images,
-    edge: Edge,
-    out: Images,
-) -> None:
-    """Write `out` a few images at a time, or a few rows of one where images are large."""
-    for some, rows in cache_sized_pieces(len(out), *out.shape[2:]):
-        here, tall, wide = (a if len(a) == 1 else a[some] for a in (x, ys, xs))
-        wide = wide if wide.shape[1] == 1 else wide[:, rows]
-        write(here, tall[:, rows], wide, edge, out[some, :, rows])
 
 
 def _warp_with_one_grid(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
@@ -342,11 +326,7 @@ def _locate(
 
 
 def _blend_neighbours(
-    at: Callable[[int], Images],
-    size: tuple[int, ...],
-    down: Images,
-    right: Images,
-    out: Images,
+    at: Callable[[int], Images], size: tuple[int, ...], down: Images, right: Images, out: Images
 ) -> None:
     """Interpolate between four neighbours by the fractions `down` and `right`, into `out`.
 

@@ -266,18 +266,13 @@ class JPEG(OfImages):
         back = array_namespace(x).asarray(stored, device=x.device)
         if bounds != UNIT:
             back = from_unit_range(back, bounds)
-        if min(each) < _FADED_IN:
-            back = _fade_in(back, x, level, bounds)
-        return back
-
-
-def _fade_in(stored: Array, x: Array, level: Level, bounds: Interval | None) -> Array:
-    """A mix of the image and the decoded one below level 0.01; from there on the decoded one."""
-    share: PerRow = level_per_row(level, x) / _FADED_IN
-    mixed = restore_level_zero(clip_in_place(x + (stored - x) * share, bounds), x, level)
-    if isinstance(level, int | float):
-        return mixed
-    return array_namespace(x).where(share < 1, mixed, stored)
+        if min(each) >= _FADED_IN:
+            return back
+        share: PerRow = level_per_row(level, x) / _FADED_IN
+        mixed = restore_level_zero(clip_in_place(x + (back - x) * share, bounds), x, level)
+        if isinstance(level, int | float):
+            return mixed
+        return array_namespace(x).where(share < 1, mixed, back)
 
 
 def _encode_and_decode_all(images: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.float32]:

@@ -228,11 +228,7 @@ class BrokenLens(OfImages):
         return warp(x, row + shifts[0] * near, column + shifts[1] * near, "mirror", None)
 
     def _draw_cracks(
-        self,
-        x: Array,
-        places: tuple[Array, Array, Array],
-        numbers: Array,
-        bounds: Interval | None,
+        self, x: Array, places: tuple[Array, Array, Array], numbers: Array, bounds: Interval | None
     ) -> Array:
         """A line along every crack, where the pixels are near enough to the impact."""
         xp, span, (turn, away, near) = array_namespace(x), bounds or UNIT, places

@@ -29,11 +29,7 @@ from surefoot.subject.protocols import Array, Level, Stream
 
 
 def nearest_pixel_line_kernels(
-    radius: PerRow,
-    sigma: PerRow,
-    angle: Array,
-    rows: range,
-    columns: range,
+    radius: PerRow, sigma: PerRow, angle: Array, rows: range, columns: range
 ) -> Array:
     """Weights (n, rows, columns) of the pixels at these offsets from the one that is blurred.
 

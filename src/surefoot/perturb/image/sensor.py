@@ -11,7 +11,6 @@ from array_api_compat import array_namespace, device
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import (
-    PerRow,
     as_float32,
     clip_in_place,
     from_unit_range,
@@ -190,7 +189,12 @@ class ShotNoise(OfValues):
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Count photons at the rate of each value."""
         xp = array_namespace(x)
-        photons = level_per_row(_photons(level), x)
+        if isinstance(level, int | float):  # in single precision, as many levels are
+            least = np.float32(max(level, _FAINTEST))
+            photons = float(np.float32(1) / (least * least))
+        else:
+            faintest = xp.clip(level, _FAINTEST, None)
+            photons = level_per_row(1 / (faintest * faintest), x)
         share = to_unit_range(x, bounds)
         rate = xp.clip(share, 0.0, None) * photons
         counted = poisson_quantile(rate, drawn)
@@ -198,15 +202,6 @@ class ShotNoise(OfValues):
         if bounds is None:
             counted += xp.clip(share, None, 0.0)
         return restore_level_zero(from_unit_range(counted, bounds), x, level)
-
-
-def _photons(level: Level) -> PerRow:
-    """Photons at full brightness, in single precision for one level and for many."""
-    if isinstance(level, int | float):
-        least = np.float32(max(level, _FAINTEST))
-        return float(np.float32(1) / (least * least))
-    least = array_namespace(level).clip(level, _FAINTEST, None)
-    return 1 / (least * least)
 
 
 @perturbation
