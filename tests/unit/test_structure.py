@@ -83,8 +83,12 @@ def circle(imports: dict[str, set[str]]) -> list[str]:
 
 
 def test_no_file_imports_itself_through_others() -> None:
-    """Circles between a package and its own modules too, which the import contracts let pass."""
-    graph = grimp.build_graph("surefoot", cache_dir=None)
+    """Circles between a package and its own modules too, which the import contracts let pass.
+
+    A name for type checkers alone imports nothing: `Study.run` calls `run(study)`, which names the
+    class of its argument.
+    """
+    graph = grimp.build_graph("surefoot", cache_dir=None, exclude_type_checking_imports=True)
     assert circle({m: graph.find_modules_directly_imported_by(m) for m in graph.modules}) == []
 
 
