@@ -1,9 +1,9 @@
 """How often does a classifier fail when its input is perturbed, and how certain is that number?
 
 Nouns and verbs of everyday use are here; methods, perturbations, properties and results are in the
-modules `methods`, `perturb`, `properties`, `population`, `results`, `claims`, `errors`,
-`executors`, `statistics` and `testing`. Each name is imported when it is first used, so that
-`surefoot --help` is quick.
+modules `methods`, `perturb`, `properties`, `population`, `results`, `claims`, `assumptions`,
+`errors`, `executors`, `statistics` and `testing`. Each name is imported when it is first used, so
+that `surefoot --help` is quick.
 
 PYTEST_DONT_REWRITE: a run of pytest in a program that has imported this package is not warned of.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         tail,
         tally,
     )
-    from surefoot.core import claims, results
+    from surefoot.core import assumptions, claims, results
     from surefoot.core.claims import Claim, Verdict
     from surefoot.core.results import Undecided
     from surefoot.evidence.envelope import new_key
@@ -56,6 +56,7 @@ __all__ = [
     "Undecided",
     "Verdict",
     "assert_robust",
+    "assumptions",
     "brackets",
     "certify",
     "check_evidence",
@@ -131,7 +132,7 @@ _MODULE_OF = {
 }
 """Where each name is defined; a name of `__all__` that is not here is itself a module."""
 
-_ROOM_OF = {"claims": "core", "methods": "catalogue", "results": "core"}
+_ROOM_OF = {"assumptions": "core", "claims": "core", "methods": "catalogue", "results": "core"}
 """The room of a public module that has one."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import surefoot as sf
+from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About, Continues, Randomness
 from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.claims.worlds import (
@@ -183,7 +184,7 @@ def _stratified(seed: int) -> Outcome:
         p, sf.methods.FixedSize(0.35, 0.1), seed, inputs=inputs, property=sf.properties.SameLabel()
     )
     claim = of_kind(study.run(**QUICK).claims, "mean_population")[0]
-    assert "equal shares" in " ".join(claim.guarantee.assumptions)
+    assert Assumed.STRATIFIED in claim.guarantee.assumptions
     return missed(claim, (0.15 + 0.05) / 2)
 
 

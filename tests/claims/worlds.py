@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from surefoot.core.claims import Claim, Verdict
+from surefoot.core.claims import KINDS, Claim, Verdict
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class World:
     run: Callable[[int], Outcome]
 
 
-WORLDS: list[World] = []
+WORLDS: dict[type[Claim], list[World]] = {}
 
 
 def world(kind: str, name: str, error: float) -> Callable[[Callable[[int], Outcome]], None]:
     """Enter a world into the registry."""
 
     def enter(run: Callable[[int], Outcome]) -> None:
-        WORLDS.append(World(kind, name, error, run))
+        WORLDS.setdefault(KINDS[kind], []).append(World(kind, name, error, run))
 
     return enter
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.equality.old_format import FORMAT, OLD_NAMES, is_guarantee, old_guarantee, old_json
+
 OF_THE_MACHINE = {"environment", "started", "seconds", "runtime", "rate", "serialNumber"}
 """Fields of a record that differ from run to run."""
 _WORDS_OF_THE_MACHINE = (
@@ -32,18 +34,17 @@ _CLOSE = 1e-9
 """Relative: libraries of mathematical functions differ by a few units of the last digit."""
 
 
-def old_json(claim: dict[str, Any]) -> dict[str, Any]:
-    """A claim as these results have it, whatever format records have by now."""
-    return claim
-
-
 def canonical(record: Any) -> Any:
-    """A record, or a part of one, as these results have it."""
+    """A record, or a part of one, as these results have it, whatever format records have by now."""
+    if isinstance(record, dict) and is_guarantee(record):
+        record = old_guarantee(record)
     if isinstance(record, dict):
         return {
-            name: [old_json(canonical(claim)) for claim in value]
-            if name in ("claims", "verdicts") and isinstance(value, list)
-            else canonical(value)
+            OLD_NAMES.get(name, name): canonical(
+                [old_json(one) if "kind" in one else one for one in value]
+                if name in ("claims", "verdicts") and isinstance(value, list)
+                else value
+            )
             for name, value in record.items()
             if name not in OF_THE_MACHINE
         }
@@ -90,7 +91,9 @@ def payload(evidence: str) -> dict[str, Any]:
 
 def canonical_evidence(evidence: str) -> Any:
     """That statement, unpacked; of rows that are no text the digest."""
-    return canonical(_unpacked(payload(evidence)))
+    statement = _unpacked(payload(evidence))
+    statement["predicate"]["format"] = FORMAT
+    return canonical(statement)
 
 
 def _unpacked(part: Any) -> Any:
@@ -110,20 +113,10 @@ def _unpacked(part: Any) -> Any:
 def tampered(evidence: str) -> str:
     """The same file with one number of its first claim changed."""
     whole, statement = json.loads(evidence), payload(evidence)
-    _change_a_number(statement["predicate"]["claims"][0])
+    guarantee = statement["predicate"]["claims"][0]["said"]["guarantee"]
+    guarantee["error"] = guarantee["error"] / 2 + 0.01
     changed = base64.b64encode(json.dumps(statement).encode()).decode()
     return json.dumps(whole | {"payload": changed})
-
-
-def _change_a_number(part: Any) -> bool:
-    places = part.items() if isinstance(part, dict) else enumerate(part)
-    for name, value in sorted(places):
-        if isinstance(value, float):
-            part[name] = value / 2 + 0.01
-            return True
-        if isinstance(value, dict | list) and _change_a_number(value):
-            return True
-    return False
 
 
 def differences(before: Any, after: Any, place: str = "") -> Iterator[str]:

@@ -5,6 +5,7 @@ import pytest
 
 from surefoot.curves import SequentialCurve
 from tests.curve_worlds import drive, false_too_often, ordered, within
+from tests.in_words import condition
 from tests.step_curves import StepCurve, follow
 
 WIGGLE = "between two neighbouring levels that were measured (at most 1/16 of the range apart)"
@@ -45,7 +46,7 @@ def test_a_curve_that_comes_back_is_not_read_as_one_that_does_not(assume, size):
         assert said in result.contradiction
         assert result.contradiction.endswith(INSTEAD)
         (reading,) = result.readings
-        assert reading.guarantee.condition.startswith(WIGGLE)
+        assert condition(reading.guarantee).startswith(WIGGLE)
         false += not within(curve.share_at_least(0.8), reading.interval)
     assert not false_too_often(false, 16, ERROR)
 
@@ -57,7 +58,7 @@ def test_inputs_that_recover_contradict_monotone_though_the_curve_only_falls(siz
         result = run(curve, "monotone", seed)
         assert "at a weaker level and not at" in result.contradiction
         (reading,), (plain,) = result.readings, run(curve, "wiggle:0.01", seed).readings
-        assert reading.guarantee.condition.startswith(WIGGLE)
+        assert condition(reading.guarantee).startswith(WIGGLE)
         assert reading.interval.width == pytest.approx(plain.interval.width, abs=0.02)
 
 
@@ -107,8 +108,8 @@ def test_a_dip_that_only_a_check_meets_is_not_stated_away(size):
 
 def test_what_the_data_show_beyond_the_wiggle_is_in_the_sentence():
     (reading,) = run(dip(0.5 - 0.02, 64), "wiggle:0.01", 0).readings
-    assert "falls at most 1 point (1" in reading.guarantee.condition
-    assert "where the data show more) below the lower" in reading.guarantee.condition
+    assert "falls at most 1 point (1" in condition(reading.guarantee)
+    assert "where the data show more) below the lower" in condition(reading.guarantee)
     steady = StepCurve.of([[x] for x in np.linspace(0.2, 1.2, 64)])
     (plain,) = run(steady, "wiggle:0.01", 0).readings
-    assert "data show more" not in plain.guarantee.condition
+    assert "data show more" not in condition(plain.guarantee)

@@ -15,6 +15,7 @@ from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
 from surefoot.curves.levels import MOST_DRAWS, MOST_NOISY_LEVELS
 from tests.curve_worlds import drive_fresh, false_too_often, within
+from tests.in_words import condition
 
 ERROR = 0.05
 ASSUMPTIONS = ("wiggle:0.01", "one-crossing")
@@ -63,7 +64,7 @@ def test_the_expected_crossing_of_a_linear_model_is_narrowed_down(assume, widest
 def test_the_noise_of_draws_raises_no_wiggle():
     for seed in range(4):
         (reading,) = run(lambda level: 0.9 - 0.4 * level, "wiggle:0.01", seed).readings
-        assert "data show more" not in reading.guarantee.condition
+        assert "data show more" not in condition(reading.guarantee)
 
 
 @pytest.mark.parametrize("assume", ASSUMPTIONS)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from surefoot.core.assumptions import Assumed, TheseGroups
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.results import (
     UNIT,
@@ -32,10 +33,11 @@ from surefoot.population import (
     requires_of_groups,
 )
 from surefoot.statistics import betting
+from tests.in_words import condition
 from tests.promises.local_results import SOUND, allowed, counted, decided
 
 RUNS, ERROR = 250, 0.1
-PROOF = Guarantee(Footing.CONDITIONAL, 0.0, ("the model computes exactly",))
+PROOF = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.ARITHMETIC,))
 
 
 def certain(keeps):
@@ -84,7 +86,7 @@ def test_one_group_says_little_about_groups():
     around = Mean(0.1).conclude(one, 0.1)
     assert around.interval == betting(np.array([1.0]), 0.1)
     assert around.interval.low < 0.1
-    assert "this one group is an independent random sample" in around.guarantee.condition
+    assert "this one group is an independent random sample" in condition(around.guarantee)
 
 
 def test_a_group_is_not_empty():
@@ -228,8 +230,8 @@ def test_the_quantile_over_groups_gets_narrow_and_names_what_it_assumes():
     assert isinstance(quantile, Quantile)
     assert quantile.interval.width < 0.2
     assert quantile.inputs == 1200
-    assert quantile.guarantee.assumptions[0].startswith("these 400 groups are")
-    assert quantile.guarantee.assumptions[-1] == "the model computes exactly"
+    assert quantile.guarantee.assumptions[0] == TheseGroups(400)
+    assert quantile.guarantee.assumptions[-1] is Assumed.ARITHMETIC
 
 
 def test_few_groups_leave_the_quantile_open_and_say_so():
@@ -256,7 +258,7 @@ def test_a_requirement_of_every_class_names_groups_as_the_sample():
     classes = {name: alike(np.random.default_rng(i), 60) for i, name in enumerate("ab")}
     each = requirement_of_each(Mean(0.1, Sampling.GROUPED), classes, 0.5)
     assert each.together.holds
-    assert "groups are an independent random sample" in each.together.guarantee.condition
+    assert "groups are an independent random sample" in condition(each.together.guarantee)
 
 
 def test_an_extrapolated_mean_counts_by_groups():

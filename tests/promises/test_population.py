@@ -11,6 +11,7 @@ from surefoot.core.counts import Counts
 from surefoot.core.results import UNIT, Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.population import Mean, RobustShare, all_robust
 from surefoot.statistics import betting, clopper_pearson
+from tests.in_words import condition
 
 SOUND = Guarantee(Footing.SOUND, 0.05)
 
@@ -49,7 +50,7 @@ def test_a_sample_stratified_by_class_keeps_the_promise(world, quota, trials):
 def test_the_sampling_is_named_in_the_assumption():
     local = [estimate(0.9)] * 10
     independent, stratified, grouped = (
-        Mean(0.05, sampling).conclude(local, 0.05).guarantee.condition for sampling in Sampling
+        condition(Mean(0.05, sampling).conclude(local, 0.05).guarantee) for sampling in Sampling
     )
     assert "independent random sample of the population" in independent
     assert "classes in equal shares" in stratified

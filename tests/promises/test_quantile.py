@@ -23,6 +23,7 @@ from surefoot.statistics.ranks import (
     lower_rank,
     shortest,
 )
+from tests.in_words import together as together_words
 from tests.quantiles import WORLDS, as_found, most_misses, on_grid, points
 
 SIZES = [1, 2, 10, 58, 59, 60, 71, 72, 76, 100, 150, 300, 975]
@@ -181,7 +182,7 @@ def test_all_networks_and_classes_hold_together(networks, classes):
         low = 0.0 if ranks.low < 1 else local[ranks.low - 1].low
         assert (one.interval.low, one.interval.high) == (low, local[ranks.high - 1].high)
         assert one.guarantee.error == 0.05
-        assert f"all {networks * classes} groups" in one.guarantee.jointly
+        assert f"all {networks * classes} groups" in together_words(one.guarantee)
     assert 1 - coverage(n, 0.05, ranks) ** (networks * classes) <= 0.05
     pairs = {(network, name): local for network in range(networks) for name in groups}
     assert set(of_each(ShortestRanks(), pairs, 0.05).values()) == set(result.values())

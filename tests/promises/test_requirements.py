@@ -22,6 +22,7 @@ from surefoot.population import (
 )
 from surefoot.population.requirement import as_many
 from surefoot.statistics import clopper_pearson
+from tests.in_words import condition
 from tests.promises.local_results import LAW, allowed, counted, decided
 
 
@@ -65,7 +66,7 @@ def test_a_requirement_holds_is_refuted_or_stays_undecided():
     assert kept.claim == "the mean robustness is at least 0.8"
     assert kept.p_value <= 0.05
     assert kept.guarantee.error == 0.05
-    assert "random sample" in kept.guarantee.condition
+    assert "random sample" in condition(kept.guarantee)
     assert requirement(over, local, 0.999).holds is False
     assert isinstance(requirement(over, [Undecided("no", 5)], 0.5), Undecided)
     with pytest.raises(InvalidArgument, match="between 0 and 1"):
@@ -122,7 +123,7 @@ def test_a_class_that_fails_fails_the_whole_and_is_named():
     groups = {"good": [counted(20)] * 200, "bad": [counted(2)] * 200}
     decision = requirement_of_each(Mean(0.05), groups, 0.5)
     assert decision.together.holds is False
-    assert "random sample" in decision.together.guarantee.condition
+    assert "random sample" in condition(decision.together.guarantee)
     assert decision.classes["good"].holds
     assert decision.classes["bad"].holds is False
     half = requirement_of_each(Mean(0.05), {"x": [counted(10)] * 20, "y": groups["good"]}, 0.5)

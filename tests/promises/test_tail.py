@@ -11,6 +11,7 @@ from surefoot.core.results import Extrapolation, Footing, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.statistics import NormalTail, anderson_darling, clopper_pearson
 from surefoot.statistics.tail import TRANSFORMS, normality_p_value
+from tests.in_words import condition
 
 
 def concluded(values, limit, **how):
@@ -57,7 +58,7 @@ def test_every_extrapolation_brings_the_count_and_no_guarantee():
     extrapolation = concluded(normal_scores(), limit=0.3)
     assert isinstance(extrapolation, Extrapolation)
     assert extrapolation.guarantee.footing is Footing.NONE
-    assert "extrapolation" in extrapolation.guarantee.condition
+    assert "extrapolation" in condition(extrapolation.guarantee)
     kept = int((normal_scores() < 0.3).sum())
     assert extrapolation.counted.value == kept / 1000
     assert extrapolation.counted.guarantee.footing is Footing.SOUND

@@ -16,15 +16,15 @@ def test_certify_sets_the_attack_beside_accuracy_and_the_robust_share(workspace)
     assert "A failed attack proves nothing" in done.stdout
     found = json.loads(workspace.run("show", "--json").stdout)
     attack = found["details"]["attack"]
-    assert 0 < attack["failure_rate"] < 1
-    assert attack["failure_rate"] == 1 - attack["broken"] / 8
+    assert 0 < attack["withstood"] < 1
+    assert attack["withstood"] == 1 - attack["broken"] / 8
     wrong = {row["id"] for row in found["inputs"] if row["label"] != row["predicted"]}
     assert len(wrong) == attack["clean"]
     (claim,) = (c for c in found["claims"] if c["kind"] == "robust_accuracy")
     assert f"{attack['broken']} of 8 inputs can be made to fail" in claim["sentence"]
     page = (workspace.folder / "a.html").read_text()
     assert 'id="baseline"' in page
-    assert f"{100 * attack['failure_rate']:g} %" in page
+    assert f"{100 * attack['withstood']:g} %" in page
 
 
 def test_compare_attacks_every_model_and_says_why_a_column_is_empty(workspace):
@@ -39,8 +39,8 @@ def test_compare_attacks_every_model_and_says_why_a_column_is_empty(workspace):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rates = {m["name"]: m["attack"] for m in json.loads(done.stdout)["details"]["members"]}
-    assert 0 <= rates["model.onnx"]["failure_rate"] < 1
-    assert rates["own:net"]["failure_rate"] is None
+    assert 0 <= rates["model.onnx"]["withstood"] < 1
+    assert rates["own:net"]["withstood"] is None
     page = (workspace.folder / "c.html").read_text()
     assert "own:net: No attack: the model gives scores but no gradients" in page
 

@@ -16,7 +16,7 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse
 
 import surefoot as sf
-from surefoot.core.claims import MODEL_UNCHANGED
+from surefoot.core.assumptions import Assumed
 from surefoot.errors import InvalidArgument, ModelFailed, SurefootWarning
 from surefoot.models import endpoint_connection
 from surefoot.testing import check_model
@@ -134,7 +134,7 @@ def test_doctor_compare_and_critical_take_an_address_or_say_why_not(served, fold
     assert found.verdicts
     for claim in (*found.claims, *found.verdicts):
         if claim.guarantee.footing != "none":
-            assert MODEL_UNCHANGED in claim.guarantee.assumptions, claim
+            assert Assumed.MODEL_UNCHANGED in claim.guarantee.assumptions, claim
     with pytest.raises(InvalidArgument, match="give the ONNX file that the server runs"):
         sf.critical(served[0], data, bounds=(0, 1), first=2)
 

@@ -92,7 +92,7 @@ def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
         least = radius(x, order)
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
             summary = attacked(attack_study(model, x[None], perturbation=noise(level)))
-            assert summary.failure_rate == rate, (level, least, summary)
+            assert summary.withstood == rate, (level, least, summary)
 
 
 @pytest.mark.parametrize("form", ["onnx", "module"])
@@ -112,7 +112,7 @@ def test_one_column_is_the_second_of_two_classes(form, tmp_path):
         least = float(abs(small.by_hand(x[None], classes=1)[0, 0]) / abs(matrix).sum())
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
             summary = attacked(attack_study(model, x[None], level, inputs=sf.load_inputs(x[None])))
-            assert summary.failure_rate == rate
+            assert summary.withstood == rate
 
 
 def test_a_small_ball_far_from_zero_is_not_lost_to_rounding():
@@ -216,15 +216,15 @@ def test_a_wrong_input_is_broken_when_clean_and_only_where_the_true_label_counts
     inputs = sf.load_inputs(x, labels)
     true = attacked(attack_study(model, x, 1e-6, inputs=inputs, property=sf.properties.TrueLabel()))
     same = attacked(attack_study(model, x, 1e-6, inputs=inputs))
-    assert (true.failure_rate, true.clean, true.broken) == (5 / 8, 3, 3)
-    assert (same.failure_rate, same.clean) == (1.0, 0)
+    assert (true.withstood, true.clean, true.broken) == (5 / 8, 3, 3)
+    assert (same.withstood, same.clean) == (1.0, 0)
 
 
 @pytest.mark.parametrize("noise", [sf.perturb.LinfNoise, sf.perturb.L2Noise])
 def test_a_ball_of_no_radius_holds_the_input_alone(noise):
     model = sf.load_model(small.module(), shape=small.IMAGE)
     summary = attacked(attack_study(model, small.batch(3), perturbation=noise(0.0)))
-    assert (summary.failure_rate, summary.blind) == (1.0, 0)
+    assert (summary.withstood, summary.blind) == (1.0, 0)
 
 
 def test_batches_and_memory_change_nothing():
@@ -279,7 +279,7 @@ class Cut(torch.nn.Module):
 def test_masked_gradients_prove_nothing_and_the_words_say_so():
     model = sf.load_model(Stepped().eval(), shape=small.IMAGE)
     result = attack_study(model, small.batch(6), 0.01, inputs=sf.load_inputs(small.batch(6))).run()
-    assert result.details.failure_rate == 1.0
+    assert result.details.withstood == 1.0
     assert result.details.blind == 6
     text = str(result)
     assert "at 6 of 6 inputs every gradient was zero" in text

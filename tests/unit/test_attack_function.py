@@ -81,7 +81,7 @@ def test_it_is_given_a_module_of_logits_with_gradients_that_are_right(form, tmp_
         return images
 
     model = form(tmp_path)
-    assert attacked(model, attack).failure_rate == 1.0
+    assert attacked(model, attack).withstood == 1.0
     assert calls == [(small.by_hand(small.batch(12)).argmax(axis=1).tolist(), 0.1)]
 
 
@@ -180,7 +180,7 @@ def test_points_outside_the_bounds_and_numbers_that_are_none_are_ignored_and_cou
 
 def test_what_the_model_does_not_confirm_does_not_count():
     summary = attacked(as_module(None), lambda model, images, labels, size: images + 1e-4)
-    assert (summary.broken, summary.failure_rate) == (0, 1.0)
+    assert (summary.broken, summary.withstood) == (0, 1.0)
 
 
 WRONG = {

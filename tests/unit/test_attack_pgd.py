@@ -72,7 +72,7 @@ def test_of_two_classes_it_finds_a_point_exactly_where_the_radius_exceeds_the_kn
                 perturbation=noise(level),
                 method=sf.methods.PGD(step=level / 2),
             )
-            assert study.run().details.failure_rate == rate, (level, least)
+            assert study.run().details.withstood == rate, (level, least)
 
 
 @pytest.mark.parametrize("form", [as_onnx, as_softmax, as_fixed_batch, as_probabilities, as_script])
@@ -84,7 +84,7 @@ def test_of_several_classes_it_finds_nothing_below_the_known_radius(form, noise,
         least = radius(x, order)
         for level, rate in ((1.5 * least, 0.0), (0.998 * least, 1.0)):
             study = attack_study(model, x[None], perturbation=noise(level), method=PGD)
-            assert study.run().details.failure_rate == rate, (level, least)
+            assert study.run().details.withstood == rate, (level, least)
 
 
 @pytest.mark.parametrize(("noise", "order"), BALLS)
@@ -149,7 +149,7 @@ def test_finding_nothing_proves_nothing_and_masked_gradients_are_counted():
     model = sf.load_model(Stepped().eval(), shape=small.IMAGE)
     inputs = sf.load_inputs(small.batch(6))
     result = attack_study(model, small.batch(6), 0.01, inputs=inputs, method=PGD).run()
-    assert (result.details.failure_rate, result.details.blind) == (1.0, 6)
+    assert (result.details.withstood, result.details.blind) == (1.0, 6)
     (claim,) = result.claims
     assert (claim.kind, claim.interval.low, claim.interval.high) == ("robust_accuracy", 0.0, 1.0)
     assert "A failed attack proves nothing" in str(result)

@@ -65,7 +65,7 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
     inputs = sf.load_inputs(x, np.zeros(3, int))
     result = sampled_study(model, x, inputs=inputs, **more).run(attack=QUICK)
     summary = result.details.attack
-    assert summary.failure_rate is None
+    assert summary.withstood is None
     assert says in summary.reason
     (line,) = attack_notes({"a": summary})
     assert line.startswith("a: No attack: ")
@@ -108,7 +108,7 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     assert sampled == plain.claims
     assert replace(first.details, attack=None) == plain.details
     assert first.inputs == plain.inputs
-    assert 0 < first.details.attack.failure_rate < 1
+    assert 0 < first.details.attack.withstood < 1
     assert record_from_json(record_to_json(first)) == first
     with closing(SqlStore(path, create=False)) as store:
         assert store.record(first.digest) == first
@@ -172,7 +172,7 @@ def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
         )
     }
     result = sf.compare(studies, attack=QUICK)
-    rates = {m.name: m.attack.failure_rate for m in result.details.members}
+    rates = {m.name: m.attack.withstood for m in result.details.members}
     assert rates["net"] == rates["module"]
     assert 0 < rates["net"] < 1
     assert rates["function"] is None

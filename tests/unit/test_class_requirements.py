@@ -81,8 +81,8 @@ def test_each_class_has_its_own_verdict_and_exit_codes_follow(result):
     both = result.require(of_each_class={"0": 0.3, "1": 0.9})
     together, *each = both.verdicts
     assert [c.verdict for c in both.verdicts] == [sf.Verdict.PASS] * 3
-    assert [c.requirement for c in each] == pytest.approx([0.7, 0.1])
-    assert (together.requirement, together.names) == (None, ("0", "1"))
+    assert [c.requirement.number for c in each] == pytest.approx([0.7, 0.1])
+    assert (together.requirement.number, together.names) == (None, ("0", "1"))
     assert "each of the classes 0 and 1 meets what is required of it" in sentence(together)
     assert both.exit_code == 0
     refuted = result.require(of_each_class={"0": 0.9, "1": 0.8})
@@ -137,7 +137,9 @@ def test_the_trials_of_a_claim_about_a_class_are_those_of_its_inputs():
     assert len(own) > 1
     assert {c.about.name: c.trials for c in of_class if c.about.name} == own
     assert sum(own.values()) == result.record.trials
-    assert {c.requirement for c in result.verdicts} == {0.1}, "1 - 0.9 is 0.09999999999999998"
+    assert {c.requirement.number for c in result.verdicts} == {0.1}, (
+        "1 - 0.9 is 0.09999999999999998"
+    )
 
 
 def test_the_first_of_sorted_inputs_pass_nothing_about_the_population():

@@ -11,6 +11,7 @@ from surefoot.conclude.comparison import MODELS
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
 from surefoot.study.comparison import join_results
+from tests.in_words import condition, together
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 
@@ -67,8 +68,8 @@ def test_what_is_known_of_two_files_is_no_assumption():
     three = sf.compare({"a": by_name["plain"], "b": by_name["plain"], "c": by_name["moved"]})
     assert three.claims[0].kind == "best"
     assert three.claims[0].guarantee.footing is sf.results.Footing.CONDITIONAL
-    assert "random sample" in three.claims[0].guarantee.condition
-    assert "identical" not in three.claims[0].guarantee.condition
+    assert "random sample" in condition(three.claims[0].guarantee)
+    assert "identical" not in condition(three.claims[0].guarantee)
 
 
 def test_a_worse_model_is_ranked_below_with_its_interval():
@@ -105,7 +106,7 @@ def test_the_error_is_shared_by_members_and_pairs():
     assert {m.whole.guarantee.error for m in result.details.members} == {0.08 / 2 / 2}
     assert result.details.differences[0].guarantee.error == 0.04
     assert {c.guarantee.error for c in result.claims} == {0.08}
-    assert {c.guarantee.jointly for c in result.claims} == {"everything said of these 2 models"}
+    assert {together(c.guarantee) for c in result.claims} == {"everything said of these 2 models"}
     alone = by_name["plain"].run()
     member = next(m for m in result.details.members if m.name == "plain")
     assert member.whole.value == alone.details.whole.value

@@ -187,7 +187,7 @@ def test_another_version_is_refused_with_the_way_out(path, tmp_path):
     statement = statement_of(path)
     for leaf, value in (
         (("predicateType",), "urn:surefoot:evidence:v2"),
-        (("predicate", "format"), 3),
+        (("predicate", "format"), 4),
     ):
         bad = write(tmp_path / "newer.json", with_leaf(statement, leaf, value))
         with pytest.raises(EvidenceFailed, match="pip install -U surefoot"):
@@ -198,9 +198,9 @@ def test_verdicts_are_recomputed_and_a_forged_one_is_named(path, tmp_path):
     check = sf.check_evidence(path)
     assert [one.status for one in check.verdicts] == ["follows"]
     statement = statement_of(path)
-    stated = statement["predicate"]["verdicts"][0]["verdict"]
+    stated = statement["predicate"]["verdicts"][0]["requirement"]["verdict"]
     other = "FAIL" if stated == "PASS" else "PASS"
-    forged = with_leaf(statement, ("predicate", "verdicts", 0, "verdict"), other)
+    forged = with_leaf(statement, ("predicate", "verdicts", 0, "requirement", "verdict"), other)
     check = sf.check_evidence(write(tmp_path / "bad.json", forged))
     assert check.conclusion.startswith("Refuted: a verdict")
     assert "what follows is" in check.verdicts[0].reason

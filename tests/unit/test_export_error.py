@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import surefoot as sf
+from surefoot.core.assumptions import Jointly, Together
 from surefoot.core.results import Footing, Guarantee
 from tests.worlds import points, study
 
@@ -13,12 +14,12 @@ def test_a_model_card_says_how_often_any_of_its_statements_is_wrong():
 
     def joint(claim, together, **changes):
         guarantee = replace(claim.guarantee, error=0.05, jointly=together)
-        return replace(claim, guarantee=guarantee, **changes)
+        return claim.saying(guarantee=guarantee, **changes)
 
-    one = replace(plain.claims[0], guarantee=Guarantee(Footing.SOUND, 0.05))
-    classes = [joint(one, "the 2 classes") for _ in range(2)]
-    curves = [joint(one, "both thresholds", names=(name,)) for name in "ab"]
-    nothing = replace(one, guarantee=Guarantee(Footing.NONE, 1.0), value=None, interval=None)
+    one = plain.claims[0].saying(guarantee=Guarantee(Footing.SOUND, 0.05))
+    classes = [joint(one, Jointly(Together.CLASSES, 2)) for _ in range(2)]
+    curves = [joint(one, Jointly(Together.THRESHOLDS, 2), names=(name,)) for name in "ab"]
+    nothing = replace(one.saying(guarantee=Guarantee(Footing.NONE, 1.0)), value=None, interval=None)
     for claims, total in (
         ([one], "0.05"), ([one, one], "0.1"), ([one, *classes], "0.1"), (curves, "0.1"),
         ([one, nothing], "0.05"),

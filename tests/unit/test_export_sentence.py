@@ -16,7 +16,7 @@ from surefoot.report.export.run import ExportedRun
 from surefoot.report.export.sentence import AFTER, PUBLISHED, citations, claim_sentence
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
-from tests.unit.example_claims import CLAIMS
+from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import points, study
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +43,7 @@ def test_it_ends_with_the_words_of_the_claim_and_adds_at_most_its_estimate(plain
     if extra != ".":
         assert claim.value is not None
         assert key_figure(claim).number not in whole
-    assert all(assumed in first for assumed in claim.guarantee.assumptions)
+    assert all(assumed.words in first for assumed in claim.guarantee.assumptions)
 
 
 def test_it_says_what_was_tested_and_how_often(plain):
@@ -74,9 +74,9 @@ def test_verdicts_and_cautions_follow(plain):
 
 
 def test_what_is_not_known_has_no_estimate(plain):
-    nothing = replace(CLAIMS["mean_population"], interval=UNIT, reason="no input was tried")
+    nothing = changed(CLAIMS["mean_population"], interval=UNIT, reason="no input was tried")
     assert "estimate" not in text_with(plain, nothing).split("Cite")[0]
-    undecided = replace(CLAIMS["all_kappa"], verdict=Verdict.UNDECIDED, reason="too few trials")
+    undecided = changed(CLAIMS["all_kappa"], verdict=Verdict.UNDECIDED, reason="too few trials")
     assert " gave: UNDECIDED: whether " in text_with(plain, undecided)
 
 

@@ -91,7 +91,7 @@ def test_a_verdict_on_an_earlier_model_cannot_be_forged_or_dropped():
     evidence_of(study("n", BAD + BEFORE))
     path = Path("new/n.evidence.json")
     honest = statement_of(path)
-    assert honest["predicate"]["verdicts"][0]["verdict"] == "FAIL"
+    assert honest["predicate"]["verdicts"][0]["requirement"]["verdict"] == "FAIL"
     assert "Nothing was required" not in str(sf.check_evidence(path))
 
     def changed(change):
@@ -100,7 +100,7 @@ def test_a_verdict_on_an_earlier_model_cannot_be_forged_or_dropped():
         return write(Path("forged.json"), stated)
 
     forgeries = (
-        lambda stated: stated["verdicts"][0].update(verdict="PASS"),
+        lambda stated: stated["verdicts"][0]["requirement"].update(verdict="PASS"),
         lambda stated: stated["verdicts"].clear(),
         lambda stated: stated.update(required=None),
         lambda stated: stated["required"]["earlier"].update(margin=0.9),

@@ -13,6 +13,7 @@ from surefoot.core.claims import About, Continues, Sampling
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
+from tests.in_words import condition
 from tests.unit.small_models import batch, relu_net
 from tests.worlds import SHAPE, linear_model, points, study
 
@@ -95,7 +96,7 @@ def test_classes_are_compared_by_the_averages_of_groups_where_each_group_has_one
     labels = points(12).labels
     inputs = grouped(names=[f"{label}{i // 2}" for i, label in enumerate(labels)])
     claim = of_kind(study(inputs=inputs, method=LESS).run(), "classes")[0]
-    assert "agree in which share of their groups fails how often" in claim.guarantee.condition
+    assert "agree in which share of their groups fails how often" in condition(claim.guarantee)
     assert claim.about.groups == len(set(inputs.groups))
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.core.claims import Claim, Continues, Verdict
+from surefoot.core.claims import Claim, Continues, CurveQuantity, Height, Verdict
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.report.curve_quantity import CurveQuantity, level_quantity
 from surefoot.report.formatting import confidence
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
@@ -27,6 +26,7 @@ from tests.claims.parts import (
     radius_study,
     sign_model,
 )
+from tests.unit.example_claims import CLAIMS, changed
 
 
 @pytest.mark.parametrize("error", [0.05, 1e-6, 1e-8, 1e-9, 1e-11, 0.0123456])
@@ -85,7 +85,7 @@ def test_not_worse_of_decisions_is_about_the_share_and_not_about_failing() -> No
         for i, (name, p) in enumerate(zip("ab", columns, strict=True))
     }
     claim = sf.compare(studies, **QUICK).require(not_worse=("a", 0.3)).verdicts[0]
-    assert claim.limit == 0.3
+    assert claim.kappa == 0.3
     assert "share of inputs that fail under at most 30 %" in sentence(claim)
     assert "more often" not in sentence(claim)
 
@@ -185,7 +185,7 @@ def _dip_claim(method: Any) -> Claim:
 )
 def test_no_level_up_to_which_where_a_dip_may_hide_before_it(method: Any) -> None:
     claim = _dip_claim(method)
-    up_to = claim.quantity.startswith("level up to which")
+    up_to = not claim.quantity.is_share
     assert claim.interval is not None
     assert not up_to or claim.interval.low <= 0.2
 
@@ -194,7 +194,7 @@ def test_no_level_up_to_which_where_a_dip_may_hide_before_it(method: Any) -> Non
 def test_nothing_is_said_of_levels_below_the_range(scope: str) -> None:
     claim = _dip_claim(sf.methods.SequentialCurve(0.5, 2, scope=scope))
     said = {"set": ":Put 0.5 up to 1.6", "population": ":Put 0.5 on between"}
-    assert claim.quantity.startswith("level up to which, from 0.5 on, the accuracy under")
+    assert (claim.quantity.is_share, claim.quantity.span.low) == (False, 0.5)
     assert said[scope] in sentence(claim)
     assert "up to which, from 0.5 on, accuracy is 80 %" in key_figure(claim).meaning
 
@@ -202,11 +202,12 @@ def test_nothing_is_said_of_levels_below_the_range(scope: str) -> None:
 @pytest.mark.parametrize(
     ("name", "low", "said"),
     [
-        ("rotation in degrees", -60, "from rotation -60 up to 9.893 degrees"),
-        ("rotation in degrees", 0, "up to rotation 9.893 degrees"),
+        ("rotation", -60, "from rotation -60 up to 9.893 degrees"),
+        ("rotation", 0, "up to rotation 9.893 degrees"),
         ("blur + fog", 0.25, "from level 0.25 up to 9.893 of blur + fog"),
     ],
 )
 def test_a_range_that_does_not_start_at_zero_is_named(name: str, low: float, said: str) -> None:
-    text = level_quantity("accuracy", name, Interval(low, 60))
-    assert CurveQuantity.read(text).up_to("9.893") == said
+    unit = "degrees" if name == "rotation" else ""
+    level = CurveQuantity(Height.ACCURACY, name, unit, Interval(low, 60), is_share=False)
+    assert said in sentence(changed(CLAIMS["curve_set"], quantity=level, value=9.893))

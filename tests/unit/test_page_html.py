@@ -15,7 +15,7 @@ from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
 from surefoot.study.comparison import join_results
 from tests import pages
-from tests.unit.example_claims import CLAIMS
+from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import study
 
 
@@ -129,9 +129,9 @@ def test_what_runs_have_in_common_is_said_once_and_nothing_is_lost():
 
 
 def test_a_stated_radius_has_one_form():
-    claim = replace(CLAIMS["robust_accuracy"], limit=8 / 255)
+    claim = changed(CLAIMS["robust_accuracy"], radius=8 / 255)
     assert "radius 8/255" in sentence(claim) and "radius 8/255" in key_figure(claim).meaning
-    required = replace(CLAIMS["radius_quantile"], requirement=8 / 255, verdict=Verdict.PASS)
+    required = changed(CLAIMS["radius_quantile"], requirement=8 / 255, verdict=Verdict.PASS)
     assert "a critical radius of 8/255 or more" in sentence(required)
-    odd = replace(required, requirement=0.012345678)  # rounded up it would say more than was shown
+    odd = changed(required, requirement=0.012345678)  # rounded up it would say more than was shown
     assert "a critical radius of 0.012345678 or more" in sentence(odd)

@@ -67,8 +67,8 @@ def test_its_numbers_are_those_of_the_api(table, files):
     assert row["share_between"] == share.interval
     assert row["observed"] == share.value == row["declared"] / 16
     assert row["trials"] == tested.record.trials
-    assert row["pgd"] == run(sf.methods.PGD(iterations=5)).details.failure_rate
-    assert row["margin"] == run(sf.methods.Attack()).details.failure_rate
+    assert row["pgd"] == run(sf.methods.PGD(iterations=5)).details.withstood
+    assert row["margin"] == run(sf.methods.Attack()).details.withstood
     assert row["accuracy"] == tested.record.clean_accuracy == 14 / 16
 
 

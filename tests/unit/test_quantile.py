@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from surefoot.core.assumptions import Assumed
 from surefoot.core.results import Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
@@ -15,7 +16,7 @@ from surefoot.population import (
     ShortestRanks,
     of_each,
 )
-from surefoot.population.requirement import SAMPLED
+from tests.in_words import condition, together
 from tests.quantiles import bracket, brackets, never_refuted, on_grid, points
 
 RANKED = [OrderStatistics(), ShortestRanks(), LowerBound()]
@@ -132,10 +133,10 @@ def test_a_quantile_says_what_it_supposes(over):
     quantile = over.conclude(on_grid(np.linspace(0.01, 0.2, 100)), 0.05)
     assert isinstance(quantile, Quantile)
     assert quantile.guarantee.footing is Footing.CONDITIONAL
-    assert "independent random sample" in quantile.guarantee.condition
+    assert "independent random sample" in condition(quantile.guarantee)
     assert quantile.value in quantile.interval
     assert quantile.inputs == 100
-    assert ("log-normal" in quantile.guarantee.condition) == (over.kind == "log-normal")
+    assert ("log-normal" in condition(quantile.guarantee)) == (over.kind == "log-normal")
 
 
 def test_classes_share_the_error():
@@ -145,7 +146,7 @@ def test_classes_share_the_error():
     assert one.interval == OrderStatistics().conclude(local, 0.05).interval
     assert both["a"] == both["b"]
     assert both["a"].interval == OrderStatistics().conclude(local, 0.025).interval
-    assert (both["a"].guarantee.error, both["a"].guarantee.jointly) == (
+    assert (both["a"].guarantee.error, together(both["a"].guarantee)) == (
         0.05,
         "the quantiles of all 2 groups",
     )
@@ -157,9 +158,12 @@ def test_classes_share_the_error():
 
 @pytest.mark.parametrize("over", ALL, ids=lambda over: over.kind)
 def test_what_the_brackets_rest_on_is_passed_on(over):
-    rests = Guarantee(Footing.CONDITIONAL, 0.0, ("proofs are right",))
+    rests = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.PUBLISHED,))
     local = [replace(b, guarantee=rests) for b in on_grid(np.linspace(0.01, 0.2, 100))]
-    assert over.conclude(local, 0.05).guarantee.assumptions[:2] == (SAMPLED, "proofs are right")
+    assert over.conclude(local, 0.05).guarantee.assumptions[:2] == (
+        Assumed.SAMPLED,
+        Assumed.PUBLISHED,
+    )
 
 
 @pytest.mark.parametrize("name", ["share", "error"])

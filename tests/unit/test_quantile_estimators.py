@@ -7,6 +7,7 @@ import pytest
 from scipy.special import ndtri
 
 import surefoot as sf
+from surefoot.core.assumptions import Assumed
 from surefoot.core.results import Footing, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import AlgorithmOne, LogNormalPosterior, estimator_named
@@ -81,7 +82,7 @@ def test_it_stops_at_the_first_interval_as_short_as_gamma():
 def test_family_and_prior_are_in_the_sentence(tmp_path):
     quantile = AlgorithmOne().conclude(log_normal(60), 0.05)
     assert quantile.guarantee.footing is Footing.CONDITIONAL
-    assert "critical radii are log-normal" in quantile.guarantee.assumptions
+    assert Assumed.LOG_NORMAL in quantile.guarantee.assumptions
     path = write(tmp_path / "radii.csv", ("net", log_normal(60)))
     said = str(sf.brackets(path, estimator="log-normal"))
     assert "and critical radii are log-normal and their quantile and median come from the" in said
@@ -201,7 +202,7 @@ def test_only_the_headline_rests_on_the_estimator(tmp_path, name, refused):
     }
     assert default.require(0.002).verdicts == other.require(0.002).verdicts
     assert (other.claims[0].interval is None) == refused
-    assert other.claims[0].limit == 0.05
+    assert other.claims[0].share == 0.05
 
 
 def test_networks_side_by_side_keep_their_exact_difference(tmp_path):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
+from surefoot.core.assumptions import Assumed, Prior
 from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import LogNormalPosterior
 from surefoot.population.lognormal import LEAST_INPUTS
-from surefoot.population.requirement import SAMPLED
 from tests.quantiles import brackets, never_refuted, on_grid, points
 
 Z = float(ndtri(0.05))
@@ -104,10 +104,9 @@ def test_family_and_prior_are_named():
     local = on_grid(np.linspace(0.02, 0.05, LEAST_INPUTS))
     named = LogNormalPosterior(ceiling=0.3).conclude(local, 0.05).guarantee.assumptions
     assert named == (
-        SAMPLED,
-        "critical radii are log-normal",
-        "their quantile and median come from the prior (the quantile uniform up to 0.3, then the "
-        "median uniform between it and 0.3), over which the confidence is an average",
+        Assumed.SAMPLED,
+        Assumed.LOG_NORMAL,
+        Prior(0.3),
     )
 
 

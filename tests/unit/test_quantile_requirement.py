@@ -14,6 +14,7 @@ from surefoot.population import (
     requires_of_interval,
     robust_accuracy,
 )
+from tests.in_words import condition
 from tests.quantiles import bracket, brackets, never_refuted, points
 
 
@@ -22,7 +23,7 @@ def test_fifty_nine_proofs_show_a_twentieth():
     assert isinstance(decision, Decision)
     assert decision.holds
     assert decision.p_value == pytest.approx(0.95**59)
-    assert "independent random sample" in decision.guarantee.condition
+    assert "independent random sample" in condition(decision.guarantee)
     less = requires([never_refuted(0.1)] * 58, 0.05, 0.1, 0.05)
     assert isinstance(less, Undecided)
     assert "about 59 inputs would decide it" in less.reason

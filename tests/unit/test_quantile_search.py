@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.assumptions import Assumed
 from surefoot.core.counts import Proof
 from surefoot.core.results import Quantile
 from surefoot.errors import InvalidArgument
@@ -148,7 +149,8 @@ def test_times_of_the_tries_add_up():
 
 def test_a_bracket_says_in_which_arithmetic():
     assert (
-        "real arithmetic" in bracket_of(Proof(0.1, None, "", "closed", 1, 0.1)).guarantee.condition
+        Assumed.ARITHMETIC
+        in bracket_of(Proof(0.1, None, "", "closed", 1, 0.1)).guarantee.assumptions
     )
 
 

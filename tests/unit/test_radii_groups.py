@@ -9,6 +9,7 @@ from surefoot.population import (
 )
 from surefoot.report.sentences import sentence
 from surefoot.study.external import brackets
+from tests.in_words import together
 from tests.unit.test_radii_summaries import WRONG, file, of_kind, rows
 
 __all__ = ["file"]
@@ -25,8 +26,8 @@ def test_splits_are_never_paired_though_their_images_have_the_same_names(file):
     local = [[row.result for row in part.inputs] for part in result.parts.values()]
     assert difference.interval == unpaired_quantile_difference(*local, 0.5, 0.05)
     assert difference.interval.high < 0
-    assert test.guarantee.jointly == train.guarantee.jointly == "both quantiles"
-    assert difference.guarantee.jointly == ""
+    assert together(test.guarantee) == together(train.guarantee) == "both quantiles"
+    assert together(difference.guarantee) == ""
     alone = brackets(file(text), split="test", quantile=0.5, error=0.025).claims[0]
     assert test.interval == alone.interval
     assert (test.guarantee.error, len(test.names)) == (0.05, 1)
@@ -58,7 +59,7 @@ def test_labels_are_classes_of_each_network_in_the_order_of_numbers(file):
     result = brackets(file(text), by="label", quantile=0.5)
     classes = [c for c in result.claims if c.about.of is About.CLASS]
     assert [c.about.name for c in classes] == ["2", "9", "10"]
-    assert {c.guarantee.jointly for c in classes} == {"the 3 classes"}
+    assert {together(c.guarantee) for c in classes} == {"the 3 classes"}
     assert all(c.interval.low == 0 for c in classes)
 
 

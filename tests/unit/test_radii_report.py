@@ -19,6 +19,7 @@ from surefoot.report.views.radii_figures import radii_chart
 from surefoot.report.views.radii_tables import quantile_table
 from surefoot.study.comparison import join_results
 from surefoot.study.export_counterexamples import write_properties
+from tests.in_words import together
 from tests.unit.test_radii_study import LINEAR, POINTS, linear_study, truth, write
 
 
@@ -62,7 +63,7 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     assert both.details.differences == ()
     (alone,), (one, other) = result.require(0.01).verdicts, both.require(0.01).verdicts
     assert one.guarantee.error == other.guarantee.error == 2 * alone.guarantee.error
-    assert one.guarantee.jointly == "all 2 networks"
+    assert together(one.guarantee) == "all 2 networks"
     assert "Pairs of networks" not in str(both)
     with pytest.raises(InvalidArgument, match=r"leave out within \(--within\) or by_class"):
         replace(study, by_class=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot.commands.caller import SecondsLeft, TimeLeft, progress_words
+from surefoot.core.assumptions import Assumed, TheseGroups
 from surefoot.core.claims import About
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
@@ -23,11 +24,11 @@ from surefoot.population import (
     runtimes,
     unpaired_quantile_difference,
 )
-from surefoot.population.requirement import SAMPLED_WITHIN, STRATIFIED, WHOLE_GROUPS
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.study.external import brackets
+from tests.in_words import together
 from tests.quantiles import bracket, never_refuted, points
 from tests.unit.test_radii_study import linear_study
 
@@ -115,7 +116,7 @@ def test_several_radii_share_the_error_and_one_does_not(file):
     assert len(two) == 2
     assert one.interval == robust_share([r.result for r in brackets(path).inputs], 0.03, 0.05)
     assert two[0].interval.low < one.interval.low
-    assert (one.guarantee.jointly, two[0].guarantee.jointly) == ("", "both radii")
+    assert (together(one.guarantee), together(two[0].guarantee)) == ("", "both radii")
     assert one.guarantee.error == two[0].guarantee.error == 0.05
     assert "1 input fails when clean and counts as not robust" in sentence(one)
 
@@ -124,7 +125,7 @@ def test_what_is_said_of_a_file_rests_on_the_file(file):
     result = brackets(file(WRONG + rows(5)), at=(0.023,))
     for kind in ("robust_accuracy", "severity", "mean_radius", "robust_accuracy_population"):
         (claim,) = of_kind(result, kind)
-        assert any("published proofs" in a for a in claim.guarantee.assumptions), kind
+        assert Assumed.PUBLISHED in claim.guarantee.assumptions, kind
 
 
 def test_the_mean_of_the_population_needs_a_ceiling(file):
@@ -133,7 +134,7 @@ def test_the_mean_of_the_population_needs_a_ceiling(file):
     assert not of_kind(without, "mean_radius_population")
     assert "pass ceiling (--ceiling)" in str(without)
     (claim,) = of_kind(brackets(path, ceiling=0.4), "mean_radius_population")
-    assert claim.limit == 0.4
+    assert claim.ceiling == 0.4
     assert "none counts as more than 0.4" in sentence(claim)
     with pytest.raises(InvalidArgument, match=r"ceiling \(--ceiling\) must be a radius above 0"):
         brackets(path, ceiling=-1.0)
@@ -141,7 +142,7 @@ def test_the_mean_of_the_population_needs_a_ceiling(file):
 
 def test_a_network_of_ours_is_searched_up_to_the_width_of_its_bounds(tmp_path):
     result = linear_study(tmp_path, np.random.default_rng(0).random((6, 2))).run()
-    assert of_kind(result, "mean_radius_population")[0].limit == 1.0
+    assert of_kind(result, "mean_radius_population")[0].ceiling == 1.0
     named = result.at_radius(0.05)
     assert [t.title for t in named.view.tables][1:3] == [
         "Robust accuracy",
@@ -177,15 +178,18 @@ def test_a_number_alone_and_a_note_of_the_population_name_the_sample(file):
 @pytest.mark.parametrize(
     ("assumption", "short"),
     [
-        (STRATIFIED, "the inputs of each class are a random sample and classes are equally freq"),
-        (SAMPLED_WITHIN, "the inputs of each class are a random sample"),
-        ("these 5 groups are an independent random sample of groups", "the groups are a random"),
-        (WHOLE_GROUPS, ""),
+        (
+            Assumed.STRATIFIED,
+            "the inputs of each class are a random sample and classes are equally freq",
+        ),
+        (Assumed.SAMPLED_WITHIN, "the inputs of each class are a random sample"),
+        (TheseGroups(5), "the groups are a random"),
+        (Assumed.WHOLE_GROUPS, ""),
     ],
 )
 def test_the_sample_of_a_number_alone_is_the_one_of_its_claim(file, assumption, short):
     claim = brackets(file(rows(80))).claims[0]
-    claim = replace(claim, guarantee=replace(claim.guarantee, assumptions=(assumption,)))
+    claim = claim.saying(guarantee=replace(claim.guarantee, assumptions=(assumption,)))
     assert (f", if {short}" in key_figure(claim).meaning) == bool(short)
     assert (", if" in key_figure(claim).meaning) == bool(short)
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
+from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About, Continues, Randomness, Scope
 from surefoot.core.results import Bracket, PointsDrawn, Quantile
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.records.record import AttackSummary, Comparison, Curves, QuantileRow, Radii, Samples
+from surefoot.report.clauses import quantity_words
 from surefoot.report.sentences import sentence
 from tests.unit.small_models import batch, relu_net
 
@@ -150,7 +152,7 @@ def test_a_frame_has_one_row_an_input_or_a_level(results, kind):
     if result.inputs:
         row = table.set_index("id").loc[result.inputs[0].id]
         claim = result.claim_about(result.inputs[0].id)
-        assert (row["quantity"], row["trials"]) == (claim.quantity, claim.trials)
+        assert (row["quantity"], row["trials"]) == (quantity_words(claim), claim.trials)
         assert row["low"] == claim.interval.low if claim.interval else math.isnan(row["low"])
 
 
@@ -203,7 +205,7 @@ def test_a_claim_about_an_input_is_about_failing(results):
 def test_open_ends_come_back_infinite(results):
     """A radius that nothing refutes, a quantile without an upper end, a difference without any."""
     record = results["radii"].record
-    promise = sf.results.Guarantee(sf.results.Footing.SOUND, 0.0, ("real arithmetic",))
+    promise = sf.results.Guarantee(sf.results.Footing.SOUND, 0.0, (Assumed.ARITHMETIC,))
     sampled = (PointsDrawn(0.1, 5, 0), PointsDrawn(0.1, 3, 0, near_ties=True))
     never = Bracket(
         sf.results.Interval(0.25, math.inf), promise, "time is up", 7, 0.2, 1, "", sampled
@@ -221,7 +223,8 @@ def test_open_ends_come_back_infinite(results):
     )
     whole = replace(record.claims[0], interval=open_.interval)
     nothing = sf.results.Interval(-math.inf, math.inf)
-    pair = replace(whole, kind="quantile_difference", names=("a", "b"), interval=nothing)
+    both = replace(whole.said, names=("a", "b"))
+    pair = sf.claims.QuantileDifference(both, share=0.05, interval=nothing)
     claims = (whole, pair)
     made = replace(record, inputs=rows, details=radii, claims=claims)
     again = record_from_json(record_to_json(made))
@@ -251,7 +254,7 @@ def test_requirements_share_the_error_and_say_so(results):
     assert whole.guarantee.error == every.guarantee.error == 0.05
     assert {claim.guarantee.error for claim in each} == {0.05}
     assert (whole.about.of, every.about.of) == (About.POPULATION, About.CLASS)
-    assert alone.requirement == pytest.approx(0.9)  # of failing
+    assert alone.requirement.number == pytest.approx(0.9)  # of failing
     assert "confidence 95 %" in sentence(whole)
     assert result.verdicts == ()  # the result itself stays as it was
 

@@ -93,7 +93,7 @@ def test_verdicts_come_first_and_decide_the_exit_code():
         (claim,) = required.verdicts
         assert required.exit_code == codes[claim.verdict]
         assert repr(required).startswith(f"<Result {claim.verdict}: ")
-        each = tuple(replace(claim, verdict=verdict, reason="so") for verdict in codes)
+        each = tuple(claim.answered(least, verdict, "so") for verdict in codes)
         assert replace(required, verdicts=each).exit_code == 1
 
 

@@ -17,6 +17,7 @@ from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.subject.protocols import View
 from surefoot.system.text import level_words
 from surefoot.testing import check_model, check_procedure
+from tests.in_words import together
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 
@@ -60,7 +61,7 @@ def test_per_class_intervals_and_the_mean_share_one_error():
     assert sum(row.result.guarantee.error for row in rows) == pytest.approx(0.05)
     assert sum(row.inputs for row in rows) == 12
     joint = [c for c in result.claims if c.kind == "mean_population"]
-    assert {c.guarantee.jointly for c in joint} == {"the 2 classes and all inputs"}
+    assert {together(c.guarantee) for c in joint} == {"the 2 classes and all inputs"}
     assert {c.guarantee.error for c in joint} == {0.1}
 
 

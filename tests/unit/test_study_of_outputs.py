@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.cli.main import app
+from surefoot.core.claims import Height
 from surefoot.core.results import Interval
 from surefoot.engine.examples import Shown, png
 from surefoot.errors import InvalidArgument, ModelFailed
@@ -131,7 +132,7 @@ def test_curves_and_comparisons_are_of_the_share_that_is_kept():
     curve = regression(
         perturbation=sf.perturb.GaussianNoise(), method=sf.methods.SequentialCurve(0.0, 1.0)
     ).run(**QUICK)
-    assert "share of inputs kept" in curve.claims[0].quantity
+    assert curve.claims[0].quantity.height is Height.INPUTS_KEPT
     assert "accuracy" not in str(curve).replace("Robustness", "")
     other = sf.load_model(lambda x: 2 * total(x), shape=(3,), scores="values")
     both = sf.compare({"one": regression(), "twice": regression(model=other)}, **QUICK)

@@ -10,7 +10,7 @@ import pytest
 import surefoot as sf
 from surefoot.catalogue.methods import PopulationMean
 from surefoot.catalogue.parse import at_level, parse_range, written_level
-from surefoot.conclude.sampling import GIVEN_SCALES
+from surefoot.core.assumptions import Assumed
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import TableNoise, load_features
 from surefoot.store import open_store
@@ -77,7 +77,7 @@ def test_a_verdict_on_the_population_says_that_the_scales_come_from_these_inputs
     assert claims
     (verdict,) = result.require(0.1).verdicts
     assert verdict.verdict is sf.Verdict.PASS
-    assert all(GIVEN_SCALES in c.guarantee.assumptions for c in (*claims, verdict))
+    assert all(Assumed.GIVEN_SCALES in c.guarantee.assumptions for c in (*claims, verdict))
 
 
 def test_integers_stay_integers_categories_and_constants_stay():

@@ -13,6 +13,7 @@ from surefoot.core.claims import Randomness, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.study.comparison import join_results
+from tests.in_words import together
 from tests.worlds import every_batch_watched
 
 
@@ -185,7 +186,7 @@ def test_a_requirement_of_several_curves_has_a_verdict_for_each():
     assert [claim.verdict for claim in several.verdicts] == [Verdict.PASS, Verdict.PASS]
     assert [claim.names for claim in several.verdicts] == [("a",), ("b",)]
     assert all(claim.guarantee.error == pytest.approx(0.1) for claim in several.verdicts)
-    assert all(claim.guarantee.jointly == "all 2 curves" for claim in several.verdicts)
+    assert all(together(claim.guarantee) == "all 2 curves" for claim in several.verdicts)
 
 
 def test_a_curve_says_what_was_random_about_it():

@@ -65,7 +65,7 @@ def test_headline_and_list_are_the_sentences_of_claims(result):
 
 def with_same_assumption(claim):
     same = replace(claim.guarantee, assumptions=(repeated_assumption(claim),))
-    return sentence(replace(claim, guarantee=same))
+    return sentence(claim.saying(guarantee=same))
 
 
 def test_the_same_assumption_is_said_once_and_another_one_in_full(result):

@@ -8,8 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.conclude.sampling import failure_interval
-from surefoot.conclude.scope import as_in_records, sampled_of
-from surefoot.core.claims import About, Claim
+from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of
+from surefoot.core.assumptions import Jointly, Together, jointly
+from surefoot.core.claims import (
+    Best,
+    Claim,
+    FailureDifference,
+    MeanPopulation,
+    QuantileDifference,
+    limit_of,
+)
 from surefoot.core.results import Bracket, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
@@ -28,6 +36,7 @@ from surefoot.statistics.multiplicity import shares
 
 MODELS, LEVELS, CURVES = "model", "level", "curve"
 """What differs between the studies; curves and radii stand side by side."""
+_TOGETHER = {MODELS: Together.MODELS, LEVELS: Together.LEVELS}
 _SHARED = ("property", "method", "population", "seed", "bounds", "by_class")
 
 
@@ -81,15 +90,17 @@ def _claims(
 ) -> tuple[Claim, ...]:
     """Which may be the best, every difference, then each by itself; all of it together."""
     first = next(iter(records.values()))
-    model = next(c for c in first.claims if c.about.of is About.POPULATION)
-    scope = replace(model.about, inputs=len(first.inputs))
-    trials = sum(r.trials for r in records.values())
-    together = f"everything said of these {len(records)} {comparison.along}s"
-    blank = replace(
-        model, about=scope, value=None, interval=None, reason="", trials=trials,
+    model = claim_of_population(first)
+    together = Jointly(_TOGETHER[comparison.along], len(records))
+    said = replace(
+        model.said,
+        about=replace(model.about, inputs=len(first.inputs)),
+        reason="",
+        trials=sum(r.trials for r in records.values()),
         continues=continues_of(population_of(first), sampled_of(first.inputs)),
-    )  # fmt: skip
-    claims = []
+    )
+    mean, kappa = isinstance(model, MeanPopulation), limit_of(model)
+    claims: list[Claim] = []
     if comparison.differences:
         assumptions = tuple(
             dict.fromkeys(a for d in comparison.differences for a in d.guarantee.assumptions)
@@ -97,17 +108,18 @@ def _claims(
         footing = Footing.CONDITIONAL if assumptions else Footing.SOUND
         guarantee = Guarantee(footing, error, assumptions, together)
         names = candidates([m.name for m in comparison.members], comparison.differences)
-        claims.append(
-            replace(blank, kind="best", guarantee=guarantee, names=names, value=float(len(records)))
-        )
+        best = replace(said, guarantee=guarantee, names=names)
+        claims.append(Best(best, models=len(records), kappa=kappa))
         claims += [
-            replace(
-                blank,
-                kind="difference",
-                guarantee=replace(d.guarantee, error=error, jointly=together),
-                names=(d.first, d.second),
-                value=_signed(model, d.value),
-                interval=_signed_interval(model, d.interval),
+            FailureDifference(
+                replace(
+                    said,
+                    guarantee=replace(d.guarantee, error=error, jointly=together),
+                    names=(d.first, d.second),
+                ),
+                kappa=kappa,
+                value=0.0 - d.value if mean else d.value,
+                interval=_of_failing(d.interval) if mean else d.interval,
             )
             for d in comparison.differences
         ]
@@ -115,27 +127,19 @@ def _claims(
         plain = None if m.whole is None else sound(m.whole)
         if not isinstance(plain, Estimate):
             continue
-        mean = model.kind == "mean_population"
-        claims.append(
-            replace(
-                blank,
-                guarantee=replace(plain.guarantee, error=error, jointly=together),
-                names=(m.name if comparison.along == MODELS else f"level {m.name}",),
-                value=1 - plain.value if mean else plain.value,
-                interval=failure_interval(plain.interval) if mean else plain.interval,
-            )
+        own = replace(
+            said,
+            guarantee=replace(plain.guarantee, error=error, jointly=together),
+            names=(m.name if comparison.along == MODELS else f"level {m.name}",),
         )
+        value = 1 - plain.value if mean else plain.value
+        around = failure_interval(plain.interval) if mean else plain.interval
+        claims.append(replace(model, said=own, value=value, interval=around))
     return tuple(claims)
 
 
-def _signed(model: Claim, value: float) -> float:
-    """A difference of what is kept, as a difference of failing; shares stay as they are."""
-    return 0.0 - value if model.kind == "mean_population" else value
-
-
-def _signed_interval(model: Claim, around: Interval) -> Interval:
-    if model.kind != "mean_population":
-        return around
+def _of_failing(around: Interval) -> Interval:
+    """A difference of what is kept, as a difference of failing."""
     return Interval(0.0 - around.high, 0.0 - around.low)
 
 
@@ -143,30 +147,30 @@ def compare_curves(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Cla
     """Curves or radii: each by itself; radii of the same inputs also in pairs."""
     members = tuple(Member(name, record.digest, _level(record)) for name, record in records.items())
     claims = [
-        replace(claim, names=(name,)) for name, record in records.items() for claim in record.claims
+        claim.saying(names=(name,)) for name, record in records.items() for claim in record.claims
     ]
     pairs = _quantile_pairs(records)
-    model = claims[0]
-    claims += [
-        replace(
-            model,
-            kind="quantile_difference",
+    return Comparison(CURVES, members, pairs), (*claims, *_pair_claims(claims[0], pairs, records))
+
+
+def _pair_claims(
+    model: Claim, pairs: Sequence[Difference], records: Mapping[str, Record]
+) -> list[QuantileDifference]:
+    """How much larger each quantile is than another, all of them together."""
+    about = replace(model.about, inputs=len(_common_ids(records)))
+    together, share = jointly(Together.PAIRS, len(pairs)), limit_of(model) or 0.0
+    claims = []
+    for d in pairs:
+        assumed = dict.fromkeys((*d.guarantee.assumptions, *model.guarantee.assumptions))
+        said = replace(
+            model.said,
+            about=about,
+            guarantee=replace(d.guarantee, assumptions=tuple(assumed), jointly=together),
             names=(d.first, d.second),
-            value=d.value,
-            interval=d.interval,
-            guarantee=replace(
-                d.guarantee,
-                assumptions=tuple(
-                    dict.fromkeys((*d.guarantee.assumptions, *model.guarantee.assumptions))
-                ),
-                jointly=f"all {len(pairs)} pairs" if len(pairs) > 1 else "",
-            ),
-            about=replace(model.about, inputs=len(_common_ids(records))),
             reason="",
         )
-        for d in pairs
-    ]
-    return Comparison(CURVES, members, pairs), tuple(claims)
+        claims.append(QuantileDifference(said, share=share, value=d.value, interval=d.interval))
+    return claims
 
 
 def _common_ids(records: Mapping[str, Record]) -> set[str]:
@@ -182,7 +186,8 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     fixed = not any(r.claims[0].about.groups for r in records.values()) and all(
         isinstance(r.details, Radii) and not r.chooses_inputs for r in records.values()
     )
-    if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:
+    share = limit_of(first)
+    if not fixed or share is None or first.is_open:
         return ()
     _check_same_points(records)
     ids = _common_ids(records)
@@ -196,7 +201,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
         ]
         for name, record in records.items()
     }
-    return quantile_differences(local, first.limit, first.guarantee.error)
+    return quantile_differences(local, share, first.guarantee.error)
 
 
 def _check_same_points(records: Mapping[str, Record]) -> None:

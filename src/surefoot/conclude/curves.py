@@ -8,16 +8,23 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.conclude.facts import StudyFacts
-from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
-from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
+from surefoot.core.assumptions import Assumed, Assumption, CurveShape
+from surefoot.core.claims import (
+    About,
+    Claim,
+    Continues,
+    CurvePopulation,
+    CurveSet,
+    Height,
+    Randomness,
+    Said,
+    Sampling,
+    Scope,
+)
+from surefoot.core.results import UNIT, Curve, Footing, Interval, Reading
 from surefoot.core.tasks import Subject
 from surefoot.records.record import CurveRow, Curves, RecordBody, Strip
-from surefoot.report.curve_quantity import (
-    curve_quantity,
-    level_quantity,
-    levels_name,
-    share_quantity,
-)
+from surefoot.report.curve_quantity import quantity_of
 
 WHOLE = "all"
 _ROUNDING = 1e-9
@@ -75,52 +82,46 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
         name,
         Sampling.INDEPENDENT if population else None,
     )
-    quantity, value, interval = _quantity(facts, curve, reading)
+    is_share, value, interval = _read(curve, reading)
+    quantity = quantity_of(facts.spec, curve.span, is_share=is_share)
     guarantee = reading.guarantee
     if not facts.has_classes:
-        height = curve_quantity(facts.spec.property.kind)
-        said = tuple(
-            text.replace("the accuracy", f"the {height}") for text in guarantee.assumptions
-        )
+        said = tuple(_of_height(one, quantity.height) for one in guarantee.assumptions)
         guarantee = replace(guarantee, assumptions=said)
     if population and guarantee.footing is not Footing.NONE:
-        sample = "the inputs are an independent random sample of the population they stand for"
-        guarantee = Guarantee(
-            guarantee.footing, guarantee.error, (sample, *guarantee.assumptions), guarantee.jointly
-        )
-    return Claim(
-        "curve_population" if population else "curve_set",
-        scope,
-        facts.randomness,
-        quantity,
-        guarantee,
-        Continues.ONCE,
-        value,
-        interval,
-        reading.threshold,
-        reason=_why_not_located(curve) if interval == UNIT else "",
-        trials=curve.trials,
+        guarantee = replace(guarantee, assumptions=(Assumed.SAMPLED, *guarantee.assumptions))
+    reason = _why_not_located(curve) if interval == UNIT else ""
+    kind = CurvePopulation if population else CurveSet
+    return kind(
+        Said(scope, facts.randomness, guarantee, Continues.ONCE, curve.trials, reason=reason),
+        quantity=quantity,
+        threshold=reading.threshold,
+        value=value,
+        interval=interval,
         seed=facts.spec.seed if facts.randomness is Randomness.FIXED else None,
     )
 
 
-def _quantity(
-    facts: StudyFacts, curve: Curve, reading: Reading
-) -> tuple[str, float | None, Interval | None]:
-    height, span = curve_quantity(facts.spec.property.kind), curve.span
-    name = levels_name(facts.spec.perturbation, facts.spec.words.perturbation)
-    known = reading.guarantee.footing is not Footing.NONE
+def _of_height(one: Assumption, height: Height) -> Assumption:
+    """An assumption about the accuracy, where the curve has another height."""
+    if isinstance(one, CurveShape) and one.of == Height.ACCURACY:
+        return replace(one, of=str(height))
+    return one
+
+
+def _read(curve: Curve, reading: Reading) -> tuple[bool, float | None, Interval | None]:
+    """Whether it is a share of the levels or a level; the best guess, and the interval."""
+    span, known = curve.span, reading.guarantee.footing is not Footing.NONE
 
     def level(share: float) -> float:
         return span.high if share == 1 else span.low + share * span.width
 
     around = Interval(level(reading.interval.low), level(reading.interval.high))
     if known and _is_whole(reading.interval):
-        return share_quantity(height, name, span), None, UNIT
+        return True, None, UNIT
     if known and _falls_once(reading, around, span):
-        return level_quantity(height, name, span), level(reading.value), around
-    interval = reading.interval if known else None
-    return share_quantity(height, name, span), reading.value, interval
+        return False, level(reading.value), around
+    return True, reading.value, reading.interval if known else None
 
 
 def _is_whole(interval: Interval) -> bool:

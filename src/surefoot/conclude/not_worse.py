@@ -11,8 +11,24 @@ from typing import Any
 import numpy as np
 
 from surefoot.conclude.sampling import NO_GUARANTEE, verdict_of
-from surefoot.conclude.scope import as_in_records, sampled_of, without_doubtful
-from surefoot.core.claims import About, Claim, Continues, Randomness, Scope, Verdict
+from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of, without_doubtful
+from surefoot.core.assumptions import Assumed, Together, jointly
+from surefoot.core.claims import (
+    About,
+    Claim,
+    Continues,
+    CurveNotWorse,
+    CurvePopulation,
+    CurveSet,
+    NotWorse,
+    RadiusNotWorse,
+    Randomness,
+    Requirement,
+    Said,
+    Scope,
+    Verdict,
+    limit_of,
+)
 from surefoot.core.results import (
     Bracket,
     Curve,
@@ -24,14 +40,16 @@ from surefoot.core.results import (
     Undecided,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.population import SAME_POPULATION, not_worse, not_worse_of_samples
+from surefoot.population import not_worse, not_worse_of_samples
 from surefoot.records.population import continues_of, is_same_model, population_of, rows_by_id
 from surefoot.records.record import Curves, InputRow, Radii, Record, Samples
-from surefoot.report.curve_quantity import robustness_quantity
+from surefoot.report.curve_quantity import quantity_of
 from surefoot.report.formatting import percent_range, radius_range
 
 
-def not_worse_claim(parts: Mapping[str, Record], name: str, margin: float, error: float) -> Claim:
+def not_worse_claim(
+    parts: Mapping[str, Record], name: str, margin: float, error: float
+) -> NotWorse:
     """The verdict on one of several models on the same inputs, one-sided, spending `error`.
 
     An exported file fails as often as itself, whatever the seed, width and error of the two runs.
@@ -76,25 +94,20 @@ def _claim(
     margin: float,
     decided: Decision | Undecided,
     continues: Continues,
-) -> Claim:
+) -> NotWorse:
     first = next(iter(parts.values()))
     verdict, reason = verdict_of(decided)
-    model = next(c for c in first.claims if c.about.of is About.POPULATION)
-    guarantee = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
-    return Claim(
-        "not_worse",
+    model = claim_of_population(first)
+    said = Said(
         replace(model.about, inputs=len(first.inputs)),
         model.random,
-        model.quantity,
-        guarantee,
+        decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE,
         continues,
-        limit=model.limit,
-        requirement=margin,
-        verdict=verdict,
-        names=(name, *(other for other in parts if other != name)),
-        reason=reason,
-        trials=sum(part.trials for part in parts.values()),
+        sum(part.trials for part in parts.values()),
+        (name, *(other for other in parts if other != name)),
+        reason,
     )
+    return NotWorse(said, requirement=Requirement(margin, verdict), kappa=limit_of(model))
 
 
 _ROUNDING = 1e-9
@@ -114,33 +127,33 @@ def curve_not_worse(
     check_curve_errors(_error(record), earlier, list(parts)[1], error)
     mine, theirs = (_readings(one) for one in (record, earlier))
     same, spent = is_same_model(record, earlier), _error(record) + _error(earlier)
-    claims = []
+    together, claims = jointly(Together.THRESHOLDS, len(mine)), []
     for (claim, reading), (other, earlier_reading) in zip(mine, theirs, strict=True):
         assumptions = dict.fromkeys((*claim.guarantee.assumptions, *other.guarantee.assumptions))
         if not same_inputs:
-            assumptions[SAME_POPULATION] = None
-        together = {1: "", 2: "both thresholds"}.get(len(mine), f"all {len(mine)} thresholds")
+            assumptions[Assumed.SAME_POPULATION] = None
         guarantee = Guarantee(Footing.CONDITIONAL, spent, tuple(assumptions), together)
-        blank = replace(
-            claim,
-            kind="curve_not_worse",
-            quantity=robustness_quantity(record.study, _curve(record).span),
+        said = replace(
+            claim.said,
             guarantee=Guarantee(Footing.SOUND, 0.0) if same else guarantee,
-            value=None,
-            interval=None,
-            requirement=margin,
             names=tuple(parts),
             trials=record.trials + earlier.trials,
             reason="",
         )
-        known = replace(blank, verdict=Verdict.PASS) if same else None
+        blank = CurveNotWorse(
+            said,
+            quantity=quantity_of(record.study, _curve(record).span, is_share=True),
+            threshold=claim.threshold,
+            seed=claim.seed,
+        )
+        known = blank.answered(margin, Verdict.PASS) if same else None
         claims.append(known or _decided(blank, reading, earlier_reading, margin))
     return tuple(claims)
 
 
 def share_claims(record: Record) -> tuple[Claim, ...]:
     """The claims of a curve as the share of the levels, which is what is compared."""
-    quantity = robustness_quantity(record.study, _curve(record).span)
+    quantity = quantity_of(record.study, _curve(record).span, is_share=True)
     return tuple(
         replace(claim, quantity=quantity, value=reading.value, interval=reading.interval)
         for claim, reading in _readings(record)
@@ -159,25 +172,21 @@ def check_curve_errors(own: float, earlier: Record, name: str, error: float) -> 
         )
 
 
-def _decided(claim: Claim, mine: Reading, other: Reading, margin: float) -> Claim:
+def _decided(claim: CurveNotWorse, mine: Reading, other: Reading, margin: float) -> CurveNotWorse:
     if Footing.NONE in (mine.guarantee.footing, other.guarantee.footing):
         reason = "this method promises nothing: use sequential or asap"
-        return _undecided(claim, reason)
+        return claim.saying(guarantee=NO_GUARANTEE).answered(margin, Verdict.UNDECIDED, reason)
     if mine.interval.low >= other.interval.high - margin:
-        return replace(claim, verdict=Verdict.PASS)
+        return claim.answered(margin, Verdict.PASS)
     if mine.interval.high < other.interval.low - margin:
-        return replace(claim, verdict=Verdict.FAIL)
+        return claim.answered(margin, Verdict.FAIL)
     first, second = claim.names
     reason = (
         f"it is {percent_range(mine.interval)} with {first} and {percent_range(other.interval)} "
         f"with {second}: another assume (--assume), a finer resolution (--resolution), new runs of "
         "both with more inputs or a larger margin may decide it"
     )
-    return _undecided(claim, reason)
-
-
-def _undecided(claim: Claim, reason: str) -> Claim:
-    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason, guarantee=NO_GUARANTEE)
+    return claim.saying(guarantee=NO_GUARANTEE).answered(margin, Verdict.UNDECIDED, reason)
 
 
 def _check_inputs(parts: Mapping[str, Record], *, same_inputs: bool) -> None:
@@ -204,10 +213,15 @@ def _curve(record: Record) -> Curve:
     return whole
 
 
-def _readings(record: Record) -> list[tuple[Claim, Reading]]:
+def curve_claims(record: Record) -> list[CurveSet | CurvePopulation]:
+    """What is claimed of the whole curve, one of each threshold."""
+    whole = (claim for claim in record.claims if claim.about.of is not About.CLASS)
+    return [claim for claim in whole if isinstance(claim, CurveSet | CurvePopulation)]
+
+
+def _readings(record: Record) -> list[tuple[CurveSet | CurvePopulation, Reading]]:
     """The claim and the reading of each threshold."""
-    own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
-    return list(zip(own, _curve(record).readings, strict=True))
+    return list(zip(curve_claims(record), _curve(record).readings, strict=True))
 
 
 def _error(record: Record) -> float:
@@ -226,35 +240,33 @@ def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
     record, earlier = parts.values()
     mine, theirs = (_brackets(one) for one in (record, earlier))
     rests_on = dict.fromkeys(a for b in (*mine, *theirs) for a in b.guarantee.assumptions)
-    blank = Claim(
-        "radius_not_worse",
+    said = Said(
         Scope(About.THESE, len(mine)),
         Randomness.NOTHING,
-        "mean critical radius",
         Guarantee(Footing.CONDITIONAL if rests_on else Footing.SOUND, 0.0, tuple(rests_on)),
         Continues.ANYTIME,
-        requirement=margin,
-        names=tuple(parts),
-        trials=record.trials + earlier.trials,
+        record.trials + earlier.trials,
+        tuple(parts),
     )
+    blank = RadiusNotWorse(said)
     if is_same_model(record, earlier):
-        same = Guarantee(Footing.SOUND, 0.0)
-        return replace(blank, verdict=Verdict.PASS, guarantee=same)
+        sure = blank.saying(guarantee=Guarantee(Footing.SOUND, 0.0))
+        return sure.answered(margin, Verdict.PASS)
     if any(b.contradicted for b in (*mine, *theirs)):
         reason = "a point failed within a radius that was proved"
-        return replace(blank, verdict=Verdict.UNDECIDED, reason=reason)
+        return blank.answered(margin, Verdict.UNDECIDED, reason)
     new, old = _mean(mine), _mean(theirs)
     if new.low >= (1 - margin) * old.high:
-        return replace(blank, verdict=Verdict.PASS)
+        return blank.answered(margin, Verdict.PASS)
     if new.high < (1 - margin) * old.low:
-        return replace(blank, verdict=Verdict.FAIL)
+        return blank.answered(margin, Verdict.FAIL)
     first, second = blank.names
     reason = (
         f"it is {radius_range(new)} with {first} and {radius_range(old)} with {second}: narrower "
         "brackets (--tolerance, more seconds or nodes for each input) or a larger margin may "
         "decide it"
     )
-    return replace(blank, verdict=Verdict.UNDECIDED, reason=reason)
+    return blank.answered(margin, Verdict.UNDECIDED, reason)
 
 
 def _brackets(record: Record) -> list[Bracket]:
@@ -316,9 +328,7 @@ def _at_one_level(parts: Mapping[str, Record], margin: float, error: float) -> C
         called: replace(one, inputs=tuple(r for r in one.inputs if _input(r) in common))
         for called, one in parts.items()
     }
-    claim = not_worse_claim(pairs, name, margin, error)
-    on_which = f"compared on the {len(common):,} inputs that both runs have"
-    return replace(claim, reason="; ".join(filter(None, [on_which, claim.reason])))
+    return replace(not_worse_claim(pairs, name, margin, error), common=len(common))
 
 
 def _input(row: InputRow) -> tuple[str, str]:

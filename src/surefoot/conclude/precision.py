@@ -10,8 +10,17 @@ from typing import Any
 import numpy as np
 
 from surefoot.conclude.facts import StudyFacts
-from surefoot.conclude.sampling import FAILURE, common_of, failure_interval, given_scales
-from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
+from surefoot.conclude.sampling import common_of, failure_interval, given_scales
+from surefoot.core.claims import (
+    About,
+    Claim,
+    Continues,
+    MeanPopulation,
+    MeanSet,
+    Randomness,
+    Sampling,
+    Scope,
+)
 from surefoot.core.counts import Counts
 from surefoot.core.results import (
     UNIT,
@@ -125,26 +134,18 @@ def _claims(
     result: PrecisionResult,
 ) -> tuple[Claim, ...]:
     """The mean that was asked for comes first, with the reason where it is not narrow enough."""
-    common, claims = common_of(facts, rows), []
-    population_first = facts.method.about is About.POPULATION
+    common, claims = common_of(facts, rows), list[Claim]()
     if (mean := details.studied) is not None:
         continues = Continues.ANYTIME if result.anytime else Continues.ONCE
+        said, around = common.these(mean.guarantee, continues), failure_interval(mean.interval)
         value = 1 - mean.value if common.trials else None
-        claims.append(
-            common.these(
-                "mean_set", FAILURE, mean.guarantee, continues,
-                value=value, interval=failure_interval(mean.interval),
-            )
-        )  # fmt: skip
-    if isinstance(details.whole, Estimate):
-        whole = details.whole
-        of_population = common.of(
-            Scope(About.POPULATION, common.inputs, sampling=common.sampling),
-            "mean_population", FAILURE, whole.guarantee,
-            value=1 - whole.value, interval=failure_interval(whole.interval),
-        )  # fmt: skip
+        claims.append(MeanSet(said, value=value, interval=around))
+    if isinstance(whole := details.whole, Estimate):
+        scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
+        said, around = common.of(scope, whole.guarantee), failure_interval(whole.interval)
+        of_population = MeanPopulation(said, value=1 - whole.value, interval=around)
         own_scales = facts.scales_from_inputs
         claims.append(given_scales(of_population) if own_scales else of_population)
-    if population_first:
+    if facts.method.about is About.POPULATION:
         claims.reverse()
-    return (replace(claims[0], reason=result.note), *claims[1:])
+    return (claims[0].saying(reason=result.note), *claims[1:])

@@ -11,8 +11,23 @@ from surefoot.conclude.curves import WHOLE, shuffled
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.sampling import NO_GUARANTEE
 from surefoot.conclude.scope import by_class, distinct_names, groups_in, sampled_of, trials_of
-from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
-from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
+from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together, jointly
+from surefoot.core.claims import (
+    About,
+    Claim,
+    Continues,
+    MeanRadius,
+    MeanRadiusPopulation,
+    RadiusQuantile,
+    Randomness,
+    RobustAtRadius,
+    RobustPopulation,
+    Said,
+    Sampling,
+    Scope,
+    Severity,
+)
+from surefoot.core.results import Bracket, Footing, Guarantee, Quantile, Undecided
 from surefoot.core.tasks import Subject
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
@@ -39,7 +54,6 @@ from surefoot.records.record import (
     RecordBody,
 )
 from surefoot.region.attack_method import BROKEN, AttackOutcome
-from surefoot.region.critical_level import ARITHMETIC
 from surefoot.statistics.multiplicity import shares
 
 ALL = "all inputs"
@@ -81,10 +95,10 @@ def quantiles_of(
     )
 
 
-def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
+def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[RadiusQuantile, ...]:
     """The quantile of the population; then of each class, all classes together."""
-    together = f"the {len(radii.classes):,} classes"
-    claims = [_claim(radii.quantiles[0], About.POPULATION, trials_of(rows), "")]
+    together = Jointly(Together.CLASSES, len(radii.classes))
+    claims = [_claim(radii.quantiles[0], About.POPULATION, trials_of(rows))]
     members = by_class(rows).values() if radii.classes else ()
     claims += [
         _claim(row, About.CLASS, trials_of(own), together)
@@ -93,44 +107,37 @@ def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def claim_of_ranks(record: Record) -> Claim:
+def claim_of_ranks(record: Record) -> RadiusQuantile:
     """The quantile by the estimator that rests on the sample alone, whichever makes the headline.
 
     What else is said of the population has its scope, error and assumptions.
     """
-    radii = record.details
+    radii, headline = record.details, record.claims[0]
+    if not isinstance(headline, RadiusQuantile):
+        raise InvalidArgument(f"run {record.digest[:12]} has no quantile of radii: use critical")
     if not isinstance(radii, Radii) or radii.quantiles[0].estimator in _SAMPLE_ALONE:
-        return record.claims[0]
+        return headline
     ranks = next(row for row in radii.quantiles if row.estimator in _SAMPLE_ALONE)
-    headline = record.claims[0]
-    claim = _claim(ranks, About.POPULATION, headline.trials, "")
-    scope = headline.about
-    return replace(claim, about=replace(claim.about, predicted=scope.predicted, only=scope.only))
+    claim, scope = _claim(ranks, About.POPULATION, headline.trials), headline.about
+    return claim.saying(about=replace(claim.about, predicted=scope.predicted, only=scope.only))
 
 
-def _claim(row: QuantileRow, of: About, trials: int, together: str) -> Claim:
+def _claim(
+    row: QuantileRow, of: About, trials: int, together: Jointly | None = None
+) -> RadiusQuantile:
     name = "" if of is About.POPULATION else row.name
     sampling = Sampling.GROUPED if row.groups else Sampling.INDEPENDENT
-    blank = Claim(
-        "radius_quantile",
-        Scope(of, row.inputs, name, sampling, row.groups),
-        Randomness.NOTHING,
-        "quantile of the critical radius",
-        Guarantee(Footing.NONE, 1.0),
-        Continues.ONCE,
-        trials=trials,
-    )
+    scope = Scope(of, row.inputs, name, sampling, row.groups)
+    said = Said(scope, Randomness.NOTHING, NO_GUARANTEE, Continues.ONCE, trials)
     result = row.result
     if isinstance(result, Undecided):
-        return replace(blank, reason=result.reason)
-    promise = result.guarantee
-    return replace(
-        blank,
-        guarantee=Guarantee(promise.footing, promise.error, promise.assumptions, together),
+        return RadiusQuantile(replace(said, reason=result.reason))
+    promise = replace(result.guarantee, jointly=together)
+    return RadiusQuantile(
+        replace(said, guarantee=promise, reason=result.note),
         value=result.value,
         interval=result.interval,
-        limit=result.share,
-        reason=result.note,
+        share=result.share,
     )
 
 
@@ -150,7 +157,7 @@ def at_radii(parts: Mapping[str, Record], radii: Sequence[float]) -> tuple[Claim
     for name, record in parts.items():
         for radius in distinct:
             own = _at_radius(record, radius, len(distinct))
-            claims += [replace(claim, names=(name,) * bool(name)) for claim in own]
+            claims += [claim.saying(names=(name,) * bool(name)) for claim in own]
     return tuple(claims)
 
 
@@ -161,67 +168,59 @@ def _at_radius(record: Record, radius: float, radii: int) -> list[Claim]:
             "robust accuracy at a radius needs critical radii: use sf.methods.CriticalLevel"
         )
     counts = robust_accuracy(local, radius)
-    these = robust_accuracy_claim(radius, counts.proved, counts.refuted, counts.inputs)
+    these = robust_accuracy_claim(
+        radius, counts.proved, counts.refuted, counts.inputs, counts.clean
+    )
     rests = _rests_on(local)
-    if rests != (PROOFS,):
-        these = replace(these, guarantee=Guarantee(Footing.CONDITIONAL, 0.0, rests))
-    these = replace(these, reason=_clean_clause(counts.clean, "count as not robust"))
+    if rests != (Assumed.ARITHMETIC,):
+        these = these.saying(guarantee=Guarantee(Footing.CONDITIONAL, 0.0, rests))
     if not isinstance(record.details, Radii):  # an attack: it says nothing of other inputs
         return [these]
     return [these, *_severity(counts, rests), _population(record, counts, radii)]
 
 
-def _severity(counts: RobustAccuracy, rests: tuple[str, ...]) -> list[Claim]:
+def _severity(counts: RobustAccuracy, rests: tuple[Assumption, ...]) -> list[Claim]:
     """The mean critical radius of the inputs refuted at the radius; nothing where there is none."""
     if counts.severity is None:
         return []
-    clauses = [_clean_clause(counts.clean, "count as 0")] * (counts.clean > 0)
-    if counts.open:
-        clauses.append(f"the {counts.open:,} open at that radius have no part in it")
-    claim = Claim(
-        "severity",
-        Scope(About.THESE, counts.refuted),
-        Randomness.NOTHING,
-        f"{_CRITICAL} of the inputs refuted at a radius",
-        Guarantee(Footing.CONDITIONAL, 0.0, rests),
-        Continues.ANYTIME,
-        interval=counts.severity,
-        limit=counts.radius,
-        reason="; ".join(clauses),
-        trials=counts.inputs,
-    )
-    return [claim]
+    said = _of_these(counts.refuted, Guarantee(Footing.CONDITIONAL, 0.0, rests), counts.inputs)
+    return [
+        Severity(
+            said,
+            radius=counts.radius,
+            interval=counts.severity,
+            clean=counts.clean,
+            open=counts.open,
+        )
+    ]
+
+
+def _of_these(inputs: int, guarantee: Guarantee, trials: int) -> Said:
+    """What is proved of these inputs, which more proofs only narrow."""
+    scope = Scope(About.THESE, inputs)
+    return Said(scope, Randomness.NOTHING, guarantee, Continues.ANYTIME, trials)
 
 
 def _population(record: Record, counts: RobustAccuracy, radii: int) -> Claim:
     """The share of the population, in the scope of the quantile and at its error."""
     model, local = claim_of_ranks(record), sampled_of(record.inputs)
-    claim = replace(
-        model,
-        kind="robust_accuracy_population",
-        quantity=_ROBUST,
-        value=None,
-        interval=None,
-        limit=counts.radius,
-        reason="",
-    )
-    if record.chooses_inputs:
-        reason = "the search chose how many inputs it took: leave out within (--within)"
-        return replace(claim, guarantee=NO_GUARANTEE, reason=reason)
-    if model.guarantee.footing is Footing.NONE:
-        return replace(claim, guarantee=NO_GUARANTEE, reason=model.reason)
-    promise = model.guarantee
-    together = {1: "", 2: "both radii"}.get(radii, f"all {radii} radii")
-    return replace(
-        claim,
-        guarantee=Guarantee(promise.footing, promise.error, promise.assumptions, together),
+    if record.chooses_inputs or model.is_open:
+        reason = model.reason
+        if record.chooses_inputs:
+            reason = "the search chose how many inputs it took: leave out within (--within)"
+        nothing = replace(model.said, guarantee=NO_GUARANTEE, reason=reason)
+        return RobustPopulation(nothing, radius=counts.radius)
+    promise = replace(model.guarantee, jointly=jointly(Together.RADII, radii))
+    return RobustPopulation(
+        replace(model.said, guarantee=promise, reason=""),
+        radius=counts.radius,
         interval=robust_share(local, counts.radius, shares(promise.error, radii)),
-        reason=_clean_clause(counts.clean, "count as not robust"),
+        clean=counts.clean,
     )
 
 
 def mean_claims(
-    quantile: Claim, rows: Sequence[InputRow], ceiling: float | None
+    quantile: RadiusQuantile, rows: Sequence[InputRow], ceiling: float | None
 ) -> tuple[Claim, ...]:
     """The mean critical radius of these inputs; of the population where there is a ceiling.
 
@@ -230,73 +229,41 @@ def mean_claims(
     """
     local: list[Any] = [row.result for row in rows]
     means = mean_radii(local)
-    clauses = [_clean_clause(means.clean, "count as 0")] * (means.clean > 0)
-    if 0 < means.counterexamples < means.inputs and means.distance is not None:
-        clauses.append(
-            f"the {means.counterexamples:,} counterexamples that are known are at a mean distance "
-            f"of {means.distance:.4g}"
-        )
-    these = Claim(
-        "mean_radius",
-        Scope(About.THESE, means.inputs),
-        Randomness.NOTHING,
-        _CRITICAL,
-        Guarantee(Footing.CONDITIONAL, 0.0, _rests_on(local)),
-        Continues.ANYTIME,
+    some = 0 < means.counterexamples < means.inputs
+    these = MeanRadius(
+        _of_these(
+            means.inputs, Guarantee(Footing.CONDITIONAL, 0.0, _rests_on(local)), quantile.trials
+        ),
         interval=means.between,
-        reason="; ".join(clauses),
-        trials=quantile.trials,
+        clean=means.clean,
+        counterexamples=means.counterexamples,
+        distance=means.distance if some else None,
     )
-    if ceiling is None or quantile.guarantee.footing is Footing.NONE:
+    if ceiling is None or quantile.is_open:
         return (these,)
-    promise = replace(quantile.guarantee, jointly="")
-    of_population = replace(
-        quantile,
-        kind="mean_radius_population",
-        quantity=_CRITICAL,
-        guarantee=promise,
-        value=None,
+    promise = replace(quantile.guarantee, jointly=None)
+    of_population = MeanRadiusPopulation(
+        replace(quantile.said, guarantee=promise, reason=""),
+        ceiling=ceiling,
         interval=mean_radius(sampled_of(rows), ceiling, promise.error),
-        limit=ceiling,
-        reason=_clean_clause(means.clean, "count as 0"),
+        clean=means.clean,
     )
     return these, of_population
 
 
-def _clean_clause(clean: int, counted: str) -> str:
-    """How many inputs fail when clean, and how they are counted; empty for none."""
-    if not clean:
-        return ""
-    if clean == 1:
-        return f"1 input fails when clean and {counted.replace('count', 'counts', 1)}"
-    return f"{clean:,} inputs fail when clean and {counted}"
+def _rests_on(local: Sequence[Bracket]) -> tuple[Assumption, ...]:
+    return tuple(dict.fromkeys(a for b in local for a in b.guarantee.assumptions))
 
 
-def _rests_on(local: Sequence[Bracket]) -> tuple[str, ...]:
-    """What the brackets rest on, as a remark."""
-    every = dict.fromkeys(a for b in local for a in b.guarantee.assumptions)
-    return tuple(PROOFS if assumption == ARITHMETIC else assumption for assumption in every)
-
-
-PROOFS = "proofs are in real arithmetic"
-"""What a proved radius rests on, as a remark beside a count."""
-
-
-def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:
+def robust_accuracy_claim(
+    radius: float, proved: int, refuted: int, n: int, clean: int = 0
+) -> RobustAtRadius:
     """How many of these inputs are proved and refuted at a radius."""
-    arithmetic = (PROOFS,) if proved else ()
-    footing = Footing.CONDITIONAL if proved else Footing.SOUND
-    return Claim(
-        "robust_accuracy",
-        Scope(About.THESE, n),
-        Randomness.NOTHING,
-        "share of inputs that keep their label at every point of the ball",
-        Guarantee(footing, 0.0, arithmetic),
-        Continues.ANYTIME,
-        interval=Interval(proved / n, (n - refuted) / n),
-        limit=radius,
-        trials=n,
-    )
+    promise = Guarantee(Footing.SOUND, 0.0)
+    if proved:
+        promise = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.ARITHMETIC,))
+    said = _of_these(n, promise, n)
+    return RobustAtRadius(said, radius=radius, proved=proved, refuted=refuted, clean=clean)
 
 
 def searches(
@@ -349,7 +316,7 @@ def conclude_attack(
     n, broken = len(local), sum(outcomes[outcome] for outcome in BROKEN)
     summary = replace(
         attack,
-        failure_rate=1 - broken / n,
+        withstood=1 - broken / n,
         broken=broken,
         clean=outcomes[AttackOutcome.WRONG_CLEAN],
         blind=outcomes[AttackOutcome.NO_GRADIENT],

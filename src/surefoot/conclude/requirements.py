@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from surefoot.conclude.not_worse import not_worse_claim
+from surefoot.conclude.not_worse import curve_claims, not_worse_claim
 from surefoot.conclude.radii import claim_of_ranks
 from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.sampling_requirements import (
@@ -18,7 +18,8 @@ from surefoot.conclude.sampling_requirements import (
 )
 from surefoot.conclude.scope import groups_in, sampled_of, without_doubtful
 from surefoot.conclude.tally import of_tallies, of_tally
-from surefoot.core.claims import About, Claim, Scope, Verdict
+from surefoot.core.assumptions import Together, jointly
+from surefoot.core.claims import About, Claim, CurvePopulation, CurveSet, Scope, Verdict
 from surefoot.core.results import Bracket, Footing, Quantile, Reading
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
@@ -29,7 +30,7 @@ from surefoot.population import (
 )
 from surefoot.records.population import continues_of, population_of
 from surefoot.records.record import Comparison, Curves, Radii, Record, Requirements, Samples, Tally
-from surefoot.report.curve_quantity import robustness_quantity
+from surefoot.report.curve_quantity import quantity_of
 from surefoot.report.formatting import percent_range
 from surefoot.statistics.multiplicity import shares
 
@@ -122,36 +123,36 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
         raise InvalidArgument(
             f"a share of the levels lies between 0 and 1, got {least:g}: write 0.25 for a quarter"
         )
-    own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
-    quantity = robustness_quantity(record.study, details.curve.span)
-    claims = []
-    for claim, reading in zip(own, details.curve.readings, strict=True):
+    quantity = quantity_of(record.study, details.curve.span, is_share=True)
+    claims: list[Claim] = []
+    for claim, reading in zip(curve_claims(record), details.curve.readings, strict=True):
         guarantee = claim.guarantee
         if curves > 1 and guarantee.error:
-            together = f"all {curves} curves"
+            together = jointly(Together.CURVES, curves)
             guarantee = replace(
                 guarantee, error=min(1.0, curves * guarantee.error), jointly=together
             )
-        required = replace(claim, quantity=quantity, requirement=least, guarantee=guarantee)
-        claims.append(_of_reading(replace(required, names=(name,) * bool(name)), reading, least))
+        of_share = replace(claim, quantity=quantity)
+        named = of_share.saying(guarantee=guarantee, names=(name,) * bool(name))
+        claims.append(_of_reading(named, reading, least))
     return claims
 
 
-def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
+def _of_reading(claim: CurveSet | CurvePopulation, reading: Reading, least: float) -> Claim:
     interval = reading.interval
     if reading.guarantee.footing is Footing.NONE:
         reason = "this method promises nothing: use sequential or asap"
-        return replace(claim, verdict=Verdict.UNDECIDED, reason=reason, interval=None)
+        return replace(claim, interval=None).answered(least, Verdict.UNDECIDED, reason)
     claim = replace(claim, value=reading.value, interval=interval)
     if interval.low >= least:
-        return replace(claim, verdict=Verdict.PASS)
+        return claim.answered(least, Verdict.PASS, claim.reason)
     if interval.high < least:
-        return replace(claim, verdict=Verdict.FAIL)
+        return claim.answered(least, Verdict.FAIL, claim.reason)
     reason = claim.reason or (
         f"it is {percent_range(interval)}: another assume (--assume), a finer resolution "
         "(--resolution) or a new run with more inputs may decide it"
     )
-    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
+    return claim.answered(least, Verdict.UNDECIDED, reason)
 
 
 def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
@@ -159,25 +160,25 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
         raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
     model = claim_of_ranks(record)
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
-    claim = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
+    claim = replace(model, value=None, interval=None).saying(names=(name,) * bool(name))
     if any(b.contradicted for b in local):
         reason = "a point failed within a radius that was proved"
-        return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
-    if model.limit is None:
-        return replace(claim, verdict=Verdict.UNDECIDED, reason=model.reason)
-    error, jointly = shares(model.guarantee.error, networks), ""
+        return claim.answered(least, Verdict.UNDECIDED, reason)
+    if model.share is None:
+        return claim.answered(least, Verdict.UNDECIDED, model.reason)
+    error, together = shares(model.guarantee.error, networks), None
     settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
     if record.chooses_inputs and isinstance(settled, Quantile):
         decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
         error = min(1.0, networks * model.guarantee.error)  # of intervals, each at the whole error
-        jointly = f"all {networks} networks" if networks > 1 else jointly
+        together = jointly(Together.NETWORKS, networks)
     elif model.about.groups:
-        decided = requires_of_groups(sampled_of(record.inputs), model.limit, least, error)
+        decided = requires_of_groups(sampled_of(record.inputs), model.share, least, error)
     else:
-        decided = requires(local, model.limit, least, error)
+        decided = requires(local, model.share, least, error)
     verdict, reason = verdict_of(decided)
-    guarantee = replace(model.guarantee, error=error, jointly=jointly)
-    return replace(claim, verdict=verdict, reason=reason, guarantee=guarantee)
+    guarantee = replace(model.guarantee, error=error, jointly=together)
+    return claim.saying(guarantee=guarantee).answered(least, verdict, reason)
 
 
 def _of_models(

@@ -19,7 +19,29 @@ from surefoot.conclude.scope import (
     sampled_of,
     trials_of,
 )
-from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
+from surefoot.core.assumptions import Assumed, Jointly, Together, jointly
+from surefoot.core.claims import (
+    About,
+    AllKappa,
+    Claim,
+    ClassesDiffer,
+    CleanFault,
+    Continues,
+    CountKappa,
+    Failure,
+    Kappa,
+    MeanPopulation,
+    MeanSet,
+    Radius,
+    Randomness,
+    Said,
+    Sampling,
+    Scope,
+    ShareKappa,
+    Tail,
+    Verdict,
+    Worst,
+)
 from surefoot.core.results import (
     Bracket,
     Decision,
@@ -44,8 +66,6 @@ from surefoot.population.groups import averages
 from surefoot.population.requirement import assumptions_within
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.statistics.contrasts import (
-    EXCHANGEABLE,
-    EXCHANGEABLE_GROUPS,
     MOST_GROUPS,
     Contrast,
     contrasts,
@@ -53,8 +73,6 @@ from surefoot.statistics.contrasts import (
 )
 from surefoot.statistics.multiplicity import shares
 
-FAILURE = "failure probability"
-GIVEN_SCALES = "the noise keeps the scales that were computed from these inputs"
 NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
 
 
@@ -94,31 +112,13 @@ class Common:
         """The population that the inputs stand for."""
         return Scope(About.POPULATION, self.inputs, sampling=self.sampling, groups=self.groups)
 
-    def these(
-        self,
-        kind: str,
-        quantity: str,
-        guarantee: Guarantee,
-        continues: Continues = Continues.ONCE,
-        **rest: Any,  # noqa: ANN401  the other fields of a claim
-    ) -> Claim:
-        """A claim about these inputs."""
-        scope = Scope(About.THESE, self.inputs)
-        return self.of(scope, kind, quantity, guarantee, continues, **rest)
+    def these(self, guarantee: Guarantee, continues: Continues = Continues.ONCE) -> Said:
+        """What is said of these inputs."""
+        return self.of(Scope(About.THESE, self.inputs), guarantee, continues)
 
-    def of(
-        self,
-        scope: Scope,
-        kind: str,
-        quantity: str,
-        guarantee: Guarantee,
-        continues: Continues = Continues.ONCE,
-        **rest: Any,  # noqa: ANN401  the other fields of a claim
-    ) -> Claim:
-        """A claim about this scope."""
-        return Claim(
-            kind, scope, self.random, quantity, guarantee, continues, trials=self.trials, **rest
-        )
+    def of(self, scope: Scope, guarantee: Guarantee, continues: Continues = Continues.ONCE) -> Said:
+        """What is said of this scope."""
+        return Said(scope, self.random, guarantee, continues, self.trials)
 
 
 def common_of(facts: StudyFacts, rows: Sequence[InputRow]) -> Common:
@@ -216,25 +216,13 @@ def _counted_once(over: Mean | TailMean, local: Sequence[Any]) -> bool:
 
 
 def _about_these(common: Common, details: Samples) -> list[Claim]:
-    claims, mean = [], details.studied
-    if mean is not None:
-        interval = failure_interval(mean.interval)
-        claims.append(
-            common.these(
-                "mean_set", FAILURE, mean.guarantee, value=1 - mean.value, interval=interval
-            )
-        )
-    if isinstance(details.whole, ExtrapolatedMean):
-        tail = details.whole
-        claims.append(
-            common.these(
-                "tail",
-                "extrapolated failure probability",
-                tail.guarantee,
-                value=tail.failure,
-                limit=float(tail.fitted),
-            )
-        )
+    claims: list[Claim] = []
+    if (mean := details.studied) is not None:
+        said, around = common.these(mean.guarantee), failure_interval(mean.interval)
+        claims.append(MeanSet(said, value=1 - mean.value, interval=around))
+    if isinstance(tail := details.whole, ExtrapolatedMean):
+        said = common.these(tail.guarantee)
+        claims.append(Tail(said, value=tail.failure, fitted=tail.fitted))
     return claims
 
 
@@ -243,20 +231,14 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
 
     Both pay for how many inputs were looked at, once: added ones would have to be paid for again.
     """
-    decisions = [r for r in local if isinstance(r, Decision)]
-    open_ = len(local) - len(decisions)
-    guarantee = Guarantee(Footing.SOUND, error)
-    robust = sum(r.holds for r in decisions)
-    undecided = "1 is undecided" if open_ == 1 else f"{open_:,} are undecided"
+    decided = [r.holds for r in local if isinstance(r, Decision)]
     return [
-        common.these(
-            "count_kappa",
-            "number of inputs that fail more often",
-            guarantee,
-            value=float(len(decisions) - robust),
-            interval=Interval(fragile_at_least(local, error), len(local)),
-            limit=kappa,
-            reason=f"{robust:,} under at most that" + (f", {undecided}" if open_ else ""),
+        CountKappa(
+            common.these(Guarantee(Footing.SOUND, error)),
+            kappa=kappa,
+            fragile=decided.count(False),
+            robust=decided.count(True),
+            at_least=fragile_at_least(local, error),
         )
     ]
 
@@ -266,11 +248,8 @@ def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None
     limit = every_input_at_most(local)
     if limit is None or limit.value in (1.0, kappa):
         return []
-    return [
-        common.these(
-            "all_kappa", FAILURE, limit.guarantee, interval=limit.interval, limit=limit.value,
-        )
-    ]  # fmt: skip
+    said = common.these(limit.guarantee)
+    return [AllKappa(said, kappa=limit.value, interval=limit.interval)]
 
 
 def _about_populations(
@@ -287,7 +266,9 @@ def _about_populations(
         (Scope(About.CLASS, row.inputs, row.name, common.sampling, row.groups), row.result)
         for row in details.classes
     ]
-    together = f"the {len(details.classes):,} classes and all inputs" if details.classes else ""
+    together = None
+    if details.classes:
+        together = Jointly(Together.CLASSES_AND_INPUTS, len(details.classes))
     first, *rest = (
         _about_population(common, scope, whole, kappa, error, together, continues)
         for scope, whole in scopes
@@ -296,7 +277,7 @@ def _about_populations(
     return [
         first,
         *(
-            replace(claim, continues=Continues.ONCE, trials=trials_of(own))
+            claim.saying(continues=Continues.ONCE, trials=trials_of(own))
             for claim, own in zip(rest, members, strict=True)
         ),
     ]
@@ -308,33 +289,28 @@ def _about_population(
     whole: Whole,
     kappa: float | None,
     error: float,
-    together: str,
+    together: Jointly | None,
     continues: Continues,
-) -> Claim:
+) -> MeanPopulation | ShareKappa:
     plain = sound(whole)
-    kind, quantity = "mean_population", FAILURE
-    if kappa is not None:
-        kind, quantity = "share_kappa", "share of inputs that fail at most so often"
     if isinstance(plain, Undecided):
-        reason = plain.reason
-        return common.of(scope, kind, quantity, NO_GUARANTEE, continues, limit=kappa, reason=reason)
+        said = replace(common.of(scope, NO_GUARANTEE, continues), reason=plain.reason)
+        return MeanPopulation(said) if kappa is None else ShareKappa(said, kappa=kappa)
     sampled = plain.guarantee.assumptions
     if scope.of is About.CLASS:
         sampled = assumptions_within(common.sampling)
     guarantee = Guarantee(plain.guarantee.footing, error, sampled, together)
-    value, interval = plain.value, plain.interval
+    said, value, around = common.of(scope, guarantee, continues), plain.value, plain.interval
     if kappa is None:
-        value, interval = 1 - value, failure_interval(interval)
-    return common.of(
-        scope, kind, quantity, guarantee, continues, value=value, interval=interval, limit=kappa
-    )
+        return MeanPopulation(said, value=1 - value, interval=failure_interval(around))
+    return ShareKappa(said, kappa=kappa, value=value, interval=around)
 
 
 def given_scales(claim: Claim) -> Claim:
     """The claim with what it takes for granted where the noise is scaled by these inputs."""
-    guarantee = claim.guarantee
-    return replace(
-        claim, guarantee=replace(guarantee, assumptions=(*guarantee.assumptions, GIVEN_SCALES))
+    own = claim.guarantee
+    return claim.saying(
+        guarantee=replace(own, assumptions=(*own.assumptions, Assumed.GIVEN_SCALES))
     )
 
 
@@ -345,30 +321,24 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
     if worst is None or worst[1].high == 1:
         return []
     i, around = worst
-    guarantee = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
-    scope, interval = Scope(About.INPUT, len(rows), rows[i].id), failure_interval(around)
-    reason = ""
+    guarantee = Guarantee(Footing.SOUND, error, (), Jointly(Together.INPUTS, len(rows)))
+    said = common.of(Scope(About.INPUT, len(rows), rows[i].id), guarantee)
+    fault = None
     if rows[i].clean_kept is False:
-        reason = "it fails already when clean"
+        fault = CleanFault.FAILS
     elif not rows[i].right_when_clean:
-        reason = "its label is wrong already when clean"
-    claim = common.of(scope, "worst", FAILURE, guarantee, interval=interval, reason=reason)
-    return [replace(claim, trials=rows[i].result.trials)]
+        fault = CleanFault.WRONG_LABEL
+    said = replace(said, trials=rows[i].result.trials)
+    return [Worst(said, interval=failure_interval(around), clean_fault=fault)]
 
 
 def _about_classes(common: Common, details: Samples, error: float) -> Claim:
     pairs = len(details.contrasts)
-    guarantee = Guarantee(
-        Footing.CONDITIONAL,
-        error,
-        (EXCHANGEABLE if not common.groups else EXCHANGEABLE_GROUPS,),
-        f"all {pairs:,} pairs" if pairs > 1 else "",
-    )
+    alike = Assumed.EXCHANGEABLE_GROUPS if common.groups else Assumed.EXCHANGEABLE
+    together = jointly(Together.PAIRS, pairs)
+    said = common.of(common.population, Guarantee(Footing.CONDITIONAL, error, (alike,), together))
     differ = len(differing(details.contrasts, error))
-    return common.of(
-        common.population, "classes", "pairs of classes that differ", guarantee,
-        value=float(differ), limit=float(pairs),
-    )  # fmt: skip
+    return ClassesDiffer(said, differ=differ, pairs=pairs, classes=len(details.classes))
 
 
 def claim_about(
@@ -377,53 +347,27 @@ def claim_about(
     """What its result allows; `method` is its kind, `kappa` its limit where it has one."""
     scope, result = Scope(About.INPUT, 1, row.id), row.result
     if isinstance(result, Bracket):
-        return _about_radius(scope, result)
+        proof = Said(scope, Randomness.NOTHING, result.guarantee, Continues.ANYTIME, result.trials)
+        return Radius(proof, value=result.low, interval=result.interval)
     if isinstance(result, Extrapolation):
         counted = result.counted
-        return Claim(
-            "tail",
-            scope,
-            random,
-            "extrapolated failure probability",
-            replace(result.guarantee, error=counted.guarantee.error),  # of the interval alone
-            Continues.ONCE,
-            result.failure,
-            failure_interval(counted.interval),
-            trials=result.trials,
-        )
+        guarantee = replace(result.guarantee, error=counted.guarantee.error)  # of the count alone
+        said = Said(scope, random, guarantee, Continues.ONCE, result.trials)
+        return Tail(said, value=result.failure, interval=failure_interval(counted.interval))
     known = result if isinstance(result, Estimate) else result.counted
-    guarantee: Guarantee = NO_GUARANTEE if known is None else known.guarantee
-    verdict, reason = None, ""
+    value = None if known is None else 1 - known.value
+    around = None if known is None else failure_interval(known.interval)
+    promise = NO_GUARANTEE if known is None else known.guarantee
     if isinstance(result, Decision):
-        verdict, guarantee = Verdict.PASS if result.holds else Verdict.FAIL, result.guarantee
-    elif not isinstance(result, Estimate) and not result.trials and kappa is None:
-        reason = result.reason
-    elif not isinstance(result, Estimate):
-        verdict, reason = Verdict.UNDECIDED, result.reason
-    return Claim(
-        "failure" if kappa is None else "kappa",
-        scope,
-        random,
-        FAILURE,
-        guarantee,
-        decisions_continue(method),
-        None if known is None else 1 - known.value,
-        None if known is None else failure_interval(known.interval),
-        kappa,
-        None,
-        verdict,
-        (),
-        reason,
-        result.trials,
-    )
-
-
-def _about_radius(scope: Scope, bracket: Bracket) -> Claim:
-    return Claim(
-        "radius", scope, Randomness.NOTHING, "certified radius", bracket.guarantee,
-        Continues.ANYTIME, bracket.low, bracket.interval, reason=bracket.reason,
-        trials=bracket.trials,
-    )  # fmt: skip
+        promise = result.guarantee
+    reason = result.reason if isinstance(result, Undecided) else ""
+    said = Said(scope, random, promise, decisions_continue(method), result.trials, reason=reason)
+    if kappa is None:
+        return Failure(said, value=value, interval=around)
+    decision = Verdict.UNDECIDED
+    if isinstance(result, Decision):
+        decision = Verdict.PASS if result.holds else Verdict.FAIL
+    return Kappa(said, kappa=kappa, decision=decision, value=value, interval=around)
 
 
 def with_few_histograms(rows: Sequence[InputRow]) -> tuple[InputRow, ...]:

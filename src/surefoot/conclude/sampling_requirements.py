@@ -9,9 +9,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from surefoot.catalogue.registry import MOST_DIGITS, complement
-from surefoot.conclude.sampling import FAILURE, GIVEN_SCALES, verdict_of
+from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.scope import (
     by_class,
+    claim_of_population,
     distinct_names,
     groups_in,
     groups_within_classes,
@@ -19,7 +20,19 @@ from surefoot.conclude.scope import (
     sampled_of,
     trials_of,
 )
-from surefoot.core.claims import About, Claim, Scope, Verdict
+from surefoot.core.assumptions import Assumed, Jointly, Together
+from surefoot.core.claims import (
+    About,
+    AllKappa,
+    Claim,
+    CountKappa,
+    MeanPopulation,
+    MeanSet,
+    Requirement,
+    Said,
+    Scope,
+    Verdict,
+)
 from surefoot.core.counts import Counts
 from surefoot.core.results import UNIT, Decision, Estimate, Footing, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
@@ -57,7 +70,7 @@ def of_each_class(record: Record, over: Population, least: OfClasses) -> list[Cl
     if isinstance(least, Mapping):
         number = next(iter(required.values())) if len(required) == 1 else None
         claim = sampled_claim(record, over, each.together, number, every)
-        together = replace(claim, names=tuple(required))
+        together = claim.saying(names=tuple(required))
     else:
         together = sampled_claim(record, over, each.together, least, every)
     claims = [together]
@@ -153,26 +166,29 @@ def sampled_claim(
 
     `trials` are those that it rests on; None: all of the run.
     """
-    model = next(c for c in record.claims if c.about.of is About.POPULATION)
+    model = claim_of_population(record)
     verdict, reason = verdict_of(decided)
     proved = decided.guarantee if isinstance(decided, Decision) else None
     guarantee = proved or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
-    mean = model.kind == "mean_population"
-    together = "all classes" if scope.name else ""
-    given = tuple({GIVEN_SCALES}.intersection(model.guarantee.assumptions))
+    given = {Assumed.GIVEN_SCALES}.intersection(model.guarantee.assumptions)
     assumed = tuple(dict.fromkeys((*guarantee.assumptions, *given)))
-    claim = Claim(
-        model.kind,
-        replace(scope, sampling=model.about.sampling),
-        model.random,
-        FAILURE if mean else model.quantity,
-        Guarantee(guarantee.footing, guarantee.error, assumed, together),
-        model.continues,
-        limit=model.limit,
-        requirement=complement(least) if mean and least is not None else least,
-        verdict=verdict,
-        reason=reason,
-        trials=record.trials if trials is None else trials,
+    together = Jointly(Together.EVERY_CLASS) if scope.name else None
+    mean = isinstance(model, MeanPopulation)
+    claim = replace(
+        model,
+        said=Said(
+            replace(scope, sampling=model.about.sampling),
+            model.random,
+            Guarantee(guarantee.footing, guarantee.error, assumed, together),
+            model.continues,
+            record.trials if trials is None else trials,
+            reason=reason,
+        ),
+        value=None,
+        interval=None,
+        requirement=Requirement(
+            complement(least) if mean and least is not None else least, verdict
+        ),
     )
     return in_scope(claim, record.study)
 
@@ -195,7 +211,7 @@ def share_of_all(word: str, of_these: float | None) -> float:
 def of_these(record: Record, local: Sequence[Any], least: float, error: float) -> Claim:
     """Whether such a share of exactly these inputs fails at most so often."""
     counted = record.claims[0]
-    if counted.kind != "count_kappa":
+    if not isinstance(counted, CountKappa):
         raise InvalidArgument(
             "every input, or a share of these inputs, is required of decisions: use certify or "
             "KappaTest; or require a mean, such as 0.95"
@@ -205,17 +221,8 @@ def of_these(record: Record, local: Sequence[Any], least: float, error: float) -
             f"a share of these inputs lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
         )
     verdict, reason = verdict_of(robust_of_these(local, least, error))
-    return replace(
-        counted,
-        kind="all_kappa",
-        quantity=FAILURE,
-        guarantee=Guarantee(Footing.SOUND, error),
-        value=None,
-        interval=None,
-        requirement=least,
-        verdict=verdict,
-        reason=reason,
-    )
+    said = replace(counted.said, guarantee=Guarantee(Footing.SOUND, error), reason=reason)
+    return AllKappa(said, kappa=counted.kappa, requirement=Requirement(least, verdict))
 
 
 _MOST_TRIALS = 10**10
@@ -228,14 +235,13 @@ def of_precision(record: Record, least: float) -> Claim:
         raise InvalidArgument(
             f"a required share lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
         )
-    claim, most = record.claims[0], complement(least)
-    around = claim.interval or UNIT
-    claim = replace(claim, requirement=most, reason="", value=None)
+    measured, most = _precise_mean(record), complement(least)
+    around, claim = measured.interval or UNIT, replace(measured, value=None)
     if around.high <= most:
-        return replace(claim, verdict=Verdict.PASS)
+        return claim.answered(most, Verdict.PASS)
     if around.low > most:
-        return replace(claim, verdict=Verdict.FAIL)
-    needed, late = _least_trials(record, most), bool(record.claims[0].reason)
+        return claim.answered(most, Verdict.FAIL)
+    needed, late = _least_trials(record, most), bool(measured.reason)
     if out_of_reach(record, least):
         number = "no number of trials shows" if math.isinf(needed) else _takes(needed)
         little = "nothing fails" if most == 0 else "so little fails"
@@ -246,8 +252,15 @@ def of_precision(record: Record, least: float) -> Claim:
         way_out = "more time" if late else "a smaller precision (--precision)"
         more = f"; {_takes(needed)} it" if needed > record.trials else ""
         reason = f": {way_out} may decide it{more}"
-    words = f"{percent_range(around)} fail{reason}"
-    return replace(claim, verdict=Verdict.UNDECIDED, reason=words)
+    return claim.answered(most, Verdict.UNDECIDED, f"{percent_range(around)} fail{reason}")
+
+
+def _precise_mean(record: Record) -> MeanSet | MeanPopulation:
+    """The mean that was asked for, which comes first."""
+    claim = record.claims[0]
+    if not isinstance(claim, MeanSet | MeanPopulation):
+        raise InvalidArgument(f"run {record.digest[:12]} is no mean to a precision: use estimate")
+    return claim
 
 
 def out_of_reach(record: Record, least: float) -> bool:

@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.core.claims import MODEL_UNCHANGED, About, Claim, Sampling, Verdict
+from surefoot.core.assumptions import Assumed, Assumption
+from surefoot.core.claims import (
+    About,
+    Claim,
+    MeanPopulation,
+    Required,
+    Sampling,
+    ShareKappa,
+    Tail,
+    Verdict,
+)
 from surefoot.core.results import Footing
 from surefoot.engine.preflight import SELECTION
 from surefoot.errors import InvalidArgument
@@ -80,11 +90,10 @@ def in_scope(claim: Claim, study: StudySpec) -> Claim:
         return claim
     predicted = study.model.classes > 0 and not study.inputs.labelled
     about = replace(claim.about, predicted=predicted, only=study.inputs.only)
-    claim = replace(claim, about=about)
-    if not predicted:
-        return claim
-    together = claim.guarantee.jointly.replace(" classes", " predicted classes")
-    return replace(claim, guarantee=replace(claim.guarantee, jointly=together))
+    guarantee, together = claim.guarantee, claim.guarantee.jointly
+    if predicted and together is not None:
+        guarantee = replace(guarantee, jointly=replace(together, predicted=True))
+    return claim.saying(about=about, guarantee=guarantee)
 
 
 def all_in_scope(claims: tuple[Claim, ...], study: StudySpec) -> tuple[Claim, ...]:
@@ -92,26 +101,33 @@ def all_in_scope(claims: tuple[Claim, ...], study: StudySpec) -> tuple[Claim, ..
     return tuple(in_scope(claim, study) for claim in claims)
 
 
+def claim_of_population(record: Record) -> MeanPopulation | ShareKappa:
+    """What the record of samples says of the population."""
+    of_population = (claim for claim in record.claims if claim.about.of is About.POPULATION)
+    return next(c for c in of_population if isinstance(c, MeanPopulation | ShareKappa))
+
+
 def as_in_records(claims: tuple[Claim, ...], records: Iterable[Record]) -> tuple[Claim, ...]:
     """Claims that follow from these records, with what those take for granted about a model."""
     known = {a for r in records for claim in r.claims for a in claim.guarantee.assumptions}
-    return assuming(claims, MODEL_UNCHANGED if MODEL_UNCHANGED in known else "")
+    unchanged = Assumed.MODEL_UNCHANGED
+    return assuming(claims, unchanged if unchanged in known else None)
 
 
-def assuming(claims: tuple[Claim, ...], text: str) -> tuple[Claim, ...]:
-    """The claims, if this holds too; nothing is added where it is empty."""
-    return tuple(_conditional(claim, text) for claim in claims) if text else claims
+def assuming(claims: tuple[Claim, ...], assumed: Assumption | None) -> tuple[Claim, ...]:
+    """The claims, if this holds too; nothing is added where it is None."""
+    return claims if assumed is None else tuple(_conditional(claim, assumed) for claim in claims)
 
 
-def _conditional(claim: Claim, text: str) -> Claim:
-    """The claim, if the text holds too; one that promises nothing stays as it is."""
+def _conditional(claim: Claim, assumed: Assumption) -> Claim:
+    """The claim, if this holds too; one that promises nothing stays as it is."""
     own = claim.guarantee
-    promises = own.footing is not Footing.NONE or claim.kind == "tail"
-    if not promises or text in own.assumptions:
+    promises = not claim.is_open or isinstance(claim, Tail)
+    if not promises or assumed in own.assumptions:
         return claim
     footing = Footing.CONDITIONAL if own.footing is Footing.SOUND else own.footing
-    changed = replace(own, footing=footing, assumptions=(*own.assumptions, text))
-    return replace(claim, guarantee=changed)
+    changed = replace(own, footing=footing, assumptions=(*own.assumptions, assumed))
+    return claim.saying(guarantee=changed)
 
 
 def without_doubtful(claims: Iterable[Claim], records: Iterable[Record]) -> tuple[Claim, ...]:
@@ -126,6 +142,7 @@ def without_doubtful(claims: Iterable[Claim], records: Iterable[Record]) -> tupl
 
 def _undecided(claim: Claim, doubt: str) -> Claim:
     shown = claim.verdict is not Verdict.UNDECIDED and not claim.guarantee.assumptions
-    if claim.about.of is not About.POPULATION or shown:
+    if claim.about.of is not About.POPULATION or shown or not isinstance(claim, Required):
         return claim
-    return replace(claim, verdict=Verdict.UNDECIDED, reason=doubt)
+    number = None if claim.requirement is None else claim.requirement.number
+    return claim.answered(number, Verdict.UNDECIDED, doubt)

@@ -17,7 +17,22 @@ from surefoot.conclude.scope import (
     sampled_of,
     trials_of,
 )
-from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
+from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together
+from surefoot.core.claims import (
+    About,
+    CaseDifference,
+    CaseFailure,
+    CasesFailed,
+    Claim,
+    Continues,
+    NotWorse,
+    Outcomes,
+    Randomness,
+    Requirement,
+    Said,
+    Sampling,
+    Scope,
+)
 from surefoot.core.results import (
     UNIT,
     Decision,
@@ -38,13 +53,6 @@ from surefoot.population import (
     requirement,
     requirement_of_each,
 )
-from surefoot.population.requirement import (
-    CASE_GROUPS_SAMPLED,
-    CASES_SAMPLED,
-    CASES_WITHIN,
-    TRIALS_SETTLED,
-    WHOLE_CASE_GROUPS,
-)
 from surefoot.records.population import rows_by_id
 from surefoot.records.record import (
     ClassRow,
@@ -58,7 +66,6 @@ from surefoot.records.record import (
     Tally,
 )
 from surefoot.records.spec import ComparisonSpec, OutcomeFileSpec
-from surefoot.report.tally_sentences import FAILURE_OF_CASES, FAILURE_OF_TRIALS
 from surefoot.statistics.multiplicity import shares
 
 COUNTED = Guarantee(Footing.SOUND, 0.0)
@@ -143,21 +150,19 @@ def _details(
 
 def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim, ...]:
     """The population first, then the count, then each class."""
-    together = f"the {len(details.classes):,} classes and all cases" if details.classes else ""
-    scope = population_scope(over, rows)
+    together = None
+    if details.classes:
+        together = Jointly(Together.CLASSES_AND_CASES, len(details.classes))
+    scope, these = population_scope(over, rows), Scope(About.THESE, len(rows))
+    counted = Said(these, Randomness.NOTHING, COUNTED, Continues.ONCE, details.trials)
+    rates = [1 - row.result.value for row in rows if isinstance(row.result, Estimate)]
     claims = [
         population_claim(over, scope, rows, details.whole, together),
-        Claim(
-            "cases_failed",
-            Scope(About.THESE, len(rows)),
-            Randomness.NOTHING,
-            quantity_of(rows),
-            COUNTED,
-            Continues.ONCE,
-            value=_mean_failure(rows),
-            interval=Interval(_mean_failure(rows), _mean_failure(rows)),
-            limit=float(details.failed),
-            trials=details.trials,
+        CasesFailed(
+            counted,
+            counted=outcomes_of(rows),
+            failed=details.failed,
+            rate=sum(rates) / len(rates),
         ),
     ]
     members = by_class(rows) if details.classes else {}
@@ -190,55 +195,48 @@ def population_scope(over: Mean, rows: Sequence[InputRow]) -> Scope:
 
 
 def population_claim(
-    over: Mean, scope: Scope, rows: Sequence[InputRow], whole: Whole, together: str
-) -> Claim:
-    """How often such cases fail."""
-    claim = Claim(
-        "case_failure",
+    over: Mean,
+    scope: Scope,
+    rows: Sequence[InputRow],
+    whole: Whole,
+    together: Jointly | None,
+) -> CaseFailure:
+    """How often such cases fail, or the reason why there is no number."""
+    said = Said(
         scope,
         Randomness.NOTHING,
-        quantity_of(rows),
         NO_GUARANTEE,
         Continues.ONCE if scope.of is About.CLASS else over.continues(sampled_of(rows)),
-        trials=sum(row.result.trials for row in rows),
+        sum(row.result.trials for row in rows),
+        reason=whole.reason if isinstance(whole, Undecided) else "",
     )
-    return with_estimate(claim, rows, whole, over.error, together)
-
-
-def with_estimate(
-    claim: Claim, rows: Sequence[InputRow], whole: Whole, error: float, together: str
-) -> Claim:
-    """The claim with its number, or with the reason why there is none."""
     if not isinstance(whole, Estimate):
-        reason = whole.reason if isinstance(whole, Undecided) else ""
-        return replace(claim, reason=reason, guarantee=NO_GUARANTEE)
-    assumed = assumptions(rows, within_class=claim.about.of is About.CLASS)
-    return replace(
-        claim,
-        guarantee=Guarantee(Footing.CONDITIONAL, error, assumed, together),
+        return CaseFailure(said, counted=outcomes_of(rows))
+    assumed = assumptions(rows, within_class=scope.of is About.CLASS)
+    promise = Guarantee(Footing.CONDITIONAL, over.error, assumed, together)
+    return CaseFailure(
+        replace(said, guarantee=promise),
+        counted=outcomes_of(rows),
         value=1 - whole.value,
         interval=failure_interval(whole.interval),
     )
 
 
-def assumptions(rows: Sequence[InputRow], *, within_class: bool = False) -> tuple[str, ...]:
+def assumptions(rows: Sequence[InputRow], *, within_class: bool = False) -> tuple[Assumption, ...]:
     """What a claim about the population takes for granted of these cases."""
-    sampled: tuple[str, ...] = (CASES_WITHIN if within_class else CASES_SAMPLED,)
+    sampled: tuple[Assumption, ...] = (
+        Assumed.CASES_WITHIN if within_class else Assumed.CASES_SAMPLED,
+    )
     if any(row.group for row in rows):
-        sampled = (CASE_GROUPS_SAMPLED, WHOLE_CASE_GROUPS)
+        sampled = (Assumed.CASE_GROUPS_SAMPLED, Assumed.WHOLE_CASE_GROUPS)
     numbers = {row.result.trials for row in rows}
-    return (*sampled, TRIALS_SETTLED) if len(numbers) > 1 else sampled
+    return (*sampled, Assumed.TRIALS_SETTLED) if len(numbers) > 1 else sampled
 
 
-def quantity_of(rows: Sequence[InputRow]) -> str:
-    """What is measured: cases that fail, or trials where some case has several."""
+def outcomes_of(rows: Sequence[InputRow]) -> Outcomes:
+    """What is counted: cases that fail, or trials where some case has several."""
     single = all(row.result.trials == 1 for row in rows)
-    return FAILURE_OF_CASES if single else FAILURE_OF_TRIALS
-
-
-def _mean_failure(rows: Sequence[InputRow]) -> float:
-    values = [1 - row.result.value for row in rows if isinstance(row.result, Estimate)]
-    return sum(values) / len(values)
+    return Outcomes.CASES if single else Outcomes.TRIALS
 
 
 FILES = "file"
@@ -335,36 +333,34 @@ def _comparison_claims(
     pairs: Sequence[Difference],
 ) -> tuple[Claim, ...]:
     """Every difference, then each file by itself; all of it together."""
-    together = f"everything said of these {len(members)} files"
+    together = Jointly(Together.FILES, len(members))
     every = [row for own in rows.values() for row in own]
     assumed = tuple(dict.fromkeys(a for own in rows.values() for a in assumptions(own)))
     own_claims = [
-        replace(
-            population_claim(
-                over, population_scope(over, rows[m.name]), rows[m.name], m.whole, together
-            ),
-            names=(m.name,),
-        )
+        population_claim(
+            over, population_scope(over, rows[m.name]), rows[m.name], m.whole, together
+        ).saying(names=(m.name,))
         for m in members
         if m.whole is not None
     ]
     once = any(claim.continues is Continues.ONCE for claim in own_claims)
     continues = Continues.ONCE if once else Continues.ANYTIME
-    model = own_claims[0]
+    model = own_claims[0].said
+    said = replace(
+        model,
+        guarantee=replace(model.guarantee, assumptions=assumed),
+        trials=sum(row.result.trials for row in every),
+    )
     of_pairs = [
-        replace(
-            model,
-            kind="case_difference",
-            quantity=quantity_of(every),
-            names=(pair.first, pair.second),
+        CaseDifference(
+            replace(said, names=(pair.first, pair.second)),
+            counted=outcomes_of(every),
             value=0.0 - pair.value,
             interval=Interval(0.0 - pair.interval.high, 0.0 - pair.interval.low),
-            guarantee=replace(model.guarantee, assumptions=assumed),
-            trials=sum(row.result.trials for row in every),
         )
         for pair in pairs
     ]
-    return tuple(replace(claim, continues=continues) for claim in (*of_pairs, *own_claims))
+    return tuple(claim.saying(continues=continues) for claim in (*of_pairs, *own_claims))
 
 
 def of_tally(record: Record, least: float | None, each: OfClasses | None) -> tuple[Claim, ...]:
@@ -404,12 +400,12 @@ def _of_each(record: Record, over: Mean, least: OfClasses) -> list[Claim]:
     number = next(iter(numbers)) if len(numbers) == 1 else None
     whole = _verdict(record, over, decided.together, number, every)
     if isinstance(least, Mapping):
-        whole = replace(whole, names=tuple(required))
+        whole = whole.saying(names=tuple(required))
     claims = [whole]
     for name, one in decided.classes.items():
         scope = Scope(About.CLASS, len(rows[name]), name, over.sampling, groups_in(own[name]))
         claim = _verdict(record, over, one, required[name], scope)
-        claims.append(replace(claim, trials=trials_of(rows[name])))
+        claims.append(claim.saying(trials=trials_of(rows[name])))
     return claims
 
 
@@ -419,17 +415,16 @@ def _verdict(
     """What passes is required, and what fails is claimed."""
     verdict, reason = verdict_of(decided)
     assumed = assumptions(record.inputs, within_class=scope.of is About.CLASS)
-    together = "all classes" if scope.name else ""
-    return replace(
-        record.claims[0],
+    together = Jointly(Together.EVERY_CLASS) if scope.name else None
+    said = replace(
+        record.claims[0].said,
         about=scope,
         guarantee=Guarantee(Footing.CONDITIONAL, over.error, assumed, together),
-        value=None,
-        interval=None,
-        requirement=None if least is None else complement(least),
-        verdict=verdict,
         reason=reason,
     )
+    number = None if least is None else complement(least)
+    answer = Requirement(number, verdict)
+    return CaseFailure(said, counted=outcomes_of(record.inputs), requirement=answer)
 
 
 def of_tallies(
@@ -440,25 +435,20 @@ def of_tallies(
     over = mean_of(first, record.shared_error or error_of(first))
     rows = {other: rows_by_id(part) for other, part in parts.items()}
     local = {other: sampled_of(own) for other, own in rows.items()}
-    model = record.claims[0]
+    model = record.claims[0].said
     decided = not_worse(over, local, name, margin, continues=model.continues)
     verdict, reason = verdict_of(decided)
     guarantee = NO_GUARANTEE
     if isinstance(decided, Decision):
         guarantee = Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
-    return (
-        replace(
-            model,
-            kind="not_worse",
-            guarantee=guarantee,
-            value=None,
-            interval=None,
-            requirement=margin,
-            verdict=verdict,
-            reason=_in_cases(reason.rpartition(": ")[2]),
-            names=(name, *(other for other in parts if other != name)),
-        ),
+    said = replace(
+        model,
+        guarantee=guarantee,
+        reason=_in_cases(reason.rpartition(": ")[2]),
+        names=(name, *(other for other in parts if other != name)),
     )
+    counted = outcomes_of([row for own in rows.values() for row in own])
+    return (NotWorse(said, requirement=Requirement(margin, verdict), counted=counted),)
 
 
 def _in_cases(forecast: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal, get_args
+from typing import Any, Literal, Self, get_args
 
-from surefoot.core.results import Guarantee, Interval
+from surefoot.core.results import Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 
 
@@ -39,7 +39,7 @@ class Randomness(StrEnum):
 class Verdict(StrEnum):
     """What a requirement came to: PASS needs evidence for it, FAIL evidence against it.
 
-    Everything else is UNDECIDED, and `Claim.reason` says why.
+    Everything else is UNDECIDED, and the reason of the claim says why.
     """
 
     PASS = "PASS"  # noqa: S105  a verdict, no password
@@ -54,17 +54,39 @@ class Continues(StrEnum):
     ANYTIME = "anytime"
 
 
+class Height(StrEnum):
+    """What the height of a curve is: the mean over the inputs at a level."""
+
+    ACCURACY = "accuracy"
+    CONFIDENCE = "mean confidence"
+    LABELS_KEPT = "share of labels kept"
+    INPUTS_KEPT = "share of inputs kept"
+
+
+class Outcomes(StrEnum):
+    """What is counted of cases: those that fail, or their trials where some case has several."""
+
+    CASES = "cases"
+    TRIALS = "trials"
+
+
+class CleanFault(StrEnum):
+    """What is the matter with an input before anything is perturbed."""
+
+    FAILS = "fails"
+    WRONG_LABEL = "wrong label"
+
+
 @dataclass(frozen=True)
 class Scope:
     """What a claim is about: `name` is an input's id or a class, `inputs` how many were studied.
 
-    Of a population `name` is what it consists of, where that is not single inputs.
-
     `sampling` says how the inputs came from the population, where the claim is about one. `groups`
     is the number of groups where these were sampled and not single inputs: then the quantity is
-    the average over groups of the average within a group. `predicted`: the classes are those that
-    the model predicts when clean, since the inputs have no labels. `only` is a clause that narrows
-    the population, or the class, to inputs that a model answers in some way.
+    the average over groups of the average within a group. `networks` are those that were pooled:
+    then the population is of pairs of an input and one of them. `predicted`: the classes are those
+    that the model predicts when clean, since the inputs have no labels. `only` is a clause that
+    narrows the population, or the class, to inputs that a model answers in some way.
     """
 
     of: About
@@ -72,84 +94,479 @@ class Scope:
     name: str = ""
     sampling: Sampling | None = None
     groups: int = 0
+    networks: int = 0
     predicted: bool = False
     only: str = ""
+
+    @property
+    def is_every_class(self) -> bool:
+        """Whether it is all classes, each by itself."""
+        return self.of is About.CLASS and not self.name
+
+
+@dataclass(frozen=True)
+class Said:
+    """What every claim carries: about what it is, what was random, what is promised.
+
+    `names` are the models, files or classes that it speaks of, in order. `reason` says why it is
+    undecided, or what limits it.
+    """
+
+    about: Scope
+    random: Randomness
+    guarantee: Guarantee
+    continues: Continues
+    trials: int = 0
+    names: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """The number that was required and what it came to; None: each class has its own number."""
+
+    number: float | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class CurveQuantity:
+    """What is read off a curve: a share of the levels of `span`, or the level up to which it holds.
+
+    `perturbation` is the name of what the levels are of, `unit` theirs where they have one.
+    """
+
+    height: Height
+    perturbation: str
+    unit: str
+    span: Interval
+    is_share: bool
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement, with all that it needs to be read and checked.
+    """One statement, with all that it needs to be read and checked: one of `KINDS`.
 
-    `kind` is a key of `KINDS`. `quantity` is the noun phrase that `value` and `interval` are of;
-    `limit` is the number that defines it (κ, a threshold, a share, a radius). A claim that answers
-    a requirement has the required number in `requirement` and a `verdict`; `reason` says why it is
-    undecided or what it rests on. `names` are the models or classes it speaks of, in order. `seed`
-    names the draws, where these are fixed.
+    Each kind has fields of its own. What they share is in `said`, and readable from the claim.
     """
 
-    kind: str
-    about: Scope
-    random: Randomness
-    quantity: str
-    guarantee: Guarantee
-    continues: Continues
-    value: float | None = None
-    interval: Interval | None = None
-    limit: float | None = None
-    requirement: float | None = None
-    verdict: Verdict | None = None
-    names: tuple[str, ...] = ()
-    reason: str = ""
-    trials: int = 0
-    seed: int | None = None
+    said: Said
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InvalidArgument(
-                f"there is no kind of claim {self.kind!r}: choose one of {', '.join(KINDS)}"
-            )
         if self.verdict is Verdict.UNDECIDED and not self.reason:
             raise InvalidArgument(f"{self.kind}: an undecided claim says why: give its reason")
         if self.value is not None and math.isnan(self.value):
-            raise InvalidArgument(
-                f"{self.kind}: {self.quantity} has no value: give a number, or None"
-            )
+            raise InvalidArgument(f"{self.kind}: it has no value: give a number, or None")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:  # noqa: ANN401  pydantic's
+        """JSON says by its kind which claim it is."""
+        if cls is not Claim:
+            return handler(source)
+        choices = {kind: handler.generate_schema(one) for kind, one in KINDS.items()}
+        return {"type": "tagged-union", "discriminator": "kind", "choices": choices}
+
+    def saying(self, **changes: Any) -> Self:  # noqa: ANN401  fields of what is said
+        """The same claim with another promise, scope, reason or other names."""
+        return replace(self, said=replace(self.said, **changes))
+
+    @property
+    def kind(self) -> str:
+        """Its name in JSON, a key of `KINDS`."""
+        return ""
+
+    @property
+    def about(self) -> Scope:
+        """What it is about."""
+        return self.said.about
+
+    @property
+    def random(self) -> Randomness:
+        """What was random about the perturbations."""
+        return self.said.random
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised."""
+        return self.said.guarantee
+
+    @property
+    def continues(self) -> Continues:
+        """Whether it may be read again after more trials or inputs."""
+        return self.said.continues
+
+    @property
+    def trials(self) -> int:
+        """Those that it rests on."""
+        return self.said.trials
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models, files or classes that it speaks of."""
+        return self.said.names
+
+    @property
+    def reason(self) -> str:
+        """Why it is undecided, or what limits it."""
+        return self.said.reason
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is promised."""
+        return self.guarantee.footing is Footing.NONE
+
+    @property
+    def value(self) -> float | None:
+        """The best guess, where there is one."""
+        return None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Between which numbers the truth lies, where that is claimed."""
+        return None
+
+    @property
+    def requirement(self) -> Requirement | None:
+        """What was required of it, where something was."""
+        return None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the requirement came to."""
+        return None if self.requirement is None else self.requirement.verdict
 
 
-MODEL_UNCHANGED = "the model behind the address did not change during the run"
-"""What every claim about a model behind an address takes for granted."""
+@dataclass(frozen=True, kw_only=True)
+class Measured(Claim):
+    """A claim of a number: an interval, and the best guess in it."""
 
-KINDS: dict[str, str] = {
-    "failure": "the failure probability of one input",
-    "kappa": "whether one input fails with probability at most κ",
-    "radius": "the certified radius of one input",
-    "worst": "the failure probability of the input that failed most often in this run",
-    "tail": "an extrapolated failure probability, beside the count",
-    "mean_set": "the mean failure probability of these inputs",
-    "count_kappa": "how many of these inputs fail with a probability above κ",
-    "all_kappa": "whether every one of these inputs, or a share, fails with probability at most κ",
-    "curve_set": "up to which level these inputs keep an accuracy",
-    "robust_accuracy": "how many of these inputs are proved and refuted at a radius",
-    "severity": "the mean critical radius of those of these inputs that are refuted at a radius",
-    "mean_radius": "the mean critical radius of these inputs",
-    "mean_population": "the mean failure probability of the population",
-    "share_kappa": "the share of the population that fails with probability at most κ",
-    "radius_quantile": "a quantile of the critical radius in the population",
-    "robust_accuracy_population": "the share of the population that is robust at a radius",
-    "mean_radius_population": "the mean critical radius of the population, up to a ceiling",
-    "curve_population": "up to which level the population keeps an accuracy",
-    "case_failure": "how often cases fail in the population, of a test that was run elsewhere",
-    "cases_failed": "how many of these cases failed in a test that was run elsewhere",
-    "case_difference": "how much more often cases fail in one file of outcomes than in another",
-    "difference": "how much more often one model fails than another",
-    "best": "which model may be the most robust",
-    "not_worse": "whether a model fails at most so much more often than the others",
-    "curve_not_worse": "whether a model keeps an accuracy at nearly as many levels as another",
-    "radius_not_worse": "whether the mean radius of these inputs is nearly that of another model",
-    "quantile_difference": "how much larger one model's quantile of the critical radius is",
-    "classes": "which classes differ",
-}
-"""All kinds of claims. Each has a world with a known truth in `tests/claims/`."""
+    value: float | None = None
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Required(Claim):
+    """A claim that may answer a requirement."""
+
+    requirement: Requirement | None = None
+
+    def answered(self, number: float | None, verdict: Verdict, reason: str = "") -> Self:
+        """The same claim as the answer to what was required."""
+        said = replace(self.said, reason=reason)
+        return replace(self, said=said, requirement=Requirement(number, verdict))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure(Measured):
+    """The failure probability of one input."""
+
+    kind: Literal["failure"] = "failure"
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Undecided where trials did not lead to a number."""
+        return Verdict.UNDECIDED if self.reason and self.trials else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kappa(Measured):
+    """Whether one input fails with probability at most κ."""
+
+    kind: Literal["kappa"] = "kappa"
+    kappa: float
+    decision: Verdict
+
+    @property
+    def verdict(self) -> Verdict:
+        """What was decided."""
+        return self.decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class Radius(Measured):
+    """The critical radius of one input: proved up to the low end, refuted at the high one."""
+
+    kind: Literal["radius"] = "radius"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worst(Measured):
+    """The failure probability of the input that failed most often in this run."""
+
+    kind: Literal["worst"] = "worst"
+    clean_fault: CleanFault | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tail(Measured):
+    """An extrapolated failure probability; the interval is that of the count beside it.
+
+    `fitted` are the inputs whose scores were fitted, where it is the mean of several.
+    """
+
+    kind: Literal["tail"] = "tail"
+    fitted: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanSet(Measured, Required):
+    """The mean failure probability of these inputs."""
+
+    kind: Literal["mean_set"] = "mean_set"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountKappa(Claim):
+    """How many of these inputs were decided to fail with a probability above κ, and truly do."""
+
+    kind: Literal["count_kappa"] = "count_kappa"
+    kappa: float
+    fragile: int
+    robust: int
+    at_least: int
+
+    @property
+    def value(self) -> float:
+        """The inputs decided to fail more often."""
+        return float(self.fragile)
+
+    @property
+    def interval(self) -> Interval:
+        """How many truly do."""
+        return Interval(float(self.at_least), float(self.about.inputs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllKappa(Measured, Required):
+    """Whether every one of these inputs, or the share required, fails at most that often."""
+
+    kind: Literal["all_kappa"] = "all_kappa"
+    kappa: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveSet(Measured, Required):
+    """Up to which level these inputs keep an accuracy; `seed` names draws that are fixed."""
+
+    kind: Literal["curve_set"] = "curve_set"
+    quantity: CurveQuantity
+    threshold: float
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePopulation(Measured, Required):
+    """Up to which level the population keeps an accuracy."""
+
+    kind: Literal["curve_population"] = "curve_population"
+    quantity: CurveQuantity
+    threshold: float
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustAtRadius(Claim):
+    """How many of these inputs are proved and refuted at a radius, `clean` when clean."""
+
+    kind: Literal["robust_accuracy"] = "robust_accuracy"
+    radius: float
+    proved: int
+    refuted: int
+    clean: int = 0
+
+    @property
+    def interval(self) -> Interval:
+        """The share that is robust."""
+        n = self.about.inputs
+        return Interval(self.proved / n, (n - self.refuted) / n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Severity(Measured):
+    """The mean critical radius of the inputs refuted at a radius; `open` have no part in it."""
+
+    kind: Literal["severity"] = "severity"
+    radius: float
+    clean: int = 0
+    open: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanRadius(Measured):
+    """The mean critical radius of these inputs.
+
+    `clean` fail when clean and count as 0; `distance` is the mean of the counterexamples, where
+    these are not of all inputs.
+    """
+
+    kind: Literal["mean_radius"] = "mean_radius"
+    clean: int = 0
+    counterexamples: int = 0
+    distance: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanPopulation(Measured, Required):
+    """The mean failure probability of the population, or of a class."""
+
+    kind: Literal["mean_population"] = "mean_population"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareKappa(Measured, Required):
+    """The share of the population that fails with probability at most κ."""
+
+    kind: Literal["share_kappa"] = "share_kappa"
+    kappa: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiusQuantile(Measured, Required):
+    """A quantile of the critical radius in the population: that of `share`, where it is known."""
+
+    kind: Literal["radius_quantile"] = "radius_quantile"
+    share: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustPopulation(Measured):
+    """The share of the population that is robust at a radius."""
+
+    kind: Literal["robust_accuracy_population"] = "robust_accuracy_population"
+    radius: float
+    clean: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanRadiusPopulation(Measured):
+    """The mean critical radius of the population, none counted as more than a ceiling."""
+
+    kind: Literal["mean_radius_population"] = "mean_radius_population"
+    ceiling: float
+    clean: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseFailure(Measured, Required):
+    """How often cases fail in the population, of a test that was run elsewhere."""
+
+    kind: Literal["case_failure"] = "case_failure"
+    counted: Outcomes
+
+
+@dataclass(frozen=True, kw_only=True)
+class CasesFailed(Claim):
+    """How many of these cases, or of their trials, failed; `rate` is averaged over cases."""
+
+    kind: Literal["cases_failed"] = "cases_failed"
+    counted: Outcomes
+    failed: int
+    rate: float
+
+    @property
+    def value(self) -> float:
+        """The share that failed."""
+        return self.rate
+
+    @property
+    def interval(self) -> Interval:
+        """The same: it was counted."""
+        return Interval(self.rate, self.rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseDifference(Measured):
+    """How much more often cases fail in one file of outcomes than in another."""
+
+    kind: Literal["case_difference"] = "case_difference"
+    counted: Outcomes
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureDifference(Measured):
+    """How much more often one model fails than another.
+
+    With κ it is how much larger its share of inputs is that fail at most that often.
+    """
+
+    kind: Literal["difference"] = "difference"
+    kappa: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best(Claim):
+    """Which of so many models may be the most robust: those that it names."""
+
+    kind: Literal["best"] = "best"
+    models: int
+    kappa: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotWorse(Required):
+    """Whether a model, the first named, fails at most so much more often than the others.
+
+    `kappa` is that of the robust shares, where these are compared, `counted` what is counted of
+    cases. `common`: the inputs that both runs have, where each has others too.
+    """
+
+    kind: Literal["not_worse"] = "not_worse"
+    kappa: float | None = None
+    counted: Outcomes | None = None
+    common: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveNotWorse(Required):
+    """Whether a model keeps an accuracy at nearly as many levels as another."""
+
+    kind: Literal["curve_not_worse"] = "curve_not_worse"
+    quantity: CurveQuantity
+    threshold: float
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiusNotWorse(Required):
+    """Whether the mean radius of these inputs is nearly that of another model."""
+
+    kind: Literal["radius_not_worse"] = "radius_not_worse"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileDifference(Measured):
+    """How much larger one model's quantile of the critical radius is."""
+
+    kind: Literal["quantile_difference"] = "quantile_difference"
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassesDiffer(Claim):
+    """How many of so many pairs of classes differ; a class of one input makes no pair."""
+
+    kind: Literal["classes"] = "classes"
+    differ: int
+    pairs: int
+    classes: int
+
+
+AnyClaim = (
+    Failure | Kappa | Radius | Worst | Tail | MeanSet | CountKappa | AllKappa | CurveSet
+    | RobustAtRadius | Severity | MeanRadius | MeanPopulation | ShareKappa | RadiusQuantile
+    | RobustPopulation | MeanRadiusPopulation | CurvePopulation | CaseFailure | CasesFailed
+    | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
+    | QuantileDifference | ClassesDiffer
+)  # fmt: skip
+KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
+"""All kinds of claims by the name that JSON has; each has a world in the tests."""
+_LIMITS = ("kappa", "threshold", "share", "radius", "ceiling")
+
+
+def limit_of(claim: Claim) -> float | None:
+    """The number that defines its quantity: κ, a threshold, a share, a radius; None without one."""
+    known = (getattr(claim, name, None) for name in _LIMITS)
+    return next((number for number in known if number is not None), None)
 
 
 UndecidedAs = Literal["fail", "skip", "pass"]

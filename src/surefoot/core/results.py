@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from surefoot.core.assumptions import Assumption, Jointly
 from surefoot.errors import InvalidArgument
 
 LEAST_PROBABILITY = 1e-300
@@ -68,13 +69,8 @@ class Guarantee:
 
     footing: Footing
     error: float
-    assumptions: tuple[str, ...] = ()
-    jointly: str = ""
-
-    @property
-    def condition(self) -> str:
-        """What must be true for it, in words."""
-        return "; ".join(self.assumptions)
+    assumptions: tuple[Assumption, ...] = ()
+    jointly: Jointly | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import (
+    CurveShape,
+)
 from surefoot.curves import published
 from surefoot.curves.levels import FINE, ROUNDING, Grid, Level, Values, mean_of
 from surefoot.errors import InvalidArgument
@@ -133,28 +136,9 @@ class Assumption:
                 worst = np.fmin(worst, values)
         return ""
 
-    def sentence(self, what: str, raised: float) -> str:
+    def stated(self, what: str, raised: float) -> CurveShape:
         """As a condition. `raised`: the most that the data show beyond the size, 0 for nothing."""
-        if self.name == WIGGLE:
-            size, more = 100 * self.size, ""
-            if raised:
-                more = f" ({100 * raised:.2g} where the data show more)"
-            return (
-                f"between two neighbouring levels that were measured (at most 1/{self.cells} of "
-                f"the range apart) the {what} falls at most {size:g} point{'s' * (size != 1)}"
-                f"{more} below the lower of its values there and rises at most as much above the "
-                "higher one"
-            )
-        if self.name == CURVATURE:
-            return (
-                f"between neighbouring levels the {what} lies between parabolas of curvature "
-                f"{self.size:g} per squared range"
-            )
-        if self.name == ONE_CROSSING:
-            return f"once the {what} is below the threshold, it stays below at stronger levels"
-        if what != "accuracy":
-            return f"the {what} of no input rises from a level to a stronger one"
-        return "each input, once it fails, fails at all stronger levels"
+        return CurveShape(self.name, what, self.size, self.cells, raised)
 
 
 def _outwards(values: NDArray[Any], combine: np.ufunc, centre: int) -> NDArray[Any]:

@@ -10,6 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from surefoot.core.assumptions import (
+    Assumed,
+    Parabolas,
+)
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Ask, Needs, Session, TimeUp
 from surefoot.core.results import (
@@ -229,11 +233,7 @@ class AdaptiveCurve:
                     pairs += [(middle, b), (a, middle)]
 
     def _curve(self, rates: Rates, bend: float, notes: tuple[str, ...]) -> Curve:
-        parabolas = (
-            f"between neighbouring levels the curve lies between parabolas of depth {bend:.4g} (in "
-            "accuracy per squared share of the range)"
-        )
-        promise = Guarantee(Footing.CONDITIONAL, 0.0, (parabolas,))
+        promise = Guarantee(Footing.CONDITIONAL, 0.0, (Parabolas(bend),))
         points = self._points(rates)
         readings = tuple(self._reading(rates, bend, t, promise) for t in self.thresholds)
         span, exact = Interval(self.low, self.high), Guarantee(Footing.SOUND, 0.0)
@@ -276,8 +276,7 @@ class AdaptiveCurve:
         value = sum((b - a for a, b in pairs if rates[b] >= threshold), 0.0)
         bound = sum((b - a for a, b in pairs if _intersect(rates, a, b, bend, threshold)), 0.0)
         if threshold in visited.values():
-            tie = "the printed bound is wrong where an accuracy equals the threshold"
-            promise = Guarantee(Footing.NONE, 1.0, (tie,))
+            promise = Guarantee(Footing.NONE, 1.0, (Assumed.PRINTED_BOUND,))
         points = self._points(visited)
         crossings = linear_crossings(points, points, threshold, threshold)
         bounds = Interval(max(value - bound, 0.0), min(value + bound, 1.0))
@@ -313,7 +312,7 @@ def _strongest_bend(rates: Rates, size: int) -> float:
     return _SAFETY * strongest
 
 
-_PROMISE = Guarantee(Footing.NONE, 1.0, ("no bound on the error is known",))
+_PROMISE = Guarantee(Footing.NONE, 1.0, (Assumed.NO_BOUND,))
 _RULE = 21
 """Levels that quad's rule, Gauss and Kronrod's, takes for one part of the range."""
 _TOLERANCE = 1.49e-8

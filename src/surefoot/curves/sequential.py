@@ -393,8 +393,9 @@ class SequentialCurve:
         return self._curve(walks, readings, notes, walks.contradiction(self.thresholds))
 
     def _promise(self, assumption: Assumption, raised: float) -> Guarantee:
-        sentence = assumption.sentence(self.measure, raised)
-        return Guarantee(Footing.CONDITIONAL, self.error, (sentence,))
+        return Guarantee(
+            Footing.CONDITIONAL, self.error, (assumption.stated(self.measure, raised),)
+        )
 
     def _curve(
         self,

@@ -12,7 +12,7 @@ from surefoot.conclude.not_worse import not_worse_than
 from surefoot.conclude.radii import at_radii
 from surefoot.conclude.requirements import check_requirements
 from surefoot.conclude.scope import as_in_records
-from surefoot.core.claims import Claim
+from surefoot.core.claims import Best, Claim, RobustAtRadius, limit_of
 from surefoot.errors import ReplayMismatch
 from surefoot.evidence.answers import Check, Status, of_part
 from surefoot.evidence.packed import Json
@@ -30,6 +30,9 @@ from surefoot.records.record import (
     RecordBody,
     Requirements,
     Samples,
+)
+from surefoot.report.clauses import (
+    quantity_words,
 )
 from surefoot.report.sentences import sentence
 
@@ -71,11 +74,14 @@ def claim_words(claim: Claim) -> str:
     try:
         return sentence(claim)
     except BROKEN:
-        return f"{claim.kind}: {claim.quantity}"
+        return f"{claim.kind}: {quantity_words(claim)}"
 
 
 def plain(value: object) -> Json:
     """Its fields as JSON has them."""
+    if isinstance(value, Claim):  # what all kinds share is named without its place
+        own = {f: plain(getattr(value, f)) for f in value.__dataclass_fields__ if f != "said"}
+        return {**plain(value.said), **own}
     if is_dataclass(value):
         return {field: plain(getattr(value, field)) for field in value.__dataclass_fields__}
     if isinstance(value, dict):
@@ -86,8 +92,9 @@ def plain(value: object) -> Json:
 
 
 def _question(claim: Claim) -> tuple[object, ...]:
-    names = () if claim.kind == "best" else claim.names  # of the best they are the answer
-    return claim.kind, claim.about.of, claim.about.name, names, claim.quantity, claim.limit
+    names = () if isinstance(claim, Best) else claim.names  # of the best they are the answer
+    about, limit = claim.about, limit_of(claim)
+    return claim.kind, about.of, about.name, names, quantity_words(claim), limit
 
 
 _SHARED = ("model", "inputs", "bounds", "perturbation", "property", "seed")
@@ -113,12 +120,12 @@ def check_run(evidence: Evidence) -> tuple[list[Check], list[Check]]:
     return claims + beside[0], results + beside[1]
 
 
-def _split_claims(record: Record) -> tuple[list[Claim], list[Claim]]:
+def _split_claims(record: Record) -> tuple[list[Claim], list[RobustAtRadius]]:
     """The claims of the study itself, and those of an attack beside it."""
     if not isinstance(record.details, Samples):
         return list(record.claims), []
-    attacked = [claim for claim in record.claims if claim.kind == "robust_accuracy"]
-    return [claim for claim in record.claims if claim.kind != "robust_accuracy"], attacked
+    attacked = [claim for claim in record.claims if isinstance(claim, RobustAtRadius)]
+    return [claim for claim in record.claims if not isinstance(claim, RobustAtRadius)], attacked
 
 
 def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Check], list[Check]]:
@@ -231,7 +238,7 @@ def _joined(record: Record, records: Mapping[str, Record]) -> Record:
     reference = {m.name: m.reference for m in details.members if m.reference is not None}
     joined = joined_record(records, details.along, record.shared_error, reference or None)
     first = next(iter(records.values()))
-    at = [c.limit for c in record.claims if c.kind == "robust_accuracy" and c.limit is not None]
+    at = [c.radius for c in record.claims if isinstance(c, RobustAtRadius)]
     if not at or not isinstance(first.details, Radii):
         return joined
     return replace(joined, claims=(*joined.claims, *at_radii(records, at)))

@@ -14,7 +14,10 @@ from surefoot.conclude.precision import conclude_mean, mean_procedure, results_o
 from surefoot.conclude.radii import at_radii, brackets_of, conclude_attack, conclude_radii, searches
 from surefoot.conclude.sampling import conclude_samples
 from surefoot.conclude.scope import all_in_scope, assuming
-from surefoot.core.claims import MODEL_UNCHANGED, Randomness
+from surefoot.core.assumptions import (
+    Assumed,
+)
+from surefoot.core.claims import Randomness, RobustAtRadius
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Joint, Needs, Pinned
 from surefoot.core.results import Bracket, InputResult
@@ -51,7 +54,7 @@ def recompute(record: Record, entries: Entries) -> RecordBody:
     body = _CONCLUSIONS[facts.needs](facts, record, entries)
     changing = is_behind_address(facts.spec.model.covers)
     claims = all_in_scope(body.claims, facts.spec)
-    claims = assuming(claims, MODEL_UNCHANGED if changing else "")
+    claims = assuming(claims, Assumed.MODEL_UNCHANGED if changing else None)
     return replace(body, claims=claims)
 
 
@@ -183,7 +186,7 @@ def _radii(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
         # a run that proves has no pass over clean inputs, so its rows have neither of the two
         rows.append(replace(row, result=bracket, digest="", clean_kept=None))
     body = conclude_radii(facts, tuple(rows), searched, record.details.reader)
-    at = [c.limit for c in record.claims if c.kind == "robust_accuracy" and c.limit is not None]
+    at = [c.radius for c in record.claims if isinstance(c, RobustAtRadius)]
     if not at:
         return body
     whole = replace(record, inputs=body.inputs, details=body.details, claims=body.claims)

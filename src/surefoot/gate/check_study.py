@@ -238,7 +238,7 @@ def _claims_by_name(record: Record, earlier: EarlierRun | None) -> tuple[Claim, 
         return ()
     named = zip(record.required.earlier.names, (record, earlier.record), strict=True)
     return tuple(
-        replace(one, names=(name,))
+        one.saying(names=(name,))
         for name, part in named
         for one in (share_claims(part) if isinstance(part.details, Curves) else part.claims)
     )

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from surefoot.core.assumptions import (
+    Assumed,
+)
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 
@@ -25,7 +28,6 @@ _VERONA = {
     "verifier": "source",
 }
 _EMPTY_WORDS = ("", "nan", "none", "undefined", "inf")
-PUBLISHED = "the published proofs and counterexamples are right"
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _published(file: Path, line: int, row: Mapping[str, str | None]) -> Publishe
     seconds = _number(file, line, "runtime_s", text["runtime_s"], math.nan)
     bracket = Bracket(
         Interval(low, high),
-        Guarantee(Footing.CONDITIONAL, 0.0, (PUBLISHED,)),
+        Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.PUBLISHED,)),
         "" if text["lower"] and text["upper"] else "the search ended early",
     )
     return PublishedBracket(

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.claims import MODEL_UNCHANGED
+from surefoot.core.assumptions import Assumed
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
 from surefoot.models.endpoint_connection import (
     FIRST_CONTACT_TRIES,
@@ -273,7 +273,7 @@ class EndpointModel:
     version: str = ""
     first_answers: HostArray | None = field(default=None, repr=False)
 
-    assumption: ClassVar[str] = MODEL_UNCHANGED
+    assumption: ClassVar[Assumed] = Assumed.MODEL_UNCHANGED
     """What every claim about it takes for granted."""
     caution: ClassVar[str] = (
         "it is behind an address, and its owner can change it at any time: the version and "

@@ -1,7 +1,6 @@
 """From local results to a statement about the population the inputs come from."""
 
 from surefoot.population.comparison import (
-    SAME_POPULATION,
     Difference,
     Rank,
     candidates,
@@ -60,7 +59,6 @@ from surefoot.population.share import (
 
 __all__ = [
     "ESTIMATORS",
-    "SAME_POPULATION",
     "AlgorithmOne",
     "CriticalQuantile",
     "CriticalQuantileResult",

@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import (
+    Assumed,
+    Assumption,
+    Together,
+    jointly,
+)
 from surefoot.core.claims import Continues
 from surefoot.core.results import (
     Bracket,
@@ -25,7 +31,6 @@ from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
 from surefoot.population.requirement import (
-    SAMPLED,
     Population,
     as_many,
     enough,
@@ -198,14 +203,12 @@ def _gap(
     return population.difference(mine, other, min(2 * error, _LARGEST_ERROR))
 
 
-def _assumed(*wholes: Estimate | Undecided) -> tuple[str, ...]:
+def _assumed(*wholes: Estimate | Undecided) -> tuple[Assumption, ...]:
     """All that the statements about these take for granted."""
     known = [whole.guarantee for whole in wholes if isinstance(whole, Estimate)]
-    return tuple(dict.fromkeys(a for g in known for a in g.assumptions)) or (SAMPLED,)
+    return tuple(dict.fromkeys(a for g in known for a in g.assumptions)) or (Assumed.SAMPLED,)
 
 
-SAME_POPULATION = "the inputs of both runs stand for the same population"
-"""The assumption of a comparison on other inputs."""
 OTHER_INPUTS = (
     "on other inputs nothing cancels that the two have in common: measure the earlier model on "
     "these inputs (previous-model), where that is possible"
@@ -233,7 +236,7 @@ def not_worse_of_samples(
         return Undecided(reason, trials)
     gap = Interval(a.interval.low - b.interval.high, a.interval.high - b.interval.low)
     assumptions = dict.fromkeys((*a.guarantee.assumptions, *b.guarantee.assumptions))
-    promise = Guarantee(Footing.CONDITIONAL, error, (*assumptions, SAME_POPULATION))
+    promise = Guarantee(Footing.CONDITIONAL, error, (*assumptions, Assumed.SAME_POPULATION))
     claim = f"{population.quantity} is at most {margin!r} smaller than that of the other sample"
     if gap.low >= -margin:
         return Decision(claim, True, promise, trials)
@@ -298,7 +301,7 @@ def quantile_differences(
             Footing.CONDITIONAL,
             error,
             assumptions_of([*local[a], *local[b]]),
-            f"all {len(pairs)} differences" if len(pairs) > 1 else "",
+            jointly(Together.DIFFERENCES, len(pairs)),
         )
         differences.append(Difference(a, b, value, around, promise))
     return tuple(differences)

@@ -10,6 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import (
+    Assumed,
+    Assumption,
+    Prior,
+)
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of
@@ -36,8 +41,6 @@ _CACHED_NUMBERS = 200_000
 _WIDEST, _NARROWEST = math.log(6.0), math.log(1e-4)
 """Logarithms of the largest and smallest spread considered: radii of one network vary by less than
 a factor e^6, and no bracket resolves a spread of 1e-4."""
-LOG_NORMAL = "critical radii are log-normal"
-"""The assumption that the estimators of this family share."""
 REJECTED = "log-normal rejected"
 """How `fit` begins where the data contradict the family."""
 NOT_TESTED = "not tested: "
@@ -95,15 +98,9 @@ class LogNormalPosterior:
         return Quantile(self.share, value, Interval(low, high), promise, len(local), fit=fit)
 
     @property
-    def assumptions(self) -> tuple[str, ...]:
+    def assumptions(self) -> tuple[Assumption, ...]:
         """What the interval supposes beyond the sample and the brackets."""
-        top = f"{self.ceiling:g}"
-        return (
-            LOG_NORMAL,
-            f"their quantile and median come from the prior (the quantile uniform up to {top}, "
-            f"then the median uniform between it and {top}), over which the confidence is an "
-            "average",
-        )
+        return Assumed.LOG_NORMAL, Prior(self.ceiling)
 
     def _posterior(self, brackets: _BracketCounts) -> tuple[Floats, Floats]:
         """The quantile at every node of the last grid, with its weight.

@@ -10,6 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import (
+    Assumed,
+)
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.counts import Counts
 from surefoot.core.results import (
@@ -266,12 +269,6 @@ def share_of_inputs(
     return mean.conclude(local, error)
 
 
-FITTED_ONLY = (
-    "model-based extrapolation, averaged over the inputs whose tail could be fitted, which are "
-    "not a random choice"
-)
-
-
 @dataclass(frozen=True)
 class TailMean:
     """The average of extrapolated robustness, beside the mean that the trials themselves show.
@@ -309,7 +306,7 @@ class TailMean:
             inputs=len(inputs),
             contradicted=sum(r.contradicted for r in fitted),
             counted=counted,
-            guarantee=Guarantee(Footing.NONE, 1.0, (FITTED_ONLY,)),
+            guarantee=Guarantee(Footing.NONE, 1.0, (Assumed.FITTED_ONLY,)),
             trials=trials,
         )
 

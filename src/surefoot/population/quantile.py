@@ -11,6 +11,12 @@ from typing import ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import (
+    Assumed,
+    Assumption,
+    Jointly,
+    Together,
+)
 from surefoot.core.claims import Sampling
 from surefoot.core.results import (
     Bracket,
@@ -23,7 +29,7 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, averages, members_of
-from surefoot.population.requirement import SAMPLED, PValues, assumptions_of_sample
+from surefoot.population.requirement import PValues, assumptions_of_sample
 from surefoot.statistics.intervals import p_value_above
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import (
@@ -144,21 +150,21 @@ def of_each(
     if networks < 1:
         raise InvalidArgument(f"networks must be an integer ≥ 1, got {networks}")
     number = len(groups) * networks
-    each, jointly = shares(error, number), f"the quantiles of all {number} groups"
+    each, together = shares(error, number), Jointly(Together.GROUPS, number)
     quantiles: dict[K, Quantile | Undecided] = {}
     for name, local in groups.items():
         quantile = estimator.conclude(local, each)
         if isinstance(quantile, Quantile):
             quantile = replace(
-                quantile, guarantee=replace(quantile.guarantee, error=error, jointly=jointly)
+                quantile, guarantee=replace(quantile.guarantee, error=error, jointly=together)
             )
         quantiles[name] = quantile
     return quantiles
 
 
-def assumptions_of(local: Sequence[Bracket]) -> tuple[str, ...]:
+def assumptions_of(local: Sequence[Bracket]) -> tuple[Assumption, ...]:
     """That the inputs are a sample, and what the brackets themselves rest on."""
-    return (SAMPLED, *dict.fromkeys(a for b in local for a in b.guarantee.assumptions))
+    return (Assumed.SAMPLED, *dict.fromkeys(a for b in local for a in b.guarantee.assumptions))
 
 
 def sample_quantile(ends: SortedEnds, share: float) -> float:
@@ -365,7 +371,7 @@ def requires_of_groups(
     )
 
 
-def assumed(local: Groups) -> tuple[str, ...]:
+def assumed(local: Groups) -> tuple[Assumption, ...]:
     """That the groups are a sample, and what the brackets themselves rest on."""
     rest = dict.fromkeys(a for b in members_of(local) for a in b.guarantee.assumptions)
     return (*assumptions_of_sample(Sampling.GROUPED, local), *rest)

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any, Protocol
 
+from surefoot.core.assumptions import (
+    Assumed,
+    Assumption,
+    TheseGroups,
+)
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.results import (
     Decision,
@@ -24,39 +29,22 @@ from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, is_grouped, unit_word
 from surefoot.statistics.multiplicity import holm
 
-SAMPLED = "the inputs are an independent random sample of the population they stand for"
-STRATIFIED = (
-    "within each class the inputs are an independent random sample, and the population holds the "
-    "classes in equal shares"
-)
-SAMPLED_WITHIN = "within each class the inputs are an independent random sample of it"
-GROUPS_SAMPLED = "the groups are an independent random sample of groups"
-WHOLE_GROUPS = "the inputs of a group are all of its inputs or a random sample of them"
-
-CASES_SAMPLED = "these cases are drawn at random and independently from the cases they stand for"
-CASES_WITHIN = "within each class these cases are drawn at random and independently from its cases"
-CASE_GROUPS_SAMPLED = (
-    "the groups of these cases are drawn at random and independently from the groups they stand for"
-)
-WHOLE_CASE_GROUPS = "the cases of a group are all of its cases or a random sample of them"
-TRIALS_SETTLED = "how many trials a case has does not depend on their outcomes"
-
 _MOST_FORECAST = 100_000
 """Inputs beyond which a forecast says "more than": nobody plans a run by a larger number."""
 
 
-def assumptions_of_sample(sampling: Sampling, sampled: Sequence[Any]) -> tuple[str, ...]:
+def assumptions_of_sample(sampling: Sampling, sampled: Sequence[Any]) -> tuple[Assumption, ...]:
     """What a statement about the population takes for granted of the inputs."""
     if sampling is Sampling.GROUPED or is_grouped(sampled):
-        number = f"these {len(sampled):,} groups are" if len(sampled) > 1 else "this one group is"
-        return (GROUPS_SAMPLED.replace("the groups are", number), WHOLE_GROUPS)
-    return (STRATIFIED if sampling is Sampling.STRATIFIED else SAMPLED,)
+        return TheseGroups(len(sampled)), Assumed.WHOLE_GROUPS
+    return (Assumed.STRATIFIED if sampling is Sampling.STRATIFIED else Assumed.SAMPLED,)
 
 
-def assumptions_within(sampling: Sampling | None) -> tuple[str, ...]:
+def assumptions_within(sampling: Sampling | None) -> tuple[Assumption, ...]:
     """What a statement about one class takes for granted of its inputs."""
-    grouped = sampling is Sampling.GROUPED
-    return (GROUPS_SAMPLED, WHOLE_GROUPS) if grouped else (SAMPLED_WITHIN,)
+    if sampling is Sampling.GROUPED:
+        return Assumed.GROUPS_SAMPLED, Assumed.WHOLE_GROUPS
+    return (Assumed.SAMPLED_WITHIN,)
 
 
 @dataclass(frozen=True)

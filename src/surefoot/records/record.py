@@ -224,7 +224,7 @@ class AttackSummary:
     inputs: int
     level: float
     ball: str = ""
-    failure_rate: float | None = None
+    withstood: float | None = None
     broken: int = 0
     clean: int = 0
     blind: int = 0

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from surefoot.core.assumptions import (
+    Assumed,
+)
 from surefoot.core.counts import Proof
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Bracket
@@ -26,7 +29,6 @@ class AttackOutcome(StrEnum):
 
 BROKEN = (AttackOutcome.FOUND, AttackOutcome.WRONG_CLEAN)
 """The input fails at a point of its ball."""
-CONFIRMED = "the model gives the same label when the point is run again"
 
 
 STEP_SHARE = 2.5
@@ -54,7 +56,7 @@ class Attack:
 
     def steps(self) -> Generator[int, Proof, Bracket]:
         """One question an input: search the ball."""
-        return bracket_of((yield 1), CONFIRMED)
+        return bracket_of((yield 1), Assumed.CONFIRMED)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class PGD:
 
     def steps(self) -> Generator[int, Proof, Bracket]:
         """One question an input: search the ball."""
-        return bracket_of((yield 1), CONFIRMED)
+        return bracket_of((yield 1), Assumed.CONFIRMED)
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class AttackFunction:
 
     def steps(self) -> Generator[int, Proof, Bracket]:
         """One question an input: search the ball."""
-        return bracket_of((yield 1), CONFIRMED)
+        return bracket_of((yield 1), Assumed.CONFIRMED)
 
 
 AnyAttack = Attack | PGD | AttackFunction

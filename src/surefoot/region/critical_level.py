@@ -6,6 +6,11 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from surefoot.core.assumptions import (
+    Assumed,
+    Assumption,
+    Stated,
+)
 from surefoot.core.counts import Proof, closed_to
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval
@@ -18,7 +23,6 @@ from surefoot.region.proof_limits import (
     tries_within,
 )
 
-ARITHMETIC = "the model computes exactly, in real arithmetic (a run in float32 may differ)"
 NOT_REACHED = Proof(0.0, None, "", "not reached", 0, 0.0)
 """What is known of an input that the run ended before: nothing, which is true."""
 _LEFT_ALONE = {
@@ -79,7 +83,7 @@ def check_proving(asked: Proving) -> None:
         raise InvalidArgument(f"samples are at least 0 for a radius, got {asked.samples}: try 200")
 
 
-def bracket_of(proof: Proof, assumption: str = ARITHMETIC) -> Bracket:
+def bracket_of(proof: Proof, assumption: Assumption = Assumed.ARITHMETIC) -> Bracket:
     """What is known of one input, and what that rests on."""
     return Bracket(
         Interval(proof.low, proof.far),
@@ -152,8 +156,10 @@ class CriticalLevel:
         return self.nodes_per_input is not None and seconds is not None and proof.seconds >= seconds
 
     @property
-    def assumption(self) -> str:
+    def assumption(self) -> Assumption:
         """What a lower end rests on."""
         if not self.verifier:
-            return ARITHMETIC
-        return f"the proofs are those of {self.verifier!r}, in its own arithmetic, not checked here"
+            return Assumed.ARITHMETIC
+        return Stated(
+            f"the proofs are those of {self.verifier!r}, in its own arithmetic, not checked here"
+        )

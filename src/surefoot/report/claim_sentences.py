@@ -1,42 +1,85 @@
-"""One function for each kind of claim: the sentence, without its full stop."""
+"""The sentence of each kind of claim, without its full stop, for a claim without a verdict."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import singledispatch
 
-from surefoot.core.claims import About, Claim, Verdict
-from surefoot.core.results import UNIT
-from surefoot.report import radius_sentences, tally_sentences
+from surefoot.core.claims import (
+    About,
+    AllKappa,
+    Best,
+    CaseDifference,
+    CaseFailure,
+    CasesFailed,
+    Claim,
+    ClassesDiffer,
+    CleanFault,
+    CountKappa,
+    CurveNotWorse,
+    CurvePopulation,
+    CurveQuantity,
+    CurveSet,
+    Failure,
+    FailureDifference,
+    Kappa,
+    MeanPopulation,
+    MeanRadius,
+    MeanRadiusPopulation,
+    MeanSet,
+    Outcomes,
+    QuantileDifference,
+    Radius,
+    RadiusQuantile,
+    RobustAtRadius,
+    RobustPopulation,
+    Severity,
+    ShareKappa,
+    Tail,
+    Verdict,
+    Worst,
+)
+from surefoot.core.results import UNIT, Interval
 from surefoot.report.clauses import (
     among,
     assumption,
+    assumptions_of,
     bracketed,
     class_word,
     confidence_clause,
     counts_inputs,
     interval_percent,
-    limit_phrase,
     over_groups,
+    remarks,
     scope_phrase,
     subject,
     with_condition,
 )
-from surefoot.report.curve_sentences import curve_sentence
 from surefoot.report.formatting import (
     at_least,
     at_most,
     exact_percent,
     extrapolated_probability,
+    four_digits,
+    of_perturbations,
     percent,
+    percent_range,
     points_apart,
     points_range,
     radius_range,
     signed_range,
 )
+from surefoot.system.text import level_words
 
 
-def _failure(claim: Claim) -> str:
+@singledispatch
+def statement(claim: Claim) -> str:
+    """What is claimed, about what, with which confidence, and on which assumptions."""
+    raise TypeError(f"a claim of the kind {claim.kind} is a verdict: give its requirement")
+
+
+@statement.register
+def _(claim: Failure) -> str:
     value = "an unknown share" if claim.value is None else percent(claim.value)
     return with_condition(
         claim,
@@ -45,19 +88,21 @@ def _failure(claim: Claim) -> str:
     )
 
 
-def _kappa(claim: Claim) -> str:
+@statement.register
+def _(claim: Kappa) -> str:
     name = f"input {claim.about.name}"
-    if claim.verdict is Verdict.UNDECIDED:
+    if claim.decision is Verdict.UNDECIDED:
         counted, certain = "", confidence_clause(claim)
         if claim.interval is not None and certain:
             counted = f"; {interval_percent(claim)} of its perturbations fail ({certain})"
         return with_condition(claim, f"{name} is not decided: {claim.reason}{counted}")
-    side = "at most" if claim.verdict is Verdict.PASS else "more than"
-    limit = f"{side} {limit_phrase(claim)}"
+    side = "at most" if claim.decision is Verdict.PASS else "more than"
+    limit = f"{side} {of_perturbations(claim.kappa)}"
     return with_condition(claim, f"{name} fails under {limit}{bracketed(claim)}")
 
 
-def _radius(claim: Claim) -> str:
+@statement.register
+def _(claim: Radius) -> str:
     around, name = claim.interval, claim.about.name
     proved = 0.0 if around is None else around.low
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
@@ -73,22 +118,30 @@ def _radius(claim: Claim) -> str:
     return f"{radius}; one of size {at_most(around.high)} does: found, and confirmed by the model"
 
 
-def _worst(claim: Claim) -> str:
-    note = f"; {claim.reason}" if claim.reason else ""
+_CLEAN_FAULTS = {
+    None: "",
+    CleanFault.FAILS: "; it fails already when clean",
+    CleanFault.WRONG_LABEL: "; its label is wrong already when clean",
+}
+
+
+@statement.register
+def _(claim: Worst) -> str:
     return with_condition(
         claim,
         f"input {claim.about.name} failed most often of the {claim.about.inputs:,} in this run: it "
-        f"fails under {interval_percent(claim)} of the perturbations{bracketed(claim)}{note}",
+        f"fails under {interval_percent(claim)} of the perturbations{bracketed(claim)}"
+        f"{_CLEAN_FAULTS[claim.clean_fault]}",
     )
 
 
-def _tail(claim: Claim) -> str:
+@statement.register
+def _(claim: Tail) -> str:
     value = "nothing" if claim.value is None else extrapolated_probability(claim.value)
     fit = f"a normal distribution fitted to the scores of input {claim.about.name} puts its"
     if claim.about.of is not About.INPUT:
-        fitted = f"{claim.limit or 0:,.0f} of {claim.about.inputs:,} inputs"
+        fitted = f"{claim.fitted or 0:,} of {claim.about.inputs:,} inputs"
         fit = f"normal distributions fitted to the scores of {fitted} put the mean"
-    rests = f" ({'; '.join(claim.guarantee.assumptions)})" if claim.guarantee.assumptions else ""
     counted = ""
     if claim.interval is not None:
         counted = (
@@ -97,11 +150,11 @@ def _tail(claim: Claim) -> str:
         )
     return (
         f"{subject(claim)}{counted}{fit} failure probability at {value}: an extrapolation, "
-        f"without guarantee{rests}"
+        f"without guarantee{_rests_on(claim)}"
     )
 
 
-def _share_failing(claim: Claim) -> str:
+def _share_failing(claim: MeanSet | MeanPopulation) -> str:
     """The mean where nothing is random: an input fails when perturbed, or it does not."""
     scope, around = scope_phrase(claim), interval_percent(claim)
     over, certain = over_groups(claim, ","), bracketed(claim)
@@ -114,16 +167,21 @@ def _share_failing(claim: Claim) -> str:
     return subject(claim) + with_condition(claim, text)
 
 
-def _mean(claim: Claim) -> str:
+@statement.register
+def _(claim: MeanSet) -> str:
     if counts_inputs(claim) and claim.interval != UNIT:
         return _share_failing(claim)
     value = "" if claim.value is None else f"{percent(claim.value)} of "
-    if claim.about.of is About.THESE:
-        text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"
-        text += bracketed(claim, interval_percent(claim))
-        return subject(claim) + with_condition(claim, text)
+    text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"
+    return subject(claim) + with_condition(claim, text + bracketed(claim, interval_percent(claim)))
+
+
+@statement.register
+def _(claim: MeanPopulation) -> str:
     if claim.interval == UNIT:
         return _says_nothing(claim, f"how often the model fails on {scope_phrase(claim)}")
+    if counts_inputs(claim):
+        return _share_failing(claim)
     return subject(claim) + with_condition(
         claim,
         f"{interval_percent(claim)} of the perturbations make the model fail on "
@@ -137,43 +195,49 @@ def _says_nothing(claim: Claim, question: str) -> str:
     return f"{subject(claim)}the {inputs} nothing about {question}"
 
 
-def _count_kappa(claim: Claim) -> str:
-    least = 0 if claim.interval is None else int(claim.interval.low)
-    others = f", {claim.reason}" if claim.reason else ""
-    number = int(claim.value or 0)
-    were = "was" if 1 in (number, claim.about.inputs) else "were"
+@statement.register
+def _(claim: CountKappa) -> str:
+    number, least, n = claim.fragile, claim.at_least, claim.about.inputs
+    were = "was" if 1 in (number, n) else "were"
+    open_ = n - number - claim.robust
+    undecided = f", {open_:,} {'is' if open_ == 1 else 'are'} undecided" if open_ else ""
     truly = f"; at least {least:,} truly fail{'s' * (least == 1)} more often than that"
     if least == 0:
         truly = "; that any truly does is not shown: a few decisions may be wrong" * bool(number)
-    inputs = "1 input" if claim.about.inputs == 1 else scope_phrase(claim)
+    inputs = "1 input" if n == 1 else scope_phrase(claim)
     certain = bracketed(claim)
-    if certain and least == 0 and claim.about.inputs > 1:  # no number is claimed
+    if certain and least == 0 and n > 1:  # no number is claimed
         certain = f" ({confidence_clause(claim)} for each decision, not for all together)"
-    text = f"{number:,} of {inputs} {were} decided to fail under more than "
-    return with_condition(claim, f"{text}{limit_phrase(claim)}{others}{truly}{certain}")
-
-
-def _all_kappa(claim: Claim) -> str:
-    every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
-    text = f"{every} fails under at most {limit_phrase(claim)}{bracketed(claim)}"
-    return with_condition(claim, text)
-
-
-def _share_kappa(claim: Claim) -> str:
-    if claim.interval == UNIT:
-        often = f"fail under at most {limit_phrase(claim)}"
-        return _says_nothing(claim, f"how many {scope_phrase(claim)} {often}")
-    return subject(claim) + with_condition(
+    return with_condition(
         claim,
-        f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} fail under "
-        "at most "
-        f"{limit_phrase(claim)}{bracketed(claim)}",
+        f"{number:,} of {inputs} {were} decided to fail under more than "
+        f"{of_perturbations(claim.kappa)}, {claim.robust:,} under at most that{undecided}{truly}"
+        f"{certain}",
     )
 
 
-def _quantile(claim: Claim) -> str:
-    share = exact_percent(claim.limit or 0.0)
-    around = claim.interval
+@statement.register
+def _(claim: AllKappa) -> str:
+    every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
+    text = f"{every} fails under at most {of_perturbations(claim.kappa)}{bracketed(claim)}"
+    return with_condition(claim, text)
+
+
+@statement.register
+def _(claim: ShareKappa) -> str:
+    limit = of_perturbations(claim.kappa)
+    if claim.interval == UNIT:
+        return _says_nothing(claim, f"how many {scope_phrase(claim)} fail under at most {limit}")
+    return subject(claim) + with_condition(
+        claim,
+        f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} fail under "
+        f"at most {limit}{bracketed(claim)}",
+    )
+
+
+@statement.register
+def _(claim: RadiusQuantile) -> str:
+    share, around = exact_percent(claim.share or 0.0), claim.interval
     if around is None:
         return f"{subject(claim)}undecided: {claim.reason}"
     inputs = f"all but {share} of {scope_phrase(claim)}{over_groups(claim, ',')}"
@@ -182,36 +246,39 @@ def _quantile(claim: Claim) -> str:
         text = f"on {share} or more of {scope_phrase(claim)} the model fails when they are clean"
     elif around.low == 0:
         text = f"no size of perturbation is shown that {inputs} withstand"
-    note = f"; {claim.reason}" if claim.reason else ""
     quantile = bracketed(
         claim, f"the {share} quantile of the critical radius is {radius_range(around)}"
     )
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    return f"{subject(claim)}{text}{quantile}{condition}{note}"
+    return f"{subject(claim)}{text}{quantile}{condition}{_and(claim.reason)}"
 
 
-def _difference(claim: Claim) -> str:
+@statement.register
+def _(claim: FailureDifference) -> str:
     first, second = claim.names
     around, value = claim.interval, claim.value or 0.0
     if around is None:
         return f"by how much {first} and {second} differ is not shown"
     if around.low == around.high == 0:
         return f"{first} and {second} are the same model: they fail equally often"
-    outcome = "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
     text = f"fails {points_apart(value)} {'less' if value < 0 else 'more'} often than"
-    if claim.limit is not None:
+    if claim.kappa is not None:
         larger = "smaller" if value < 0 else "larger"
         text = f"has a robust share that is {points_apart(value)} {larger} than that of"
     return with_condition(
         claim,
         f"{among(claim)}on the same inputs and perturbations{over_groups(claim, ',')} {first} "
-        f"{text} {second}{bracketed(claim, points_range(around))}: {outcome}",
+        f"{text} {second}{bracketed(claim, points_range(around))}: {_outcome(around)}",
     )
 
 
-def _best(claim: Claim) -> str:
-    number = int(claim.value or 0)
-    names = claim.names
+def _outcome(around: Interval) -> str:
+    return "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
+
+
+@statement.register
+def _(claim: Best) -> str:
+    number, names = claim.models, claim.names
     if len(names) == number:
         text = f"none of the {number} models is shown to be less robust than another"
     elif len(names) == 1:
@@ -221,27 +288,29 @@ def _best(claim: Claim) -> str:
     return with_condition(claim, among(claim) + text + over_groups(claim) + bracketed(claim))
 
 
-def _quantile_difference(claim: Claim) -> str:
+@statement.register
+def _(claim: QuantileDifference) -> str:
     first, second = claim.names
     around = claim.interval
     if around is None or (math.isinf(around.low) and math.isinf(around.high)):
         return f"by how much the quantiles of {first} and {second} differ is not shown"
-    outcome = "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
     return with_condition(
         claim,
-        f"{among(claim)}the {exact_percent(claim.limit or 0.0)} quantile of the critical radius "
-        f"of {first} is "
-        f"larger than that of {second} by {signed_range(around)}{bracketed(claim)}: {outcome}",
+        f"{among(claim)}the {exact_percent(claim.share)} quantile of the critical radius of "
+        f"{first} is larger than that of {second} by {signed_range(around)}{bracketed(claim)}: "
+        f"{_outcome(around)}",
     )
 
 
-def _classes(claim: Claim) -> str:
-    differ, pairs = int(claim.value or 0), int(claim.limit or 0)
-    word = class_word(claim)
+@statement.register
+def _(claim: ClassesDiffer) -> str:
+    differ, pairs, word = claim.differ, claim.pairs, class_word(claim)
     every = f"{differ:,} of the {pairs:,} pairs of {word}es"
     text = f"in {every} the model fails more often on one {word} than on the other"
     if differ == 0:
         of = f"the two {word}es" if pairs == 1 else f"any of the {pairs:,} pairs of {word}es"
+        if pairs == 1 and claim.classes > 2:
+            of += f" that have more than one {'group' if claim.about.groups else 'input'}"
         text = f"no difference in how often the model fails is shown between {of}"
         condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
         return f"{among(claim)}{text} ({confidence_clause(claim)}){condition}"
@@ -250,30 +319,227 @@ def _classes(claim: Claim) -> str:
     return with_condition(claim, f"{among(claim)}{text} ({confidence_clause(claim)})")
 
 
-SENTENCES: dict[str, Callable[[Claim], str]] = {
-    "failure": _failure,
-    "kappa": _kappa,
-    "radius": _radius,
-    "worst": _worst,
-    "tail": _tail,
-    "mean_set": _mean,
-    "count_kappa": _count_kappa,
-    "all_kappa": _all_kappa,
-    "curve_set": curve_sentence,
-    "robust_accuracy": radius_sentences.robust_accuracy,
-    "severity": radius_sentences.severity,
-    "mean_radius": radius_sentences.mean_radius,
-    "mean_population": _mean,
-    "share_kappa": _share_kappa,
-    "radius_quantile": _quantile,
-    "robust_accuracy_population": radius_sentences.robust_accuracy_population,
-    "mean_radius_population": radius_sentences.mean_radius_population,
-    "curve_population": curve_sentence,
-    "case_failure": tally_sentences.case_failure,
-    "cases_failed": tally_sentences.cases_failed,
-    "case_difference": tally_sentences.case_difference,
-    "difference": _difference,
-    "best": _best,
-    "quantile_difference": _quantile_difference,
-    "classes": _classes,
-}
+# Critical radii beside the quantile.
+
+
+@statement.register
+def _(claim: RobustAtRadius) -> str:
+    n, proved, refuted = claim.about.inputs, claim.proved, claim.refuted
+    parts = [f"{refuted:,} of {n:,} inputs can be made to fail"]
+    parts += [f"{_number_of(proved)} proved to withstand every perturbation"] * (proved > 0)
+    parts.append(f"{_number_of(n - proved - refuted)} open")
+    clean = clean_clause(claim.clean, "count as not robust")
+    return (
+        f"{subject(claim)}at radius {level_words(claim.radius)}, {', '.join(parts)}"
+        f"{_rests_on(claim)}{_and(clean)}"
+    )
+
+
+@statement.register
+def _(claim: Severity) -> str:
+    n = claim.about.inputs
+    inputs = "the input that can be made to fail"
+    has = "has a critical radius of"
+    if n != 1:
+        inputs, has = f"the {n:,} inputs that can be made to fail", "have a mean critical radius of"
+    open_ = f"the {claim.open:,} open at that radius have no part in it" if claim.open else ""
+    return (
+        f"{subject(claim)}{inputs} within radius {level_words(claim.radius)} {has} {_range(claim)}"
+        f"{_rests_on(claim)}{_and(clean_clause(claim.clean, 'count as 0'))}{_and(open_)}"
+    )
+
+
+@statement.register
+def _(claim: MeanRadius) -> str:
+    found = ""
+    if claim.distance is not None:
+        found = (
+            f"the {claim.counterexamples:,} counterexamples that are known are at a mean distance "
+            f"of {claim.distance:.4g}"
+        )
+    return (
+        f"{subject(claim)}averaged over {scope_phrase(claim)}, the critical radius is "
+        f"{_range(claim)}{_rests_on(claim)}{_and(clean_clause(claim.clean, 'count as 0'))}"
+        f"{_and(found)}"
+    )
+
+
+@statement.register
+def _(claim: RobustPopulation) -> str:
+    clean = clean_clause(claim.clean, "count as not robust")
+    return subject(claim) + with_condition(
+        claim,
+        f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} withstand "
+        f"every perturbation up to {level_words(claim.radius)}{bracketed(claim)}{_and(clean)}",
+    )
+
+
+@statement.register
+def _(claim: MeanRadiusPopulation) -> str:
+    clean = clean_clause(claim.clean, "count as 0")
+    return subject(claim) + with_condition(
+        claim,
+        f"the mean critical radius of {scope_phrase(claim)}{over_groups(claim, ',')} is "
+        f"{_range(claim)}{bracketed(claim)}, where none counts as more than "
+        f"{level_words(claim.ceiling)}{_and(clean)}",
+    )
+
+
+def clean_clause(clean: int, counted: str) -> str:
+    """How many inputs fail when clean, and how they are counted; empty for none."""
+    if clean <= 1:
+        one = f"1 input fails when clean and {counted.replace('count', 'counts', 1)}"
+        return one if clean else ""
+    return f"{clean:,} inputs fail when clean and {counted}"
+
+
+def _range(claim: Claim) -> str:
+    return "not known" if claim.interval is None else radius_range(claim.interval)
+
+
+def _rests_on(claim: Claim) -> str:
+    """What it rests on, as a remark in brackets."""
+    known = remarks(claim)
+    return f" ({'; '.join(known)})" if known else ""
+
+
+def _and(clause: str) -> str:
+    return f"; {clause}" if clause else ""
+
+
+def _number_of(inputs: int) -> str:
+    return f"{inputs:,} {'is' if inputs == 1 else 'are'}"
+
+
+# Curves. The assumption is in the sentence; that the inputs are a sample of a population comes
+# first.
+
+
+@statement.register
+def _(claim: CurveSet) -> str:
+    return _curve_sentence(claim)
+
+
+@statement.register
+def _(claim: CurvePopulation) -> str:
+    return _curve_sentence(claim)
+
+
+def _curve_sentence(claim: CurveSet | CurvePopulation) -> str:
+    """Up to which level the curve stays above the threshold, or at which share of the levels."""
+    if claim.interval is None or (claim.interval == UNIT and claim.reason):
+        limit = exact_percent(claim.threshold)
+        where = f"it is not located where {curve_of(claim)} crosses {limit}"
+        return f"{subject(claim)}{where}: {claim.reason or 'no interval is known'}"
+    known = assumptions_of(claim)
+    sample, condition = "", f", if {' and '.join(known)}" if known else ""
+    if isinstance(claim, CurvePopulation):
+        sample = f"if {known[0]}, " if known else ""
+        condition = f", provided that {' and '.join(known[1:])}" if known[1:] else ""
+    return f"{subject(claim)}{sample}{_curve_statement(claim, claim.interval)}{condition}"
+
+
+def curve_of(claim: CurveSet | CurvePopulation | CurveNotWorse) -> str:
+    """The height of the curve, on which inputs and for which draws."""
+    draws = "" if claim.seed is None else f", for these draws of the noise (seed {claim.seed}),"
+    return f"{claim.quantity.height} on {scope_phrase(claim)}{draws}"
+
+
+def _curve_statement(claim: CurveSet | CurvePopulation, around: Interval) -> str:
+    limit, quantity = exact_percent(claim.threshold), claim.quantity
+    value, curve, low = claim.value or 0.0, curve_of(claim), quantity.span.low
+    if not quantity.is_share and isinstance(claim, CurvePopulation):
+        ends = f"{at_least(around.low)} and {at_most(around.high)}"
+        start = f" from {at_level(quantity, f'{low:g}')} on" if low else ""
+        return (
+            f"{curve} crosses {limit}{start} between {at_level(quantity, ends)}{bracketed(claim)}"
+        )
+    if not quantity.is_share:
+        level = four_digits(value)
+        levels = f"from {at_level(quantity, f'{low:g} up to {level}')}"
+        levels = levels if low else f"up to {at_level(quantity, level)}"
+        return f"{curve} stays at {limit} or more {levels}{bracketed(claim, radius_range(around))}"
+    if around.low == around.high and around.low in (0.0, 1.0):
+        side = f"stays at {limit} or more" if around.low == 1 else f"is below {limit}"
+        return f"{curve} {side} at all {levels_of(quantity)}{bracketed(claim)}"
+    share = f"{percent(value)} of the {levels_of(quantity)}"
+    return f"{curve} is {limit} or more at {share}{bracketed(claim, percent_range(around))}"
+
+
+def levels_of(quantity: CurveQuantity) -> str:
+    """All levels of the range, as a noun phrase."""
+    unit = f" {quantity.unit}" if quantity.unit else ""
+    span = quantity.span
+    return f"levels of {quantity.perturbation} from {span.low:g} to {span.high:g}{unit}"
+
+
+def at_level(quantity: CurveQuantity, level: str) -> str:
+    """One level, or several, with the name of the perturbation."""
+    if " " in quantity.perturbation:
+        return f"level {level} of {quantity.perturbation}"
+    return f"{quantity.perturbation} {level} {quantity.unit}".rstrip()
+
+
+# Outcomes that were counted elsewhere.
+
+Cases = CaseFailure | CasesFailed | CaseDifference
+
+
+@statement.register
+def _(claim: CaseFailure) -> str:
+    text = cases_fail(claim, interval_percent(claim)) + bracketed(claim)
+    return subject(claim) + with_condition(claim, text)
+
+
+@statement.register
+def _(claim: CasesFailed) -> str:
+    rate = percent(claim.rate)
+    text = f"{claim.failed:,} of {case_scope(claim)} failed ({rate})"
+    if claim.about.inputs == 1:
+        text = f"{case_scope(claim)} {'failed' if claim.failed else 'passed'}"
+    if claim.counted is Outcomes.TRIALS:
+        text = f"{case_scope(claim)} failed in {claim.failed:,} of {claim.trials:,} trials ({rate}"
+        text += ")" if claim.about.inputs == 1 else ", averaged over cases)"
+    return subject(claim) + with_condition(claim, text + bracketed(claim))
+
+
+@statement.register
+def _(claim: CaseDifference) -> str:
+    first, second = claim.names
+    around, value = claim.interval, claim.value or 0.0
+    if around is None:
+        return f"by how much {first} and {second} differ is not shown"
+    over = over_cases(claim)
+    text = f"on the same {claim.about.inputs:,} cases{over}{',' if over else ''}"
+    text += f" {first} fails {points_apart(value)} {'less' if value < 0 else 'more'} often than"
+    return with_condition(
+        claim, f"{text} {second}{bracketed(claim, points_range(around))}: {_outcome(around)}"
+    )
+
+
+def case_scope(claim: Claim) -> str:
+    """The cases that the claim is about, as a noun phrase."""
+    scope = claim.about
+    match scope.of:
+        case About.CLASS if not scope.name:
+            return "such cases of every class of these data"
+        case About.CLASS:
+            return f"such cases of class {scope.name}"
+        case About.THESE:
+            return "this case" if scope.inputs == 1 else f"these {scope.inputs:,} cases"
+        case _:
+            return "such cases"
+
+
+def over_cases(claim: Cases) -> str:
+    """Over what the quantity is averaged, after a comma; empty where every case has one trial."""
+    over = ", averaged over cases" if claim.counted is Outcomes.TRIALS else ""
+    return over_groups(claim) or over
+
+
+def cases_fail(claim: CaseFailure, share: str, cases: str = "") -> str:
+    """That such a share fails: of cases, or of their trials."""
+    cases = cases or case_scope(claim)
+    if claim.counted is Outcomes.TRIALS:
+        return f"{cases} fail in {share} of their trials{over_cases(claim)}"
+    return f"{share} of {cases} fail{over_cases(claim)}"

@@ -4,25 +4,184 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling
-from surefoot.population.lognormal import LOG_NORMAL
-from surefoot.population.requirement import (
-    CASE_GROUPS_SAMPLED,
-    CASES_SAMPLED,
-    CASES_WITHIN,
-    GROUPS_SAMPLED,
-    SAMPLED,
-    SAMPLED_WITHIN,
-    STRATIFIED,
+from surefoot.core.assumptions import (
+    Assumed,
+    Assumption,
+    CurveShape,
+    Jointly,
+    NormalBeyond,
+    Parabolas,
+    Prior,
+    Stated,
+    TheseGroups,
+    Together,
 )
-from surefoot.report.formatting import confidence, of_perturbations, percent_range
+from surefoot.core.claims import (
+    About,
+    Best,
+    CaseDifference,
+    CaseFailure,
+    CasesFailed,
+    Claim,
+    ClassesDiffer,
+    Continues,
+    CountKappa,
+    CurveNotWorse,
+    CurvePopulation,
+    CurveSet,
+    FailureDifference,
+    MeanRadius,
+    MeanRadiusPopulation,
+    NotWorse,
+    Outcomes,
+    QuantileDifference,
+    Radius,
+    RadiusNotWorse,
+    RadiusQuantile,
+    Randomness,
+    RobustAtRadius,
+    RobustPopulation,
+    Sampling,
+    Severity,
+    ShareKappa,
+    Tail,
+)
+from surefoot.report.formatting import confidence, percent_range
+
+_GROUPS = "an independent random sample of groups"
+_ASSUMED = {
+    Assumed.SAMPLED: (
+        "the inputs are an independent random sample of the population they stand for"
+    ),
+    Assumed.STRATIFIED: (
+        "within each class the inputs are an independent random sample, and the population holds "
+        "the classes in equal shares"
+    ),
+    Assumed.SAMPLED_WITHIN: ("within each class the inputs are an independent random sample of it"),
+    Assumed.GROUPS_SAMPLED: f"the groups are {_GROUPS}",
+    Assumed.WHOLE_GROUPS: (
+        "the inputs of a group are all of its inputs or a random sample of them"
+    ),
+    Assumed.CASES_SAMPLED: (
+        "these cases are drawn at random and independently from the cases they stand for"
+    ),
+    Assumed.CASES_WITHIN: (
+        "within each class these cases are drawn at random and independently from its cases"
+    ),
+    Assumed.CASE_GROUPS_SAMPLED: (
+        "the groups of these cases are drawn at random and independently from the groups they "
+        "stand for"
+    ),
+    Assumed.WHOLE_CASE_GROUPS: (
+        "the cases of a group are all of its cases or a random sample of them"
+    ),
+    Assumed.TRIALS_SETTLED: "how many trials a case has does not depend on their outcomes",
+    Assumed.SAME_POPULATION: "the inputs of both runs stand for the same population",
+    Assumed.GIVEN_SCALES: "the noise keeps the scales that were computed from these inputs",
+    Assumed.MODEL_UNCHANGED: "the model behind the address did not change during the run",
+    Assumed.ARITHMETIC: (
+        "the model computes exactly, in real arithmetic (a run in float32 may differ)"
+    ),
+    Assumed.CONFIRMED: "the model gives the same label when the point is run again",
+    Assumed.PUBLISHED: "the published proofs and counterexamples are right",
+    Assumed.LOG_NORMAL: "critical radii are log-normal",
+    Assumed.EXCHANGEABLE: (
+        "two classes on which the model fails equally often on average also agree in which share "
+        "of their inputs fails how often"
+    ),
+    Assumed.EXCHANGEABLE_GROUPS: (
+        f"the groups are {_GROUPS} and two classes on which the model fails equally often on "
+        "average also agree in which share of their groups fails how often"
+    ),
+    Assumed.FITTED_ONLY: (
+        "model-based extrapolation, averaged over the inputs whose tail could be fitted, which "
+        "are not a random choice"
+    ),
+    Assumed.NO_BOUND: "no bound on the error is known",
+    Assumed.PRINTED_BOUND: "the printed bound is wrong where an accuracy equals the threshold",
+}
+_SHORT = {
+    Assumed.SAMPLED: "the inputs are a random sample",
+    Assumed.STRATIFIED: (
+        "the inputs of each class are a random sample and classes are equally frequent"
+    ),
+    Assumed.SAMPLED_WITHIN: "the inputs of each class are a random sample",
+    Assumed.GROUPS_SAMPLED: "the groups are a random sample",
+    Assumed.EXCHANGEABLE_GROUPS: "the groups are a random sample",
+    Assumed.CASES_SAMPLED: "these cases are a random sample",
+    Assumed.CASES_WITHIN: "these cases of each class are a random sample",
+    Assumed.CASE_GROUPS_SAMPLED: "the groups are a random sample",
+    Assumed.LOG_NORMAL: "critical radii are log-normal",
+    Assumed.GIVEN_SCALES: "the noise keeps these scales",
+}
+"""What is said of an assumption about a population beside a number alone."""
+SAME_ASSUMPTION = "the same is assumed"
+"""In place of assumptions that have no short form."""
+AS_ABOVE = "as above"
+"""After the short form of an assumption that a sentence before has in full."""
+
+
+def assumption_words(one: Assumption) -> str:
+    """The assumption in full, as a statement."""
+    match one:
+        case Assumed():
+            text = _ASSUMED[one]
+        case TheseGroups(groups=n):
+            these = f"these {n:,} groups are" if n > 1 else "this one group is"
+            text = f"{these} {_GROUPS}"
+        case Prior(ceiling=top):
+            text = (
+                f"their quantile and median come from the prior (the quantile uniform up to "
+                f"{top:g}, then the median uniform between it and {top:g}), over which the "
+                "confidence is an average"
+            )
+        case NormalBeyond(fit=fit):
+            text = f"model-based extrapolation: {fit} are normal far beyond what was seen"
+        case Parabolas(depth=depth):
+            text = (
+                f"between neighbouring levels the curve lies between parabolas of depth "
+                f"{depth:.4g} (in accuracy per squared share of the range)"
+            )
+        case CurveShape():
+            text = _shape(one)
+        case Stated(words=words):
+            text = words
+    return text
+
+
+def _shape(curve: CurveShape) -> str:
+    what, size = curve.of, 100 * curve.size
+    match curve.shape:
+        case "wiggle":
+            raised = f" ({100 * curve.raised:.2g} where the data show more)"
+            return (
+                "between two neighbouring levels that were measured (at most 1/"
+                f"{curve.cells} of the range apart) the {what} falls at most {size:g} "
+                f"point{'s' * (size != 1)}{raised if curve.raised else ''} below the lower of its "
+                "values there and rises at most as much above the higher one"
+            )
+        case "curvature":
+            return (
+                f"between neighbouring levels the {what} lies between parabolas of curvature "
+                f"{curve.size:g} per squared range"
+            )
+        case "one-crossing":
+            return f"once the {what} is below the threshold, it stays below at stronger levels"
+        case _ if what == "confidence":
+            return f"the {what} of no input rises from a level to a stronger one"
+        case _:
+            return "each input, once it fails, fails at all stronger levels"
+
+
+def assumptions_of(claim: Claim) -> list[str]:
+    """All of its assumptions in full."""
+    return list(map(assumption_words, claim.guarantee.assumptions))
 
 
 def assumption(claim: Claim) -> str:
     """The condition that the sentence needs, as a clause; empty where there is none."""
-    if not claim.guarantee.assumptions:
-        return ""
-    return "if " + " and ".join(claim.guarantee.assumptions)
+    known = assumptions_of(claim)
+    return "if " + " and ".join(known) if known else ""
 
 
 def sample_condition(claim: Claim) -> str:
@@ -34,46 +193,62 @@ def sample_condition(claim: Claim) -> str:
     return "if " + " and ".join(short) if short else ""
 
 
-def repeated_assumption(claim: Claim) -> str:
+def repeated_assumption(claim: Claim) -> Stated:
     """In place of assumptions that a sentence before has in full: a few words of each."""
     short = list(map(_in_short, claim.guarantee.assumptions))
     named = " and ".join(dict.fromkeys(short))
-    return f"{named}, {AS_ABOVE}" if all(short) else SAME_ASSUMPTION
+    return Stated(f"{named}, {AS_ABOVE}" if all(short) else SAME_ASSUMPTION)
 
 
-def _in_short(assumption: str) -> str:
-    return next((words for part, words in _SHORT.items() if part in assumption), "")
+def _in_short(one: Assumption) -> str:
+    match one:
+        case Assumed():
+            return _SHORT.get(one, "")
+        case TheseGroups():
+            return _SHORT[Assumed.GROUPS_SAMPLED]
+        case _:
+            return ""
 
 
-SAME_ASSUMPTION = "the same is assumed"
-"""In place of assumptions that have no short form."""
-AS_ABOVE = "as above"
-"""After the short form of an assumption that a sentence before has in full."""
-
-
-_SHORT = {
-    STRATIFIED: "the inputs of each class are a random sample and classes are equally frequent",
-    SAMPLED_WITHIN: "the inputs of each class are a random sample",
-    GROUPS_SAMPLED.partition(" are ")[2]: "the groups are a random sample",
-    SAMPLED.partition(" of ")[0]: "the inputs are a random sample",
-    CASES_SAMPLED: "these cases are a random sample",
-    CASES_WITHIN: "these cases of each class are a random sample",
-    CASE_GROUPS_SAMPLED: "the groups are a random sample",
-    LOG_NORMAL: LOG_NORMAL,
-    "the noise keeps the scales": "the noise keeps these scales",
+_TOGETHER = {
+    Together.INPUTS: "all {n:,} inputs",
+    Together.CLASSES: "the {n:,} {classes}",
+    Together.EVERY_CLASS: "all {classes}",
+    Together.CLASSES_AND_INPUTS: "the {n:,} {classes} and all inputs",
+    Together.CLASSES_AND_CASES: "the {n:,} {classes} and all cases",
+    Together.PAIRS: "all {n:,} pairs",
+    Together.DIFFERENCES: "all {n} differences",
+    Together.RADII: "{all} radii",
+    Together.THRESHOLDS: "{all} thresholds",
+    Together.CURVES: "all {n} curves",
+    Together.NETWORKS: "all {n} networks",
+    Together.GROUPS: "the quantiles of all {n} groups",
+    Together.QUANTILES: "{all} quantiles",
+    Together.QUANTILES_AND_DIFFERENCES: "{all} quantiles and their {difference}",
+    Together.MODELS: "everything said of these {n} models",
+    Together.LEVELS: "everything said of these {n} levels",
+    Together.FILES: "everything said of these {n} files",
 }
-"""Parts of assumptions about a population, and what is said of them beside a number alone.
 
-The first that occurs in an assumption counts."""
+
+def together_words(one: Jointly) -> str:
+    """The statements that share one error, as a noun phrase."""
+    two = one.number == 2
+    return _TOGETHER[one.of].format(
+        n=one.number,
+        all="both" if two else f"all {one.number}",
+        classes="predicted classes" if one.predicted else "classes",
+        difference="difference" if two else "differences",
+    )
 
 
 def confidence_clause(claim: Claim) -> str:
     """The confidence, and for which claims together it holds; empty for a proof."""
-    error = claim.guarantee.error
+    error, shared = claim.guarantee.error, claim.guarantee.jointly
     if error == 0:
         return ""
-    jointly = f" for {claim.guarantee.jointly} together" if claim.guarantee.jointly else ""
-    return f"confidence {confidence(error)}{jointly}"
+    together = f" for {together_words(shared)} together" if shared else ""
+    return f"confidence {confidence(error)}{together}"
 
 
 def conditional_confidence(claim: Claim) -> str:
@@ -83,7 +258,9 @@ def conditional_confidence(claim: Claim) -> str:
 
 def continuation_note(claims: Sequence[Claim]) -> str:
     """Whether inputs may be added and the claim about the population be read again."""
-    about = [c for c in claims if c.about.of is About.POPULATION and c.kind != "classes"]
+    about = [
+        c for c in claims if c.about.of is About.POPULATION and not isinstance(c, ClassesDiffer)
+    ]
     if not about:
         return ""
     if all(claim.continues is Continues.ANYTIME for claim in about):
@@ -101,7 +278,7 @@ def continuation_note(claims: Sequence[Claim]) -> str:
             f"{quota} may be added, and the claim about the population may be read again at the "
             "same error. Another seed or another selection is another claim."
         )
-    unit = "groups" if about[0].about.groups and not about[0].about.name else "inputs"
+    unit = "groups" if about[0].about.groups and not about[0].about.networks else "inputs"
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
         f"advance. With {unit} added and the claim read again, it would be wrong more often than "
@@ -115,6 +292,11 @@ def capitalised(text: str, names: tuple[str, ...] = ()) -> str:
     return text if text.startswith(names) else text[:1].upper() + text[1:]
 
 
+def required_number(claim: Claim) -> float:
+    """The number that was required of it; 0 where each class has its own."""
+    return (claim.requirement and claim.requirement.number) or 0.0
+
+
 def subject(claim: Claim) -> str:
     """The models or classes that it names, with a colon; empty where it names none."""
     return f"{', '.join(claim.names)}: " if claim.names else ""
@@ -122,7 +304,7 @@ def subject(claim: Claim) -> str:
 
 def no_guarantee(claim: Claim) -> str:
     """Why nothing is guaranteed."""
-    return "; ".join(claim.guarantee.assumptions) or "nothing is guaranteed"
+    return "; ".join(assumptions_of(claim)) or "nothing is guaranteed"
 
 
 def scope_phrase(claim: Claim) -> str:
@@ -137,8 +319,10 @@ def scope_phrase(claim: Claim) -> str:
             return f"inputs of {class_word(claim)} {scope.name}{only(claim)}"
         case About.THESE:
             return "this input" if scope.inputs == 1 else f"these {scope.inputs:,} inputs"
+        case About.POPULATION if scope.networks:
+            return f"pairs of such an input and one of the {scope.networks} networks{only(claim)}"
         case About.POPULATION:
-            return (scope.name or "inputs of this kind") + only(claim)
+            return f"inputs of this kind{only(claim)}"
 
 
 def class_word(*claims: Claim) -> str:
@@ -166,8 +350,8 @@ def over_groups(claim: Claim, after: str = "") -> str:
 
     `after` is put behind it, as the comma that ends a clause in the middle of a sentence.
     """
-    in_the_name = claim.about.of is About.POPULATION and claim.about.name
-    return f", averaged over groups{after}" if claim.about.groups and not in_the_name else ""
+    over = claim.about.groups and not claim.about.networks
+    return f", averaged over groups{after}" if over else ""
 
 
 def bracketed(claim: Claim, around: str = "") -> str:
@@ -182,9 +366,11 @@ def with_condition(claim: Claim, text: str) -> str:
     return f"{condition}, {text}" if condition else text
 
 
-def limit_phrase(claim: Claim) -> str:
-    """The limit on the failure probability, as a share of the perturbations."""
-    return "the limit" if claim.limit is None else of_perturbations(claim.limit)
+def remarks(claim: Claim) -> list[str]:
+    """What it rests on beside a count, where an assumption is a remark and no condition."""
+    proofs = {Assumed.ARITHMETIC: "proofs are in real arithmetic"}
+    known = claim.guarantee.assumptions
+    return [(isinstance(a, Assumed) and proofs.get(a)) or assumption_words(a) for a in known]
 
 
 def interval_percent(claim: Claim) -> str:
@@ -192,8 +378,48 @@ def interval_percent(claim: Claim) -> str:
     return "" if claim.interval is None else percent_range(claim.interval)
 
 
-def draws_clause(claim: Claim) -> str:
-    """Which draws of the noise it is about, where these are fixed."""
-    if claim.random is not Randomness.FIXED:
-        return ""
-    return f", for these draws of the noise (seed {claim.seed})"
+def quantity_words(claim: Claim) -> str:
+    """What the number of the claim is of, as a noun phrase."""
+    match claim:
+        case CurveSet() | CurvePopulation() | CurveNotWorse():
+            curve = claim.quantity
+            under = f"the {curve.height} under {curve.perturbation}"
+            under += f" in {curve.unit}" if curve.unit else ""
+            span = curve.span
+            if curve.is_share:
+                levels = f"share of the levels from {span.low:g} to {span.high:g}"
+                return f"{levels} at which {under} is at least"
+            start = "" if span.low == 0 else f", from {span.low:g} on,"
+            return f"level up to which{start} {under} is at least"
+        case CaseFailure(counted=of) | CasesFailed(counted=of) | CaseDifference(counted=of):
+            return _COUNTED[of]
+        case NotWorse(counted=Outcomes() as of):
+            return _COUNTED[of]
+        case NotWorse(kappa=float()) | Best(kappa=float()) | FailureDifference(kappa=float()):
+            return _QUANTITIES[ShareKappa]
+        case _:
+            return _QUANTITIES.get(type(claim), "failure probability")
+
+
+_ROBUST = "share of inputs that keep their label at every point of the ball"
+_CRITICAL = "mean critical radius"
+_QUANTITIES: dict[type[Claim], str] = {
+    CountKappa: "number of inputs that fail more often",
+    ShareKappa: "share of inputs that fail at most so often",
+    Tail: "extrapolated failure probability",
+    Radius: "certified radius",
+    RadiusQuantile: "quantile of the critical radius",
+    QuantileDifference: "quantile of the critical radius",
+    RobustAtRadius: _ROBUST,
+    RobustPopulation: _ROBUST,
+    Severity: f"{_CRITICAL} of the inputs refuted at a radius",
+    MeanRadius: _CRITICAL,
+    MeanRadiusPopulation: _CRITICAL,
+    RadiusNotWorse: _CRITICAL,
+    ClassesDiffer: "pairs of classes that differ",
+}
+"""Of the others it is the failure probability."""
+_COUNTED = {
+    Outcomes.CASES: "share of cases that fail",
+    Outcomes.TRIALS: "share of trials that fail, averaged over cases",
+}

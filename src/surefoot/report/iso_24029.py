@@ -11,8 +11,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from surefoot.core.claims import KINDS, Claim, Verdict
-from surefoot.core.results import Footing
+from surefoot.core.claims import (
+    AllKappa,
+    Best,
+    CaseDifference,
+    CaseFailure,
+    CasesFailed,
+    Claim,
+    ClassesDiffer,
+    CountKappa,
+    CurveNotWorse,
+    CurvePopulation,
+    CurveSet,
+    Failure,
+    FailureDifference,
+    Kappa,
+    MeanPopulation,
+    MeanRadius,
+    MeanRadiusPopulation,
+    MeanSet,
+    NotWorse,
+    QuantileDifference,
+    Radius,
+    RadiusNotWorse,
+    RadiusQuantile,
+    RobustAtRadius,
+    RobustPopulation,
+    Severity,
+    ShareKappa,
+    Tail,
+    Verdict,
+    Worst,
+)
 
 FORMAL = "ISO/IEC 24029-2:2023 (formal methods)"
 STATISTICAL = "ISO/IEC DIS 24029-3 (statistical methods, draft of December 2025)"
@@ -62,37 +92,58 @@ _RESPONSE = (Property.RESPONSE,)
 _LIMIT = (Property.RELIABILITY,)
 _PROVED = (Property.STABILITY,)
 _DROPS = (Property.DROPS,)
-PROPERTIES: dict[str, tuple[Property, ...]] = {
-    "failure": _RESPONSE,
-    "kappa": _LIMIT,
-    "radius": (Property.STABILITY, Property.ADVERSARIAL),
-    "worst": _RESPONSE,
-    "tail": _LIMIT,
-    "mean_set": _RESPONSE,
-    "count_kappa": _LIMIT,
-    "all_kappa": _LIMIT,
-    "curve_set": _DROPS,
-    "robust_accuracy": (Property.STABILITY, Property.ADVERSARIAL),
-    "severity": _PROVED,
-    "mean_radius": _PROVED,
-    "mean_population": _RESPONSE,
-    "share_kappa": _LIMIT,
-    "radius_quantile": _PROVED,
-    "robust_accuracy_population": _PROVED,
-    "mean_radius_population": _PROVED,
-    "curve_population": _DROPS,
-    "case_failure": _LIMIT,
-    "cases_failed": _LIMIT,
-    "case_difference": _LIMIT,
-    "difference": _RESPONSE,
-    "best": _RESPONSE,
-    "not_worse": _RESPONSE,
-    "curve_not_worse": _DROPS,
-    "radius_not_worse": _PROVED,
-    "quantile_difference": _PROVED,
-    "classes": _RESPONSE,
+PROPERTIES: dict[type[Claim], tuple[str, tuple[Property, ...]]] = {
+    Failure: ("the failure probability of one input", _RESPONSE),
+    Kappa: ("whether one input fails with probability at most κ", _LIMIT),
+    Radius: ("the certified radius of one input", (Property.STABILITY, Property.ADVERSARIAL)),
+    Worst: ("the failure probability of the input that failed most often in this run", _RESPONSE),
+    Tail: ("an extrapolated failure probability, beside the count", _LIMIT),
+    MeanSet: ("the mean failure probability of these inputs", _RESPONSE),
+    CountKappa: ("how many of these inputs fail with a probability above κ", _LIMIT),
+    AllKappa: (
+        "whether every one of these inputs, or a share, fails with probability at most κ",
+        _LIMIT,
+    ),
+    CurveSet: ("up to which level these inputs keep an accuracy", _DROPS),
+    RobustAtRadius: (
+        "how many of these inputs are proved and refuted at a radius",
+        (Property.STABILITY, Property.ADVERSARIAL),
+    ),
+    Severity: (
+        "the mean critical radius of those of these inputs that are refuted at a radius",
+        _PROVED,
+    ),
+    MeanRadius: ("the mean critical radius of these inputs", _PROVED),
+    MeanPopulation: ("the mean failure probability of the population", _RESPONSE),
+    ShareKappa: ("the share of the population that fails with probability at most κ", _LIMIT),
+    RadiusQuantile: ("a quantile of the critical radius in the population", _PROVED),
+    RobustPopulation: ("the share of the population that is robust at a radius", _PROVED),
+    MeanRadiusPopulation: ("the mean critical radius of the population, up to a ceiling", _PROVED),
+    CurvePopulation: ("up to which level the population keeps an accuracy", _DROPS),
+    CaseFailure: (
+        "how often cases fail in the population, of a test that was run elsewhere",
+        _LIMIT,
+    ),
+    CasesFailed: ("how many of these cases failed in a test that was run elsewhere", _LIMIT),
+    CaseDifference: (
+        "how much more often cases fail in one file of outcomes than in another",
+        _LIMIT,
+    ),
+    FailureDifference: ("how much more often one model fails than another", _RESPONSE),
+    Best: ("which model may be the most robust", _RESPONSE),
+    NotWorse: ("whether a model fails at most so much more often than the others", _RESPONSE),
+    CurveNotWorse: (
+        "whether a model keeps an accuracy at nearly as many levels as another",
+        _DROPS,
+    ),
+    RadiusNotWorse: (
+        "whether the mean radius of these inputs is nearly that of another model",
+        _PROVED,
+    ),
+    QuantileDifference: ("how much larger one model's quantile of the critical radius is", _PROVED),
+    ClassesDiffer: ("which classes differ", _RESPONSE),
 }
-"""What each kind of claim is about."""
+"""What each kind of claim says, and the properties that it is about."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +151,7 @@ class Coverage:
     """One property, and the kinds of claims of a run that are about it; none: not covered."""
 
     heading: Property
-    kinds: tuple[str, ...]
+    kinds: tuple[type[Claim], ...]
 
     @property
     def place(self) -> Place:
@@ -112,28 +163,27 @@ class Coverage:
         """What the run says of it."""
         if not self.kinds:
             return "not covered"
-        return "; ".join(KINDS[kind] for kind in self.kinds)
+        return "; ".join(PROPERTIES[kind][0] for kind in self.kinds)
 
 
 def coverage(claims: Sequence[Claim]) -> list[Coverage]:
     """Every property, with the claims that say something of it; one that is undecided does not."""
-    covered: dict[Property, dict[str, None]] = {one: {} for one in PLACES}
+    covered: dict[Property, dict[type[Claim], None]] = {one: {} for one in PLACES}
     for claim in claims:
         for one in _properties(claim):
-            covered[one][claim.kind] = None
+            covered[one][type(claim)] = None
     return [Coverage(one, tuple(kinds)) for one, kinds in covered.items()]
 
 
 def _properties(claim: Claim) -> tuple[Property, ...]:
     """Of a claim that is decided; of proofs and counterexamples those that there are."""
-    undecided = claim.verdict is Verdict.UNDECIDED
-    unfounded = claim.guarantee.footing is Footing.NONE and claim.kind != "tail"
-    if undecided or unfounded:
+    open_ = claim.is_open and not isinstance(claim, Tail)
+    if open_ or claim.verdict is Verdict.UNDECIDED:
         return ()
-    places, around = PROPERTIES[claim.kind], claim.interval
-    if around is None or claim.kind == "quantile_difference":
+    (_, places), around = PROPERTIES[type(claim)], claim.interval
+    if around is None or isinstance(claim, QuantileDifference):
         return places
-    largest = 1.0 if claim.kind == "robust_accuracy" else math.inf
+    largest = 1.0 if isinstance(claim, RobustAtRadius) else math.inf
     absent = {
         Property.STABILITY: around.low <= 0,  # nothing is proved
         Property.ADVERSARIAL: around.high >= largest,  # nothing is refuted

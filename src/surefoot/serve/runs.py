@@ -10,7 +10,16 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from surefoot.catalogue.methods import METHODS, TAILS
-from surefoot.core.claims import About, Claim, Verdict
+from surefoot.core.claims import (
+    About,
+    Best,
+    Claim,
+    CurvePopulation,
+    CurveSet,
+    FailureDifference,
+    RadiusQuantile,
+    Verdict,
+)
 from surefoot.core.procedure import Needs
 from surefoot.errors import SurefootError
 from surefoot.records.record import Comparison, Record
@@ -101,8 +110,6 @@ def short_time(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
-_OF_CURVES = ("curve_set", "curve_population")
-"""Claims on curves stand side by side: the first one is the first model's."""
 ROWS = 50
 """Runs on one page."""
 
@@ -278,21 +285,22 @@ def headline(claims: Sequence[Claim]) -> KeyFigure | None:
     Of several models it is that of the comparison, of several levels that of the highest one.
     """
     plain = [c for c in claims if c.about.of is not About.CLASS and c.verdict is None]
-    if plain and plain[0].kind == "best":
+    if plain and isinstance(plain[0], Best):
         return _of_comparison(plain[0], plain[1:])
-    quantiles = [c for c in plain if c.kind == "radius_quantile"]
-    of_levels = plain and plain[0].names and plain[0].kind not in _OF_CURVES
+    quantiles = [c for c in plain if isinstance(c, RadiusQuantile)]
+    of_levels = plain and plain[0].names and not isinstance(plain[0], CurveSet | CurvePopulation)
     first = quantiles[:1] or (plain[-1:] if of_levels else plain[:1])
     return key_figure(first[0]) if first else None
 
 
 def _of_comparison(best: Claim, others: Sequence[Claim]) -> KeyFigure:
     """Two models: their difference. More: the number of the first-ranked one."""
-    if len(best.names) == 2:
-        fitting = [c for c in others if c.kind == "difference"]
-    else:
-        own = [c for c in others if c.names == best.names[:1]]
-        fitting = [c for c in own if c.kind != "difference"]
+    two = len(best.names) == 2
+    fitting = [
+        c
+        for c in others
+        if isinstance(c, FailureDifference) is two and (two or c.names == best.names[:1])
+    ]
     if fitting:
         return key_figure(fitting[0])
     return KeyFigure(f"{len(best.names)} models", "", "", "compared: the page of the run says more")

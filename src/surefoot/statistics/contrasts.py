@@ -21,14 +21,6 @@ Key = tuple[str, int]
 
 MOST_GROUPS = 20
 """Groups, so at most 190 pairs: about 5 s where all differ at an error of .01, else far less."""
-EXCHANGEABLE = (
-    "two classes on which the model fails equally often on average also agree in which share of "
-    "their inputs fails how often"
-)
-EXCHANGEABLE_GROUPS = (
-    "the groups are an independent random sample of groups and two classes on which the model "
-    "fails equally often on average also agree in which share of their groups fails how often"
-)
 
 _FEWEST_WELCH = 10
 """Values in either group for Welch's test: with 2 to 5 beside 60 it errs in .4 to .8 of runs."""

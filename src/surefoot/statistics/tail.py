@@ -15,6 +15,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import (
+    NormalBeyond,
+)
 from surefoot.core.counts import Counts, Severities
 from surefoot.core.procedure import Needs
 from surefoot.core.results import (
@@ -267,7 +270,6 @@ class NormalTail:
 
         fit = fits[-1]
         value = max(float(ndtr(fit.z)), LEAST_PROBABILITY)
-        assumption = f"model-based extrapolation: {words} are normal far beyond what was seen"
         return Extrapolation(
             value=value,
             failure=max(float(ndtr(-fit.z)), LEAST_PROBABILITY),
@@ -276,7 +278,7 @@ class NormalTail:
             normality=fit.p_value,
             counted=counted,
             contradicted=value not in counted.interval,
-            guarantee=Guarantee(Footing.NONE, 1.0, (assumption,)),
+            guarantee=Guarantee(Footing.NONE, 1.0, (NormalBeyond(words),)),
             trials=self.draws,
             fits=fits,
         )

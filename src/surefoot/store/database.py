@@ -122,7 +122,7 @@ def _is_no_stop(record: logging.LogRecord) -> bool:
     return kind is None or issubclass(kind, Exception)
 
 
-SCHEMA = 4
+SCHEMA = 5
 TABLES = sa.MetaData()
 META = sa.Table(
     "surefoot_meta",

@@ -15,7 +15,23 @@ from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.comparison import CURVES
 from surefoot.conclude.radii import ALL, claims_of, mean_claims, quantiles_of
 from surefoot.conclude.tally import compare_tallies, matched, tally_record
-from surefoot.core.claims import About, Claim, Sampling, Scope
+from surefoot.core.assumptions import (
+    Assumed,
+    Assumption,
+    Jointly,
+    TheseGroups,
+    Together,
+    jointly,
+)
+from surefoot.core.claims import (
+    About,
+    Claim,
+    QuantileDifference,
+    RadiusQuantile,
+    Sampling,
+    Scope,
+    limit_of,
+)
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
@@ -29,7 +45,6 @@ from surefoot.population.quantile_estimators import (
     estimator_named,
     refuse_contradicted,
 )
-from surefoot.population.requirement import GROUPS_SAMPLED, SAMPLED, WHOLE_GROUPS
 from surefoot.records.record import Comparison, InputRow, QuantileRow, Radii, Record, Source
 from surefoot.records.spec import BracketFileSpec
 from surefoot.region.critical_level import CriticalLevel
@@ -71,13 +86,11 @@ class GroupOfRows:
         return f"{row.split} {row.image}".strip() if self.is_pooled else ""
 
     @property
-    def together(self) -> str:
+    def together(self) -> Jointly:
         """What the confidence of the quantile is for."""
-        two = self.family_size == _FEWEST
-        quantiles = "both quantiles" if two else f"all {self.family_size} quantiles"
-        if self.family != TRAINING:
-            return quantiles
-        return f"{quantiles} and their difference{'' if two else 's'}"
+        pooled = self.family == TRAINING
+        of = Together.QUANTILES_AND_DIFFERENCES if pooled else Together.QUANTILES
+        return Jointly(of, self.family_size)
 
 
 def check_by(by: str | None, at: Sequence[float]) -> None:
@@ -187,24 +200,24 @@ def shared_record(record: Record, group: GroupOfRows, error: float) -> Record:
     )
     about = first.about
     if group.is_pooled:
-        name = f"pairs of such an input and one of the {group.networks} networks"
-        about = Scope(About.POPULATION, about.groups, name, Sampling.GROUPED, about.groups)
-        first = replace(first, reason=_pooled_note(first, about.groups))
+        n, sampling = about.groups, Sampling.GROUPED
+        about = Scope(About.POPULATION, n, sampling=sampling, groups=n, networks=group.networks)
+        first = first.saying(reason=_pooled_note(first, n))
     result = row.result
     if isinstance(result, Quantile):
         result = replace(result, guarantee=promise, note=first.reason)
     return replace(
         record,
-        claims=(replace(first, guarantee=promise, about=about), *others),
+        claims=(first.saying(guarantee=promise, about=about), *others),
         details=replace(radii, quantiles=(replace(row, result=result),)),
     )
 
 
-def _of_networks(assumptions: Sequence[str]) -> tuple[str, ...]:
+def _of_networks(assumptions: Sequence[Assumption]) -> tuple[Assumption, ...]:
     """Where a group is an input with all its networks, groups are a sample if the inputs are."""
-    ending = GROUPS_SAMPLED.partition(" are ")[2]
-    rest = [a for a in assumptions if not a.endswith(ending) and a != WHOLE_GROUPS]
-    return (SAMPLED, *rest)
+    of_groups = (Assumed.GROUPS_SAMPLED, Assumed.WHOLE_GROUPS)
+    rest = [a for a in assumptions if a not in of_groups and not isinstance(a, TheseGroups)]
+    return (Assumed.SAMPLED, *rest)
 
 
 def _pooled_note(claim: Claim, inputs: int) -> str:
@@ -248,7 +261,8 @@ def _difference(
 ) -> Difference | None:
     """How much larger the quantile of the first is; None where one has no quantile."""
     mine, other = first.claims[0], second.claims[0]
-    if mine.interval is None or other.interval is None or mine.limit is None:
+    share = limit_of(mine)
+    if mine.interval is None or other.interval is None or share is None:
         return None
     rests = dict.fromkeys((*mine.guarantee.assumptions, *other.guarantee.assumptions))
     promise = replace(mine.guarantee, assumptions=tuple(rests))
@@ -258,9 +272,9 @@ def _difference(
     if along == SPLIT:
         pairs = math.comb(groups, 2)
         around = unpaired_quantile_difference(
-            _brackets(first), _brackets(second), mine.limit, shares(promise.error, pairs)
+            _brackets(first), _brackets(second), share, shares(promise.error, pairs)
         )
-        promise = replace(promise, jointly=f"all {pairs} pairs" if pairs > 1 else "")
+        promise = replace(promise, jointly=jointly(Together.PAIRS, pairs))
     value = min(max((mine.value or 0.0) - (other.value or 0.0), around.low), around.high)
     return Difference(a, b, value, around, promise)
 
@@ -271,16 +285,15 @@ def _brackets(record: Record) -> list[Bracket]:
 
 def _claim(one: Difference, parts: Mapping[str, Result]) -> Claim:
     first, second = (parts[name].record.claims[0] for name in (one.first, one.second))
-    return replace(
-        first,
-        kind="quantile_difference",
+    said = replace(
+        first.said,
         names=(one.first, one.second),
-        value=one.value,
-        interval=one.interval,
         guarantee=one.guarantee,
         reason="",
         about=replace(first.about, inputs=first.about.inputs + second.about.inputs),
     )
+    share = limit_of(first) or 0.0
+    return QuantileDifference(said, share=share, value=one.value, interval=one.interval)
 
 
 _SEARCHED = (
@@ -310,7 +323,7 @@ def with_estimator(result: Result, name: str, gamma: float | None = None) -> Res
     parts = {part: with_estimator(one, name, gamma) for part, one in result.parts.items()}
     headlines = {part: _headline(one.record) for part, one in parts.items()}
     claims = tuple(
-        replace(headlines[claim.names[0]], names=claim.names) if _is_headline(claim) else claim
+        headlines[claim.names[0]].saying(names=claim.names) if _is_headline(claim) else claim
         for claim in result.claims
     )
     return replace(result, record=replace(result.record, claims=claims), parts=parts)
@@ -333,7 +346,7 @@ def _with_headline(record: Record, name: str, gamma: float | None) -> Record:
     row = _row(chosen, record.inputs)
     others = tuple(q for q in radii.quantiles if q.estimator != row.estimator)
     radii = replace(radii, quantiles=(row, *others))
-    headline = replace(claims_of(replace(radii, classes=()), record.inputs)[0], limit=share)
+    headline = replace(claims_of(replace(radii, classes=()), record.inputs)[0], share=share)
     claims = tuple(headline if _is_headline(claim) else claim for claim in record.claims)
     return replace(record, details=radii, claims=claims)
 
@@ -350,7 +363,7 @@ def _row(chosen: QuantileEstimator, rows: Sequence[InputRow]) -> QuantileRow:
 
 
 def _is_headline(claim: Claim) -> bool:
-    return claim.kind == "radius_quantile" and claim.about.of is About.POPULATION
+    return isinstance(claim, RadiusQuantile) and claim.about.of is About.POPULATION
 
 
 def _headline(record: Record) -> Claim:
@@ -483,7 +496,7 @@ def _record(
     quantiles, of_classes = quantiles_of(shared, inputs, None, classes)
     radii = Radii(quantiles, of_classes, (), None, published=True)
     claims = claims_of(radii, inputs)
-    alone = replace(claims[0], guarantee=replace(claims[0].guarantee, error=method.error))
+    alone = claims[0].saying(guarantee=replace(claims[0].guarantee, error=method.error))
     means = () if group.is_pooled else mean_claims(alone, inputs, ceiling)
     networks = ", ".join(dict.fromkeys(row.network for row in rows))
     return Record(

@@ -39,6 +39,9 @@ from surefoot.records.record import (
     Requirements,
     Tally,
 )
+from surefoot.report.clauses import (
+    quantity_words,
+)
 from surefoot.report.page import notebook_html, short_line, write_page
 from surefoot.report.sentences import sentence
 from surefoot.report.view import View
@@ -121,7 +124,7 @@ def _row_of_input(row: InputRow, claim: Claim) -> dict[str, Any]:
         **({"group": row.group} if row.group else {}),
         "label": row.label,
         "predicted": row.predicted,
-        "quantity": claim.quantity,
+        "quantity": quantity_words(claim),
         "value": math.nan if claim.value is None else claim.value,
         **_ends(claim.interval),
         "verdict": None if claim.verdict is None else str(claim.verdict),
@@ -423,4 +426,15 @@ class Result:
 
 
 def _with_sentence(claim: Claim) -> dict[str, Any]:
-    return {**asdict(claim), "sentence": sentence(claim)}
+    """All of its fields in one object; its number, interval and verdict by the same names."""
+    fields = asdict(claim)
+    around = None if claim.interval is None else asdict(claim.interval)
+    required = None if claim.requirement is None else claim.requirement.number
+    read = {
+        "value": claim.value,
+        "interval": around,
+        "requirement": required,
+        "verdict": claim.verdict,
+        "sentence": sentence(claim),
+    }
+    return {**fields.pop("said"), **fields, **read}

@@ -12,6 +12,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from surefoot.conclude.scope import all_in_scope, assuming
+from surefoot.core.assumptions import Assumption, Stated
+from surefoot.core.claims import RobustAtRadius
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
 from surefoot.core.tasks import Subject, Task
@@ -56,7 +58,7 @@ from surefoot.study.measure import (
 )
 from surefoot.study.prove import radii_measurement, real_arithmetic
 from surefoot.study.result import Result
-from surefoot.subject.protocols import Outputs, Perturbation
+from surefoot.subject.protocols import Model, Outputs, Perturbation
 
 if TYPE_CHECKING:
     from surefoot.study.study import Study
@@ -114,6 +116,12 @@ _CHANGED = Subject("(the model changed during this run)", (0,))
 """Names an entry of a journal whose evidence may be that of two models: it is not used again."""
 _SAMPLE = 64
 """Clean inputs that the model is asked about at the end, at most: one small batch."""
+
+
+def _assumption(model: Model) -> Assumption | None:
+    """What claims take for granted about the model; one that is not ours says it in words."""
+    stated = getattr(model, "assumption", None)
+    return Stated(stated) if type(stated) is str else stated
 
 
 def first_answers(study: Study) -> Outputs | None:
@@ -229,9 +237,7 @@ def _run_in(
         return Record(
             digest=study.digest,
             spec=study.spec,
-            claims=assuming(
-                all_in_scope(body.claims, study.spec), getattr(study.model, "assumption", "")
-            ),
+            claims=assuming(all_in_scope(body.claims, study.spec), _assumption(study.model)),
             inputs=body.inputs,
             details=body.details,
             findings=findings,
@@ -279,7 +285,7 @@ def _with_attack(
     record, samples = result.record, result.details
     if not isinstance(samples, Samples):
         raise TypeError(f"an attack goes beside sampling, not {type(samples).__name__}")
-    claims = tuple(claim for claim in record.claims if claim.kind != "robust_accuracy")
+    claims = tuple(claim for claim in record.claims if not isinstance(claim, RobustAtRadius))
     own = replace(options, source=record.source, on_interrupt=lambda _: None, time_limit=None)
     summary = summary_of(study, attack)
     try:

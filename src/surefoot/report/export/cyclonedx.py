@@ -7,6 +7,7 @@ import uuid
 from typing import Any
 
 from surefoot.records.spec import StudySpec
+from surefoot.report.clauses import assumptions_of
 from surefoot.report.export.metrics import Metric, metrics_of
 from surefoot.report.export.run import (
     ExportedRun,
@@ -71,7 +72,7 @@ def _model_card(run: ExportedRun, study: StudySpec, options: ExportOptions) -> d
     about = f"{study.inputs.number:,} inputs: {study.inputs.selection}"
     parameters["datasets"] = [data | {"description": visible(f"Tested on {about}")}]
     claims = (*run.verdicts, *run.record.claims)
-    assumed = dict.fromkeys(one for claim in claims for one in claim.guarantee.assumptions)
+    assumed = dict.fromkeys(one for claim in claims for one in assumptions_of(claim))
     limits = [f"Assumption: {one}" for one in assumed]
     limits += [f"Not measured: {line}" for line in not_measured(run)]
     limits += run.view.cautions

@@ -6,21 +6,33 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from surefoot.core.claims import Claim
+from surefoot.core.claims import (
+    AllKappa,
+    Best,
+    Claim,
+    ClassesDiffer,
+    CountKappa,
+    MeanRadiusPopulation,
+    Radius,
+    RobustAtRadius,
+    Tail,
+)
 from surefoot.core.results import UNIT, Footing
-from surefoot.report.clauses import limit_phrase, scope_phrase
+from surefoot.report.claim_sentences import Cases, case_scope
+from surefoot.report.clauses import scope_phrase
 from surefoot.report.export.run import ExportedRun
-from surefoot.report.formatting import extrapolated_probability, percent_range, radius_range
+from surefoot.report.formatting import (
+    extrapolated_probability,
+    of_perturbations,
+    percent_range,
+    radius_range,
+)
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
-from surefoot.report.tally_sentences import case_scope
-from surefoot.report.verdict_sentences import COMPARED
+from surefoot.report.verdict_sentences import Compared
 
-_WITHOUT_NUMBER = ("best", "classes", *COMPARED)
+_WITHOUT_NUMBER = Best | ClassesDiffer | Compared
 """Kinds that say which of several differ: the sentence is the statement."""
-
-_CASES = ("case_failure", "cases_failed", "case_difference")
-"""Kinds that are about cases of a test that was run elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +68,16 @@ def metrics_of(claims: Iterable[Claim]) -> list[Metric]:
 
 
 def _metrics(claim: Claim) -> list[Metric]:
-    if claim.kind in _WITHOUT_NUMBER or claim.verdict is not None:
+    if isinstance(claim, _WITHOUT_NUMBER) or claim.verdict is not None:
         return []
-    if claim.kind == "tail":
+    if isinstance(claim, Tail):
         return _extrapolation(claim)
     if claim.guarantee.footing is Footing.NONE or claim.interval is None:
         return []
     low, high = _finite(claim.interval.low), _finite(claim.interval.high)
     value = None if claim.value is None else _finite(claim.value)
     name, number, interval = _words(claim)
-    scope = case_scope(claim) if claim.kind in _CASES else scope_phrase(claim)
+    scope = case_scope(claim) if isinstance(claim, Cases) else scope_phrase(claim)
     error = claim.guarantee.error
     return [Metric(claim, name, scope, value, low, high, error, number, interval)]
 
@@ -88,19 +100,19 @@ def _extrapolation(claim: Claim) -> list[Metric]:
 def _words(claim: Claim) -> tuple[str, str, str]:
     """What the number is of, the number and its interval, as text."""
     scope, around = scope_phrase(claim), claim.interval or UNIT
-    match claim.kind:
-        case "all_kappa":
+    match claim:
+        case AllKappa():
             return f"largest failure probability of {scope}", "", percent_range(around)
-        case "radius":
+        case Radius():
             return f"critical radius of {scope}", "", radius_range(around)
-        case "robust_accuracy":
+        case RobustAtRadius():
             share = f"share of {scope} that withstand every perturbation up to"
-            return f"{share} {claim.limit or 0:.4g}", "", percent_range(around)
-        case "count_kappa":
-            name = f"number of {scope} that fail under more than {limit_phrase(claim)}"
-            return name, f"{claim.value or 0:,.0f}", f"{around.low:,.0f} to {around.high:,.0f}"
-        case "mean_radius_population":
-            name = f"{key_figure(claim).meaning}, none counted as more than {claim.limit or 0:g}"
+            return f"{share} {claim.radius:.4g}", "", percent_range(around)
+        case CountKappa():
+            name = f"number of {scope} that fail under more than {of_perturbations(claim.kappa)}"
+            return name, f"{claim.fragile:,}", f"{around.low:,.0f} to {around.high:,.0f}"
+        case MeanRadiusPopulation():
+            name = f"{key_figure(claim).meaning}, none counted as more than {claim.ceiling:g}"
             return name, "", radius_range(around)
         case _:
             figure = key_figure(claim)

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from surefoot.core.claims import About, Claim, Randomness, UndecidedAs
+from surefoot.core.claims import (
+    About,
+    Claim,
+    MeanRadius,
+    MeanRadiusPopulation,
+    Radius,
+    RadiusQuantile,
+    Randomness,
+    RobustAtRadius,
+    UndecidedAs,
+)
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Record
 from surefoot.records.spec import ComparisonSpec, StudySpec
@@ -19,7 +29,7 @@ _FACTS = (
     *("Trials", "Started", "Software"),
 )
 """Lines of a run's provenance that name no place of a file."""
-_PROOFS = ("radius", "robust_accuracy", "radius_quantile", "mean_radius", "mean_radius_population")
+_PROOFS = Radius | RobustAtRadius | RadiusQuantile | MeanRadius | MeanRadiusPopulation
 """Kinds that speak of every perturbation up to a size, or of the worst one that was searched."""
 
 
@@ -134,7 +144,7 @@ def not_measured(run: ExportedRun) -> list[str]:
         lines.append(f"Any other perturbation or level than: {applied}.")
         lines.append(f"Any other property than: perturbed inputs must {studies[0].words.property}.")
     drawn = any(claim.random is not Randomness.NOTHING for claim in claims)
-    if studies and drawn and not any(claim.kind in _PROOFS for claim in claims):
+    if studies and drawn and not any(isinstance(claim, _PROOFS) for claim in claims):
         lines.append(
             "The worst perturbation of an input: perturbations were drawn at random, and a search "
             "for one that fails (an adversarial attack) may find what drawing does not."

@@ -9,7 +9,15 @@ from importlib import import_module
 from pathlib import PurePath
 
 from surefoot.catalogue.methods import METHODS
-from surefoot.core.claims import Claim
+from surefoot.core.claims import (
+    Best,
+    CaseFailure,
+    Claim,
+    MeanPopulation,
+    QuantileDifference,
+    RadiusQuantile,
+    ShareKappa,
+)
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Curves, Record
 from surefoot.records.spec import BracketFileSpec, StudySpec
@@ -135,10 +143,7 @@ def code_block(text: str, language: str = "") -> str:
 
 _DIGITS = 12
 """Characters of a digest: as many as name a run everywhere else."""
-_INTERVAL_ALONE = (
-    *("mean_population", "share_kappa", "radius_quantile", "case_failure"),
-    "quantile_difference",
-)
+_INTERVAL_ALONE = MeanPopulation | ShareKappa | RadiusQuantile | CaseFailure | QuantileDifference
 """Kinds whose sentence gives the interval and not the estimate."""
 _NO_ESTIMATE = ("undecided", "no upper end")
 """What stands in place of a number that is not known."""
@@ -173,13 +178,13 @@ def _version() -> str:
 def _records_of(run: ExportedRun, claim: Claim) -> list[Record]:
     """The studies that the claim is about; the best is one of all models."""
     named = [run.parts[name] for name in claim.names if name in run.parts]
-    return named if named and claim.kind != "best" else run.records
+    return named if named and not isinstance(claim, Best) else run.records
 
 
 def _claim(claim: Claim) -> str:
     """The claim's own sentence; the estimate too, where that gives the interval alone."""
     text, estimate = sentence(claim), key_figure(claim).number
-    if claim.kind not in _INTERVAL_ALONE or claim.value is None or estimate in _NO_ESTIMATE:
+    if not isinstance(claim, _INTERVAL_ALONE) or claim.value is None or estimate in _NO_ESTIMATE:
         return text
     return f"{text.removesuffix('.')}; the estimate is {estimate}."
 

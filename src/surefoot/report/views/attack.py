@@ -44,7 +44,7 @@ def attack_cell(attack: AttackSummary | None) -> str:
     """The rate in a table."""
     if attack is None:
         return ""
-    return "none" if attack.failure_rate is None else percent(attack.failure_rate)
+    return "none" if attack.withstood is None else percent(attack.withstood)
 
 
 def baseline_table(record: Record, samples: Samples) -> Table:
@@ -65,7 +65,7 @@ def baseline_table(record: Record, samples: Samples) -> Table:
 def attack_notes(attacks: Mapping[str, AttackSummary | None]) -> list[str]:
     """What the rate means, and for which names of the table there is none."""
     known = [(name, a) for name, a in attacks.items() if a is not None]
-    done = [(name, a) for name, a in known if a.failure_rate is not None]
+    done = [(name, a) for name, a in known if a.withstood is not None]
     lines = []
     if done:
         one = done[0][1]
@@ -80,7 +80,7 @@ def attack_notes(attacks: Mapping[str, AttackSummary | None]) -> list[str]:
             "that no point of the ball makes fail is at most the share that withstood the attack.",
         ]
     lines += [f"{_of(name)}{_counts(a)}" for name, a in done if _counts(a)]
-    empty = [(name, a) for name, a in known if a.failure_rate is None]
+    empty = [(name, a) for name, a in known if a.withstood is None]
     return lines + [f"{_of(name)}No attack: {with_full_stop(a.reason)}" for name, a in empty]
 
 

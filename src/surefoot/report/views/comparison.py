@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from surefoot.core.claims import Claim
+from surefoot.core.claims import Best, Claim, FailureDifference
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided
 from surefoot.population import sound
 from surefoot.records.record import Comparison, Member, Record
@@ -179,7 +179,7 @@ def member_table(record: Record, comparison: Comparison) -> Table:
         row += [_rank(m)] * models
         rows.append(tuple(row))
     title = "Ranking" if models else "Results by level"
-    claim = next((c for c in record.claims if c.kind not in ("best", "difference")), None)
+    claim = next((c for c in record.claims if not isinstance(c, Best | FailureDifference)), None)
     lines = [] if claim is None else [with_full_stop(capitalised(confidence_clause(claim)))]
     note = " ".join([*lines, *attack_notes({m.name: m.attack for m in comparison.members})])
     return Table(title, tuple(headings), tuple(rows), 1, note)
@@ -192,12 +192,16 @@ def _rank(member: Member) -> str:
     return str(best) if best == worst else f"{best} to {worst}"
 
 
+def _pairs(record: Record) -> tuple[FailureDifference, ...]:
+    return tuple(c for c in record.claims if isinstance(c, FailureDifference))
+
+
 def pair_table(record: Record) -> Table | None:
     """Every pair of models, as its claim says it."""
-    claims = [c for c in record.claims if c.kind == "difference"]
+    claims = _pairs(record)
     if not claims:
         return None
-    shares = claims[0].limit is not None
+    shares = claims[0].kappa is not None
     rows = tuple(
         (
             *c.names,
@@ -239,11 +243,11 @@ def view(
 
     The number above the best is the first-ranked model's own.
     """
-    best = tuple(c for c in record.claims if c.kind == "best")
-    pairs = tuple(c for c in record.claims if c.kind == "difference")
+    best: tuple[Claim, ...] = tuple(c for c in record.claims if isinstance(c, Best))
+    pairs: tuple[Claim, ...] = _pairs(record)
     headline, rest = (best, pairs) if len(pairs) > 1 else (pairs, best)
     ranked = [c for c in record.claims if c.names[:1] == (comparison.members[0].name,)]
-    own = tuple(c for c in ranked if c.kind not in ("best", "difference"))[:1]
+    own = tuple(c for c in ranked if not isinstance(c, Best | FailureDifference))[:1]
     if not best:
         headline, rest = record.claims[-1:], record.claims[:-1]
     attacks = {m.name: m.attack for m in comparison.members}

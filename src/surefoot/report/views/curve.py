@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from surefoot.core.claims import About, Claim, Randomness
+from surefoot.core.claims import About, Claim, CurvePopulation, Randomness
 from surefoot.core.results import UNIT, Crossing, Curve, Footing, Interval, Reading
 from surefoot.records.record import Curves, Record, Strip
 from surefoot.report.clauses import class_word, continuation_note
@@ -309,7 +309,7 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
         for row in weakest_classes(one)
         for reading in row.curve.readings
     )
-    population = any(c.kind == "curve_population" for r in parts.values() for c in r.claims)
+    population = any(isinstance(c, CurvePopulation) for r in parts.values() for c in r.claims)
     word = class_word(*(claim for part in parts.values() for claim in part.claims))
     about = f"the population of the {word}" if population else f"these inputs of the {word}"
     note = (

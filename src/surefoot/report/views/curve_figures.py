@@ -79,7 +79,7 @@ def curve_in(record: Record) -> Curve:
 
 def levels_of(record: Record) -> str:
     """What the levels are of, and their unit."""
-    return levels_name(record.study.perturbation, record.study.words.perturbation)
+    return levels_name(record.study)
 
 
 def _chart(records: Mapping[str, Record], title: str = "") -> Any:  # noqa: ANN401  an object of Altair

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-from surefoot.core.claims import About, Claim
+from surefoot.core.claims import About, Claim, RadiusQuantile, limit_of
 from surefoot.core.results import Bracket
 from surefoot.records.record import Counterexample, Record
 from surefoot.records.spec import BracketFileSpec
@@ -25,8 +25,8 @@ from surefoot.report.views.radii_figures import (
     times_figure,
 )
 from surefoot.report.views.radii_tables import (
-    AT_A_RADIUS,
-    MEANS,
+    AtRadius,
+    Means,
     accuracy_table,
     bracket_table,
     brackets_of,
@@ -160,18 +160,22 @@ def view(
     record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
 ) -> View:
     """The headline is the quantile of each network; then pairs of networks."""
-    in_tables = (*AT_A_RADIUS, *MEANS) if len(parts) > 1 else ()
+    in_tables = AtRadius | Means if len(parts) > 1 else ()
     whole = sorted(
-        (c for c in record.claims if c.about.of is not About.CLASS and c.kind not in in_tables),
+        (
+            c
+            for c in record.claims
+            if c.about.of is not About.CLASS and not isinstance(c, in_tables)
+        ),
         key=lambda c: c.about.of is About.POPULATION,  # so that an assumption is said once
     )
     return View(
         title=_about(parts),
-        headline=tuple(c for c in whole if c.kind == "radius_quantile"),
+        headline=tuple(c for c in whole if isinstance(c, RadiusQuantile)),
         about=_about(parts),
         cautions=_cautions(parts),
         continuing=continuing_note(record),
-        claims=tuple(c for c in whole if c.kind != "radius_quantile"),
+        claims=tuple(c for c in whole if not isinstance(c, RadiusQuantile)),
         verdicts=verdicts,
         facts=_facts(parts),
         assumptions=(),
@@ -238,7 +242,7 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
     own = [
         f"{name}: {line}" for name, lines in each.items() for line in lines if line not in shared
     ]
-    pooled = any(r.claims[0].about.name for r in records.values())
+    pooled = any(r.claims[0].about.networks for r in records.values())
     groups = any(r.claims[0].about.groups for r in records.values())
     if len(records) > 1 and groups and not pooled:
         shared.append(
@@ -257,7 +261,7 @@ def _facts_of(record: Record) -> list[str]:
             f"Misclassified when clean: {wrong:,}. Their critical radius is 0, and they are "
             "included."
         )
-        share = record.claims[0].limit or 0.0
+        share = limit_of(record.claims[0]) or 0.0
         if wrong >= share * len(brackets) and not record.claims[0].about.groups:
             lines[-1] += (
                 " They make the quantile 0; correct_only=True (--correct-only) leaves them out."

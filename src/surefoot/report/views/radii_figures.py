@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from surefoot.core.claims import (
+    RobustPopulation,
+)
 from surefoot.core.counts import closed_to
 from surefoot.core.results import Quantile
 from surefoot.records.record import Record
@@ -98,10 +101,10 @@ def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa:
     names = [name or "inputs" for name in parts]
     rows = [row for name, part in parts.items() for row in _robust_steps(name or "inputs", part)]
     bars = [
-        {"radius": c.limit or 0.0, "low": 100 * c.interval.low, "high": 100 * c.interval.high,
+        {"radius": c.radius, "low": 100 * c.interval.low, "high": 100 * c.interval.high,
          "name": c.names[0] if c.names else "inputs"}
         for c in record.claims
-        if c.kind == "robust_accuracy_population" and c.interval is not None
+        if isinstance(c, RobustPopulation) and c.interval is not None
     ]  # fmt: skip
     most = max((row["radius"] for row in (*rows, *bars)), default=1.0) or 1.0
     x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))

@@ -6,7 +6,16 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from surefoot.core.claims import About, Claim
+from surefoot.core.claims import (
+    About,
+    Claim,
+    MeanRadius,
+    MeanRadiusPopulation,
+    QuantileDifference,
+    RobustAtRadius,
+    RobustPopulation,
+    Severity,
+)
 from surefoot.core.counts import closed_to
 from surefoot.core.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
 from surefoot.errors import InvalidArgument
@@ -14,7 +23,12 @@ from surefoot.population import mean_radii, robust_accuracy, runtimes
 from surefoot.population.radii import RobustAccuracy
 from surefoot.records.record import Comparison, InputRow, Radii, Record
 from surefoot.region.proof_limits import ended_by_limit
-from surefoot.report.clauses import capitalised, class_word, conditional_confidence
+from surefoot.report.clauses import (
+    assumption_words,
+    capitalised,
+    class_word,
+    conditional_confidence,
+)
 from surefoot.report.clean_faults import faults_note
 from surefoot.report.formatting import (
     at_most,
@@ -107,7 +121,7 @@ def quantile_table(records: Mapping[str, Record], column: str = "network") -> Ta
                 (name, kind, *_cells(row.result)) if several else (kind, share, *_cells(row.result))
             )
             if isinstance(row.result, Quantile) and row.result.fit:
-                condition = "; ".join(row.result.guarantee.assumptions)
+                condition = "; ".join(map(assumption_words, row.result.guarantee.assumptions))
                 notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
     first = (column, "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
@@ -208,7 +222,7 @@ def pair_table(record: Record) -> Table | None:
     """By how much the quantiles of two networks differ on the inputs they share."""
     if not isinstance(record.details, Comparison) or not record.details.differences:
         return None
-    claims = [c for c in record.claims if c.kind == "quantile_difference"]
+    claims = [c for c in record.claims if isinstance(c, QuantileDifference)]
     rows = tuple(
         (
             f"{d.first} − {d.second}",
@@ -218,7 +232,7 @@ def pair_table(record: Record) -> Table | None:
         )
         for d in record.details.differences
     )
-    share, inputs = percent(claims[0].limit or 0.0), claims[0].about.inputs
+    share, inputs = percent(claims[0].share), claims[0].about.inputs
     along = record.details.along
     note = (
         f"The {share} quantiles on the same {inputs:,} inputs; {conditional_confidence(claims[0])}."
@@ -240,8 +254,8 @@ def _larger(around: Interval, first: str, second: str) -> str:
     return f"{second} is more robust" if around.high < 0 else "no"
 
 
-AT_A_RADIUS = ("robust_accuracy", "robust_accuracy_population", "severity")
-MEANS = ("mean_radius", "mean_radius_population")
+AtRadius = RobustAtRadius | RobustPopulation | Severity
+Means = MeanRadius | MeanRadiusPopulation
 _NO_CEILING = (
     "No interval for the population's mean: that needs a largest radius that counts, and the file "
     "does not state one; pass ceiling (--ceiling)."
@@ -262,14 +276,14 @@ class _AtRadius:
 
 
 def _at_radii(record: Record, parts: Mapping[str, Record]) -> list[_AtRadius]:
-    claims = {(c.kind, c.names, c.limit): c for c in record.claims if c.kind in AT_A_RADIUS}
+    claims = {(type(c), c.names, c.radius): c for c in record.claims if isinstance(c, AtRadius)}
     rows = []
-    for kind, names, limit in claims:
-        if kind != "robust_accuracy":
+    for kind, names, radius in claims:
+        if kind is not RobustAtRadius:
             continue
         part = parts[names[0]] if len(parts) > 1 else next(iter(parts.values()))
-        counts = robust_accuracy([b for _, b in brackets_of(part)], limit or 0.0)
-        of_both = (claims.get((kind, names, limit)) for kind in AT_A_RADIUS[1:])
+        counts = robust_accuracy([b for _, b in brackets_of(part)], radius)
+        of_both = (claims.get((kind, names, radius)) for kind in (RobustPopulation, Severity))
         rows.append(_AtRadius(names, counts, *of_both))
     return rows
 
@@ -342,14 +356,14 @@ def _accuracy_note(claims: list[Claim | None], several: bool) -> str:
 
 def means_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     """The mean certified radius and the mean distance of counterexamples, with their counts."""
-    claims = {(c.kind, c.names): c for c in record.claims if c.kind in MEANS}
+    claims = {(type(c), c.names): c for c in record.claims if isinstance(c, Means)}
     if not claims:
         return None
     rows = []
     for name, part in parts.items():
         names = (name,) if len(parts) > 1 else ()
         means = mean_radii([b for _, b in brackets_of(part)])
-        whole = claims.get(("mean_radius_population", names))
+        whole = claims.get((MeanRadiusPopulation, names))
         cells = (
             f"{means.inputs:,}",
             f"{means.clean:,}",
@@ -366,11 +380,11 @@ def means_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     )  # fmt: skip
     several = len(parts) > 1
     headings = (*_first(record, parts), *headings)
-    note = _means_note([c for c in claims.values() if c.kind == MEANS[1]], parts)
+    note = _means_note([c for c in claims.values() if isinstance(c, MeanRadiusPopulation)], parts)
     return Table("Mean radii", headings, tuple(rows), int(several), note)
 
 
-def _means_note(wholes: list[Claim], parts: Mapping[str, Record]) -> str:
+def _means_note(wholes: list[MeanRadiusPopulation], parts: Mapping[str, Record]) -> str:
     lines = [
         "Inputs that fail when clean, and those for which nothing is proved, count as 0; the "
         "distance is over the inputs with a counterexample."
@@ -378,7 +392,7 @@ def _means_note(wholes: list[Claim], parts: Mapping[str, Record]) -> str:
     if wholes:
         each = ", for each of these networks by itself" if len(parts) > 1 else ""
         certain = capitalised(conditional_confidence(wholes[0]))
-        most = f"no radius counts as more than {at_most(wholes[0].limit or 0.0)}"
+        most = f"no radius counts as more than {at_most(wholes[0].ceiling)}"
         lines.append(f"Of the population: {most}. {certain}{each}.")
     elif any(radii_in(part).published for part in parts.values()):
         lines.append(_NO_CEILING)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from surefoot.core.claims import About, Claim, Verdict
+from surefoot.core.claims import About, Claim, ShareKappa, Verdict
 from surefoot.core.results import Bracket, Decision, Estimate, InputResult, Interval
 from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
-from surefoot.report.clauses import capitalised, class_word, confidence_clause
+from surefoot.report.clauses import capitalised, class_word, confidence_clause, required_number
 from surefoot.report.clean_faults import clean_faults_note
 from surefoot.report.formatting import (
     confidence,
@@ -161,7 +161,7 @@ def contrast_table(record: Record, samples: Samples) -> Table | None:
 def verdict_table(claims: Sequence[Claim], weakest: Sequence[str]) -> Table:
     """What is decided of each class, all together; of equal verdicts the weakest class first."""
     words = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
-    share = any(c.kind == "share_kappa" for c in claims)
+    share = any(isinstance(c, ShareKappa) for c in claims)
     ranks = {name: i for i, name in enumerate(weakest)}
 
     def rank(claim: Claim) -> int:
@@ -169,7 +169,7 @@ def verdict_table(claims: Sequence[Claim], weakest: Sequence[str]) -> Table:
 
     side, what = ("at least", "robust share") if share else ("at most", "fails under")
     rows = tuple(
-        (c.about.name, f"{side} {exact_percent(c.requirement or 0.0)}", words[c.verdict])
+        (c.about.name, f"{side} {exact_percent(required_number(c))}", words[c.verdict])
         for c in sorted(claims, key=lambda c: (_ORDER[c.verdict or Verdict.PASS], rank(c)))
         if c.verdict is not None
     )

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from surefoot.core.claims import About, Claim, Continues, Verdict
+from surefoot.core.claims import (
+    About,
+    CaseDifference,
+    CaseFailure,
+    Claim,
+    Continues,
+    Outcomes,
+    Verdict,
+)
 from surefoot.core.results import UNIT, Estimate, Interval
 from surefoot.records.record import InputRow, Record, Tally
 from surefoot.records.spec import OutcomeFileSpec
-from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.clauses import capitalised, confidence_clause, required_number
 from surefoot.report.figures import NARROW, STEADY, svg
 from surefoot.report.formatting import (
     exact_percent,
@@ -22,7 +30,6 @@ from surefoot.report.formatting import (
 )
 from surefoot.report.provenance import preflight_cautions
 from surefoot.report.tables import EACH_CLASS_NOTE, OF_POPULATION, Table, claim_cells
-from surefoot.report.tally_sentences import FAILURE_OF_TRIALS
 from surefoot.report.view import Figure, Section, View
 
 MOST_CLASSES = 20
@@ -31,7 +38,7 @@ MOST_CLASSES = 20
 
 def describe_rates(record: Record) -> str:
     """The rate of all cases, or of each file, with its interval; and the extreme classes."""
-    claims = [c for c in record.claims if c.kind == "case_failure" and c.interval is not None]
+    claims = [c for c in record.claims if isinstance(c, CaseFailure) and c.interval is not None]
     whole = [c for c in claims if not c.about.name]
     lines = [f"{', '.join(c.names) or 'all cases'} {_words(c)}" for c in whole]
     classes = sorted((c for c in claims if c.about.name), key=lambda c: -(c.value or 0.0))
@@ -46,7 +53,7 @@ def describe_rates(record: Record) -> str:
 
 def worst_first(record: Record) -> list[Claim]:
     """All cases or files in their order, then the classes: those that fail most often first."""
-    claims = [claim for claim in record.claims if claim.kind == "case_failure"]
+    claims = [claim for claim in record.claims if isinstance(claim, CaseFailure)]
     classes = [claim for claim in claims if claim.about.name]
     rest = [claim for claim in claims if not claim.about.name]
     return [*rest, *sorted(classes, key=lambda claim: -(claim.value or 0.0))]
@@ -69,7 +76,7 @@ def tally_chart(record: Record) -> Any:  # noqa: ANN401  Altair's
             "high": 100 * claim.interval.high,
         }
         for claim in worst_first(record)[: MOST_CLASSES + 1]
-        if claim.kind == "case_failure" and claim.interval is not None and claim.value is not None
+        if isinstance(claim, CaseFailure) and claim.interval is not None and claim.value is not None
     ]
     base = alt.Chart(alt.InlineData(values=rows))
     y = alt.Y("name:N", sort=[str(row["name"]) for row in rows], title=None)
@@ -110,7 +117,7 @@ def _size(claim: Claim) -> str:
 def verdict_table(claims: Sequence[Claim]) -> Table:
     """What is decided of each class, all together."""
     rows = tuple(
-        (c.about.name, f"at most {exact_percent(c.requirement or 0.0)}", _WORDS[c.verdict])
+        (c.about.name, f"at most {exact_percent(required_number(c))}", _WORDS[c.verdict])
         for c in sorted(claims, key=lambda c: _ORDER.get(c.verdict or Verdict.PASS, 0))
         if c.verdict is not None
     )
@@ -150,7 +157,7 @@ def pair_table(record: Record) -> Table:
             _fails_less(c.names, c.interval or Interval(0.0, 0.0)),
         )
         for c in record.claims
-        if c.kind == "case_difference"
+        if isinstance(c, CaseDifference)
     )
     headings = ("file", "and file", "fails more (points)", "interval", "fails less often")
     return Table("Pairs of files", headings, rows, 2)
@@ -253,7 +260,7 @@ def _facts(record: Record, parts: Mapping[str, Record]) -> list[str]:
         each = {"": next(iter(each.values()))}
     lines += [f"Read{f' from {name}' if name else ''}: {text}." for name, text in each.items()]
     claim = record.claims[0]
-    if claim.quantity == FAILURE_OF_TRIALS:
+    if isinstance(claim, CaseFailure | CaseDifference) and claim.counted is Outcomes.TRIALS:
         lines.append(
             "Trials of one case depend on each other: the case is the sample, with the share of "
             "its trials that failed, and each case counts the same."
