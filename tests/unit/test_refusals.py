@@ -33,6 +33,7 @@ ELSEWHERE = {
     "NotRecomputed": "an answer of surefoot verify",
     "DoesNotFollow": "an answer of surefoot verify",
     "conclude/facts.py": "an answer of surefoot verify",
+    "evidence/recompute.py: an input has no": "an answer of surefoot verify",
     "study/external.py: {group.name}": "for the types: brackets always have radii",
     "study/run.py: preflight": "the finding of a check holds it",
     "store/database.py": "the store says what its errors mean",

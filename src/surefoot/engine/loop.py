@@ -171,7 +171,7 @@ def _start(
         raise ReplayMismatch(
             f"the store holds trials of input {stranger}, which is not in these "
             "data: it belongs to another study; use another store (store=, --store)",
-            stranger,
+            subject=stranger,
         )
     return runs
 

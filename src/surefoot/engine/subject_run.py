@@ -102,7 +102,7 @@ class SubjectRun:
                 raise ReplayMismatch(
                     f"the store holds trials of input {unused[0]} that this procedure does not "
                     "ask for: it belongs to another study; use another store (store=, --store)",
-                    unused[0],
+                    subject=unused[0],
                 )
         return tasks
 
