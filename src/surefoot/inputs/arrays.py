@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.labels import (
-    ClassNames,
-    Data,
-    GivenLabels,
-    Labels,
-    Targets,
-    read_class_names,
-    read_labels,
-)
-from surefoot.subject.inputs import Inputs
-from surefoot.subject.items import on_host
+from surefoot.inputs.images import Shape, Size
+from surefoot.inputs.labels import ClassNames, Data, GivenLabels, Labels, Targets, read_labels
+from surefoot.subject.inputs import Feature, Inputs
+from surefoot.subject.items import ItemDigest, on_host
 from surefoot.subject.protocols import LARGEST_NUMBER, HostArray
 from surefoot.system.memory_limits import pieces
 
@@ -31,6 +24,62 @@ _COMPUTED = 1e-12
 """Of a column's size: values that differ by less are one value, computed in different ways."""
 _SAMPLE = 1_000_000
 """Values of an array, or of a chunk of its columns, that are looked at: a hundredth of a second."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadOptions:
+    """How data are read: what `load_inputs` was given, whatever the format.
+
+    A reader puts in what the data themselves say (labels, ids) and passes it on. `size` (height,
+    width) and `shape` of one input of the model: see `stack_images`. `length` of sounds in seconds.
+    `first`: at most so many rows of a dataset. `targets`: the true outputs of a model without
+    classes; True: what the data hold as labels. `group_column` of a table is no feature.
+    """
+
+    class_names: ClassNames
+    labels: GivenLabels = None
+    targets: Targets = None
+    ids: Sequence[str] | None = None
+    scale: float | None = None
+    size: Size = None
+    shape: Shape = None
+    length: float | None = None
+    label_pattern: str | None = None
+    first: int | None = None
+    group_column: str = ""
+    read_as: str | None = None
+    digest: ItemDigest | None = None
+
+    def with_true_outputs(self) -> ReadOptions:
+        """The labels as targets, where they are meant as such."""
+        return replace(self, labels=None, targets=self.labels) if self.targets is True else self
+
+
+def labelled_inputs(
+    x: HostArray,
+    source: str,
+    options: ReadOptions,
+    reading: str,
+    features: tuple[Feature, ...] = (),
+) -> Inputs:
+    """Inputs with their labels, targets and ids; without ids they are numbered."""
+    known = options.labels
+    if known is not None and not isinstance(known, Labels):
+        known = read_labels(known, source, options.class_names)
+    digits = len(str(max(len(x) - 1, 1)))
+    numbers = (f"{i:0{digits}d}" for i in range(len(x)))
+    return Inputs(
+        x=x,
+        labels=None if known is None else known.numbers,
+        ids=tuple(numbers if options.ids is None else map(str, options.ids)),
+        source=source,
+        class_names=options.class_names.names if known is None else known.names,
+        frame=image_frame(x.shape[1:]),
+        reading="; ".join(filter(None, [reading, known.reading if known else ""])),
+        targets=() if options.targets is None else _targets(options.targets, source),
+        features=features,
+        digest_item=options.digest,
+    )
 
 
 def rounded_away(cells: NDArray[np.float64], column: NDArray[np.float32]) -> int | None:
@@ -104,23 +153,11 @@ def _suspects(values: HostArray) -> list[int]:
     return [int(number) for number in np.flatnonzero(narrow)]
 
 
-def from_arrays(
-    x: Data,
-    labels: GivenLabels = None,
-    *,
-    ids: Sequence[str] | None = None,
-    class_names: Sequence[str] | ClassNames = (),
-    source: str = "the arrays",
-    scale: float | None = None,
-    targets: Targets = None,
-) -> Inputs:
-    """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise.
-
-    `labels`: class numbers, or class names (see `read_labels`). `targets`: one true output an
-    input, for models without classes.
-    """
+def from_arrays(x: Data, source: str, options: ReadOptions) -> Inputs:
+    """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise."""
     values = _real_numbers(x, source)
-    divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
+    usual = 255.0 if values.dtype == np.uint8 else 1.0
+    divisor = usual if options.scale is None else options.scale
     if not 1 / LARGEST_NUMBER <= divisor <= LARGEST_NUMBER:
         raise InvalidArgument(
             f"scale must be a finite number above 0 that float32 holds, got {divisor}: values are "
@@ -130,27 +167,19 @@ def from_arrays(
         points = values.astype(np.float32)
     if divisor != 1:
         points /= np.float32(divisor)  # in place: a second copy would double the memory
-    names = (
-        tuple(f"{i:0{len(str(max(len(points) - 1, 1)))}d}" for i in range(len(points)))
-        if ids is None
-        else tuple(str(i) for i in ids)
-    )
-    known: Labels | None = labels
-    if labels is not None and not isinstance(labels, Labels):
-        known = read_labels(labels, source, class_names)
     reading = f"values divided by {divisor:g}" if divisor != 1 else "values as stored"
-    inputs = Inputs(
-        x=points,
-        labels=None if known is None else known.numbers,
-        ids=names,
-        source=source,
-        class_names=read_class_names(class_names).names if known is None else known.names,
-        frame=image_frame(points.shape[1:]),
-        reading="; ".join(filter(None, [reading, known.reading if known else ""])),
-        targets=() if targets is None else _targets(targets, source),
-    )
-    _refuse_nan(inputs)
-    refuse_rounded_array(values, names, source)
+    inputs = labelled_inputs(points, source, options, reading)
+    finite = [
+        np.isfinite(points[rows].reshape(rows.stop - rows.start, -1)).all(axis=1)
+        for rows in pieces(len(inputs), inputs.row_bytes)
+    ]
+    bad = ~np.concatenate(finite)
+    if bad.any():
+        raise InvalidArgument(
+            f"{inputs.source}: {int(bad.sum())} inputs hold NaN or infinite values, the first is "
+            f"{inputs.ids[int(np.argmax(bad))]}: correct them or leave them out"
+        )
+    refuse_rounded_array(values, inputs.ids, source)
     return inputs
 
 
@@ -164,7 +193,7 @@ def _real_numbers(x: Data, source: str) -> NDArray[Data]:
             f"{source}: inputs must all have one shape ({error}): give each the same number of "
             "values"
         ) from error
-    if not _real(values.dtype):
+    if not any(np.issubdtype(values.dtype, kind) for kind in (np.integer, np.floating)):
         raise InvalidArgument(
             f"{source}: inputs must be real numbers, got {values.dtype}: convert them to float"
         )
@@ -202,10 +231,6 @@ def _targets(values: Targets, source: str) -> tuple[Targets, ...]:
     return tuple(values)
 
 
-def _real(dtype: np.dtype[Any]) -> bool:
-    return np.issubdtype(dtype, np.integer) or np.issubdtype(dtype, np.floating)
-
-
 def image_frame(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape if one input can be drawn as an image, else empty."""
     flat = len(shape) == 2
@@ -216,20 +241,6 @@ def image_frame(shape: tuple[int, ...]) -> tuple[int, ...]:
 def channels_last(frame: tuple[int, ...]) -> bool:
     """Whether an image's last axis is its colour."""
     return len(frame) == 3 and frame[-1] in (1, 3)
-
-
-def _refuse_nan(inputs: Inputs) -> None:
-    finite = [
-        np.isfinite(inputs.x[rows].reshape(rows.stop - rows.start, -1)).all(axis=1)
-        for rows in pieces(len(inputs), inputs.row_bytes)
-    ]
-    bad = ~np.concatenate(finite)
-    if bad.any():
-        first = inputs.ids[int(np.argmax(bad))]
-        raise InvalidArgument(
-            f"{inputs.source}: {int(bad.sum())} inputs hold NaN or infinite values, the first is "
-            f"{first}: correct them or leave them out"
-        )
 
 
 def fit(inputs: Inputs, shape: tuple[int, ...]) -> Inputs:

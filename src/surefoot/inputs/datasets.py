@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.arrays import from_arrays, refuse_masked
-from surefoot.inputs.images import (
-    MOST_BYTES,
-    Shape,
-    Size,
-    images_in_memory,
-    stack_images,
-)
+from surefoot.inputs.arrays import ReadOptions, from_arrays, refuse_masked
+from surefoot.inputs.images import MOST_BYTES, images_in_memory, stack_images
 from surefoot.inputs.items import are_items, from_items
-from surefoot.inputs.labels import ClassNames, Targets, read_class_names
+from surefoot.inputs.labels import read_class_names
 from surefoot.inputs.media import with_reading
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import is_image, on_host
@@ -39,18 +33,6 @@ DataSet = Any
 """A data set or a loader of another library, by what it can do and not by its class."""
 
 
-@dataclass(frozen=True)
-class DatasetOptions:
-    """How a dataset is read; `first`: at most so many rows."""
-
-    class_names: ClassNames
-    scale: float | None = None
-    size: Size = None
-    shape: Shape = None
-    first: int | None = None
-    targets: Targets = None
-
-
 @dataclass(frozen=True, eq=False)
 class _Row:
     """An input, what is true of it (a label or a target), and its id where the dataset has one."""
@@ -67,25 +49,31 @@ class _Row:
         return boxes or getattr(self.y, "ndim", 0) >= 2
 
 
-def from_dataset(source: DataSet, ids: Sequence[str] | None, options: DatasetOptions) -> Inputs:
+def from_dataset(source: DataSet, options: ReadOptions) -> Inputs:
     """The rows of a dataset, in its order."""
-    _refuse_splits(source)
+    if isinstance(source, Mapping):  # names of datasets, as Hugging Face gives them
+        parts = ", ".join(map(str, list(source)[:6]))
+        raise InvalidArgument(
+            f"{type(source).__name__} holds several parts ({parts}): pass one of them, such as "
+            "dataset['test']"
+        )
     _refuse_shuffled(source)
     first = options.first
     if first is not None and first < 1:
         raise InvalidArgument(f"first must be an integer ≥ 1, got {first}")
     name, rows = type(source).__name__, list(_bounded(source, first))
-    class_names = options.class_names
-    if not class_names.names:
-        class_names = read_class_names(_names_of(source, rows[0].label_key if rows else ""))
+    if not options.class_names.names:
+        names = _names_of(source, rows[0].label_key if rows else "")
+        options = replace(options, class_names=read_class_names(names))
     truths = None if all(row.y is None for row in rows) else [row.y for row in rows]
     as_targets = options.targets is True or any(row.has_target for row in rows)
     labels, targets = (None, truths) if as_targets else (truths, None)
-    if ids is None and rows and all(row.id is not None for row in rows):
-        ids = [str(row.id) for row in rows]
+    options = replace(options, labels=labels, targets=targets)
+    if options.ids is None and rows and all(row.id is not None for row in rows):
+        options = replace(options, ids=[str(row.id) for row in rows])
     points = [row.x for row in rows]
     if are_items(points) and not is_image(points[0]):
-        return from_items(points, labels, ids=ids, class_names=class_names, source=name)
+        return from_items(points, name, options)
     with_images = [is_image(x) for x in points]
     if any(with_images):
         if not all(with_images):
@@ -102,21 +90,7 @@ def from_dataset(source: DataSet, ids: Sequence[str] | None, options: DatasetOpt
         values, more = _stacked(points), ""
     if first is not None:
         more = "; ".join(filter(None, [f"at most the first {first} rows", more]))
-    inputs = from_arrays(
-        values, labels, ids=ids, class_names=class_names, source=name, scale=options.scale,
-        targets=targets,
-    )  # fmt: skip
-    return with_reading(inputs, more)
-
-
-def _refuse_splits(source: DataSet) -> None:
-    """A mapping of names to datasets, as Hugging Face gives it, is not one dataset."""
-    if isinstance(source, Mapping):
-        names = ", ".join(map(str, list(source)[:6]))
-        raise InvalidArgument(
-            f"{type(source).__name__} holds several parts ({names}): pass one of them, such as "
-            "dataset['test']"
-        )
+    return with_reading(from_arrays(values, name, options), more)
 
 
 def _bounded(source: DataSet, first: int | None) -> Iterator[_Row]:
@@ -124,7 +98,11 @@ def _bounded(source: DataSet, first: int | None) -> Iterator[_Row]:
     if first is not None:
         yield from islice(_rows(source), first)
         return
-    sized = isinstance(source, Sized) and not _endless(source)
+    sized = True
+    try:
+        len(source)
+    except TypeError:  # as that of a loader of a stream
+        sized = False
     most = MOST_BYTES if sized else _MOST_BYTES_WITHOUT_LENGTH
     size = 0
     for n, row in enumerate(_rows(source)):
@@ -138,15 +116,6 @@ def _bounded(source: DataSet, first: int | None) -> Iterator[_Row]:
         yield row
 
 
-def _endless(source: DataSet) -> bool:
-    """Whether `len` fails, as that of a loader of a stream does."""
-    try:
-        len(source)
-    except TypeError:
-        return True
-    return False
-
-
 def _number_of_values(x: Item) -> int:
     if isinstance(x, str | bytes):
         return len(x) // 4
@@ -156,25 +125,12 @@ def _number_of_values(x: Item) -> int:
 
 
 def _rows(source: DataSet) -> Iterator[_Row]:
+    batched = False
     if _is_loader(source):
-        yield from _rows_of_batches(source)
-        return
+        _refuse_samplers(source)
+        batched = source.batch_sampler is not None
     items = source if isinstance(source, Iterable) else (source[i] for i in range(len(source)))
-    for item in items:
-        yield _row(item)
-
-
-def _is_loader(source: DataSet) -> bool:
-    """Whether it is a torch `DataLoader` of batches, without importing torch."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(source, torch.utils.data.DataLoader)
-
-
-def _rows_of_batches(loader: DataSet) -> Iterator[_Row]:
-    _refuse_samplers(loader)
-    batched = loader.batch_sampler is not None
-    for batch in loader:
-        row = _row(batch)
+    for row in map(_row, items):
         if not batched:
             yield row
             continue
@@ -185,6 +141,12 @@ def _rows_of_batches(loader: DataSet) -> Iterator[_Row]:
             )
         for i in range(len(row.x)):
             yield _Row(row.x[i], None if row.y is None else _plain(row.y[i]), row.label_key)
+
+
+def _is_loader(source: DataSet) -> bool:
+    """Whether it is a torch `DataLoader` of batches, without importing torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(source, torch.utils.data.DataLoader)
 
 
 def _refuse_samplers(loader: DataSet) -> None:
@@ -233,19 +195,17 @@ def _row(item: Item) -> _Row:
             )
         return _Row(x, _plain(item[key]) if key else None, key)
     if isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[2], Mapping):
-        return _Row(item[0], _label_of_one_hot(item[1]), id=item[2].get("id"))
+        truth = item[1]
+        boxes = hasattr(truth, "boxes")
+        if not boxes and np.ndim(on_host(truth)) == 1 and len(truth) >= 2:
+            # MAITE's classification gives a score for each class: the highest is the label.
+            truth = int(np.argmax(on_host(truth)))
+        return _Row(item[0], truth, id=item[2].get("id"))
     if isinstance(item, tuple | list) and len(item) == 2:
         return _Row(item[0], _plain(item[1]))
     raise InvalidArgument(
         f"a row of the dataset is {type(item).__name__}: give (input, label) pairs or dicts"
     )
-
-
-def _label_of_one_hot(truth: Item) -> Item:
-    """Of MAITE's classification the class of highest score, where there is a score for each."""
-    if hasattr(truth, "boxes") or np.ndim(on_host(truth)) != 1 or len(truth) < 2:
-        return truth
-    return int(np.argmax(on_host(truth)))
 
 
 def _plain(label: Item) -> Item:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.arrays import from_arrays
+from surefoot.inputs.arrays import ReadOptions, from_arrays
 from surefoot.inputs.images import MOST_BYTES
-from surefoot.inputs.labels import ClassNames, GivenLabels, Targets, read_class_names
+from surefoot.inputs.labels import read_class_names
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import HostArray
 from surefoot.system.memory_limits import refuse_too_large
@@ -30,17 +29,11 @@ _HEADERS = {
 _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
 
 
-def from_npz(
-    path: Path,
-    scale: float | None,
-    labels: GivenLabels = None,
-    class_names: Sequence[str] | ClassNames = (),
-    targets: Targets = None,
-) -> Inputs:
+def from_npz(path: Path, options: ReadOptions) -> Inputs:
     """The arrays x and y of an .npz file (or another of their usual names).
 
-    `labels` and `class_names`, where given, go before those in the file. `targets` are the true
-    outputs or the name of the array that holds them; then y holds no labels. True: y holds them.
+    Labels and class names, where given, go before those in the file. Targets are the true outputs
+    or the name of the array that holds them; then y holds no labels. True: y holds them.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -49,31 +42,31 @@ def from_npz(
         with np.load(path, allow_pickle=False) as stored:
             keys = {key.lower(): key for key in stored.files}
             points = next((keys[k] for k in _POINTS if k in keys), None)
-            if points is not None:
-                _refuse_unpacked(path, stored.zip, points)
             beside = next((keys[k] for k in _LABELS if k in keys), None)
             if points is None:
                 raise InvalidArgument(
                     f"{path} holds {', '.join(stored.files) or 'nothing'}: name the inputs x "
                     "and the labels y"
                 )
+            names = stored.zip.namelist()
+            with stored.zip.open(f"{points}.npy" if f"{points}.npy" in names else points) as file:
+                refuse_too_large(str(path), _stated_bytes(file), _WAY_OUT)
+            targets = options.targets
             if isinstance(targets, str):
-                targets = _named_array(path, stored, targets)
-            if labels is None and (targets is None or targets is True) and beside is not None:
-                labels = stored[beside]
-            if targets is True:
-                labels, targets = None, labels
-            if not read_class_names(class_names).names and "class_names" in keys:
-                class_names = stored[keys["class_names"]].tolist()
-            return from_arrays(
-                stored[points],
-                labels,
-                ids=stored[keys["ids"]].tolist() if "ids" in keys else None,
-                class_names=class_names,
-                source=str(path),
-                scale=scale,
-                targets=targets,
-            )
+                if targets not in stored.files:
+                    raise InvalidArgument(
+                        f"{path} has no array {targets!r} for the targets: it holds "
+                        f"{', '.join(stored.files)}; name one of them"
+                    )
+                options = replace(options, targets=stored[targets])
+            elif options.labels is None and (targets is None or targets is True) and beside:
+                options = replace(options, labels=stored[beside])
+            if not options.class_names.names and "class_names" in keys:
+                listed = read_class_names(stored[keys["class_names"]].tolist())
+                options = replace(options, class_names=listed)
+            ids = stored[keys["ids"]].tolist() if "ids" in keys else None
+            options = replace(options, ids=ids).with_true_outputs()
+            return from_arrays(stored[points], str(path), options)
     except InvalidArgument:
         raise
     except ValueError as error:
@@ -86,39 +79,12 @@ def from_npz(
         ) from error
 
 
-def from_npy(
-    path: Path,
-    scale: float | None,
-    labels: GivenLabels = None,
-    class_names: Sequence[str] | ClassNames = (),
-    targets: Targets = None,
-) -> Inputs:
-    """An .npy file of inputs; `targets` are true outputs, or the path of a file with them.
-
-    True: the labels are the true outputs.
-    """
-    if targets is True:
-        labels, targets = None, labels
-    if isinstance(targets, str | Path):
-        targets = read_npy(Path(targets))
-    return from_arrays(
-        read_npy(path),
-        labels,
-        class_names=class_names,
-        source=str(path),
-        scale=scale,
-        targets=targets,
-    )
-
-
-def _named_array(path: Path, stored: NpzFile, name: str) -> HostArray:
-    if name not in stored.files:
-        raise InvalidArgument(
-            f"{path} has no array {name!r} for the targets: it holds {', '.join(stored.files)}"
-            "; name one of them"
-        )
-    array: HostArray = stored[name]
-    return array
+def from_npy(path: Path, options: ReadOptions) -> Inputs:
+    """An .npy file of inputs; targets are true outputs, or the path of a file with them."""
+    options = options.with_true_outputs()
+    if isinstance(options.targets, str | Path):
+        options = replace(options, targets=read_npy(Path(options.targets)))
+    return from_arrays(read_npy(path), str(path), options)
 
 
 def read_npy(path: Path) -> HostArray:
@@ -145,12 +111,6 @@ def _refuse_huge(path: Path, size: int) -> None:
         raise InvalidArgument(
             f"{path} unpacks to {size / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: {_WAY_OUT}"
         )
-
-
-def _refuse_unpacked(path: Path, archive: zipfile.ZipFile, name: str) -> None:
-    member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
-    with archive.open(member) as file:
-        refuse_too_large(str(path), _stated_bytes(file), _WAY_OUT)
 
 
 def _stated_bytes(file: IO[bytes]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,8 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bounded_pattern import BoundedPattern
+from surefoot.inputs.files import read_npy
+from surefoot.inputs.items import csv_rows
 from surefoot.inputs.labels import Data
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Item
@@ -91,8 +92,6 @@ def _from_text(inputs: Inputs, text: str, source: Data) -> Inputs:
             )
         return _named(inputs, source[text], f"column {text}")
     if Path(text).suffix == ".npy":
-        from surefoot.inputs.files import read_npy
-
         return _named(inputs, read_npy(Path(text)), f"file {Path(text).name}")
     if _is_file(source, ".npz"):
         return _named(inputs, _npz_array(source, text, needed=True), f"array {text}")
@@ -150,10 +149,8 @@ def _npz_array(source: Data, name: str, *, needed: bool) -> Data:
 
 def _csv_column(inputs: Inputs, path: Path, column: str) -> list[str]:
     """The column of a CSV: by the file of each input, or by rows where it names no files."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        header = [name.strip() for name in next(reader, [])]
-        rows = [row for row in reader if row]
+    first, rows = csv_rows(path)
+    header = [name.strip() for name in first]
     if header.count(column) != 1:
         raise InvalidArgument(
             f"{path} has no column {column!r} for groups, or has it twice: it has the columns "

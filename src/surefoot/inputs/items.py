@@ -6,22 +6,52 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.labels import (
-    ClassNames,
-    Data,
-    GivenLabels,
-    Labels,
-    read_class_names,
-    read_labels,
-)
+from surefoot.inputs.arrays import ReadOptions, labelled_inputs
+from surefoot.inputs.files import read_npy
+from surefoot.inputs.labels import Data, Labels, read_labels
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.items import ItemDigest, as_item_array, is_image, item_digest
+from surefoot.subject.items import as_item_array, is_image, item_digest
+
+
+def csv_header(path: Path) -> list[str]:
+    """The names in the first row of a .csv file; none where it cannot be read."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return [name.strip() for name in next(csv.reader(file), [])]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
+
+
+def csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The first row of a .csv file, and the others that are not empty."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            return next(reader, []), [row for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        refuse_csv(path, error)
+
+
+def refuse_csv(path: Path, error: Exception) -> NoReturn:
+    """Refuse a file that is no CSV."""
+    raise InvalidArgument(
+        f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
+    ) from error
+
+
+def refuse_cells(path: Path, number: int, row: Sequence[str], header: Sequence[str]) -> NoReturn:
+    """Refuse a row that is longer or shorter than the first."""
+    raise InvalidArgument(
+        f"{path}: row {number} has {len(row)} cells below {len(header)} columns: put a "
+        "cell that holds a comma in quotation marks"
+    )
 
 
 def refuse_other_separators(headings: Sequence[str], source: str) -> None:
@@ -85,14 +115,6 @@ _MOST_CELL = 2**24
 """Characters of one cell of a CSV file; the csv module's own limit is too low for documents."""
 
 
-def check_read_as(read_as: str | None) -> None:
-    """Refuse a word that is none of the ways to read."""
-    if read_as is not None and read_as not in READ_AS:
-        raise InvalidArgument(
-            f"read_as (--read-as) is {read_as!r}: choose one of {', '.join(READ_AS)}"
-        )
-
-
 def are_items(source: Data, labelled: bool = True) -> bool:
     """Whether a sequence holds items that cannot be meant as arrays of numbers.
 
@@ -114,40 +136,23 @@ def are_items(source: Data, labelled: bool = True) -> bool:
 
 def from_items(
     items: Any,  # noqa: ANN401  any sequence
-    labels: GivenLabels = None,
-    *,
-    ids: Sequence[str] | None = None,
-    class_names: Sequence[str] | ClassNames = (),
-    source: str = "the items",
+    source: str,
+    options: ReadOptions,
     reading: str = "items as given",
-    digest: ItemDigest | None = None,
 ) -> Inputs:
     """Inputs from items. Every item must have a digest; `digest` gives it where it has none."""
     values = items.tolist() if isinstance(items, np.ndarray) else list(items)
-    known = labels
-    if labels is not None and not isinstance(labels, Labels):
-        known = read_labels(labels, source, class_names)
-    digits = len(str(max(len(values) - 1, 1)))
-    names = [f"{i:0{digits}d}" for i in range(len(values))] if ids is None else list(map(str, ids))
-    for name, item in zip(names, values, strict=False):
+    options = replace(options, targets=None)
+    inputs = labelled_inputs(as_item_array(values), source, options, reading)
+    for name, item in zip(inputs.ids, values, strict=True):
         try:
-            item_digest(item, digest)
+            item_digest(item, options.digest)
         except InvalidArgument as error:
             raise InvalidArgument(f"{source}, input {name}: {error}") from error
-    return Inputs(
-        x=as_item_array(values),
-        labels=None if known is None else known.numbers,
-        ids=tuple(names),
-        source=source,
-        class_names=read_class_names(class_names).names if known is None else known.names,
-        reading="; ".join(filter(None, [reading, known.reading if known else ""])),
-        digest_item=digest,
-    )
+    return inputs
 
 
-def from_text_file(
-    path: Path, labels: GivenLabels, class_names: Sequence[str] | ClassNames
-) -> Inputs:
+def _from_text_file(path: Path, options: ReadOptions) -> Inputs:
     """A .txt file, one input a line, or a .jsonl file with the fields text, label and id."""
     lines = _read_text(path).split("\n")
     if lines and not lines[-1]:
@@ -155,92 +160,71 @@ def from_text_file(
     lines = [line.removesuffix("\r") for line in lines]
     if path.suffix.lower() == ".jsonl":
         rows = [json_row(path, i, line) for i, line in enumerate(lines, 1)]
-        return _from_rows(path, rows, "line", class_names)
+        return _from_rows(path, rows, "line", options)
     empty = next((i for i, line in enumerate(lines, 1) if not line), None)
     if empty is not None:
         raise InvalidArgument(
             f"{path}, line {empty} is empty: delete the line, or write the texts as .jsonl, where "
             "an empty one is unmistakable"
         )
-    if isinstance(labels, str | Path):
-        labels = _label_file(Path(labels))
-    return from_items(
-        lines, labels, class_names=class_names, source=str(path), reading="one text a line"
-    )
+    labels = options.labels
+    if isinstance(labels, str | Path):  # labels, one a line, or an .npy file
+        file = Path(labels)
+        is_array = file.suffix.lower() == ".npy"
+        labels = read_npy(file) if is_array else _read_text(file).splitlines()
+    return from_items(lines, str(path), replace(options, labels=labels), "one text a line")
 
 
 def is_text_path(source: Data) -> bool:
-    """Whether it is a file of texts: .txt, .jsonl, or a CSV file with the column text."""
-    if not isinstance(source, str | Path):
+    """Whether it is a file of texts: .txt, .jsonl, or a CSV file with the column text.
+
+    A CSV file of texts has beside it label and id at most.
+    """
+    if not isinstance(source, str | Path) or not Path(source).is_file():
         return False
-    path = Path(source)
-    suffix = path.suffix.lower()
-    return path.is_file() and (
-        suffix in TEXT_SUFFIXES or (suffix == ".csv" and is_text_table(path))
-    )
+    suffix = Path(source).suffix.lower()
+    header = csv_header(Path(source)) if suffix == ".csv" else []
+    return suffix in TEXT_SUFFIXES or ("text" in header and set(header) <= {"text", "label", "id"})
 
 
-def from_item_path(
-    path: Path,
-    labels: GivenLabels,
-    class_names: Sequence[str] | ClassNames,
-    read_as: str | None,
-) -> Inputs:
+def from_item_path(path: Path, options: ReadOptions) -> Inputs:
     """Items from a file of texts, or from a folder of files."""
+    read_as = options.read_as
     if not path.exists():
         raise InvalidArgument(f"there is no data at {path}: check the path")
     if path.suffix.lower() == ".txt" and path.is_file() and read_as in (None, "text"):
-        return from_text_file(path, labels, class_names)
-    if labels is not None:
+        return _from_text_file(path, options)
+    if options.labels is not None:
         raise InvalidArgument(f"{path} has labels of its own: leave out --labels (labels=)")
     if path.is_dir():
-        return from_files(path, read_as or "bytes", class_names)
+        return _from_files(path, read_as or "bytes", options)
     if read_as in (None, "text") and is_text_path(path):
         is_lines = path.suffix.lower() in TEXT_SUFFIXES
-        return (
-            from_text_file(path, None, class_names)
-            if is_lines
-            else from_text_table(path, class_names)
-        )
+        return _from_text_file(path, options) if is_lines else _from_text_table(path, options)
     raise InvalidArgument(
         f"{path} is one file: --read-as {read_as} (read_as=) reads every file of a folder as one "
         "input; give the folder"
     )
 
 
-def is_text_table(path: Path) -> bool:
-    """Whether a CSV file has the column text, and beside it label and id at most."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            header = [name.strip() for name in next(csv.reader(file), [])]
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return False
-    return "text" in header and set(header) <= {"text", "label", "id"}
-
-
-def from_text_table(path: Path, class_names: Sequence[str] | ClassNames) -> Inputs:
+def _from_text_table(path: Path, options: ReadOptions) -> Inputs:
     """A CSV file with the columns text and, where known, label and id."""
     csv.field_size_limit(_MOST_CELL)
     try:
         lines = list(csv.reader(io.StringIO(_read_text(path), newline=""), strict=True))
     except csv.Error as error:
-        raise InvalidArgument(
-            f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
-        ) from error
+        refuse_csv(path, error)
     header = [name.strip() for name in lines[0]]
     refuse_twice(header, f"{path} has the column")
     rows = []
     for number, cells in enumerate(filter(None, lines[1:]), 1):
         if len(cells) != len(header):
-            raise InvalidArgument(
-                f"{path}: row {number} has {len(cells)} cells below {len(header)} columns: put a "
-                "cell that holds a comma in quotation marks"
-            )
+            refuse_cells(path, number, cells, header)
         rows.append(dict(zip(header, cells, strict=True)))
-    return _from_rows(path, rows, "row", class_names)
+    return _from_rows(path, rows, "row", options)
 
 
-def from_files(path: Path, read_as: str, class_names: Sequence[str] | ClassNames) -> Inputs:
+def _from_files(path: Path, read_as: str, options: ReadOptions) -> Inputs:
     """Every file of a folder as one input: bytes, or text in UTF-8; one folder a class, if any."""
     if read_as == "items":
         raise InvalidArgument(
@@ -273,46 +257,29 @@ def from_files(path: Path, read_as: str, class_names: Sequence[str] | ClassNames
     labels = None
     if folders:
         names = [folder.name for folder in folders]
-        classes = read_labels(names, str(path), class_names, lambda i: f"folder {names[i]}")
-        numbers = classes.numbers[[i for i, _ in pairs]]
-        labels = Labels(numbers, classes.names, classes.reading)
+        classes = folder_classes(path, names, options)
+        labels = replace(classes, numbers=classes.numbers[[i for i, _ in pairs]])
     read: Callable[[Path], Any] = _read_text if read_as == "text" else _read_bytes
-    return from_items(
-        [read(file) for file in files],
-        labels,
-        ids=[file.relative_to(path).as_posix() for file in files],
-        class_names=class_names,
-        source=str(path),
-        reading=f"every file read as {read_as}",
-    )
+    ids = [file.relative_to(path).as_posix() for file in files]
+    options = replace(options, labels=labels, ids=ids)
+    return from_items(map(read, files), str(path), options, f"every file read as {read_as}")
 
 
-def _from_rows(
-    path: Path, rows: list[dict[str, Any]], word: str, class_names: Sequence[str] | ClassNames
-) -> Inputs:
+def folder_classes(path: Path, names: Sequence[str], options: ReadOptions) -> Labels:
+    """The classes of folders of these names."""
+    return read_labels(names, str(path), options.class_names, lambda i: f"folder {names[i]}")
+
+
+def _from_rows(path: Path, rows: list[dict[str, Any]], word: str, options: ReadOptions) -> Inputs:
     """Rows with text and, where known, label and id."""
-    labels: GivenLabels | None = None
+    labels: Labels | None = None
     if any("label" in row for row in rows):
         values = np.empty(len(rows), dtype=object)
         values[:] = [row.get("label") for row in rows]
-        labels = read_labels(values, str(path), class_names, lambda i: f"{word} {i + 1}")
-    return from_items(
-        [row["text"] for row in rows],
-        labels,
-        ids=row_ids(path, rows, word),
-        class_names=class_names,
-        source=str(path),
-        reading=f"the text of every {word}",
-    )
-
-
-def _label_file(path: Path) -> Any:  # noqa: ANN401  what a file holds
-    """Labels, one a line, or an .npy file."""
-    if path.suffix.lower() == ".npy":
-        from surefoot.inputs.files import read_npy
-
-        return read_npy(path)
-    return _read_text(path).splitlines()
+        labels = read_labels(values, str(path), options.class_names, lambda i: f"{word} {i + 1}")
+    options = replace(options, labels=labels, ids=row_ids(path, rows, word))
+    texts = [row["text"] for row in rows]
+    return from_items(texts, str(path), options, f"the text of every {word}")
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -8,20 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.arrays import from_arrays
-from surefoot.inputs.datasets import DatasetOptions, from_dataset
+from surefoot.inputs.arrays import ReadOptions, from_arrays
+from surefoot.inputs.datasets import from_dataset
 from surefoot.inputs.files import from_npy, from_npz, read_npy
 from surefoot.inputs.groups import with_groups
 from surefoot.inputs.images import Shape
-from surefoot.inputs.items import (
-    are_items,
-    check_read_as,
-    from_item_path,
-    from_items,
-    is_text_path,
-)
-from surefoot.inputs.labels import ClassNames, Data, GivenLabels, Targets, read_class_names
-from surefoot.inputs.media import MediaOptions, from_csv, from_folder
+from surefoot.inputs.items import READ_AS, are_items, from_item_path, from_items, is_text_path
+from surefoot.inputs.labels import Data, GivenLabels, Targets, read_class_names
+from surefoot.inputs.media import from_csv, from_folder
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import ItemDigest
@@ -70,111 +64,99 @@ def load_inputs(
     """
     if isinstance(source, Inputs):
         return with_groups(source, groups)
-    names = read_class_names(class_names)
-    check_read_as(read_as)
-    group_column = groups if isinstance(groups, str) else ""
-    if read_as or are_items(source, labels is not None) or is_text_path(source):
-        if scale is not None or size is not None:
+    if read_as is not None and read_as not in READ_AS:
+        raise InvalidArgument(
+            f"read_as (--read-as) is {read_as!r}: choose one of {', '.join(READ_AS)}"
+        )
+    options = ReadOptions(
+        class_names=read_class_names(class_names),
+        labels=labels,
+        targets=targets,
+        ids=ids,
+        scale=scale,
+        size=size,
+        shape=shape,
+        length=length,
+        label_pattern=label_pattern,
+        first=first,
+        group_column=groups if isinstance(groups, str) else "",
+        read_as=read_as,
+        digest=digest,
+    )
+    return with_groups(_read(source, options), groups, source)
+
+
+def _read(source: Data, options: ReadOptions) -> Inputs:
+    """The inputs by the reader of their kind; options that it does not take are refused."""
+    size, labels = options.size, options.labels
+    is_path = isinstance(source, str | Path)
+    if options.read_as or are_items(source, labels is not None) or is_text_path(source):
+        if options.scale is not None or size is not None:
             raise InvalidArgument(
                 "these are items: --scale (scale=) and --size (size=) are for arrays and images"
                 "; leave them out"
             )
-        inputs = _items(source, labels, ids, names, read_as, digest)
-    elif digest is not None:
+        if not is_path:
+            return from_items(source, "the items", options)
+        return _with_ids(
+            from_item_path(Path(source), replace(options, ids=None, digest=None)), options.ids
+        )
+    if options.digest is not None:
         raise InvalidArgument("digest names items: for a sequence of items pass read_as='items'")
-    elif isinstance(source, str | Path):
-        if first is not None:
+    if is_path:
+        if options.first is not None:
             raise InvalidArgument("first is for datasets: choose among files with sf.Selection")
-        media = MediaOptions(names, scale, size, shape, length, labels, label_pattern, targets)
-        inputs = _with_ids(_from_path(Path(source), media, group_column), ids)
-    elif label_pattern is not None or length is not None:
+        return _with_ids(_from_path(Path(source), replace(options, ids=None)), options.ids)
+    if options.label_pattern is not None or options.length is not None:
         raise InvalidArgument(
             "label_pattern and length are for files of images or sounds: leave them out"
         )
-    else:
-        options = DatasetOptions(names, scale, size, shape, first, targets)
-        inputs = _in_memory(source, labels, ids, options, group_column)
-    return with_groups(inputs, groups, source)
-
-
-def _items(
-    source: Data,
-    labels: GivenLabels,
-    ids: Sequence[str] | None,
-    names: ClassNames,
-    read_as: str | None,
-    digest: ItemDigest | None,
-) -> Inputs:
-    if isinstance(source, str | Path):
-        return _with_ids(from_item_path(Path(source), labels, names, read_as), ids)
-    return from_items(source, labels, ids=ids, class_names=names, digest=digest)
-
-
-def _with_ids(inputs: Inputs, ids: Sequence[str] | None) -> Inputs:
-    return inputs if ids is None else replace(inputs, ids=tuple(str(i) for i in ids))
-
-
-def _in_memory(
-    source: Data,
-    labels: GivenLabels,
-    ids: Sequence[str] | None,
-    options: DatasetOptions,
-    group_column: str,
-) -> Inputs:
-    """A frame, an array, or a dataset by iteration."""
-    names, scale = options.class_names, options.scale
     if is_frame(source):
-        return from_frame(
-            source, labels, ids=ids, class_names=names, scale=scale, leave_out=group_column,
-            targets=options.targets,
-        )  # fmt: skip
-    targets = options.targets
-    if targets is True:
-        labels, targets = None, labels
+        return from_frame(source, options)
+    given = not (options.targets is None or options.targets is True)
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
-    if array or labels is not None or targets is not None:
-        if options.size is not None:
+    if array or given or labels is not None:
+        if size is not None:
             raise InvalidArgument(
                 "size resizes images in files and datasets only: resize arrays before passing them"
             )
-        return from_arrays(source, labels, ids=ids, class_names=names, scale=scale, targets=targets)
+        return from_arrays(source, "the arrays", options.with_true_outputs())
     if isinstance(source, Iterable) or hasattr(source, "__getitem__"):
-        return from_dataset(source, ids, options)
+        return from_dataset(source, options)
     raise InvalidArgument(
         f"{type(source).__name__} holds no inputs: pass arrays, a path, or a dataset"
     )
 
 
-def _from_path(path: Path, media: MediaOptions, group_column: str) -> Inputs:
-    labels, names, size = media.labels, media.class_names, media.size
+def _with_ids(inputs: Inputs, ids: Sequence[str] | None) -> Inputs:
+    """With the ids that the user gave, in place of those of the files."""
+    return inputs if ids is None else replace(inputs, ids=tuple(str(i) for i in ids))
+
+
+def _from_path(path: Path, options: ReadOptions) -> Inputs:
     if not path.exists():
         raise InvalidArgument(f"there is no data at {path}: check the path")
     if not (path.is_dir() or path.is_file()):
         raise InvalidArgument(f"{path} is no plain file and no folder: save the data in one")
     suffix = "folder" if path.is_dir() else path.suffix.lower()
+    labels = options.labels
     if suffix in (".npz", ".npy"):
-        if size is not None:
+        if options.size is not None:
             raise InvalidArgument(
                 f"{path} holds arrays: --size (size=) resizes images only; leave it out"
             )
-        if media.length is not None or media.label_pattern is not None:
+        if options.length is not None or options.label_pattern is not None:
             raise InvalidArgument(
                 f"{path} holds arrays: --length and --label-pattern are for files of images or "
                 "sounds; leave them out"
             )
-        label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
-        read = from_npz if suffix == ".npz" else from_npy
-        return read(path, media.scale, label_values, names, media.targets)
+        if isinstance(labels, str | Path):
+            options = replace(options, labels=read_npy(Path(labels)))
+        return (from_npz if suffix == ".npz" else from_npy)(path, options)
     if is_table_file(path, labels):
-        return from_table_file(
-            path, labels, class_names=names, scale=media.scale, size=size, leave_out=group_column,
-            targets=media.targets,
-        )  # fmt: skip
-    match suffix:
-        case "folder":
-            return from_folder(path, media)
-        case ".csv":
-            return from_csv(path, media)
+        return from_table_file(path, options)
+    if suffix in ("folder", ".csv"):
+        return (from_folder if suffix == "folder" else from_csv)(path, options)
     raise InvalidArgument(
         f"{path}: data are read from .npz, .npy (with labels=, --labels), .csv of file,label or "
         "text,label, tables (.csv and .parquet, with labels=, --labels), .jsonl, .txt, and folders "

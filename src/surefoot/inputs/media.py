@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,11 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.arrays import from_arrays
+from surefoot.inputs.arrays import ReadOptions, from_arrays
 from surefoot.inputs.bounded_pattern import BoundedPattern
-from surefoot.inputs.images import Shape, Size, image_files, stack_images
-from surefoot.inputs.items import refuse_other_separators
-from surefoot.inputs.labels import ClassNames, GivenLabels, Labels, Targets, read_labels
+from surefoot.inputs.images import image_files, stack_images
+from surefoot.inputs.items import (
+    csv_rows,
+    folder_classes,
+    refuse_cells,
+    refuse_other_separators,
+)
+from surefoot.inputs.labels import Labels, read_labels
 from surefoot.inputs.sounds import stack_sounds
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Item
@@ -58,17 +62,8 @@ class LabelPattern:
 
 
 IMAGE_SUFFIXES = {
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".bmp",
-    ".gif",
-    ".webp",
-    ".tif",
-    ".tiff",
-    ".ppm",
-    ".pgm",
-}
+    ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm",
+}  # fmt: skip
 SOUND_SUFFIXES = {".wav", ".wave"}
 NO_LABELS = "none"
 """As `labels`: leave out the labels that folders or a column give."""
@@ -127,7 +122,7 @@ def is_sound(file: Path) -> bool:
 def folder_labels(
     path: Path,
     files: Sequence[Path],
-    class_names: ClassNames,
+    options: ReadOptions,
     label_of: LabelOf | LabelPattern | str | None,
 ) -> Labels | None:
     """The labels of files below `path`; None where they have none.
@@ -138,7 +133,7 @@ def folder_labels(
     if label_of == NO_LABELS:
         return None
     if callable(label_of) or isinstance(label_of, LabelPattern):
-        return file_labels(path, files, class_names, label_of)
+        return file_labels(path, files, options, label_of)
     tops = [file.relative_to(path).parts[:-1] for file in files]
     loose = [file for file, top in zip(files, tops, strict=True) if not top]
     if len(loose) == len(files):
@@ -150,16 +145,16 @@ def folder_labels(
             '(labels="none") to study all of them without labels'
         )
     folders = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
-    classes = read_labels(folders, str(path), class_names, lambda i: f"folder {folders[i]}")
+    classes = folder_classes(path, folders, options)
     return replace(classes, numbers=classes.numbers[[folders.index(top[0]) for top in tops]])
 
 
 def file_labels(
-    path: Path, files: Sequence[Path], class_names: ClassNames, label_of: LabelOf | LabelPattern
+    path: Path, files: Sequence[Path], options: ReadOptions, label_of: LabelOf | LabelPattern
 ) -> Labels:
     """One label a file, from a function or a pattern."""
     labels = [_label(file, label_of) for file in files]
-    return read_labels(labels, str(path), class_names, lambda i: str(files[i]))
+    return read_labels(labels, str(path), options.class_names, lambda i: str(files[i]))
 
 
 def _label(file: Path, label_of: LabelOf | LabelPattern) -> Item:
@@ -176,19 +171,16 @@ def _label(file: Path, label_of: LabelOf | LabelPattern) -> Item:
         ) from error
 
 
-def label_source(
-    path: Path,
-    labels: GivenLabels,
-    pattern: str | None,
-) -> LabelOf | LabelPattern | str | None:
+def label_source(path: Path, options: ReadOptions) -> LabelOf | LabelPattern | str | None:
     """What gives labels to files: a function, a pattern, "none", or (None) what the data say."""
-    if pattern is not None:
+    labels = options.labels
+    if options.label_pattern is not None:
         if labels is not None:
             raise InvalidArgument(
                 "labels and label_pattern (--labels, --label-pattern) both give labels: leave out "
                 "one of them"
             )
-        return LabelPattern(pattern)
+        return LabelPattern(options.label_pattern)
     if labels is None or callable(labels):
         function: LabelOf | None = labels
         return function
@@ -200,56 +192,39 @@ def label_source(
     )
 
 
-@dataclass(frozen=True)
-class MediaOptions:
-    """How files of images and sounds are read.
-
-    `size` (height, width) and `shape` of one input of the model: see `stack_images`. `length` of
-    sounds in seconds. `labels` and `label_pattern`: see `label_source`. `targets`: the true
-    outputs of a model without classes; True: the column label of a CSV holds them.
-    """
-
-    class_names: ClassNames
-    scale: float | None = None
-    size: Size = None
-    shape: Shape = None
-    length: float | None = None
-    labels: GivenLabels = None
-    label_pattern: str | None = None
-    targets: Targets = None
-
-    @property
-    def true_outputs(self) -> Targets:
-        """The targets where they are known."""
-        return None if self.targets is True else self.targets
-
-
-def from_folder(path: Path, options: MediaOptions) -> Inputs:
+def from_folder(path: Path, options: ReadOptions) -> Inputs:
     """Images or sounds below a folder; ids are the files' paths in it.
 
     One folder a class, its name the class or its number; or loose files, which have no label
     unless a pattern or a function gives them one.
     """
-    label_of = label_source(path, options.labels, options.label_pattern)
+    label_of = label_source(path, options)
     files = media_files(path)
-    labels = None
-    if options.targets is None:
-        labels = folder_labels(path, files, options.class_names, label_of)
+    labels = folder_labels(path, files, options, label_of) if options.targets is None else None
     ids = [file.relative_to(path).as_posix() for file in files]
-    return _media(path, files, labels, ids, options)
+    return _media(path, files, replace(options, labels=labels, ids=ids))
 
 
-def from_csv(path: Path, options: MediaOptions) -> Inputs:
+def from_csv(path: Path, options: ReadOptions) -> Inputs:
     """A CSV with the column file and, where labels are known, label; files relative to it."""
-    header, rows = _csv_rows(path)
+    first, rows = csv_rows(path)
+    header = [name.strip() for name in first]
+    refuse_other_separators(header, str(path))
+    if "label" in header and "file" not in header:
+        raise InvalidArgument(
+            f"{path} has a column label and no column file: for a list of images add file; if it "
+            "is a table of values, say --labels label (labels=)"
+        )
+    if not rows or header.count("file") != 1 or header.count("label") > 1:
+        raise InvalidArgument(
+            f"{path} must have the columns file and label (or file alone, without labels), and at "
+            "least one row: add what is missing"
+        )
     at = header.index("file")
     of = header.index("label") if "label" in header else None
     for number, row in enumerate(rows, 1):
         if len(row) > len(header):
-            raise InvalidArgument(
-                f"{path}: row {number} has {len(row)} cells below {len(header)} columns: put a "
-                "cell that holds a comma in quotation marks"
-            )
+            refuse_cells(path, number, row, header)
         if len(row) <= max(at, of or 0) or not all(row[i].strip() for i in (at, of or at)):
             raise InvalidArgument(
                 f"{path}: row {number} lacks a file or a label: fill it in, or leave the row out"
@@ -269,8 +244,8 @@ def from_csv(path: Path, options: MediaOptions) -> Inputs:
             "leave out one of the rows"
         )
     refuse_irregular(files)
-    label_of = label_source(path, options.labels, options.label_pattern)
-    labels: GivenLabels | None = None
+    label_of = label_source(path, options)
+    labels: Labels | None = None
     if label_of is not None and label_of != NO_LABELS and of is not None:
         raise InvalidArgument(
             f"{path} has labels of its own: leave out --labels (labels=) and --label-pattern"
@@ -278,12 +253,12 @@ def from_csv(path: Path, options: MediaOptions) -> Inputs:
     if options.targets is True and of is not None and label_of is None:
         options = replace(options, targets=target_numbers([row[of] for row in rows], str(path)))
     elif label_of is not None and not isinstance(label_of, str):
-        labels = file_labels(path, files, options.class_names, label_of)
+        labels = file_labels(path, files, options, label_of)
     elif label_of is None and of is not None and options.targets is None:
         labels = read_labels(
             [row[of] for row in rows], str(path), options.class_names, lambda i: f"row {i + 1}"
         )
-    return _media(path, files, labels, names, options)
+    return _media(path, files, replace(options, labels=labels, ids=names))
 
 
 def target_numbers(texts: Sequence[str], source: str) -> list[float]:
@@ -300,79 +275,25 @@ def target_numbers(texts: Sequence[str], source: str) -> list[float]:
     return values
 
 
-def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            header = [name.strip() for name in next(reader, [])]
-            rows = [row for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(
-            f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
-        ) from error
-    refuse_other_separators(header, str(path))
-    if "label" in header and "file" not in header:
-        raise InvalidArgument(
-            f"{path} has a column label and no column file: for a list of images add file; if it "
-            "is a table of values, say --labels label (labels=)"
-        )
-    if not rows or header.count("file") != 1 or header.count("label") > 1:
-        raise InvalidArgument(
-            f"{path} must have the columns file and label (or file alone, without labels), and at "
-            "least one row: add what is missing"
-        )
-    return header, rows
-
-
-def _media(
-    path: Path,
-    files: Sequence[Path],
-    labels: GivenLabels | None,
-    ids: list[str],
-    options: MediaOptions,
-) -> Inputs:
+def _media(path: Path, files: Sequence[Path], options: ReadOptions) -> Inputs:
+    if options.targets is True:  # and no column holds them
+        options = replace(options, targets=None)
     if is_sound(files[0]):
-        return _of_sounds(path, files, labels, ids, options)
+        for name, value in (("size", options.size), ("scale", options.scale)):
+            if value is not None:
+                raise InvalidArgument(
+                    f"{path} holds sounds, read as -1 to 1: leave out --{name} ({name}=)"
+                )
+        sounds = stack_sounds(files, str(path), options.length)
+        inputs = from_arrays(sounds.values, str(path), options)
+        words = [sounds.reading, *inputs.reading.split("; ")[1:]]
+        return replace(inputs, frame=(), reading="; ".join(words))
     if options.length is not None:
         raise InvalidArgument(
             f"{path} holds images: --length (length=) is for sounds; leave it out"
         )
     pixels = stack_images(image_files(files), str(path), options.size, options.shape)
-    inputs = from_arrays(
-        pixels.values,
-        labels,
-        ids=ids,
-        class_names=options.class_names,
-        source=str(path),
-        scale=options.scale,
-        targets=options.true_outputs,
-    )
-    return with_reading(inputs, pixels.reading)
-
-
-def _of_sounds(
-    path: Path,
-    files: Sequence[Path],
-    labels: GivenLabels | None,
-    ids: list[str],
-    options: MediaOptions,
-) -> Inputs:
-    for name, value in (("size", options.size), ("scale", options.scale)):
-        if value is not None:
-            raise InvalidArgument(
-                f"{path} holds sounds, read as -1 to 1: leave out --{name} ({name}=)"
-            )
-    sounds = stack_sounds(files, str(path), options.length)
-    inputs = from_arrays(
-        sounds.values,
-        labels,
-        ids=ids,
-        class_names=options.class_names,
-        source=str(path),
-        targets=options.true_outputs,
-    )
-    words = [sounds.reading, *inputs.reading.split("; ")[1:]]
-    return replace(inputs, frame=(), reading="; ".join(words))
+    return with_reading(from_arrays(pixels.values, str(path), options), pixels.reading)
 
 
 def with_reading(inputs: Inputs, more: str) -> Inputs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,16 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage
-from surefoot.inputs.arrays import coarse_words, rounded_away
-from surefoot.inputs.items import refuse_other_separators
-from surefoot.inputs.labels import (
-    ClassNames,
-    GivenLabels,
-    Labels,
-    Targets,
-    read_class_names,
-    read_labels,
-)
+from surefoot.inputs.arrays import ReadOptions, coarse_words, labelled_inputs, rounded_away
+from surefoot.inputs.items import csv_header, csv_rows, refuse_cells, refuse_other_separators
+from surefoot.inputs.labels import GivenLabels, Labels, read_labels
 from surefoot.inputs.media import target_numbers
 from surefoot.subject.inputs import Category, Feature, Inputs
 from surefoot.subject.protocols import HostArray
@@ -87,8 +79,12 @@ class TableColumn:
                 "integer: leave the column out if it is an identifier, or give it as real numbers "
                 "in a larger unit"
             )
-        if self.dtype.startswith("float"):
-            _refuse_rounded(source, self.heading, cells, column)
+        lost = rounded_away(cells, column) if self.dtype.startswith("float") else None
+        if lost is not None:
+            raise InvalidArgument(
+                f"{source}, row {lost + 1}, column {self.heading!r}: "
+                f"{coarse_words(float(cells[lost]), 'the column')}, or leave the column out"
+            )
         return column
 
 
@@ -99,18 +95,6 @@ class Table:
     source: str
     columns: tuple[TableColumn, ...]
     ids: tuple[str, ...] = ()
-
-
-def _refuse_rounded(
-    source: str, heading: str, cells: NDArray[np.float64], column: NDArray[np.float32]
-) -> None:
-    """Refuse real numbers that differ by too little, for their size, for single precision."""
-    row = rounded_away(cells, column)
-    if row is not None:
-        raise InvalidArgument(
-            f"{source}, row {row + 1}, column {heading!r}: "
-            f"{coarse_words(float(cells[row]), 'the column')}, or leave the column out"
-        )
 
 
 def _refuse_missing(source: str, row: int, heading: str, cell: object) -> NoReturn:
@@ -201,14 +185,9 @@ def pandas_columns(frame: Frame, source: str = "the frame") -> Table:
             return _object_column(heading, series.tolist(), source, "text")
         return _number_column(heading, values, source)
 
-    return _table(frame, source, column, _row_names(frame.index))
-
-
-def _row_names(index: Frame) -> tuple[str, ...]:
-    """The rows' own names; empty where the index only counts, or names two rows alike."""
-    names = tuple(str(name) for name in index)
-    counts = names == tuple(str(i) for i in range(len(names)))
-    return () if counts or len(set(names)) != len(names) else names
+    names = tuple(str(name) for name in frame.index)
+    counts = names == tuple(str(i) for i in range(len(names)))  # an index that only counts
+    return _table(frame, source, column, () if counts or len(set(names)) < len(names) else names)
 
 
 def polars_columns(frame: Frame, source: str = "the frame") -> Table:
@@ -274,106 +253,63 @@ def is_table_file(path: Path, labels: GivenLabels = None) -> bool:
         return True
     if path.suffix.lower() != ".csv" or not path.is_file():
         return False
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            header = [name.strip() for name in next(csv.reader(file), [])]
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return False
+    header = csv_header(path)
     names = header[0].split(";") if len(header) == 1 else header
     return bool(header) and "file" not in names and (labels is not None or "label" not in names)
 
 
-def from_frame(
-    frame: Frame,
-    labels: GivenLabels = None,
-    *,
-    ids: Sequence[str] | None = None,
-    class_names: Sequence[str] | ClassNames = (),
-    scale: float | None = None,
-    leave_out: str = "",
-    targets: Targets = None,
-) -> Inputs:
-    """Inputs from a DataFrame; `labels` is the name of a column, or one label for each row.
-
-    The column `leave_out`, of groups, is no feature. `targets`: the true outputs of a model without
-    classes; True: `labels` are.
-    """
+def from_frame(frame: Frame, options: ReadOptions) -> Inputs:
+    """Inputs from a DataFrame; labels are the name of a column, or one label for each row."""
     if type(frame).__name__ == _LAZY:
         raise InvalidArgument("a LazyFrame of polars has no rows yet: pass frame.collect()")
     library = type(frame).__module__.partition(".")[0]
-    read = pandas_columns if library == "pandas" else polars_columns
-    return _inputs(
-        _without(read(frame), leave_out, labels), labels, ids, class_names, scale, targets
-    )
+    return _inputs((pandas_columns if library == "pandas" else polars_columns)(frame), options)
 
 
-def from_table_file(
-    path: Path,
-    labels: GivenLabels = None,
-    *,
-    class_names: Sequence[str] | ClassNames = (),
-    scale: float | None = None,
-    size: tuple[int, int] | None = None,
-    leave_out: str = "",
-    targets: Targets = None,
-) -> Inputs:
+def from_table_file(path: Path, options: ReadOptions) -> Inputs:
     """Inputs from a .csv or .parquet file; the rest as for `from_frame`."""
-    if size is not None:
+    if options.size is not None:
         raise InvalidArgument(
             f"{path} is a table: --size (size=) resizes images only; leave it out"
         )
-    table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
-    return _inputs(_without(table, leave_out, labels), labels, None, class_names, scale, targets)
+    read = _read_parquet if path.suffix.lower() == ".parquet" else _read_csv
+    return _inputs(read(path), options)
 
 
-def _without(table: Table, heading: str, labels: GivenLabels) -> Table:
-    """The table without the column of this heading, if it has one; the labels are another."""
+def _inputs(table: Table, options: ReadOptions) -> Inputs:
+    source, labels, heading = table.source, options.labels, options.group_column
     if heading and isinstance(labels, str) and labels.strip() == heading.strip():
         raise InvalidArgument(
-            f"{table.source}: column {heading!r} is named for the labels and for the groups: give "
+            f"{source}: column {heading!r} is named for the labels and for the groups: give "
             "the groups (--group, groups=) a column of their own"
         )
-    rest = tuple(column for column in table.columns if column.heading != heading)
-    return replace(table, columns=rest)
-
-
-def _inputs(
-    table: Table,
-    labels: GivenLabels,
-    ids: Sequence[str] | None,
-    class_names: Sequence[str] | ClassNames,
-    scale: float | None,
-    targets: Targets,
-) -> Inputs:
-    source = table.source
-    if scale is not None:
+    if options.scale is not None:
         raise InvalidArgument(
             f"{source} is a table: leave out --scale (scale=), columns keep their units"
         )
-    columns, label_column = _split(table, labels)
+    rest = tuple(column for column in table.columns if column.heading != heading)
+    columns, label_column = _split(replace(table, columns=rest), labels)
     if not columns:
         raise InvalidArgument(f"{source} has no column besides the labels: give it features")
     if label_column is not None:
         labels = label_column.texts()
     known: Labels | None = None
+    targets = options.targets
     if targets is True:
         targets = None if labels is None else target_numbers(_as_texts(labels), source)
     elif labels is not None:
-        known = read_labels(_as_texts(labels), source, class_names, lambda i: f"row {i + 1}")
+        texts = _as_texts(labels)
+        known = read_labels(texts, source, options.class_names, lambda i: f"row {i + 1}")
     x = [column.values(source) for column in columns]
-    rows = len(x[0])
-    width = len(str(max(rows - 1, 1)))
-    names = table.ids if ids is None else tuple(str(i) for i in ids)
-    return Inputs(
-        x=np.stack(x, axis=1) if rows else np.zeros((0, len(columns)), np.float32),
-        labels=None if known is None else known.numbers,
-        ids=names or tuple(f"{i:0{width}d}" for i in range(rows)),
-        source=source,
-        class_names=read_class_names(class_names).names if known is None else known.names,
-        reading="; ".join(filter(None, ["a table", known.reading if known else ""])),
-        targets=() if targets is None else tuple(targets),
-        features=_features(columns, [float(values[0]) for values in x]),
+    ids = table.ids if options.ids is None else tuple(map(str, options.ids))
+    own = replace(
+        options,
+        labels=known,
+        targets=None if targets is None else tuple(targets) or None,
+        ids=ids or None,
     )
+    features = _features(columns, [float(values[0]) for values in x])
+    return labelled_inputs(np.stack(x, axis=1), source, own, "a table", features)
 
 
 def _as_texts(labels: GivenLabels) -> GivenLabels:
@@ -437,15 +373,7 @@ def _read_csv(path: Path) -> Table:
             f"{path} is larger than {_MOST_BYTES // 2**20} MiB: write a part of it, or a .parquet "
             "file"
         )
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            header = next(reader, [])
-            rows = [row for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(
-            f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
-        ) from error
+    header, rows = csv_rows(path)
     _check_headings(header, str(path))
     if all(_NUMBER.fullmatch(heading) for heading in header):
         raise InvalidArgument(
@@ -454,10 +382,7 @@ def _read_csv(path: Path) -> Table:
         )
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
-            raise InvalidArgument(
-                f"{path}: row {number} has {len(row)} cells below {len(header)} columns: put a "
-                "cell that holds a comma in quotation marks"
-            )
+            refuse_cells(path, number, row, header)
     if not rows:
         raise InvalidArgument(
             f"{path} holds no inputs: it has the names of columns but no row; give at least one"
