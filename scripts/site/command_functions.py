@@ -54,7 +54,7 @@ def _documented(name: str, module: griffe.Module) -> griffe.Function:
 def _table(name: str, signature: inspect.Signature) -> str:
     """The options in Markdown, in the order of `help()`."""
     command = inspect.unwrap(getattr(import_module(f"surefoot.commands.{name}"), name))
-    options = Groups.of(command, vars(import_module(MODULE))["_NAMES"]).options()
+    options = Groups.of(command).options()
     helps = {p.name: p.option.text for p in options if p.option}
     lines = ["| option | default | meaning |", "|---|---|---|"]
     for parameter in signature.parameters.values():
