@@ -116,7 +116,7 @@ def endless_model(path):
 IN_NATIVE_CODE = """
 import sys
 import onnxruntime
-import surefoot.cli.stop_watch as watch
+import surefoot.cli.exit_codes as watch
 from surefoot.cli.main import main
 
 watch.SECONDS_TO_NOTICE = 0.2

@@ -179,7 +179,7 @@ def scores(x):
     return np.ascontiguousarray(x.reshape(len(x), -1)[:, :20:2])
 """
 SOON = """
-import surefoot.cli.stop_watch as watch
+import surefoot.cli.exit_codes as watch
 from surefoot.cli.start import main
 
 watch.SECONDS_TO_NOTICE = 0.2

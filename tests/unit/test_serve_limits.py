@@ -11,7 +11,7 @@ from surefoot.serve.replay_process import REFUSAL, FileLimits
 _OPEN = """
 import sys
 from pathlib import Path
-from surefoot.serve.file_limits import FileLimits
+from surefoot.serve.replay_process import FileLimits
 FileLimits([Path("allowed")], Path("own")).install()
 import csv, zoneinfo  # modules are still read
 Path("own/answer").write_text(Path("allowed/data").read_text())
@@ -24,7 +24,7 @@ for open_file in (lambda: open("secret"), lambda: Path("allowed/link").read_byte
 """
 _CHILD = """
 import os, sys, time
-from surefoot.serve.process_limits import limit_process
+from surefoot.serve.replay_start import limit_process
 limit_process(60, int(sys.argv[1]))
 print("limited", flush=True)
 try:
