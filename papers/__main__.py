@@ -2,206 +2,220 @@
 
 from __future__ import annotations
 
-import json as jsonlib
+import argparse
+import json
+import re
 import shlex
 import sys
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Any, NoReturn
 
-import typer
-
-from papers import make_exhibit as papers_of
-from papers.catalogue import PAPERS
-from papers.paper import Paper
-from surefoot.cli import options as o
-from surefoot.cli.options import OnceCommand
-from surefoot.cli.terminal import HOLDS, open_console, print_view, progress_on_stderr
-from surefoot.commands.caller import Caller
-from surefoot.commands.output_files import check_file, check_page_file, check_text_file
-from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.store.locations import public_location
-
-if TYPE_CHECKING:
-    from papers.exhibit import Exhibit
-
+import surefoot as sf
+from papers import PAPERS, Exhibit, Paper, make, make_all, paper_named
+from papers.exhibit import check_name, page_of, write_whole
+from papers.paper import FILE_OPTIONS, PART_OPTIONS, Option
 
 ERROR = 3
-"""The exit code of a refusal: 1 and 2 are verdicts of the package's own commands."""
-app = typer.Typer(
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+"""The exit code of a refusal: 1 and 2 are verdicts of surefoot's own commands."""
+_ABOUT = """Make the tables and figures of five papers with your own models, or with embedded ones.
+Without a paper: the list of papers. With a paper alone: its tables and figures. With --quick or
+with models and data, and without --table and --figure: all of them, on one page with --report.
+Example: python -m papers asap --table 1 --quick"""
+_OUTPUT = {
+    "table": Option("The table of this number."),
+    "figure": Option("The figure of this number."),
+    "models": Option("Model files: --models a.onnx b.onnx", "several"),
+    "data": Option("Inputs, as for estimate."),
+    "brackets": Option("File of brackets, for tables made from certified radii (CSV)."),
+    "quick": Option("A small version; without models and data, on the embedded ones.", "flag"),
+    "report": Option("Write the HTML report to this file."),
+    "save": Option("Write the table (.csv, .md, .tex) or the figure (.svg, .png, .json)."),
+    "json": Option("Print the whole result as JSON.", "flag"),
+}
+_RUN = {
+    "seed": Option("Random seed.", "integer", 0, 1),
+    "store": Option(
+        "File or postgresql:// URL of the evidence; the same command resumes from it.",
+        default="surefoot.db",
+    ),
+    "workers": Option("Worker threads (default: chosen for the model).", "integer", 1),
+}
+_GROUPS = {
+    "What to make": _OUTPUT,
+    "Options of tables and figures": PART_OPTIONS,
+    "Running": _RUN,
+    "Reading model and data, choosing inputs: as for `surefoot estimate`": {
+        name: Option("", kind) for name, kind in FILE_OPTIONS.items()
+    },
+}
 
 
-@app.command(cls=OnceCommand)
-@o.options_of(papers_of.make)
-def papers(
-    paper: Annotated[
-        str | None, typer.Argument(help="bu-sun, mu-lim, roma, sigma or asap; without it: a list.")
-    ] = None,
-    more_models: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
-    *,
-    table: Annotated[str | None, typer.Option(help="The table of this number.")] = None,
-    figure: Annotated[str | None, typer.Option(help="The figure of this number.")] = None,
-    models: Annotated[
-        list[str] | None, typer.Option(help="Model files: --models a.onnx b.onnx")
-    ] = None,
-    report: o.ReportOption = None,
-    save: Annotated[
-        str | None,
-        typer.Option(help="Write the table (.csv, .md, .tex) or the figure (.svg, .png, .json)."),
-    ] = None,
-    json: o.Json = False,
-    **options: Any,  # noqa: ANN401  handed on as they are
-) -> int:
-    """Make the tables and figures of five papers with your own models, or with embedded ones.
+_HOW: dict[str, dict[str, Any]] = {
+    "texts": {"action": "append", "metavar": "text"},
+    "several": {"nargs": "+", "metavar": "file"},
+    "flag": {"action": "store_true"},
+}
+"""How options of a kind are given; others have one value."""
+_REPEATED = [f"--{name}" for name, option in PART_OPTIONS.items() if option.kind == "texts"]
 
-    Without a paper: the list of papers. With a paper alone: its tables and figures. With --quick or
-    with models and data, and without --table and --figure: all of them, on one page with --report.
 
-    Example: python -m papers asap --table 1 --quick
-    """
-    from papers.save import check_kind, check_name
-    from papers.save import save as save_exhibit
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One sentence, as of any other refusal."""
+        raise sf.errors.InvalidArgument(f"{message}: try 'python -m papers --help'")
 
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; a refusal is one sentence on stderr and exit code 3."""
+    typed = list(sys.argv[1:] if words is None else words)
+    warnings.showwarning = lambda message, *_, **__: _say(str(message))
+    try:
+        for word in typed:
+            if word.startswith("--") and typed.count(word) > 1 and word not in _REPEATED:
+                raise sf.errors.InvalidArgument(
+                    f"{word} is given twice, and one value would be lost: give it once"
+                )
+        _run(typed, vars(_parser().parse_args(typed)))
+    except (sf.errors.SurefootError, OSError) as error:
+        _say(f"papers: {error}")
+        return ERROR
+    except KeyboardInterrupt:
+        _say("papers: stopped: the same command continues from what is in the store")
+        return ERROR
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m papers",
+        usage="python -m papers [paper] [--table N | --figure N] [options]",
+        description=_ABOUT,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paper", nargs="?", help=f"{', '.join(PAPERS)}; without it: a list.")
+    for title, options in _GROUPS.items():
+        group = parser.add_argument_group(title)
+        for name, option in options.items():
+            how: dict[str, Any] = _HOW.get(option.kind, {"metavar": option.kind})
+            flag, text = f"--{name.replace('_', '-')}", option.text.replace("%", "%%")
+            group.add_argument(flag, default=option.default, help=text, **how)
+    return parser
+
+
+def _run(typed: Sequence[str], values: dict[str, Any]) -> None:
+    paper, table, figure, models, report, save, as_json = (
+        values.pop(n) for n in ("paper", "table", "figure", "models", "report", "save", "json")
+    )
+    every = {name: option for group in _GROUPS.values() for name, option in group.items()}
+    values = {n: v if v is None else every[n].read(n, v) for n, v in values.items()}
     if paper is None:
-        return _list_papers()
-    known = papers_of.paper_named(paper)
-    every = [*(models or ()), *(more_models or ())]
-    chosen = table is not None or figure is not None
-    sources = options["sources"]
-    if not chosen and not (every or sources.data or sources.brackets or sources.quick):
-        return _list_parts(known)
-    check_page_file("report", report)
+        _list_papers()
+        return
+    known, chosen = paper_named(paper), table is not None or figure is not None
+    if not chosen and not (models or values["data"] or values["brackets"] or values["quick"]):
+        _list_parts(known)
+        return
     if save is not None:
         if not chosen:
-            raise InvalidArgument("--save is for one table or figure: add --table 1 or --figure 1")
-        check_name(save)
-        check_kind(known.part(table, figure), save)
-        (check_file if save.endswith(".png") else check_text_file)(save)
-    caller = Caller(_command_line(), progress_on_stderr, announce=_say, remark=_say)
+            raise sf.errors.InvalidArgument(
+                "--save is for one table or figure: add --table 1 or --figure 1"
+            )
+        check_name(save, known.part(table, figure).name)
+    _check_outputs(report, save)
+    values |= {"command": _command(typed), "progress": True, "announce": _say}
     if chosen:
-        exhibits = [papers_of.make(paper, table, figure, every, **options, caller=caller)]
+        exhibits = [make(paper, table, figure, models or (), **values)]
     else:
         exhibits = [
-            replace(exhibit, command=_command_of(exhibit.name, caller.command))
-            for exhibit in papers_of.make_all(paper, every, **options, caller=caller)
+            replace(exhibit, command=_command_of(exhibit.name, exhibit.command))
+            for exhibit in make_all(paper, models or (), **values)
         ]
+    if report is not None and chosen:
+        exhibits[0].report(report)
+    elif report is not None:
+        lead = (f"{known.authors}, {known.published}.", known.summary)
+        write_whole(report, page_of(exhibits, known.title, lead))
     if report is not None:
-        _write_page(known, exhibits, report, whole=not chosen)
+        _say(f"report written to {report}")
     if save is not None:
-        _say(f"written to {save_exhibit(exhibits[0], save)}")
-    return _present(exhibits, as_json=json, whole=not chosen)
+        _say(f"written to {exhibits[0].save(save)}")
+    _print_all(exhibits, as_json=as_json, alone=chosen)
+
+
+def _command(typed: Sequence[str]) -> str:
+    """The command as it was typed, without the password of a store."""
+    hidden = [re.sub(r"(postgresql://[^:/@]+):[^@]*@", r"\1@", word) for word in typed]
+    return f"python -m papers {shlex.join(hidden)}"
 
 
 def _command_of(part: str, command: str) -> str:
     """The command that makes one part, from the one that makes all of them."""
     words = shlex.split(command)
-    for name in ("--report", "--json"):
+    for name, length in (("--report", 2), ("--json", 1)):
         while name in words:
-            place = words.index(name)
-            del words[place : place + (2 if name == "--report" else 1)]
+            del words[words.index(name) : words.index(name) + length]
     kind, number = part.split(" ", 1)
     return shlex.join([*words[:4], f"--{kind}", number, *words[4:]])
 
 
-def _write_page(paper: Paper, exhibits: list[Exhibit], report: str, *, whole: bool) -> None:
-    from pathlib import Path
-
-    from papers.exhibit import view_of_paper
-    from surefoot.report.page import write_page
-
-    if whole:
-        by = f"{paper.authors}, {paper.published}."
-        write_page(view_of_paper(paper.title, (by, paper.summary), exhibits), Path(report))
-    else:
-        exhibits[0].report(report)
-    _say(f"report written to {report}")
+def _check_outputs(*paths: str | None) -> None:
+    """Refuse a file that could not be written, before hours of work."""
+    for path in filter(None, paths):
+        folder = Path(path).absolute().parent
+        if Path(path).is_dir():
+            raise sf.errors.InvalidArgument(f"{path} is a folder: name a file")
+        if not folder.is_dir():
+            raise sf.errors.InvalidArgument(
+                f"there is no folder {folder} for {path}: create it first"
+            )
 
 
-def _present(exhibits: list[Exhibit], *, as_json: bool, whole: bool) -> int:
+def _print_all(exhibits: Sequence[Exhibit], *, as_json: bool, alone: bool) -> None:
     if as_json:
         plain = [exhibit.plain() for exhibit in exhibits]
-        typer.echo(jsonlib.dumps(plain if whole else plain[0], ensure_ascii=False))
-        return HOLDS
-    for i, exhibit in enumerate(exhibits):
-        if i:
-            typer.echo()
-        print_view(exhibit.view)
-    return HOLDS
+        print(json.dumps(plain[0] if alone else plain, ensure_ascii=False))
+        return
+    print("\n\n".join(map(str, exhibits)))
 
 
-def _list_papers() -> int:
-    console = open_console()
+def _list_papers() -> None:
     for paper in PAPERS.values():
-        console.print(paper.name, style="bold", markup=False)
-        console.print(f"  {paper.authors}: {paper.title} ({paper.published})", markup=False)
-        console.print(f"  {paper.summary}", markup=False)
-    console.print("\nTables and figures of one: python -m papers asap", markup=False)
-    return HOLDS
+        print(f"{paper.name}\n  {paper.authors}: {paper.title} ({paper.published})")
+        print(f"  {paper.summary}")
+    print("\nTables and figures of one: python -m papers asap")
 
 
-def _list_parts(paper: Paper) -> int:
-    console = open_console()
-    console.print(f"{paper.authors}: {paper.title} ({paper.published})", markup=False)
-    console.print(f"{paper.summary}\n", markup=False)
+def _list_parts(paper: Paper) -> None:
+    print(f"{paper.authors}: {paper.title} ({paper.published})\n{paper.summary}\n")
+    needs = {"models": "--models model.onnx", "data": "--data test.npz",
+             "brackets": "--brackets results.csv"}  # fmt: skip
     for part in paper.parts:
         kind, number = part.name.split(" ", 1)
-        needs = {
-            "models": "--models model.onnx",
-            "data": "--data test.npz",
-            "brackets": "--brackets results.csv",
-        }
-        command = " ".join(
-            [f"python -m papers {paper.name} --{kind} {number}", *(needs[n] for n in part.needs)]
-        )
-        console.print(f"{part.name}: {part.title}", style="bold", markup=False)
-        console.print(f"  {command}", markup=False)
+        words = [
+            f"python -m papers {paper.name} --{kind} {number}",
+            *(needs[n] for n in part.needs),
+        ]
+        print(f"{part.name}: {part.title}\n  {' '.join(words)}")
         if part.options:
-            options = " ".join(
-                _words(f"--{n.replace('_', '-')}", v)
-                for n, v in part.options.items()
-                if v is not None
-            )
-            console.print(f"  as in the paper: {options}", markup=False)
-    console.print(f"\nAll of them, small: python -m papers {paper.name} --quick", markup=False)
-    return HOLDS
+            options = [_typed(n, v) for n, v in part.options.items() if v is not None]
+            print(f"  as in the paper: {' '.join(options)}")
+    print(f"\nAll of them, small: python -m papers {paper.name} --quick")
 
 
-def _words(name: str, value: Any) -> str:  # noqa: ANN401  what a user gives
+def _typed(name: str, value: Any) -> str:
     """The option as it is typed: texts one by one, numbers with commas."""
-    values = value if isinstance(value, list | tuple) else (value,)
+    values, flag = value if isinstance(value, tuple) else (value,), f"--{name.replace('_', '-')}"
     if any(isinstance(one, str) for one in values):
-        return " ".join(f"{name} {one}" for one in values)
-    return f"{name} {','.join(f'{one:g}' for one in values)}"
+        return " ".join(f"{flag} {one}" for one in values)
+    return f"{flag} {','.join(f'{one:g}' for one in values)}"
 
 
 def _say(sentence: str) -> None:
     sys.stderr.write(f"{sentence}\n")
-
-
-def _command_line() -> str:
-    """The command as it was typed, without the password of a store."""
-    return "python -m papers " + shlex.join(public_location(word) for word in sys.argv[1:])
-
-
-def main() -> int:
-    """Run the command; an error is one sentence on stderr and exit code 3."""
-    try:
-        code = app(prog_name="python -m papers", standalone_mode=False)
-    except SurefootError as error:
-        sentence = str(error)
-    except typer.Abort:
-        sentence = "stopped: the same command continues from what is in the store"
-    except Exception as error:
-        if not hasattr(error, "format_message"):  # of a word that cannot be read as an option
-            raise
-        sentence = f"{error.format_message().rstrip('.')}: try 'python -m papers --help'"
-    else:
-        return code if isinstance(code, int) else 0
-    _say(f"papers: {sentence}")
-    return ERROR
 
 
 if __name__ == "__main__":

@@ -1,33 +1,45 @@
-"""A table or figure of a paper, made with surefoot: rows as data, figures, results, sentences."""
+"""A table or figure of a paper: rows as data, charts, sentences, and the studies behind them.
+
+It is shown as text, as a page, as JSON, and written as a file for a paper of one's own.
+"""
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.errors import InvalidArgument
-from surefoot.records.json_records import plain_numbers
-from surefoot.report.formatting import plain_words
-from surefoot.report.page import notebook_html, write_page
-from surefoot.report.tables import Table
-from surefoot.report.view import Figure, Section, View
+import surefoot as sf
+from papers import charts, words
+from papers.charts import Chart
+from papers.words import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from surefoot.core.claims import Claim
-    from surefoot.study import Result
-
-Row = Mapping[str, Any]
+Row = dict[str, Any]
+TABLES, FIGURES = (".csv", ".md", ".tex"), (".svg", ".png", ".json")
+"""Endings of files."""
+_TERMINAL_ROWS = 12
+"""Rows of a table as text: all of them are on the page and in the JSON."""
+_CAUTIONS_ABOVE = 4
+"""Cautions right below the sentences, those first without which a number must not be read."""
 _SEVERAL = (
     "Each of the {} claims with a confidence holds with its own: they are not corrected for being "
     "many, so that some of them may be wrong."
 )
+_TEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"} | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"\\": r"\textbackslash{}"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,23 +48,48 @@ class Column:
 
     heading: str
     key: str
-    words: Callable[[Any], str] = plain_words
+    way: str = ""
     is_name: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Column:
+        """From "*model", "heading=key", "loss:.3f" or "interval=around:range".
+
+        Heading and key may be the same word. Behind the colon is how a value is written: a name of
+        `words.WAYS`, or a format. A star marks names, which stand at the left.
+        """
+        heading, equal, rest = text.strip().lstrip("*").partition("=")
+        key, _, way = (rest if equal else heading).partition(":")
+        return cls(heading if equal else key, key, way, text.strip().startswith("*"))
 
     def cell(self, row: Row) -> str:
         """The cell of this row; empty where the row has no value."""
         value = row.get(self.key)
-        return "" if value is None else self.words(value)
+        if value is None:
+            return ""
+        return words.WAYS[self.way](value) if self.way in words.WAYS else format(value, self.way)
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose rows are data: one mapping a row, with the keys of the columns."""
+    """A table whose rows are data: one mapping a row, with the keys of the columns.
+
+    `shown` are the columns as text, with semicolons between them: see `Column.read`.
+    `only_known`: without those in which no row has a value.
+    """
 
     title: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    shown: str
+    rows: Sequence[Row]
     note: str = ""
+    only_known: bool = False
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Its columns, from the left."""
+        every = tuple(map(Column.read, self.shown.split(";")))
+        known = {key for row in self.rows for key, value in row.items() if value is not None}
+        return tuple(c for c in every if c.key in known) if self.only_known else every
 
     @property
     def unknown_keys(self) -> tuple[str, ...]:
@@ -60,19 +97,60 @@ class Sheet:
         known = {key for row in self.rows for key in row}
         return tuple(column.key for column in self.columns if column.key not in known)
 
-    def table(self) -> Table:
-        """The table in words, for a terminal and a page."""
-        names = sum(column.is_name for column in self.columns)
-        rows = tuple(tuple(column.cell(row) for column in self.columns) for row in self.rows)
-        headings = tuple(column.heading for column in self.columns)
-        return Table(
-            self.title,
-            headings,
-            rows,
-            name_columns=names,
-            note=self.note,
-            visible_rows=len(rows),  # the table is what the page is about
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(column.heading for column in self.columns)
+
+    @cached_property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """The rows as they are printed."""
+        return tuple(tuple(column.cell(row) for column in self.columns) for row in self.rows)
+
+    def text(self) -> list[str]:
+        """Title, table and note, line by line."""
+        lines = [self.headings, *self.cells[:_TERMINAL_ROWS]]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        sides = [str.ljust if column.is_name else str.rjust for column in self.columns]
+        padded = (
+            "  ".join(side(c, n) for side, c, n in zip(sides, line, widths, strict=True)).rstrip()
+            for line in lines
         )
+        few = f"{_TERMINAL_ROWS} of {len(self.rows):,} rows; --report and --json have all."
+        notes = [few if len(self.rows) > _TERMINAL_ROWS else "", self.note]
+        return ["", self.title, *padded, *filter(None, [" ".join(filter(None, notes))])]
+
+    def csv(self) -> str:
+        """The values themselves, an interval as two columns."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        pairs = {key for row in self.rows for key in row if isinstance(row[key], Interval)}
+        keys = [
+            (column.key, end)
+            for column in self.columns
+            for end in (("low", "high") if column.key in pairs else ("",))
+        ]
+        writer.writerow([f"{key}_{end}" if end else key for key, end in keys])
+        for row in self.rows:
+            found = [(row.get(key), end) for key, end in keys]
+            writer.writerow([getattr(v, end) if end and v is not None else v for v, end in found])
+        return out.getvalue()
+
+    def markdown(self) -> str:
+        """The cells as they are printed."""
+        bar = [":--" if column.is_name else "--:" for column in self.columns]
+        escaped = [[cell.replace("|", r"\|") for cell in line] for line in self.cells]
+        return "".join(f"| {' | '.join(line)} |\n" for line in (self.headings, bar, *escaped))
+
+    def latex(self) -> str:
+        """A tabular with the cells as they are printed."""
+        align = "".join("l" if column.is_name else "r" for column in self.columns)
+        head, *lines = (
+            f"{' & '.join(cell.translate(_TEX) for cell in line)} \\\\"
+            for line in (self.headings, *self.cells)
+        )
+        parts = [f"\\begin{{tabular}}{{{align}}}", "\\hline", head, "\\hline", *lines, "\\hline"]
+        return "\n".join([*parts, "\\end{tabular}", ""])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,42 +159,62 @@ class Exhibit:
 
     `lines`: first what is seen, then where we depart from the paper. `sheets` are its tables,
     `charts` its figures (each an Altair chart, by its caption), `results` the studies behind it, by
-    name. Every claim of those is on the page too.
+    name. Every claim of those is on the page too. `name`, `title` and `command` are given to it
+    when it is made, but for a title of its own.
     """
 
-    name: str
-    title: str
     lines: tuple[str, ...]
     sheets: tuple[Sheet, ...] = ()
-    charts: Mapping[str, Any] = field(default_factory=dict)
-    results: Mapping[str, Result] = field(default_factory=dict)
+    charts: Mapping[str, Chart] = field(default_factory=dict)
+    results: Mapping[str, sf.Result] = field(default_factory=dict)
+    title: str = ""
+    name: str = ""
     command: str = ""
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
-        """The charts as figures of a page."""
-        return tuple(_figure(chart, caption) for caption, chart in self.charts.items())
+    def place(self) -> str:
+        """Its name on a page."""
+        return self.name.replace(" ", "-").replace(".", "-")
+
+    @property
+    def figures(self) -> list[tuple[str, str]]:
+        """Each caption with its drawing, for a page."""
+        return [(caption, _embedded(chart)) for caption, chart in self.charts.items()]
 
     @cached_property
-    def view(self) -> View:
-        """As a terminal and a page show it."""
-        lead = (self.title, *self.lines)
-        return _view(self.title, lead, [self], self.command, lines_inside=False)
+    def behind(self) -> Behind:
+        """What the studies behind it say."""
+        return Behind.of([self])
 
     def report(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
-        return write_page(self.view, Path(path))
+        return write_whole(path, page_of([self], self.title, self.lines, self.command))
 
-    def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an object of Altair
+    def plot(self, path: str | Path | None = None) -> Chart:
         """The first figure; written as .svg, .png or Vega-Lite .json where a path is given."""
-        from surefoot.report.figures import write_figure
-
         if not self.charts:
-            raise InvalidArgument(f"{self.name} has no figure: write its table, such as table.csv")
+            raise sf.errors.InvalidArgument(
+                f"{self.name} has no figure: write its table, such as table.csv"
+            )
         chart = next(iter(self.charts.values()))
         if path is not None:
-            write_figure(chart, Path(path))
+            write_whole(path, charts.drawn_as(chart, Path(path).suffix.lower()))
         return chart
+
+    def save(self, path: str | Path) -> Path:
+        """Write the first table or the first figure, as the ending of the name says."""
+        check_name(path)
+        where, ending = Path(path), Path(path).suffix.lower()
+        if ending in FIGURES:
+            self.plot(where)
+            return where
+        if not self.sheets:
+            raise sf.errors.InvalidArgument(
+                f"{self.name} has no table: write its figure, such as figure.svg"
+            )
+        sheet = self.sheets[0]
+        text = {".csv": sheet.csv, ".md": sheet.markdown, ".tex": sheet.latex}[ending]()
+        return write_whole(where, text)
 
     def to_json(self) -> str:
         """Rows, sentences and the results behind them, for machines."""
@@ -124,11 +222,15 @@ class Exhibit:
 
     def plain(self) -> dict[str, Any]:
         """The same as a dictionary of plain values."""
-        sheets = [{"title": s.title, "rows": list(s.rows), "note": s.note} for s in self.sheets]
+        own = {
+            "name": self.name,
+            "title": self.title,
+            "lines": self.lines,
+            "tables": [{"title": s.title, "rows": s.rows, "note": s.note} for s in self.sheets],
+            "command": self.command,
+        }
         results = {name: json.loads(result.to_json()) for name, result in self.results.items()}
-        own = {"name": self.name, "title": self.title, "lines": self.lines, "tables": sheets}
-        plain: dict[str, Any] = plain_numbers(_plain({**own, "command": self.command}))
-        return {**plain, "results": results}
+        return {**_plain(own), "results": results}
 
     def to_frame(self) -> pd.DataFrame:
         """The rows of the first table."""
@@ -137,105 +239,132 @@ class Exhibit:
         return pd.DataFrame([dict(row) for row in self.sheets[0].rows] if self.sheets else [])
 
     def __str__(self) -> str:
-        """The sentences, then the tables."""
-        return self.view.text()
+        """The sentences, then the tables, then what the studies behind them say."""
+        lines = [self.title, *self.lines, *self.behind.cautions[0]]
+        for sheet in self.sheets:
+            lines += sheet.text()
+        for title, paragraph in self.behind.paragraphs(self.command):
+            lines += ["", f"{title}:", *paragraph]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return notebook_html(self.view)
+        return page_of([self], self.title, self.lines, self.command)
 
 
-def view_of_paper(title: str, summary: Sequence[str], exhibits: Sequence[Exhibit]) -> View:
-    """All tables and figures of a paper on one page, each with its own sentences and command."""
-    return _view(title, (title, *summary), exhibits, "", lines_inside=True)
+@dataclass(frozen=True, eq=False)
+class Behind:
+    """What the studies behind some exhibits say, each study once and with its first name."""
+
+    results: tuple[tuple[str, sf.Result], ...]
+
+    @classmethod
+    def of(cls, exhibits: Iterable[Exhibit]) -> Behind:
+        """Several tables may rest on one study."""
+        once: dict[str, tuple[str, sf.Result]] = {}
+        for name, result in (pair for exhibit in exhibits for pair in exhibit.results.items()):
+            once.setdefault(result.record.digest, (name, result))
+        return cls(tuple(once.values()))
+
+    @cached_property
+    def headlines(self) -> list[tuple[str, sf.Claim]]:
+        """What each study claims first, and its name."""
+        pairs = [(name, claim) for name, r in self.results for claim in r.view.headline[:1]]
+        return list(dict.fromkeys(pairs))
+
+    @cached_property
+    def claims(self) -> list[str]:
+        """The same in words."""
+        lines = sf.sentences([claim for _, claim in self.headlines])
+        return [f"{name}: {line}" for (name, _), line in zip(self.headlines, lines, strict=True)]
+
+    @cached_property
+    def assumptions(self) -> list[str]:
+        """Those of all studies, each once."""
+        return list(dict.fromkeys(line for _, r in self.results for line in r.view.assumptions))
+
+    @cached_property
+    def cautions(self) -> tuple[list[str], list[str]]:
+        """Those that are read first, and the others; with the name of their study, if several."""
+        stated = sum(claim.guarantee.error > 0 for _, claim in self.headlines)
+        urgent = set[str]()
+        every = [_SEVERAL.format(stated)] if stated > 1 else []
+        for name, result in self.results:
+            for line in result.view.cautions:
+                every.append(f"{name}: {line}" if len(self.results) > 1 else line)
+                urgent |= {every[-1]} if line in result.view.urgent else set()
+        once = sorted(dict.fromkeys(every), key=lambda line: line not in urgent)
+        above = max(_CAUTIONS_ABOVE, sum(line in urgent for line in once))
+        return once[:above], once[above:]
+
+    def paragraphs(self, command: str) -> list[tuple[str, list[str]]]:
+        """What follows the tables: a title, and its lines."""
+        listed = {
+            "What each study claims": self.claims,
+            "Assumptions": self.assumptions,
+            "Notes": self.cautions[1],
+        }
+        items = [(title, [f"- {line}" for line in lines]) for title, lines in listed.items()]
+        return [(t, lines) for t, lines in (*items, ("To repeat it", [command])) if any(lines)]
+
+    @property
+    def provenance(self) -> list[tuple[str, Sequence[tuple[str, str]]]]:
+        """How each study was run, and each of its parts."""
+        return [
+            (", ".join(filter(None, [name, part])), rows)
+            for name, result in self.results
+            for part, rows in result.view.provenance
+        ]
 
 
-def _view(
-    title: str,
-    lead: tuple[str, ...],
-    exhibits: Sequence[Exhibit],
-    command: str,
-    *,
-    lines_inside: bool,
-) -> View:
-    results = _different(pair for exhibit in exhibits for pair in exhibit.results.items())
-    views = [result.view for _, result in results]
-    claims = _headlines(results)
-    stated = sum(claim.guarantee.error > 0 for _, claim in claims)
-    several = (_SEVERAL.format(stated),) if stated > 1 else ()
-    return View(
-        title=title,
-        headline=(),
-        about="",
-        cautions=_once(chain(several, *(_cautions(*pair, len(results)) for pair in results))),
-        claims=tuple(claim for _, claim in claims),
-        verdicts=(),
-        facts=(),
-        assumptions=_once(chain.from_iterable(view.assumptions for view in views)),
-        sections=tuple(chain.from_iterable(_sections(e, lines_inside) for e in exhibits)),
-        command=command,
-        provenance=tuple(chain.from_iterable(_provenance(*pair) for pair in results)),
-        lead=lead,
-        purpose="tables and figures of a paper, made again",
-        claim_names=tuple(name for name, _ in claims),
+def page_of(exhibits: Sequence[Exhibit], title: str, lead: Sequence[str], command: str = "") -> str:
+    """The page as text: no script, no network, everything escaped.
+
+    Of one exhibit `lead` are its sentences; several have their own, with the command of each.
+    """
+    from jinja2 import Environment, FileSystemLoader
+
+    pages = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
+    )
+    pages.filters["unbroken"] = lambda line: line.replace(" %", "\u00a0%")
+    return pages.get_template("page.html.j2").render(
+        exhibits=exhibits, title=title, lead=lead, command=command, behind=Behind.of(exhibits)
     )
 
 
-def _sections(exhibit: Exhibit, lines_inside: bool) -> list[Section]:
-    """The figures or the first table, then the sentences; one section for each further table."""
-    name = exhibit.name.replace(" ", "-").replace(".", "-")
-    lines = exhibit.lines if lines_inside else ()
-    if lines_inside and exhibit.command:
-        lines = (*lines, f"Made by: {exhibit.command}")
-    tables = [sheet.table() for sheet in exhibit.sheets]
-    parts = [Section(f"{name}-{i}", table.title, table=table) for i, table in enumerate(tables, 1)]
-    if exhibit.charts or not tables:
-        return [Section(name, exhibit.title, lines=lines, figures=exhibit.figures), *parts]
-    if not lines:
-        return parts
-    return [Section(name, exhibit.title, lines=lines, table=tables[0]), *parts[1:]]
+def write_whole(path: str | Path, content: str | bytes) -> Path:
+    """Write a file beside its place, then move it there: whole or not at all."""
+    beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
+    beside.write_bytes(content.encode() if isinstance(content, str) else content)
+    return beside.replace(path)
 
 
-def _different(pairs: Iterable[tuple[str, Result]]) -> list[tuple[str, Result]]:
-    """Each study once, with its first name: several tables may rest on one."""
-    once: dict[str, tuple[str, Result]] = {}
-    for name, result in pairs:
-        once.setdefault(result.record.digest, (name, result))
-    return list(once.values())
+def check_name(path: str | Path, part: str = "") -> None:
+    """Refuse an ending that says nothing here, or a drawing of a table, before hours of work."""
+    ending = Path(path).suffix.lower()
+    if ending not in (*TABLES, *FIGURES):
+        raise sf.errors.InvalidArgument(
+            f"{path}: a table is written as {', '.join(TABLES)}, a figure as "
+            f"{', '.join(FIGURES)}; name it table.csv or figure.svg"
+        )
+    if part.startswith("table") and ending in FIGURES:
+        raise sf.errors.InvalidArgument(
+            f"{path}: {part} is no figure; write it as {', '.join(TABLES)}, or its page with "
+            "--report"
+        )
 
 
-def _cautions(name: str, result: Result, studies: int) -> list[str]:
-    """The cautions of a study, with its name where there are several."""
-    return [f"{name}: {line}" if studies > 1 else line for line in result.view.cautions]
+def _embedded(chart: Chart) -> str:
+    return base64.b64encode(charts.svg(chart).encode()).decode()
 
 
-def _headlines(results: Iterable[tuple[str, Result]]) -> list[tuple[str, Claim]]:
-    """What each study claims first, and its name: the sentences behind the numbers of a table."""
-    pairs = [(name, claim) for name, result in results for claim in result.view.headline[:1]]
-    return list(dict.fromkeys(pairs))
-
-
-def _provenance(name: str, result: Result) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """How the study of this name was run, and each of its parts."""
-    for part, rows in result.view.provenance:
-        yield ", ".join(filter(None, [name, part])), rows
-
-
-def _once(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(lines))
-
-
-def _figure(chart: Any, caption: str) -> Figure:  # noqa: ANN401  an object of Altair
-    from surefoot.report.figures import svg
-
-    return Figure(lambda: svg(chart), caption)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  what a table holds
-    """Dataclasses such as intervals, also inside rows, as dictionaries."""
+def _plain(value: Any) -> Any:
+    """What JSON knows: intervals and the like as dictionaries, an infinite number as null."""
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
-    return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
+    number = value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
+    return None if isinstance(number, float) and math.isinf(number) else number

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from surefoot import errors, executors, perturb, population, properties, statistics, testing
     from surefoot.catalogue import methods
     from surefoot.catalogue.parse import parse_perturbation
+    from surefoot.catalogue.registry import parse_property
     from surefoot.commands.functions import (
         certify,
         check_evidence,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         curve,
         doctor,
         estimate,
+        load,
         plan,
         tail,
         tally,
@@ -37,8 +39,9 @@ if TYPE_CHECKING:
     from surefoot.evidence.envelope import new_key
     from surefoot.evidence.write import write_evidence
     from surefoot.gate.run_studies import run_studies
-    from surefoot.inputs import Selection, load_inputs
+    from surefoot.inputs import Selection, load_inputs, read_brackets
     from surefoot.models import load_model
+    from surefoot.report.sentences import sentences
     from surefoot.store.outcomes import check_store, repair_run, runs
     from surefoot.study import Result, Study, select, sweep
     from surefoot.study.draw_sheet import contact_sheet
@@ -70,15 +73,18 @@ __all__ = [
     "errors",
     "estimate",
     "executors",
+    "load",
     "load_inputs",
     "load_model",
     "methods",
     "new_key",
     "parse_perturbation",
+    "parse_property",
     "perturb",
     "plan",
     "population",
     "properties",
+    "read_brackets",
     "read_result",
     "read_study",
     "repair_run",
@@ -86,6 +92,7 @@ __all__ = [
     "run_studies",
     "runs",
     "select",
+    "sentences",
     "statistics",
     "sweep",
     "tail",
@@ -112,6 +119,7 @@ _MODULE_OF = {
             "curve",
             "doctor",
             "estimate",
+            "load",
             "plan",
             "tail",
         ),
@@ -122,10 +130,13 @@ _MODULE_OF = {
     "load_model": "models",
     "new_key": "evidence.envelope",
     "parse_perturbation": "catalogue.parse",
+    "parse_property": "catalogue.registry",
+    "read_brackets": "inputs",
     **dict.fromkeys(("check_store", "repair_run", "runs"), "store.outcomes"),
     **dict.fromkeys(("read_result", "read_study"), "study.read_store"),
     "run_studies": "gate.run_studies",
     "select": "study",
+    "sentences": "report.sentences",
     "sweep": "study",
     "tally": "commands.functions",
     "write_evidence": "evidence.write",

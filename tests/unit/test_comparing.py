@@ -242,6 +242,20 @@ def test_other_points_under_the_same_ids_are_not_compared():
         join_results({"a": one, "b": stranger}, MODELS)
 
 
+def test_finished_results_are_compared_without_a_run():
+    studies = {
+        name: study(inputs=points(12), method=sf.methods.FixedSize(0.2, 0.1), seed=seed)
+        for name, seed in (("a", 1), ("b", 1))
+    }
+    ran = sf.compare(studies)
+    results = {name: one.run() for name, one in studies.items()}
+    compared = sf.compare(results)
+    assert compared.claims == ran.claims
+    assert compared.details == ran.details
+    with pytest.raises(InvalidArgument, match="studies or of results"):
+        sf.compare({"a": results["a"], "b": studies["b"]})
+
+
 def test_methods_of_different_kinds_are_not_compared():
     curve = study(
         inputs=points(40),

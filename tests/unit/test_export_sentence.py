@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
-from papers.catalogue import PAPERS
+from papers import PAPERS
 from surefoot.catalogue.methods import METHODS
 from surefoot.core.claims import Verdict
 from surefoot.core.results import UNIT

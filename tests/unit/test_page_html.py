@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
-from papers.exhibit import Column, Exhibit, Sheet, view_of_paper
 from surefoot.core.claims import Verdict
 from surefoot.report.key_figure import key_figure
 from surefoot.report.page import html_of
@@ -62,21 +61,6 @@ def test_counterexamples_stand_beside_inputs_and_names_of_networks_stay_text(tmp
     assert "first − &lt;i&gt;second" in parts(page, "pairs")[0]
     assert all("<path" in part for part in (*parts(page, "distribution"), *parts(page, "times")))
     assert "the proved radius" in parts(page, "points")[0]
-
-
-def test_the_page_of_a_paper_shows_a_table_before_what_is_said_of_it():
-    sheet = Sheet("Table 1, a half", (Column("model", "model"),), ({"model": "<b>"},))
-    exhibit = Exhibit("table 1", "Table 1: all", ("It holds.", "The paper has more."), (sheet,) * 2)
-    whole = html_of(view_of_paper("A paper", ("About it.",), [exhibit]))
-    (first, second) = parts(whole, "table-1")
-    order = ["Table 1: all</h2>", "Table 1, a half</h3>", "&lt;b&gt;", "It holds.", "has more."]
-    places = [first.index(text) for text in order]
-    assert places == sorted(places)
-    assert "It holds." not in second
-    alone = html_of(exhibit.view)
-    order = ["It holds.", "<table", 'id="remarks"', "The paper has more."]
-    places = [alone.index(text) for text in order]
-    assert places == sorted(places)
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,27 @@
 """Tables and figures of papers: how they are chosen, refused, printed and written."""
 
+import inspect
 import json
 from dataclasses import replace
 
 import pytest
 
 import papers
-from papers import PAPERS, Column, Exhibit, Sheet
-from papers.make_exhibit import make_all
-from papers.options import PaperOptions, SourceOptions
-from papers.request import chosen_options
-from papers.save import as_csv, as_latex, as_markdown, check_kind, save
-from surefoot.core.results import Interval
+import surefoot as sf
+from papers import PAPERS, Exhibit, Sheet
+from papers.__main__ import main
+from papers.exhibit import check_name, page_of
+from papers.paper import FILE_OPTIONS, PART_OPTIONS, Request, chosen_options
+from papers.words import Interval
 from surefoot.errors import InvalidArgument
 
 PARTS = [(paper, part) for paper in PAPERS.values() for part in paper.parts]
 SHEET = Sheet(
     "Networks",
-    (Column("network", "name", is_name=True), Column("between", "interval"), Column("n", "n")),
+    "*network=name; between=interval; n",
     ({"name": "a_1|b", "interval": Interval(0.25, 0.5), "n": 1200}, {"name": "c", "n": 3}),
 )
-EXHIBIT = Exhibit("table 9", "Table 9: networks", ("Two networks.",), (SHEET,))
+EXHIBIT = Exhibit(("Two networks.",), (SHEET,), title="Table 9: networks", name="table 9")
 
 
 def test_every_paper_has_tables_or_figures_with_names_of_their_own():
@@ -32,8 +33,7 @@ def test_every_paper_has_tables_or_figures_with_names_of_their_own():
 
 @pytest.mark.parametrize(("paper", "part"), PARTS, ids=lambda value: value.name)
 def test_a_part_reads_only_options_that_exist(paper, part):
-    known = set(PaperOptions.__dataclass_fields__)
-    assert set(part.options) <= known
+    assert set(part.options) <= set(PART_OPTIONS)
     assert set(part.quick) <= set(part.options)
     assert set(part.needs) <= {"models", "data", "brackets"}
 
@@ -74,31 +74,28 @@ def test_given_values_come_before_quick_ones_and_those_before_the_papers():
 
 def test_all_parts_of_a_paper_skip_what_cannot_be_made(monkeypatch):
     paper = PAPERS["mu-lim"]
-    parts = (replace(paper.parts[0], needs=("brackets",)),)
+    parts = [replace(paper.parts[0], needs=("brackets",))]
     monkeypatch.setitem(PAPERS, "mu-lim", replace(paper, parts=parts))
-    every = make_all(
-        "mu-lim", (), sources=SourceOptions(), values=PaperOptions(), inputs=None, caller=None
-    )
-    assert list(every) == []
+    assert list(papers.make_all("mu-lim")) == []
 
 
 def test_a_row_without_a_value_has_an_empty_cell():
-    assert SHEET.table().rows == (("a_1|b", "0.25 to 0.5", "1,200"), ("c", "", "3"))
+    assert SHEET.cells == (("a_1|b", "0.25 to 0.5", "1,200"), ("c", "", "3"))
 
 
 def test_a_table_is_written_as_text_that_other_programs_read():
-    assert as_csv(SHEET).splitlines()[0] == "name,interval_low,interval_high,n"
-    assert as_csv(SHEET).splitlines()[1] == "a_1|b,0.25,0.5,1200"
-    assert as_markdown(SHEET).splitlines()[2] == r"| a_1\|b | 0.25 to 0.5 | 1,200 |"
-    assert r"a\_1|b & 0.25 to 0.5 & 1,200 \\" in as_latex(SHEET)
+    assert SHEET.csv().splitlines()[0] == "name,interval_low,interval_high,n"
+    assert SHEET.csv().splitlines()[1] == "a_1|b,0.25,0.5,1200"
+    assert SHEET.markdown().splitlines()[2] == r"| a_1\|b | 0.25 to 0.5 | 1,200 |"
+    assert r"a\_1|b & 0.25 to 0.5 & 1,200 \\" in SHEET.latex()
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
     with pytest.raises(InvalidArgument, match=r"table.xlsx: a table is written as .csv"):
-        save(EXHIBIT, tmp_path / "table.xlsx")
+        EXHIBIT.save(tmp_path / "table.xlsx")
     with pytest.raises(InvalidArgument, match="table 9 has no figure: write its table"):
-        save(EXHIBIT, tmp_path / "figure.svg")
-    assert save(EXHIBIT, tmp_path / "table.csv").read_text() == as_csv(SHEET)
+        EXHIBIT.save(tmp_path / "figure.svg")
+    assert EXHIBIT.save(tmp_path / "table.csv").read_text() == SHEET.csv()
 
 
 def test_an_exhibit_is_data_and_words():
@@ -110,12 +107,72 @@ def test_an_exhibit_is_data_and_words():
 
 
 def test_no_column_of_a_made_table_is_empty_by_a_wrong_key():
-    columns = [Column("transform", "words"), Column("n", "n")]
-    sheet = Sheet("t", tuple(columns), ({"n": 1},))
+    sheet = Sheet("t", "transform=words; n", ({"n": 1},))
     assert sheet.unknown_keys == ("words",)
+    assert replace(sheet, only_known=True).headings == ("n",)
 
 
 def test_a_drawing_of_a_table_is_refused_before_it_is_made():
-    check_kind(PAPERS["asap"].part(figure=7), "levels.svg")
+    check_name("levels.svg", "figure 7")
     with pytest.raises(InvalidArgument, match=r"table 1 is no figure; write it as .csv"):
-        check_kind(PAPERS["mu-lim"].part(table=1), "table.svg")
+        check_name("table.svg", "table 1")
+
+
+def test_options_of_reading_files_are_those_of_an_estimate():
+    taken = inspect.signature(sf.estimate).parameters
+    assert set(FILE_OPTIONS) <= set(taken)
+    assert not set(FILE_OPTIONS) & {*PART_OPTIONS, *Request.__dataclass_fields__}
+
+
+def test_a_page_shows_tables_before_remarks_and_escapes_names(tmp_path):
+    sheet = Sheet("Table 1, a half", "*model", ({"model": "<b>"},))
+    lines = ("It holds.", "The paper has more.")
+    exhibit = Exhibit(lines, (sheet,) * 2, title="Table 1: all", name="table 1")
+    whole = page_of([exhibit], "A paper", ("About it.",))
+    order = ["About it.", "Table 1: all</h2>", "a half</h3>", "&lt;b&gt;", "It holds.", "has more."]
+    places = [whole.index(text) for text in order]
+    assert places == sorted(places)
+    alone = exhibit.report(tmp_path / "page.html").read_text()
+    order = ["It holds.", "<table", "Remarks", "The paper has more."]
+    places = [alone.index(text) for text in order]
+    assert places == sorted(places)
+    assert "<h2>" not in alone
+
+
+def test_the_shell_makes_what_python_makes_and_refuses_in_one_sentence(tmp_path, capsys):
+    saved, page = tmp_path / "table.csv", tmp_path / "page.html"
+    part = ["asap", "--figure", "2", "--points", "5"]
+    assert main([*part, "--json", "--save", str(saved), "--report", str(page)]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    made = papers.make("asap", figure=2, points=5)
+    assert printed["tables"] == json.loads(made.to_json())["tables"]
+    assert saved.read_text() == made.sheets[0].csv()
+    assert printed["command"].startswith("python -m papers asap --figure 2")
+    assert f"<code>{printed['command']}</code>" in page.read_text()
+    assert main([*part]) == 0
+    assert str(made) in capsys.readouterr().out
+    for words, refusal in (
+        (["asp"], "no paper 'asp'"),
+        (["asap", "--figure", "2", "--gamma", "1"], "plays no part in figure 2"),
+        (["asap", "--table", "1", "--perturb", "blur:0..2", "--perturb", "zoom"], "needs models"),
+        (["asap", "--figure", "2", "--figure", "5"], "--figure is given twice"),
+        (["asap", "--nope"], "--nope"),
+        (["bu-sun", "--figure", "2", "--draws", "3"], "integer ≥ 20, got 3"),
+        (["asap", "--figure", "2", "--report", str(tmp_path / "no" / "x.html")], "no folder"),
+    ):
+        assert main(words) == 3
+        (line,) = capsys.readouterr().err.splitlines()
+        assert refusal in line
+
+
+def test_a_password_of_a_store_is_in_no_command(capsys):
+    main(["asap", "--figure", "2", "--json", "--store", "postgresql://me:secret@host/runs"])
+    assert "secret" not in capsys.readouterr().out
+
+
+def test_without_a_part_the_shell_lists_what_there_is(capsys):
+    assert main([]) == 0
+    listed = capsys.readouterr().out
+    assert all(paper.title in listed for paper in PAPERS.values())
+    assert main(["sigma"]) == 0
+    assert "python -m papers sigma --table 4.2 --brackets results.csv" in capsys.readouterr().out

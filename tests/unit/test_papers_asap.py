@@ -6,22 +6,15 @@ import pytest
 
 import papers
 import surefoot as sf
-from papers import embedded
-from papers.asap.perturbations import ALL, PUBLISHED, name_of
-from papers.asap.published import TABLE_1, TABLE_2, printed_shares_that_are_none
-from papers.asap.synthetic import LINE, VALLEY, WAVE
-from papers.asap.table_1 import ASAP, ORACLE, OURS, _few_inputs
+from papers import asap, paper
+from papers.asap import ALL, ASAP, INTEGRAL, ORACLE, OURS, PERTURBATIONS, PUBLISHED, name_of
+from papers.asap_figures import LINE, VALLEY, WAVE, lines_through, replay, share_of_lines
 from surefoot.catalogue.parse import parse_range
-from surefoot.curves.published import (
-    AdaptiveCurve,
-    QuadCurve,
-    UniformCurve,
-    lines_through,
-    replay,
-    share_of_lines,
-)
+from surefoot.curves.levels import FIRST_LOOK
 from surefoot.errors import InvalidArgument
 
+AdaptiveCurve, QuadCurve = sf.methods.AdaptiveCurve, sf.methods.QuadCurve
+UniformCurve = sf.methods.UniformCurve
 BLUR = "blur:0..2"
 METHODS = {
     "oracle": {"method": "uniform", "levels": 24},
@@ -34,8 +27,8 @@ METHODS = {
 @pytest.fixture(scope="module")
 def net():
     return {
-        "models": {"net": sf.load_model(embedded.MODELS["fashion-cnn"], bounds=(0, 1))},
-        "data": sf.load_inputs(embedded.IMAGES),
+        "models": {"net": sf.load_model(paper.MODELS["fashion-cnn"], bounds=(0, 1))},
+        "data": sf.load_inputs(paper.IMAGES),
         "first": 12,
         "quick": True,
         "store": None,
@@ -81,15 +74,16 @@ def test_table_1_has_each_method_as_it_is_by_itself(net):
 
 
 def test_what_ours_costs_on_few_inputs_is_said_from_the_passes():
-    def line(ours, asap, inputs=12):
-        passes = {ORACLE: [24] * len(ours), ASAP: asap, OURS: ours}
+    def line(ours, theirs, inputs=12):
+        passes = {ORACLE: [24] * len(ours), ASAP: theirs, OURS: ours}
         rows = [{"method": m, "passes": p, "inputs": inputs} for m in passes for p in passes[m]]
-        return " ".join(_few_inputs(rows))
+        return " ".join(asap._few_inputs(rows))
 
     assert line([10, 12], [4, 5]).endswith(
         "It took 10 to 12 passes, fewer than the oracle (24) and more than ASAP (4 to 5)."
     )
     assert "as many as the oracle (24)" in line([24], [4])
+    assert asap.FIRST_LOOK == FIRST_LOOK
     assert "more in 1 and fewer in 1 of 2 rows than the oracle" in line([10, 30], [4, 5])
     assert line([10], [4], inputs=65) == ""
 
@@ -101,7 +95,7 @@ def test_table_1_takes_several_thresholds_and_noise_with_one_draw_an_image(net):
     )
     rows = exhibit.sheets[0].rows
     assert [row["threshold"] for row in rows] == [0.8] * 5 + [0.6] * 5
-    assert "threshold" in exhibit.sheets[0].table().headings
+    assert "threshold" in exhibit.sheets[0].headings
     fixed = curve_of(net, "gaussian:0..0.5", 0.6, fixed_draws=True)
     assert rows[-1]["interval"] == fixed.readings[0].interval
 
@@ -154,18 +148,22 @@ def test_table_2_has_the_error_and_the_bound_of_the_api(net):
 
 def test_the_published_tables_are_checked_where_they_can_be():
     """The right-hand sides are the paper's Table I; 1 of 24 levels is 4.17 %, it prints 0.04."""
-    assert [(line.benchmark, line.kind) for line in printed_shares_that_are_none()] == [
+    assert [(line.benchmark, line.kind) for line in asap.printed_shares_that_are_none()] == [
         ("MNIST", "brightness")
     ]
-    for line in TABLE_1:
-        for cell in filter(None, (line.asap, line.integral, line.uniform)):
-            assert cell.error == pytest.approx(cell.robustness - line.oracle.robustness, abs=0.011)
-        if line.integral is not None and line.oracle.robustness in (0.0, 100.0):
-            assert line.integral.levels == 21
+    assert [line.kind for line in PUBLISHED] == 2 * list(PERTURBATIONS)
+    for line in PUBLISHED:
+        for *_, robustness, error in filter(None, line.methods.values()):
+            assert error == pytest.approx(robustness - line.oracle[1], abs=0.011)
+        integral = line.methods[INTEGRAL]
+        if integral is not None and line.oracle[1] in (0, 100):
+            assert integral[0] == 21
+    timeouts = [(line.benchmark, line.kind) for line in PUBLISHED if not line.methods[INTEGRAL]]
+    assert timeouts == [("breast cancer", "gaussian"), ("breast cancer", "blur")]
     failed = [
         (line.benchmark, line.kind)
-        for line in TABLE_1
-        if abs(line.asap.error) > TABLE_2[line.benchmark][line.kind]
+        for line in PUBLISHED
+        if abs(line.methods[ASAP][-1]) > line.bound
     ]
     assert failed == [("MNIST", "zoom")]
 
@@ -182,8 +180,8 @@ def test_a_flat_curve_takes_as_many_levels_as_published(gap, length, levels):
 
 def test_the_perturbations_of_the_paper_have_declared_ranges():
     assert len(ALL) == 7
-    for kind, published in PUBLISHED.items():
-        perturbation, levels = parse_range(published.ours, (28, 28), sf.results.Interval(0, 1))
+    for kind, (_, _, ours) in PERTURBATIONS.items():
+        perturbation, levels = parse_range(ours, (28, 28), sf.results.Interval(0, 1))
         assert perturbation.kind == kind
         assert levels.low <= 0 < levels.high  # level 0, the clean image, is among them
     assert (name_of(BLUR), name_of("fog:0..5")) == ("Blur", "fog")

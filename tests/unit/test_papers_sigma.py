@@ -1,18 +1,14 @@
 """Tables and figures of the sigma thesis, on a small made-up file of brackets."""
 
-import math
-
 import numpy as np
 import pytest
 
 import papers
-from papers.sigma.networks import thesis_interval
-from papers.sigma.published import HOURS, OVERLAPS, SPREADS, printed
+import surefoot as sf
+from papers.sigma import HOURS, OVERLAPS, SPREADS, Network, printed, resample, thesis_interval
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.inputs import read_brackets
 from surefoot.population import AlgorithmOne, OrderStatistics
-from surefoot.population.quantile_estimators import quantile_of, resample
 from tests.quantiles import brackets, on_grid
 
 HEAD = "network,split,image,lower,upper,runtime_s,source\n"
@@ -67,7 +63,9 @@ def test_table_4_2_has_every_statistic_the_published_ones_and_the_coverage(file)
     assert list(own) == ["mnist_nn", "mine"]
     assert own["mnist_nn"]["published_truth"] == Interval(0.001, 0.011)
     assert "published_truth" not in own["mine"]
-    local = tuple(r.bracket for r in read_brackets(file) if r.network == "mine" and r.source == "a")
+    local = tuple(
+        r.bracket for r in sf.read_brackets(file) if r.network == "mine" and r.source == "a"
+    )
     assert own["mine"]["truth"] == OrderStatistics().conclude(local, 0.05).interval
     assert own["mine"]["inputs"] == 80
     assert extremes.rows == averages.rows
@@ -81,17 +79,20 @@ def test_table_4_2_has_every_statistic_the_published_ones_and_the_coverage(file)
 
 def test_the_coverage_counts_intervals_and_allows_for_the_bracket():
     local = tuple(on_grid(np.exp(np.random.default_rng(1).normal(-3, 0.5, 60))))
-    runs = resample(local, AlgorithmOne(), 5, 1)
-    first = runs.coverage()[0]
-    middle = sum(quantile_of(local, 0.05).__getattribute__(e) for e in ("low", "high")) / 2
-    assert first.held == sum(middle in draw.interval for draw in runs.draws)
-    assert first.given == 5
-    assert first.around.low <= first.share <= first.around.high
+    draws, refusals = resample(local, AlgorithmOne(), 5, 1)
+    network = Network("net", local, 0.05, draws, refusals, Interval(0, 1), None)
+    first = network.coverage()[0]
+    third = sorted(b.low for b in local)[2]  # of 60 inputs: ranks are counted from 1
+    assert network.quantile.low == third
+    middle = (network.quantile.low + network.quantile.high) / 2
+    assert first["coverage"] == sum(middle in draw.interval for draw in draws) / 5
+    assert (first["estimator"], first["given"]) == ("algorithm-1", 5)
+    assert first["coverage"] in first["between"]
 
 
 def test_runs_are_the_same_for_the_same_seed_and_others_for_another():
     local = tuple(on_grid(np.exp(np.random.default_rng(1).normal(-3, 0.5, 60))))
-    places = [resample(local, AlgorithmOne(), 2, seed).draws[0].places for seed in (1, 1, 2)]
+    places = [resample(local, AlgorithmOne(), 2, seed)[0][0].places for seed in (1, 1, 2)]
     assert places[0] == places[1] != places[2]
 
 
@@ -176,16 +177,16 @@ def test_brackets_that_algorithm_1_cannot_use_are_named(tmp_path):
 
 
 def test_published_numbers_stand_beside_the_same_number_of_inputs_only():
-    assert printed(SPREADS, "mnist-net_256x4", 1000) is SPREADS["mnist-net 256x4"]
-    assert printed(SPREADS, "mnist-net_256x4", 99) is None
-    assert printed(HOURS, "mnist_relu_3_50", 98) is HOURS["mnist relu 3 50"]
-    assert printed(OVERLAPS, "other", 1000) is None
+    assert printed(SPREADS, "mnist-net_256x4", 1000)["published_upper"] == 0.0306
+    assert printed(SPREADS, "mnist-net_256x4", 99) == {}
+    assert printed(HOURS, "mnist_relu_3_50", 98)["published_all_inputs"] == 827.41
+    assert printed(OVERLAPS, "other", 1000) == {}
     assert set(SPREADS) == set(HOURS) >= set(OVERLAPS)
-    sizes = [row.truth.width for row in SPREADS.values()]  # the last column of table 4.2
+    sizes = [row["truth"].width for row in SPREADS.values()]  # the last column of table 4.2
     assert sizes == pytest.approx(
         [0.008, 0.008, 0.008, 0.014, 0.028, 0.01, 0.026, 0.02, 0.018, 0.028, 0.018, 0.024]
     )
-    assert all(math.isfinite(row.length) for row in SPREADS.values())
+    assert all(row["shortest"] < row["length"] < row["longest"] for row in SPREADS.values())
 
 
 @pytest.mark.slow

@@ -51,6 +51,29 @@ def test_doctor_finds_the_same_in_python(folder):
     assert lines[0].startswith("ok    model: takes (1, 6, 6), gives ")
 
 
+def test_model_and_data_are_loaded_as_a_command_loads_them(folder):
+    """Pixels are read as such: the range of the model follows from the data."""
+    model, inputs = sf.load(*FILES, random=3, seed=5)
+    own = sf.estimate(model, inputs, "linf:8/255", width=0.3, seed=5, store=None)
+    result = sf.estimate(*FILES, "linf:8/255", width=0.3, random=3, seed=5, store=None)
+    assert own.record.digest == result.record.digest
+    assert own.claims == result.claims
+    several, _ = sf.load([FILES[0], FILES[0]], FILES[1])
+    named, _ = sf.load({"new": FILES[0]}, FILES[1], first=2)
+    assert len(several) == 2
+    assert named["new"].signature == model.signature
+    with pytest.raises(InvalidArgument, match="load has no option 'frist'"):
+        sf.load(*FILES, frist=2)
+
+
+def test_claims_are_sentences_and_texts_are_properties(folder):
+    result = sf.estimate(*FILES, "linf:8/255", width=0.3, first=2, store=None)
+    lines = sf.sentences(result.claims)
+    assert len(lines) == len(result.claims)
+    assert lines[0] == json.loads(result.to_json())["claims"][0]["sentence"]
+    assert sf.parse_property("topk:2") == sf.properties.TopK(2)
+
+
 def test_doctor_takes_inputs_in_another_layout_and_says_what_is_bad(folder):
     model, inputs = read()
     flat = sf.load_inputs(inputs.x.reshape(6, -1), inputs.labels)

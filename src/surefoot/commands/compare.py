@@ -126,7 +126,8 @@ def compare(
 
     `models`: two or more, in a list or by name in a dict; data and perturbation as for
     `sf.estimate`; the options are those of `surefoot compare`. Studies that you built yourself are
-    compared by `sf.compare({"new": study, "old": other})`, with the arguments of `study.run`.
+    compared by `sf.compare({"new": study, "old": other})`, with the arguments of `study.run`;
+    results that you have, such as those of a store, by `sf.compare({"new": result, "old": other})`.
 
     Example: sf.compare(["model.onnx", "old.onnx"], "test.npz", "linf:8/255", not_worse=0.02)
     """

@@ -19,6 +19,7 @@ from surefoot.commands import curve as _curve
 from surefoot.commands import doctor as _doctor
 from surefoot.commands import estimate as _estimate
 from surefoot.commands import plan as _plan
+from surefoot.commands import request as _request
 from surefoot.commands import tail as _tail
 from surefoot.commands import tally as _tally
 from surefoot.commands import verify as _verify
@@ -30,6 +31,7 @@ from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import InvalidArgument
 from surefoot.study import Result, Study
 from surefoot.study.comparison import compare as compare_studies
+from surefoot.study.comparison import compare_results
 
 R = TypeVar("R")
 _PROGRESS = inspect.Parameter(
@@ -100,6 +102,7 @@ critical = python_function(_critical.critical)
 doctor = python_function(_doctor.doctor)
 plan = python_function(_plan.plan)
 tally = python_function(_tally.tally)
+load = python_function(_request.load)
 check_evidence = python_function(_verify.check_evidence)
 _compare_models = python_function(_compare.compare)
 
@@ -108,9 +111,12 @@ _compare_models = python_function(_compare.compare)
 def compare(models: AnyModel, data: AnyData = None, *arguments: Given, **options: Given) -> Result:  # noqa: D103  it is that of the function below
     if data is not None:
         return _compare_models(models, data, *arguments, **options)
-    if not isinstance(models, Mapping) or not all(isinstance(m, Study) for m in models.values()):
+    given = list(models.values()) if isinstance(models, Mapping) else []
+    if given and all(isinstance(one, Result) for one in given):
+        return compare_results(models, **options)
+    if not given or not all(isinstance(one, Study) for one in given):
         raise InvalidArgument(
-            "compare needs models, data and a perturbation, or a dict of studies by name: pass "
-            "either"
+            "compare needs models, data and a perturbation, or a dict of studies or of results by "
+            "name: pass one of these"
         )
     return compare_studies(models, **options)

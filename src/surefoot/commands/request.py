@@ -97,6 +97,26 @@ def read_subjects(
     return Subjects(dict(zip(models, loaded, strict=True)), inputs, models, data, reading)
 
 
+def load(
+    models: AnyModel, data: AnyData, *, seed: int = 1, inputs: FileOptions
+) -> tuple[AnyModel, Inputs]:
+    """Models, and the inputs chosen for all of them, read as the commands read them.
+
+    For a `sf.Study` of your own: bounds, shapes and classes of model and data are made to fit.
+    `models`: one, or several in a list or by name in a dict; they come back in the same way. The
+    options are those of `sf.estimate` about reading model and data and choosing inputs; the seed
+    is for a random choice.
+
+    Example: model, inputs = sf.load("model.onnx", "test.npz", first=100)
+    """
+    if isinstance(models, Mapping):
+        loaded, chosen = load_files(inputs, list(models.values()), data, seed)
+        return dict(zip(models, loaded, strict=True)), chosen
+    alone = not isinstance(models, list | tuple)
+    loaded, chosen = load_files(inputs, [models] if alone else models, data, seed)
+    return (loaded[0] if alone else loaded), chosen
+
+
 def named_models(models: AnyModel) -> dict[str, AnyModel]:
     """Several models by name: of a mapping its keys, of files their names, else a number."""
     if isinstance(models, Mapping):

@@ -9,6 +9,7 @@ from surefoot.statistics.bounds import (
     worst_miss,
 )
 from surefoot.statistics.contrasts import Contrast, contrasts, differing, permutation, welch
+from surefoot.statistics.designs import expected_trials
 from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
 from surefoot.statistics.intervals import betting, betting_trials
 from surefoot.statistics.kappa import ExactBinomial, KappaTest
@@ -35,6 +36,7 @@ __all__ = [
     "contrasts",
     "design_for",
     "differing",
+    "expected_trials",
     "fixed_size",
     "holm",
     "okamoto",

@@ -12,7 +12,7 @@ from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
 from surefoot.perturb._ops.arrays import at_level
-from surefoot.records.record import Source
+from surefoot.records.record import Samples, Source
 from surefoot.region import GivenAttack
 from surefoot.store.outcomes import keep_outcome
 from surefoot.study.result import Result
@@ -131,6 +131,17 @@ def studies_by_level(study: Study, levels: Sequence[float]) -> dict[str, Study]:
         )
         for level in sorted(set(levels))
     }
+
+
+def compare_results(
+    results: Mapping[str, Result],
+    *,
+    error: float | None = None,
+    reference: Mapping[str, float] | None = None,
+) -> Result:
+    """Results of the same kind side by side, as `compare` has them; nothing is run."""
+    sampled = all(isinstance(result.details, Samples) for result in results.values())
+    return join_results(results, MODELS if sampled else CURVES, error, reference)
 
 
 def join_results(

@@ -1,0 +1,663 @@
+"""Kielhöfer, on Bosman et al.: the distribution of critical radii and its quantile."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtr
+
+import surefoot as sf
+from papers import charts
+from papers.exhibit import Exhibit, Row, Sheet
+from papers.paper import MODELS, PROVABLE, InvalidArgument, Paper, Request, error_of
+from papers.words import Interval, spread
+
+PAPER = Paper(
+    name="sigma",
+    authors="Lionel Kielhöfer, on Bosman et al.",
+    title="Robustness Measure for Deep Neural Networks",
+    published="Leiden University, 2024",
+    summary=(
+        "Brackets the critical radius of each input by proofs and counterexamples, and states "
+        "the radius below which only a share sigma of inputs fails."
+    ),
+)
+Bracket = sf.results.Bracket
+Brackets = tuple[Bracket, ...]
+OPTIONS: dict[str, Any] = {
+    "repeats": 100, "gamma": 0.002, "quantile": 0.05, "confidence": 0.95, "split": "test",
+    "seconds": 60.0, "quick": {"repeats": 20, "seconds": 0.5}, "needs": ("brackets",),
+}  # fmt: skip
+"""100 runs a network, γ = .002 and the 5 % quantile, as in the thesis; the rest is ours."""
+GRID = 0.002
+"""The step of the thesis' radii, which its code adds to a lower end to get an upper one."""
+_QUICK_INPUTS = 36
+"""A few more than algorithm 1 takes; each is proved in a twentieth of a second."""
+_ROUNDING = 1e-9
+"""Of a rank: share · n is a whole number if it is this close to one."""
+_HOUR = 3600.0
+_NEAR = 0.1
+"""Relative difference up to which two ratios are about the same."""
+_OTHERS = (
+    sf.population.LogNormalPosterior,
+    sf.population.OrderStatistics,
+    sf.population.ShortestRanks,
+)
+
+# What the thesis prints, network by network: L. L. Kielhöfer, Robustness Measure for Deep Neural
+# Networks, Leiden 2024.
+
+
+def read_table(text: str, *keys: str) -> dict[str, dict[str, Any]]:
+    """The rows of a published table, by network: numbers in the order of the keys, or low..high."""
+    table = {}
+    for line in text.strip().splitlines():
+        network, _, cells = line.strip().partition(": ")
+        values = [
+            Interval(*map(float, cell.split(".."))) if ".." in cell
+            else float(cell) if "." in cell else int(cell)
+            for cell in cells.split()
+        ]  # fmt: skip
+        table[network] = dict(zip(keys, values, strict=True))
+    return table
+
+
+OVERLAPS = read_table(
+    """
+    mnist-net: 95 0.65 0.48
+    mnist-net 256x4: 81 0.34 0.22
+    mnist relu 4 1024: 86 0.42 0.28
+    """,
+    *("frequency", "probability", "ratio"),
+)
+"""Table 4.1: intervals of 100 that overlap, mean probability and mean size ratio."""
+SPREADS = read_table(
+    """
+    mnist-net: 0.0102 0.0173 0.009..0.017 0.0023..0.0077 0.0151..0.0254 0.0001 0.0109 0.0072
+    mnist-net 256x4: 0.0172 0.0306 0.017..0.025 0.0043..0.01 0.0258..0.0468 0.0002 0.021 0.0134
+    mnist relu 4 1024: 0.0097 0.0218 0.007..0.015 0.0014..0.0077 0.0213..0.0371 0.0004 0.0203 0.0121
+    mnist-net 256x2: 0.0126 0.0184 0.007..0.021 0.0073..0.0149 0.0179..0.0261 0.0001 0.0089 0.0058
+    mnist-net 256x6: 0.0181 0.0304 0.005..0.033 0.0046..0.0178 0.039..0.0549 0.0019 0.0192 0.0123
+    mnist nn: 0.004 0.0082 0.001..0.011 0.0015..0.0046 0.0083..0.0164 0.0003 0.0081 0.0042
+    mnist relu 3 100: 0.0142 0.0253 0.005..0.031 0.0024..0.0091 0.0304..0.0438 0.0001 0.0169 0.0111
+    mnist relu 3 50: 0.0166 0.0264 0.007..0.027 0.0082..0.019 0.0242..0.0366 0.0005 0.0138 0.0098
+    mnist relu 6 100: 0.0169 0.0293 0.009..0.027 0.0077..0.0191 0.0251..0.0418 0.0019 0.0184 0.0123
+    mnist relu 6 200: 0.0176 0.031 0.005..0.033 0.0066..0.0193 0.0326..0.0516 0.0002 0.019 0.0134
+    mnist relu 9 100: 0.0119 0.022 0.009..0.027 0.0024..0.0094 0.0193..0.0358 0.0001 0.0176 0.0102
+    mnist relu 9 200: 0.0174 0.0303 0.009..0.033 0.0068..0.022 0.0281..0.047 0.0002 0.0188 0.0129
+    """,
+    *("lower", "upper", "truth", "lowest", "highest", "shortest", "longest", "length"),
+)
+"""Table 4.2, without its last column."""
+HOURS = read_table(
+    """
+    mnist-net: 19.85 45.38 30.32 4049.16
+    mnist-net 256x4: 43.67 79.39 61.94 9631.47
+    mnist relu 4 1024: 40.50 74.62 57.73 10791.52
+    mnist-net 256x2: 2.68 14.58 8.09 432.95
+    mnist-net 256x6: 49.53 80.41 62.12 1716.84
+    mnist nn: 3.80 19.55 11.52 360.63
+    mnist relu 3 100: 38.02 64.08 49.29 1155.38
+    mnist relu 3 50: 12.29 30.64 21.81 827.41
+    mnist relu 6 100: 44.55 66.67 53.70 1184.82
+    mnist relu 6 200: 45.34 67.69 56.10 1219.33
+    mnist relu 9 100: 39.76 65.84 51.86 1153.48
+    mnist relu 9 200: 51.18 77.18 62.74 1737.23
+    """,
+    *("least", "most", "mean", "all_inputs"),
+)
+"""Table 4.3."""
+_MANY = ("mnist-net", "mnist-net 256x4", "mnist relu 4 1024")
+"""Networks of which the thesis had about 1000 inputs; of the others about 100."""
+
+
+def printed(table: Mapping[str, Row], network: str, inputs: int) -> Row:
+    """What the thesis prints of this network; mnist_relu_3_50 is its "mnist relu 3 50".
+
+    Nothing where the thesis had another number of inputs: then it is about something else.
+    """
+    name = network.replace("_", " ")
+    alike = inputs >= 900 if name in _MANY else 70 <= inputs <= 130
+    return {f"published_{k}": v for k, v in table[name].items()} if alike and name in table else {}
+
+
+# Runs of algorithm 1 on samples of the brackets at hand, which are then the population
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One run of algorithm 1 on inputs drawn at random, and what others say of the same inputs.
+
+    `places` are the inputs it took, in order; `others` has an interval for each other estimator,
+    None where it gave none.
+    """
+
+    places: tuple[int, ...]
+    posterior: Any
+    interval: Interval
+    others: dict[str, Interval | None]
+
+
+@dataclass(frozen=True)
+class Network:
+    """The brackets of a network and the runs of algorithm 1 on samples of them.
+
+    `refusals`: why runs gave no interval. `truth` is the interval by the right ranks of all inputs,
+    `thesis` that by the recipe of the thesis.
+    """
+
+    name: str
+    local: Brackets
+    share: float
+    draws: tuple[Draw, ...]
+    refusals: tuple[str, ...]
+    truth: Interval
+    thesis: Interval | None
+
+    @property
+    def repeats(self) -> int:
+        """All runs, with an interval or without."""
+        return len(self.draws) + len(self.refusals)
+
+    @property
+    def mean_inputs(self) -> float:
+        """Inputs that a run took, on average."""
+        return float(np.mean([len(draw.places) for draw in self.draws]))
+
+    @cached_property
+    def quantile(self) -> Interval:
+        """Between which levels the quantile of these brackets themselves lies."""
+        rank = math.ceil(self.share * len(self.local) - _ROUNDING)
+        lows, highs = sorted(b.low for b in self.local), sorted(b.high for b in self.local)
+        return Interval(lows[rank - 1], highs[rank - 1])
+
+    def hours(self) -> list[float] | None:
+        """Of each run; None where the time of an input is not known, or none took any."""
+        seconds = [b.seconds or 0.0 for b in self.local]
+        if not sum(seconds) or any(b.seconds is None for b in self.local):
+            return None
+        return [sum(seconds[i] for i in draw.places) / _HOUR for draw in self.draws]
+
+    def coverage(self) -> list[Row]:
+        """How often the intervals of each estimator hold the quantile, on the same inputs.
+
+        The quantile is known to a bracket: `coverage` counts its middle. `between` is wherever in
+        the bracket it lies: its low end counts intervals that hold the whole bracket, its high end
+        those that touch it.
+        """
+        each = {sf.population.AlgorithmOne.kind: [draw.interval for draw in self.draws]}
+        for kind in self.draws[0].others:
+            each[kind] = [i for draw in self.draws if (i := draw.others[kind]) is not None]
+        truth, rows = self.quantile, []
+        middle = (truth.low + truth.high) / 2 if math.isfinite(truth.high) else truth.low
+        for kind, intervals in each.items():
+            n = len(intervals)
+            row: dict[str, Any] = {"network": self.name, "estimator": kind, "given": n}
+            row |= {"inputs": self.mean_inputs, "runs": self.repeats, "quantile": truth}
+            row |= {"coverage": None, "between": None, "length": None}
+            if n:
+                whole = sum(i.low <= truth.low and truth.high <= i.high for i in intervals)
+                touching = sum(i.low <= truth.high and truth.low <= i.high for i in intervals)
+                low, high = (
+                    sf.statistics.clopper_pearson(sf.methods.Counts(n, count), 0.05)
+                    for count in (whole, touching)
+                )
+                row["coverage"] = sum(middle in i for i in intervals) / n
+                row["between"] = Interval(low.low, high.high)
+                row["length"] = float(np.mean([i.width for i in intervals]))
+            rows.append(row)
+        return rows
+
+
+@lru_cache(maxsize=64)
+def resample(
+    local: Brackets, over: sf.population.AlgorithmOne, repeats: int, seed: int
+) -> tuple[tuple[Draw, ...], tuple[str, ...]]:
+    """Run it `repeats` times on inputs drawn with replacement, so that draws are independent.
+
+    The other estimators get the inputs that algorithm 1 took. Second: why runs gave no interval.
+    """
+    rng, draws, refusals = np.random.default_rng(seed), [], list[str]()
+    for _ in range(repeats):
+        places = rng.integers(0, len(local), len(local))
+        posterior = over.posterior([local[i] for i in places], over.error)
+        if isinstance(posterior, sf.Undecided):
+            refusals.append(posterior.reason)
+            continue
+        low, _, high = posterior.central(over.error)
+        used = tuple(int(i) for i in places[: posterior.inputs])
+        others = {}
+        for kind in _OTHERS:
+            ceiling = (over.ceiling,) if kind is sf.population.LogNormalPosterior else ()
+            found = kind(over.share, over.error, *ceiling).conclude(
+                [local[i] for i in used], over.error
+            )
+            others[kind.kind] = None if isinstance(found, sf.Undecided) else found.interval
+        draws.append(Draw(used, posterior, Interval(low, high), others))
+    return tuple(draws), tuple(refusals)
+
+
+def thesis_interval(local: Sequence[Bracket], share: float, error: float) -> Interval | None:
+    """The "true" interval by the recipe of the thesis, which reproduces its table 4.2.
+
+    Its ranks are one too high, and inputs of which nothing was proved count as the most robust.
+    None where there is no value at such a rank.
+    """
+    proved = np.sort([b.low if b.low > 0 else math.inf for b in local])
+    n = len(proved)
+    reached = bdtr(np.arange(n + 1.0), n, share)
+    below = np.flatnonzero(reached <= error / 2)
+    low = int(below.max()) + 1 if below.size else 0
+    high = int(np.flatnonzero(reached >= 1 - error / 2).min()) + 1
+    if high >= n or not math.isfinite(proved[high]):
+        return None
+    return Interval(float(proved[low]), float(proved[high]) + GRID)
+
+
+@dataclass(frozen=True)
+class Networks:
+    """All networks, what is to be said of where they come from, and the studies behind them."""
+
+    every: tuple[Network, ...]
+    lines: tuple[str, ...]
+    results: dict[str, sf.Result]
+
+    @property
+    def given(self) -> str:
+        """How many runs there is an interval of: "18 of 40 runs of algorithm 1"."""
+        given, repeats = [len(n.draws) for n in self.every], self.every[0].repeats
+        if min(given) == repeats:
+            return f"all {repeats} runs of algorithm 1"
+        return f"{spread(given, 'd')} of {repeats} runs of algorithm 1"
+
+
+def networks_of(request: Request) -> Networks:
+    """Runs of algorithm 1 for each network of the file, or of the models of the request."""
+    options, every = request.options, list[Network]()
+    share, error = options["quantile"], error_of(options["confidence"])
+    over = sf.population.AlgorithmOne(share, error, options["gamma"])
+    brackets, lines, results = (
+        _proved(request)
+        if request.brackets is None
+        else _of_file(request.brackets, options["split"])
+    )
+    for name, local in brackets.items():
+        draws, refusals = resample(local, over, options["repeats"], request.seed)
+        if not draws:
+            reason = getattr(over.posterior(local, error), "reason", "no run gave an interval")
+            lines.append(f"{name} is left out: {reason}.")
+            continue
+        right = sf.population.OrderStatistics(share, error).conclude(local, error)
+        if isinstance(right, sf.results.Quantile):
+            thesis = thesis_interval(local, share, error)
+            every.append(Network(name, local, share, draws, refusals, right.interval, thesis))
+    if not every:
+        raise InvalidArgument(
+            f"no network has brackets for algorithm 1 ({' '.join(lines).rstrip('.')}): give more "
+            "inputs of each"
+        )
+    lines += [
+        f"{n.name}: {len(n.refusals)} of {n.repeats} runs gave no interval, and are in no average "
+        f"and no share here ({n.refusals[0]})."
+        for n in every
+        if n.refusals
+    ]
+    # The smallest radius bounds the quantile from below where (1 - share)^n ≤ error / 2.
+    needed = math.ceil(math.log(error / 2) / math.log1p(-share) * (1 - _ROUNDING))
+    least = min(len(n.local) for n in every)
+    if least < needed:
+        lines.append(
+            f"So few inputs give wide intervals: with {least} of them the ground truth has no "
+            f"lower end, which takes {needed} at the {100 * share:g} % quantile."
+        )
+    return Networks(tuple(every), tuple(lines), results)
+
+
+_Sources = tuple[dict[str, Brackets], list[str], dict[str, sf.Result]]
+
+
+def _of_file(path: str | Path, split: str) -> _Sources:
+    """The rows of the split; of a network with several sources, those of the largest."""
+    rows, lines, brackets = sf.read_brackets(path), list[str](), {}
+    splits = sorted({row.split for row in rows})
+    if splits != [""]:
+        rows = tuple(row for row in rows if row.split == split)
+    if not rows:
+        raise InvalidArgument(
+            f"{path} has no rows of split {split!r}: choose --split "
+            + " or ".join(filter(None, splits))
+        )
+    for name in dict.fromkeys(row.network for row in rows):
+        own = [row for row in rows if row.network == name]
+        sources = Counter(row.source for row in own).most_common()
+        if len(sources) > 1:
+            own = [row for row in own if row.source == sources[0][0]]
+            lines.append(f"{name}: the rows of source {sources[0][0]}, which has the most.")
+        image, times = Counter(row.image for row in own).most_common(1)[0]
+        if times > 1:
+            raise InvalidArgument(
+                f"{path} has {times} rows of {name}, image {image}: leave one bracket an input"
+            )
+        brackets[name] = tuple(replace(row.bracket, seconds=row.seconds) for row in own)
+    return brackets, lines, {}
+
+
+def _proved(request: Request) -> _Sources:
+    """Brackets of the models of the request; of the embedded ones, of the one made for proofs."""
+    files = {**request.files, "correct_only": True}
+    if request.quick and not (files.get("first") or files.get("random")):
+        files["random"] = _QUICK_INPUTS
+    models = PROVABLE if request.models == MODELS else request.models
+    proving = replace(request, files=files)
+    own = {name: request.options[name] for name in ("quantile", "confidence")}
+    results = {
+        name: proving.run(
+            "critical", model, seconds_per_input=request.options["seconds"], samples=0, **own
+        )
+        for name, model in models.items()
+    }
+    brackets = {
+        name: tuple(row.result for row in result.inputs if isinstance(row.result, Bracket))
+        for name, result in results.items()
+    }
+    inputs = " and ".join(f"{len(local)} inputs of {name}" for name, local in brackets.items())
+    proved = (
+        f"The brackets are proved here, of {inputs}, all classified correctly as in the thesis."
+    )
+    return brackets, [proved], results
+
+
+# The tables and figures
+
+
+@PAPER.exhibit("figure 3.1", "The posterior of algorithm 1 and the ground truth", **OPTIONS)
+def figure_3_1(request: Request) -> Exhibit:
+    """The posterior of one run for each network, with the ground truth."""
+    networks, densities = networks_of(request), {}
+    for n in networks.every:
+        edges, masses = n.draws[0].posterior.edges, n.draws[0].posterior.masses
+        density = masses / masses.sum() / (edges[1] - edges[0])
+        steps = list(zip(edges.tolist(), [*density.tolist(), 0.0], strict=True))
+        densities[n.name] = (steps, n.truth)
+    one = networks.every[0]
+    first, truth = one.draws[0], one.truth
+    low, high = first.interval.low, first.interval.high
+    where = "overlaps with" if low <= truth.high and truth.low <= high else "misses"
+    caption = "Shaded: posterior of algorithm 1. Lines: the ground truth, by the right ranks."
+    return Exhibit(
+        lines=(
+            f"The posterior of the first run of {one.name}, of {len(first.places)} inputs, has its "
+            f"{100 * request.options['confidence']:g} % interval from {low:.4f} to {high:.4f}: it "
+            f"{where} the ground truth of all {len(one.local):,} inputs, {truth.low:.4f} to "
+            f"{truth.high:.4f}.",
+            "Conditional: only if critical radii are log-normal, with the prior of the thesis (the "
+            "quantile uniform up to 0.4, then the median uniform between it and 0.4).",
+            *networks.lines,
+        ),
+        charts={caption: charts.step_panels(densities, "quantile of the radius", "density")},
+        results=networks.results,
+    )
+
+
+_OVERLAP = (
+    "*network; inputs; runs; intervals given=given; frequency of overlap=frequency; "
+    "published=published_frequency; average probability of overlap=probability:.2f; "
+    "published=published_probability:.2f; average size ratio of overlap=ratio:.2f; "
+    "published=published_ratio:.2f; ground truth=truth"
+)
+
+
+@PAPER.exhibit("table 4.1", "Overlap of algorithm 1's intervals with the ground truth", **OPTIONS)
+def table_4_1(request: Request) -> Exhibit:
+    """One row a network, against the right ranks and against those of the thesis."""
+    networks = networks_of(request)
+    right = tuple(_overlap(n, n.truth) for n in networks.every)
+    theirs = tuple(
+        {**_overlap(n, n.thesis), **printed(OVERLAPS, n.name, len(n.local))}
+        for n in networks.every
+        if n.thesis
+    )
+    shares = [100 * row["frequency"] / row["given"] for row in right]
+    theirs_shown, title = _OVERLAP.replace("inputs; ", ""), "Overlap with the ground truth"
+    sheets = (
+        Sheet(f"{title}, right ranks", _OVERLAP, right, only_known=True),
+        Sheet(f"{title} by the thesis' ranks", theirs_shown, theirs, only_known=True),
+    )
+    return Exhibit(
+        lines=(
+            f"Of the intervals that {networks.given} gave, {spread(shares, '.0f', ' %')} overlap "
+            "with the interval that order statistics of all inputs give; whether they hold the "
+            "quantile is in table 4.2.",
+            "To overlap is weaker than to be right: a narrow interval beside the quantile overlaps "
+            "with a wide ground truth. Ground truth here: ranks counted from 1, upper ends of the "
+            "brackets; the second table has the ranks of the thesis, one too high.",
+            "Inputs are drawn with replacement, so that runs are independent of each other.",
+            *networks.lines,
+        ),
+        sheets=sheets if theirs else sheets[:1],
+        results=networks.results,
+    )
+
+
+def _overlap(network: Network, truth: Interval) -> Row:
+    """How many runs overlap; of those, the mean probability and share of length inside."""
+    inside = [
+        (d, Interval(max(d.interval.low, truth.low), min(d.interval.high, truth.high)))
+        for d in network.draws
+        if d.interval.low <= truth.high and truth.low <= d.interval.high
+    ]
+    probability = [d.posterior.between(i.low, i.high) for d, i in inside]
+    ratio = [i.width / d.interval.width for d, i in inside]
+    return {
+        "network": network.name,
+        "inputs": len(network.local),
+        "runs": network.repeats,
+        "given": len(network.draws),
+        "frequency": len(inside),
+        "probability": float(np.mean(probability)) if inside else None,
+        "ratio": float(np.mean(ratio)) if inside else None,
+        "truth": truth,
+    }
+
+
+@PAPER.exhibit("table 4.2", "Algorithm 1's intervals, and how often they are right", **OPTIONS)
+def table_4_2(request: Request) -> Exhibit:
+    """Three tables: averages and ground truth, lowest to highest, coverage."""
+    networks = networks_of(request)
+    rows = tuple(_statistics(n) for n in networks.every)
+    coverage = tuple(row for n in networks.every for row in n.coverage())
+    kinds = (sf.population.AlgorithmOne.kind, sf.population.ShortestRanks.kind)
+    of_kinds = [[row for row in coverage if row["estimator"] == kind] for kind in kinds]
+    first, ranks = (spread([100 * row["coverage"] for row in own], ".0f", " %") for own in of_kinds)
+    pairs = [(a["length"], b["length"]) for a, b in zip(*of_kinds, strict=True)]
+    longer = [b / a for a, b in pairs if a and b and math.isfinite(b)]
+    compared = f"they are {spread(longer, '.1f')} times as long" if longer else "have no upper end"
+    note = (
+        "The thesis' true interval takes ranks that are one too high and counts inputs of which "
+        "nothing was proved as the most robust."
+    )
+    held = (
+        "All estimators on the inputs that algorithm 1 took. The quantile of the file is known to "
+        "a bracket: coverage counts its middle; between: Clopper-Pearson, confidence 95 %, "
+        "wherever in the bracket it lies. The log-normal posterior is not given below 20 inputs."
+    )
+    return Exhibit(
+        lines=(
+            f"Of the {100 * request.options['confidence']:g} % intervals that {networks.given} "
+            f"gave, {first} hold the quantile of the file, network by network; of those by the "
+            f"shortest ranks of the same inputs {ranks} do, and {compared}.",
+            "The thesis compares intervals with a ground truth that is an interval itself and has "
+            "no such column. Its algorithm ends where single precision rounds the likelihood to 0, "
+            "not where the data contradict the log-normal; here the same sum is on a grid in log "
+            "space, rounded as single precision rounds.",
+            "True interval, right ranks: ranks counted from 1, lower ends for the low rank, upper "
+            "ends for the high one, and nothing proved counts as 0. Inputs are drawn with "
+            "replacement.",
+            *networks.lines,
+        ),
+        sheets=(
+            Sheet("Average interval and ground truth", _AVERAGES, rows, note, only_known=True),
+            Sheet("Lowest and highest interval, and lengths", _EXTREMES, rows, only_known=True),
+            Sheet("How often the interval holds the quantile", _HELD, coverage, held),
+        ),
+        results=networks.results,
+    )
+
+
+def _statistics(network: Network) -> Row:
+    intervals = [draw.interval for draw in network.draws]
+    lows, highs = np.array([i.low for i in intervals]), np.array([i.high for i in intervals])
+    lengths = highs - lows
+    return {
+        "network": network.name,
+        "inputs": len(network.local),
+        "used": network.mean_inputs,
+        "lower": float(lows.mean()),
+        "upper": float(highs.mean()),
+        "truth": network.truth,
+        "thesis": network.thesis,
+        "lowest": intervals[int(lows.argmin())],
+        "highest": intervals[int(highs.argmax())],
+        "shortest": float(lengths.min()),
+        "longest": float(lengths.max()),
+        "length": float(lengths.mean()),
+        "truth_length": network.truth.width,
+        **printed(SPREADS, network.name, len(network.local)),
+    }
+
+
+_AVERAGES = (
+    "*network; inputs; inputs taken=used:.1f; average lower bound=lower:length; "
+    "published=published_lower:length; average upper bound=upper:length; "
+    "published=published_upper:length; true interval, right ranks=truth:ends; "
+    "by the thesis' ranks=thesis:ends; published=published_truth:ends"
+)
+_EXTREMES = (
+    "*network; lowest interval=lowest:ends; published=published_lowest:ends; "
+    "highest interval=highest:ends; published=published_highest:ends; "
+    "minimum size=shortest:length; published=published_shortest:length; "
+    "maximum size=longest:length; published=published_longest:length; "
+    "average size=length:length; published=published_length:length; "
+    "ground truth size=truth_length:length"
+)
+_HELD = (
+    "*network; *estimator; inputs taken=inputs:.1f; runs; intervals given=given; coverage:percent; "
+    "between:range; average size=length:length; quantile of the file=quantile:ends"
+)
+
+
+def _timed(networks: Networks, name: str) -> dict[str, list[float]]:
+    """The hours of each run, by network; refused where no network has them."""
+    hours = {n.name: own for n in networks.every if (own := n.hours()) is not None}
+    if not hours:
+        raise InvalidArgument(
+            f"{name} needs the time of every input, and runtime_s is empty or 0: fill the column "
+            "runtime_s of the file"
+        )
+    return hours
+
+
+@PAPER.exhibit("table 4.3", "Runtime of algorithm 1 and of all inputs", **OPTIONS)
+def table_4_3(request: Request) -> Exhibit:
+    """One row a network, in hours."""
+    networks, rows = networks_of(request), list[Row]()
+    hours = _timed(networks, request.part.name)
+    for n in (n for n in networks.every if n.name in hours):
+        own, every = hours[n.name], sum(b.seconds or 0.0 for b in n.local) / _HOUR
+        mean = sum(own) / len(own)
+        row = {"network": n.name, "least": min(own), "most": max(own), "mean": mean}
+        row |= {"all_inputs": every, "share": len(n.local) / n.mean_inputs, "ratio": every / mean}
+        rows.append(row | printed(HOURS, n.name, len(n.local)))
+    near = all(abs(row["ratio"] / row["share"] - 1) <= _NEAR for row in rows)
+    why = "That is about the number of inputs divided by the number taken: the " if near else "The "
+    known = [row for row in rows if "published_all_inputs" in row]
+    factors = [row["published_all_inputs"] / row["all_inputs"] for row in known]
+    larger = []
+    if factors and min(factors) >= 1.5:
+        larger.append(
+            f"The thesis prints ground truth runtimes that are {spread(factors, '.1f')} times the "
+            "sum of the runtimes of these inputs; its speed-up of 100 rests on them."
+        )
+    shown = (
+        "*network; minimum (hours)=least; published=published_least; maximum (hours)=most; "
+        "published=published_most; average (hours)=mean; published=published_mean; "
+        "all inputs (hours)=all_inputs; published=published_all_inputs; "
+        "inputs over inputs taken=share; time over average=ratio"
+    )
+    title = "Runtime of the inputs, from the file"
+    return Exhibit(
+        lines=(
+            f"All inputs took {spread([row['ratio'] for row in rows], '.1f')} times as long as "
+            "those of algorithm 1, on average over its runs.",
+            f"{why}estimator stops early; how often its interval is right is in table 4.2.",
+            *larger,
+            *networks.lines,
+        ),
+        sheets=(Sheet(title, shown, rows, only_known=True),),
+        results=networks.results,
+    )
+
+
+def times_inside(intervals: Sequence[Interval]) -> list[tuple[float, int]]:
+    """How many intervals contain a radius, from each end to the next."""
+    ends = sorted({end for i in intervals for end in (i.low, i.high)})
+    counts = [sum(i.low <= (a + b) / 2 <= i.high for i in intervals) for a, b in pairwise(ends)]
+    return [*zip(ends, counts, strict=False), (ends[-1], 0)]
+
+
+@PAPER.exhibit("figure 4.1", "How often a radius is inside the intervals", **OPTIONS)
+def figure_4_1(request: Request) -> Exhibit:
+    """How many intervals contain a radius, with the ground truth."""
+    networks = networks_of(request)
+    curves = {
+        n.name: (times_inside([draw.interval for draw in n.draws]), n.truth) for n in networks.every
+    }
+    shares = [
+        100 * max(count for _, count in curves[n.name][0]) / len(n.draws) for n in networks.every
+    ]
+    caption = "Step: intervals of algorithm 1 that contain the radius. Lines: the ground truth."
+    return Exhibit(
+        lines=(
+            "The radius that is inside most intervals of a network is inside "
+            f"{spread(shares, '.0f', ' %')} of them, network by network; were they right as often "
+            f"as stated, the quantile would be inside {100 * request.options['confidence']:g} % of "
+            "them.",
+            "Conditional: each interval holds only if critical radii are log-normal, with the "
+            "prior of the thesis.",
+            *networks.lines,
+        ),
+        charts={caption: charts.step_panels(curves, "radius", "intervals")},
+        results=networks.results,
+    )
+
+
+@PAPER.exhibit("figure 4.2", "Cumulative runtime of algorithm 1", **OPTIONS)
+def figure_4_2(request: Request) -> Exhibit:
+    """Runs that took no longer than so many hours."""
+    networks = networks_of(request)
+    hours = _timed(networks, request.part.name)
+    means = {name: sum(own) / len(own) for name, own in hours.items()}
+    slowest = max(means, key=lambda name: means[name])
+    lines = {
+        name: [(at, 100 * i / len(own)) for i, at in enumerate([min(own), *sorted(own)])]
+        for name, own in hours.items()
+    }
+    caption = "Share of runs whose inputs took no longer than so many hours together."
+    chart = charts.line_chart(lines, "hours", "runs (%)", step=True, height=(0, 100))
+    return Exhibit(
+        lines=(
+            f"A run of algorithm 1 took the longest for {slowest}: {means[slowest]:.3g} hours on "
+            f"average, from {min(hours[slowest]):.3g} to {max(hours[slowest]):.3g}.",
+            *networks.lines,
+        ),
+        charts={caption: chart},
+        results=networks.results,
+    )
