@@ -27,6 +27,7 @@ _VERONA = {
     "original_label": "label",
     "verifier": "source",
 }
+_TEXTS = ("network", "split", "image", "source", "label", "training")
 _EMPTY_WORDS = ("", "nan", "none", "undefined", "inf")
 
 
@@ -114,14 +115,9 @@ def _published(file: Path, line: int, row: Mapping[str, str | None]) -> Publishe
         "" if text["lower"] and text["upper"] else "the search ended early",
     )
     return PublishedBracket(
-        text["network"],
-        text["split"],
-        text["image"],
-        bracket,
-        None if math.isnan(seconds) else seconds,
-        text.get("source", ""),
-        text.get("label", ""),
-        text.get("training", ""),
+        bracket=bracket,
+        seconds=None if math.isnan(seconds) else seconds,
+        **{name: text.get(name, "") for name in _TEXTS},
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.subject.protocols import HostArray
 from surefoot.system.memory_limits import refuse_too_large
 
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")  # none that starts a program
@@ -32,10 +34,10 @@ class ImageSource:
 
 
 @dataclass(frozen=True, eq=False)
-class Pixels:
-    """Images (n, height, width) or (n, height, width, 3), and what was done to them."""
+class Stacked:
+    """Images or sounds as one array, and what was done to them."""
 
-    values: NDArray[np.uint8]
+    values: HostArray
     reading: str
 
 
@@ -47,25 +49,21 @@ class _Header:
 
 def image_files(files: Sequence[Path]) -> list[ImageSource]:
     """Files as images."""
-    return [ImageSource(str(file), _opener(file)) for file in files]
-
-
-def _opener(file: Path) -> Callable[[], AbstractContextManager[Any]]:
     from PIL import Image
 
-    return lambda: Image.open(file, formats=_FORMATS)
+    return [ImageSource(str(f), partial(Image.open, f, formats=_FORMATS)) for f in files]
 
 
 def images_in_memory(images: Sequence[Any], source: str) -> list[ImageSource]:
     """Images of Pillow, named by their place."""
     return [
-        ImageSource(f"{source}, index {i}", lambda image=image: nullcontext(image))  # type: ignore[misc]
+        ImageSource(f"{source}, index {i}", partial(nullcontext, image))
         for i, image in enumerate(images)
     ]
 
 
-def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: Shape) -> Pixels:
-    """All images as one array.
+def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: Shape) -> Stacked:
+    """All images as one array (n, height, width) or (n, height, width, 3).
 
     `size` is (height, width); without it the size is that of the model's `shape`, or the one that
     all images have. Images of another size are resized, bilinearly and without keeping their
@@ -79,33 +77,23 @@ def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: 
     target = size or of_model.size or _common_size(images, headers)
     grey = all(h.grey for h in headers) if of_model.channels is None else of_model.channels == 1
     values = math.prod(target) * (1 if grey else 3)
-    _refuse_other_size(size, of_model, shape, values)
-    _refuse_huge(source, 4 * len(images) * values)
-    rows = np.empty((len(images), *target, *(() if grey else (3,))), dtype=np.uint8)
-    for row, image in zip(rows, images, strict=True):
-        row[...] = read_opened(image, lambda opened: _values(opened, target, grey))
-    return Pixels(rows, _reading(headers, target, grey))
-
-
-def _refuse_huge(source: str, size: int) -> None:
-    way_out = "give a part of it, or a smaller --size (size=)"
-    if size > MOST_BYTES:
-        raise InvalidArgument(
-            f"{source} unpacks to {size / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: "
-            f"{way_out}"
-        )
-    refuse_too_large(source, size, way_out)
-
-
-def _refuse_other_size(size: Size, of_model: ImageFrame, shape: Shape, values: int) -> None:
-    """Refuse, before images are read, a size that a model of this input shape does not take."""
-    if size is None or shape is None or of_model.size is None:
-        return
-    if math.prod(n for n in shape if n is not None) != values:
+    known = [n for n in shape or () if n is not None]
+    if shape and size and of_model.size and math.prod(known) != values:
         raise InvalidArgument(
             f"the model takes inputs of shape {tuple(shape)}, and --size {size[0]}x{size[1]} makes "
             "images of another size: leave it out (size=), or give the size of the model"
         )
+    whole, way_out = 4 * len(images) * values, "give a part of it, or a smaller --size (size=)"
+    if whole > MOST_BYTES:
+        raise InvalidArgument(
+            f"{source} unpacks to {whole / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: "
+            f"{way_out}"
+        )
+    refuse_too_large(source, whole, way_out)
+    rows = np.empty((len(images), *target, *(() if grey else (3,))), dtype=np.uint8)
+    for row, image in zip(rows, images, strict=True):
+        row[...] = read_opened(image, lambda opened: _values(opened, target, grey))
+    return Stacked(rows, _reading(headers, target, grey))
 
 
 @dataclass(frozen=True)

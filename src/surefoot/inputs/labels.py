@@ -6,7 +6,8 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -40,12 +41,6 @@ class ClassNames:
     codes: tuple[str, ...] = ()
 
 
-def _class_text(value: Item) -> str:
-    """A class as text; a number without a fraction as an integer: 3 and 3.0 are one class."""
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value)
-
-
 def read_class_names(given: Any) -> ClassNames:  # noqa: ANN401  names in any form
     """Class names from a list, `{0: name}`, a text `cat,dog`, or the name of a file.
 
@@ -54,25 +49,18 @@ def read_class_names(given: Any) -> ClassNames:  # noqa: ANN401  names in any fo
     if isinstance(given, ClassNames):
         return given
     if isinstance(given, str | Path):
-        return _of_text(given)
+        text = str(given)
+        is_file = isinstance(given, Path) or (
+            "," not in text and text.lower().endswith(_FILE_SUFFIXES)
+        )
+        with suppress(OSError, ValueError):  # no name of a file
+            is_file = is_file or (bool(text) and Path(text).exists())
+        if is_file:
+            return _from_file(Path(given))
+        return _of_list(text.split(",") if text else (), "the class names")
     if isinstance(given, Mapping):
         return _of_mapping(dict(given), "the class names")
     return _of_list(list(() if given is None else given), "the class names")
-
-
-def _of_text(given: str | Path) -> ClassNames:
-    text = str(given)
-    like_a_file = "," not in text and text.lower().endswith(_FILE_SUFFIXES)
-    if isinstance(given, Path) or like_a_file or _exists(text):
-        return _from_file(Path(given))
-    return _of_list(text.split(",") if text else (), "the class names")
-
-
-def _exists(text: str) -> bool:
-    try:
-        return bool(text) and Path(text).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _from_file(path: Path) -> ClassNames:
@@ -167,7 +155,9 @@ def _of_list(entries: Sequence[Any], source: str) -> ClassNames:
 
 def _checked(entries: Sequence[Any], source: str) -> tuple[str, ...]:
     wrong = [i for i, entry in enumerate(entries) if isinstance(entry, list | tuple | dict)]
-    names = tuple(_class_text(entry).strip() for entry in entries)
+    # A number without a fraction as an integer: 3 and 3.0 are one class.
+    whole = [int(e) if isinstance(e, float) and e.is_integer() else e for e in entries]
+    names = tuple(str(entry).strip() for entry in whole)
     wrong += [i for i, name in enumerate(names) if not name]
     if wrong:
         raise InvalidArgument(
@@ -182,6 +172,7 @@ _LARGEST = 2**31 - 1
 """No classifier has more classes; above it float labels would lose digits sooner or later."""
 _SMALL = "number the classes 0, 1, 2 and so on"
 _LIST = "the class names in the order of the model's outputs (--class-names, class_names=)"
+BY_CODE = "labels are ids of the list of classes, numbered in its order"
 LOOKED_UP = "labels are names of the list of classes, numbered in its order"
 ALPHABETICAL = "class names numbered alphabetically"
 NUMBERS = "labels are numbers and read as such"
@@ -198,15 +189,11 @@ class Labels:
     reading: str = ""
 
 
-def _index(i: int) -> str:
-    return f"index {i}"
-
-
 def read_labels(
     labels: GivenLabels,
     source: str,
     class_names: Sequence[Any] | ClassNames = (),
-    where: Where = _index,
+    where: Where = "index {}".format,
 ) -> Labels:
     """Class numbers from numbers, or from names.
 
@@ -221,10 +208,10 @@ def read_labels(
     distinct, first, back = np.unique(
         np.array(texts, dtype=str), return_index=True, return_inverse=True
     )
-    distinct_labels = _of_texts(
+    of_distinct = _of_texts(
         [str(t) for t in distinct], source, listed, lambda i: where(int(first[i]))
     )
-    return Labels(distinct_labels.numbers[back], distinct_labels.names, distinct_labels.reading)
+    return replace(of_distinct, numbers=of_distinct.numbers[back])
 
 
 def _column(labels: GivenLabels, source: str) -> HostArray:
@@ -276,17 +263,9 @@ def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -
     """The class number of each of these different texts."""
     names = listed.names
     texts = [_as_listed(text, names) for text in texts]
-    if any(text in listed.codes for text in texts):
-        numbers = _looked_up(texts, source, listed.codes, where)
-        return Labels(
-            numbers, names, "labels are ids of the list of classes, numbered in its order"
-        )
-    if any(text in names for text in texts):
-        return Labels(
-            _looked_up(texts, source, names, where),
-            names,
-            LOOKED_UP,
-        )
+    for known, reading in ((listed.codes, BY_CODE), (names, LOOKED_UP)):
+        if any(text in known for text in texts):
+            return Labels(_looked_up(texts, source, known, where), names, reading)
     plain = [bool(_NUMBER.fullmatch(text)) for text in texts]
     if all(plain):
         return Labels(_of_numbers(texts, source, where), names, NUMBERS)

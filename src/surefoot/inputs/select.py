@@ -115,7 +115,14 @@ def select(
     order = np.arange(len(inputs))
     words: list[str] = []
     if selection.classes:
-        order = _of_classes(inputs, selection.classes)
+        labels = _labels(inputs, "choosing classes")
+        missing = sorted(set(selection.classes) - set(labels.tolist()))
+        if missing:
+            raise InvalidArgument(
+                f"{inputs.source} holds no input of class {missing[0]}: it has "
+                f"{', '.join(map(str, np.unique(labels)))}; choose among them"
+            )
+        order = np.flatnonzero(np.isin(labels, selection.classes))
         names = ", ".join(inputs.class_name(c) for c in selection.classes)
         words.append(f"classes {names}")
     take = _whole_groups if inputs.groups else _single_inputs
@@ -134,16 +141,12 @@ def select(
     if not words:
         return inputs
     description = f"{len(taken.rows)} of {len(inputs)} inputs: " + ", ".join(words)
-    classes = tuple(sorted(selection.classes or inputs.classes or _known_classes(inputs)))
+    known = set[int]()  # the classes that have an input or a name
+    if inputs.labels is not None:
+        known = {*inputs.labels.tolist(), *range(len(inputs.class_names))}
+    classes = tuple(sorted(selection.classes or inputs.classes or known))
     chosen = replace(inputs, selection=description, classes=classes, selection_doubt=doubt)
     return chosen.subset(taken.rows)
-
-
-def _known_classes(inputs: Inputs) -> set[int]:
-    """The classes that have an input or a name; none where there are no labels."""
-    if inputs.labels is None:
-        return set()
-    return {*inputs.labels.tolist(), *range(len(inputs.class_names))}
 
 
 @dataclass(frozen=True)
@@ -228,17 +231,6 @@ def _labels(inputs: Inputs, why: str) -> NDArray[np.int64]:
             "--labels), or leave that out"
         )
     return inputs.labels
-
-
-def _of_classes(inputs: Inputs, classes: tuple[int, ...]) -> NDArray[np.intp]:
-    labels = _labels(inputs, "choosing classes")
-    missing = sorted(set(classes) - set(labels.tolist()))
-    if missing:
-        raise InvalidArgument(
-            f"{inputs.source} holds no input of class {missing[0]}: it has "
-            f"{', '.join(map(str, np.unique(labels)))}; choose among them"
-        )
-    return np.flatnonzero(np.isin(labels, classes))
 
 
 def _correct(

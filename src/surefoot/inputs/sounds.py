@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.images import MOST_BYTES
+from surefoot.inputs.images import MOST_BYTES, Stacked
 from surefoot.system.memory_limits import refuse_too_large
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
@@ -38,16 +38,11 @@ class SoundFormat:
     bits: int
 
 
-@dataclass(frozen=True, eq=False)
-class Sounds:
-    """Sounds (n, channels, samples), and what was done to them."""
+def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> Stacked:
+    """All sounds as one array (n, channels, samples).
 
-    values: NDArray[np.float32]
-    reading: str
-
-
-def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> Sounds:
-    """All sounds as one array; `length` in seconds cuts at the end or adds silence there."""
+    `length` in seconds cuts at the end or adds silence there.
+    """
     if length is not None and not 0 < length < math.inf:
         raise InvalidArgument(f"length must be a number of seconds above 0, got {length}")
     sounds: list[NDArray[np.float32]] = []
@@ -84,7 +79,7 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> So
     if length is not None:
         padded = sum(n < samples for n in lengths)
         words.append(f"{cut} of {len(files)} cut at the end, {padded} filled up with silence")
-    return Sounds(rows, ", ".join(words))
+    return Stacked(rows, ", ".join(words))
 
 
 def _refuse_other(file: Path, form: SoundFormat, first_file: Path, first: SoundFormat) -> None:
@@ -122,8 +117,11 @@ def _parts(opened: BinaryIO) -> tuple[SoundFormat, bytes]:
     if head[:4] != b"RIFF" or head[8:12] != b"WAVE":
         raise ValueError("it does not begin as a RIFF WAVE file")
     form: SoundFormat | None = None
-    for name, stated in _chunks(opened):
-        size = stated
+    for _ in range(_MOST_CHUNKS):
+        head = opened.read(8)
+        if len(head) < 8:
+            break
+        name, size = struct.unpack("<4sI", head)
         if name == b"fmt ":
             form = _format(opened.read(min(size, 64)))
             opened.seek(size - min(size, 64) + size % 2, 1)
@@ -141,14 +139,6 @@ def _parts(opened: BinaryIO) -> tuple[SoundFormat, bytes]:
         else:
             opened.seek(size + size % 2, 1)
     raise ValueError("it holds no samples")
-
-
-def _chunks(opened: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    for _ in range(_MOST_CHUNKS):
-        head = opened.read(8)
-        if len(head) < 8:
-            return
-        yield head[:4], struct.unpack("<I", head[4:])[0]
 
 
 def _format(content: bytes) -> SoundFormat:

@@ -236,11 +236,8 @@ _LISTED = 12
 
 def is_frame(source: Frame) -> bool:
     """Whether it is a frame of pandas or polars; neither is imported."""
-    kind = type(source)
-    return kind.__name__ in ("DataFrame", _LAZY) and kind.__module__.partition(".")[0] in (
-        "pandas",
-        "polars",
-    )
+    name, library = type(source).__name__, type(source).__module__.partition(".")[0]
+    return name in ("DataFrame", _LAZY) and library in ("pandas", "polars")
 
 
 def is_table_file(path: Path, labels: GivenLabels = None) -> bool:

@@ -23,6 +23,7 @@ from surefoot.inputs.outcomes.rows import (
     OutcomeFile,
     Remark,
     check_size,
+    field_remarks,
     meaning_remarks,
     outcome_file,
     read_outcome,
@@ -97,22 +98,29 @@ def _texts(value: Json, depth: int = 4) -> list[str]:
     return [str(value.get("text")) if kind == "text" else f"({kind.capitalize()})"]
 
 
-def check_total(path: Path, header: Mapping[str, Json], samples: int) -> list[Remark]:
+def _ending(path: Path, header: Mapping[str, Json], samples: int) -> list[Remark]:
     """Refuse a log that ended well with other samples than it counts; one that stopped is noted.
 
     `total_samples` counts every epoch of every sample.
     """
-    results = header.get("results")
+    remarks = []
+    status, results = header.get("status"), header.get("results")
+    if status != "success":
+        text = (
+            f"the log has the status {shown(status)}; the samples in it are those that ended "
+            "first, which need not be a random choice"
+        )
+        remarks.append(Remark("status", text, is_warning=True))
     total = results.get("total_samples") if isinstance(results, dict) else None
     if not isinstance(results, dict) or not isinstance(total, int) or total in (0, samples):
-        return []
-    if header.get("status") == "success" and not results.get("early_stopping"):
+        return remarks
+    if status == "success" and not results.get("early_stopping"):
         raise InvalidArgument(
             f"{path} says total_samples={shown(total)}, and it has {samples:,} samples (every "
             "epoch counts): give the whole log, or run the rest with `inspect eval-retry`"
         )
     text = f"the log has {samples:,} of {total:,} samples; which ended need not be a random choice"
-    return [Remark("total", text, is_warning=True)]
+    return [*remarks, Remark("total", text, is_warning=True)]
 
 
 _HEADER, _SUMMARIES, _SAMPLES = "header.json", "summaries.json", "samples/"
@@ -155,7 +163,13 @@ def read_inspect_archive(path: Path, wanted: ColumnNames) -> OutcomeFile:
                 samples = summaries
             else:
                 files = sorted(n for n in names if n.startswith(_SAMPLES) and n.endswith(".json"))
-                samples = [_scores_of(path, archive, name) for name in files]
+                samples = []
+                for name in files:
+                    sample = _parsed(f"{path}, {name}", _member(path, archive, name))
+                    if not isinstance(sample, dict):
+                        raise InvalidArgument(f"{path}, {name} is no sample of Inspect: {_CONVERT}")
+                    # Only what a tally needs: the messages of a sample may be long.
+                    samples.append({key: sample[key] for key in _NEEDED if key in sample})
     except _DAMAGES as error:
         raise InvalidArgument(f"{path} cannot be unpacked ({error}): {_CONVERT}") from error
     return _from_samples(path, header if isinstance(header, dict) else {}, samples, wanted)
@@ -174,14 +188,6 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidArgument(f"{path}, {name} is no UTF-8 text ({error}): {_CONVERT}") from error
-
-
-def _scores_of(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
-    """What a tally needs of a sample, whose messages may be long."""
-    sample = _parsed(f"{path}, {name}", _member(path, archive, name))
-    if not isinstance(sample, dict):
-        raise InvalidArgument(f"{path}, {name} is no sample of Inspect: {_CONVERT}")
-    return {key: sample[key] for key in _NEEDED if key in sample}
 
 
 def _parsed(where: str, text: str) -> Json:
@@ -205,13 +211,8 @@ def _from_samples(
     remarks = [
         Remark("case", "the id of the sample; its epochs are trials of the same case"),
         Remark("outcome", f"the score {scorer}{guess}"),
-        *(
-            Remark(name, f"{key} in the metadata")
-            for name, key in (("class", wanted.by), ("group", wanted.group))
-            if key is not None
-        ),
-        *_status(header),
-        *check_total(path, header, len(samples)),
+        *field_remarks(wanted, "{} in the metadata"),
+        *_ending(path, header, len(samples)),
     ]
     silent = sum(_is_silent(_score(s, scorer), wanted.meaning) for s in samples)
     if silent:
@@ -222,17 +223,6 @@ def _from_samples(
     rows = list(_outcomes(path, samples, scorer, wanted))
     remarks += meaning_remarks(path, scorer, rows, wanted.meaning)
     return outcome_file(path, rows, remarks, task=str(task or ""))
-
-
-def _status(header: Mapping[str, Json]) -> list[Remark]:
-    status = header.get("status")
-    if status == "success":
-        return []
-    text = (
-        f"the log has the status {shown(status)}; the samples in it are those that ended first, "
-        "which need not be a random choice"
-    )
-    return [Remark("status", text, is_warning=True)]
 
 
 def _scorer(path: Path, samples: list[Sample], wanted: str | None) -> str:
@@ -282,16 +272,8 @@ def _outcomes(
             )
         failed = _is_silent(value, meaning) or read_outcome(place, scorer, value, meaning)
         group, class_name = (_metadata(place, sample, key) for key in (wanted.group, wanted.by))
-        yield Outcome(
-            place,
-            case,
-            int(bool(failed)),
-            int(failed is not None),
-            group,
-            class_name,
-            content_of(sample),
-            value_words(value, meaning),
-        )
+        more = (group, class_name, content_of(sample), value_words(value, meaning))
+        yield Outcome(place, case, int(bool(failed)), int(failed is not None), *more)
 
 
 def _is_silent(value: Json, meaning: Meaning) -> bool:

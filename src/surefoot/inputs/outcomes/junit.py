@@ -6,8 +6,8 @@ Declarations, and with them all entities, are refused: a file expands to nothing
 from __future__ import annotations
 
 import xml.parsers.expat
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument
@@ -17,42 +17,18 @@ from surefoot.inputs.outcomes.rows import (
     OutcomeFile,
     Remark,
     check_size,
+    field_remarks,
     outcome_file,
     shown,
+    whole_number,
 )
-
-_MOST_DIGITS = 9
-"""Of a total: more than anybody has run."""
 
 _UNRUN = ("skipped", "skip", "disabled")
 _TOTALS = ("tests", "failures", "errors", *_UNRUN)
 
 
-@dataclass(frozen=True)
-class _Cases:
-    """What the cases of a suite add up to; a case may have several failures and errors."""
-
-    cases: int = 0
-    skipped: int = 0
-    with_failure: int = 0
-    with_error: int = 0
-    failed: int = 0
-    failures: int = 0
-    errors: int = 0
-
-    def __add__(self, other: _Cases) -> _Cases:
-        return _Cases(*(a + b for a, b in zip(self._counts(), other._counts(), strict=True)))
-
-    def _counts(self) -> tuple[int, ...]:
-        return (
-            self.cases,
-            self.skipped,
-            self.with_failure,
-            self.with_error,
-            self.failed,
-            self.failures,
-            self.errors,
-        )
+_Counts = Counter[str]
+"""What the cases of a suite add up to; a case may have several failures and errors."""
 
 
 class Suite:
@@ -62,18 +38,25 @@ class Suite:
         self.name = attributes.get("name", "")
         self._place, self._tag = place, tag
         self._totals = {
-            key: _total(place, key, value)
+            key: whole_number(place, key, value)
             for key, value in ((key.lower(), value) for key, value in attributes.items())
             if key in _TOTALS and value.strip()
         }
-        self._own, self._nested = _Cases(), _Cases()
+        self._own, self._nested = _Counts(), _Counts()
 
     def add_case(self, failures: Sequence[str], *, skipped: bool) -> None:
         """A case with these elements that say that it failed."""
         errors = sum(kind.endswith("error") for kind in failures)
         plain = len(failures) - errors
-        counts = (plain > 0, errors > 0, bool(failures), plain, errors)
-        self._own += _Cases(1, int(skipped), *(int(count) for count in counts))
+        self._own += _Counts(
+            cases=1,
+            skipped=int(skipped),
+            with_failure=int(plain > 0),
+            with_error=int(errors > 0),
+            failed=int(bool(failures)),
+            elements=len(failures),
+            errors=errors,
+        )
 
     def add_nested(self, suite: Suite) -> None:
         """A suite inside of this one has ended."""
@@ -86,39 +69,25 @@ class Suite:
             return
         said = ", ".join(f"{key}={count}" for key, count in self._totals.items())
         raise InvalidArgument(
-            f"{self._place}: the {self._tag} says {said}, and the file has {whole.cases} of its "
-            f"testcases, {whole.with_failure} with a failure, {whole.with_error} with an error, "
-            f"{whole.skipped} skipped: write the file again, or remove totals that count something "
-            "else than testcases"
+            f"{self._place}: the {self._tag} says {said}, and the file has {whole['cases']} of "
+            f"its testcases, {whole['with_failure']} with a failure, {whole['with_error']} with an "
+            f"error, {whole['skipped']} skipped: write the file again, or remove totals that count "
+            "something else than testcases"
         )
 
 
-def _agree(totals: Mapping[str, int], cases: _Cases) -> bool:
+def _agree(totals: Mapping[str, int], counts: _Counts) -> bool:
     """Runners differ: skipped cases and an error after the test may be counted or not."""
-    failures, errors = totals.get("failures"), totals.get("errors")
+    failures, errors, tests = (totals.get(key) for key in ("failures", "errors", "tests"))
+    stated = [(failures, counts["with_failure"]), (errors, counts["with_error"])]
     if failures is not None and errors is not None:
-        least, most = cases.failed, cases.failures + cases.errors
-        failed_agree = least <= failures + errors <= most
-    else:
-        failed_agree = all(
-            given is None or least <= given <= cases.failures + cases.errors
-            for given, least in ((failures, cases.with_failure), (errors, cases.with_error))
-        )
-    unrun_agree = sum(totals.get(key, 0) for key in _UNRUN) <= cases.skipped
-    tests = totals.get("tests")
-    least = cases.cases - max(cases.skipped, cases.errors)
+        stated = [(failures + errors, counts["failed"])]
+    fewest = counts["cases"] - max(counts["skipped"], counts["errors"])
     return (
-        failed_agree
-        and unrun_agree
-        and (tests is None or least <= tests <= cases.cases + cases.errors)
+        all(given is None or least <= given <= counts["elements"] for given, least in stated)
+        and sum(totals.get(key, 0) for key in _UNRUN) <= counts["skipped"]
+        and (tests is None or fewest <= tests <= counts["cases"] + counts["errors"])
     )
-
-
-def _total(place: str, key: str, value: str) -> int:
-    text = value.strip()
-    if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:
-        return int(text)
-    raise InvalidArgument(f"{place}: {key} is {shown(value)}; write a whole number, such as 10")
 
 
 _FAILED = ("failure", "error", "rerunfailure", "rerunerror")
@@ -178,8 +147,15 @@ class _Reader:
         name = _plain(tag)
         place = f"{self.path}, line {self._parser.CurrentLineNumber}"
         if self._case is not None:
+            # What a case has inside; deeper elements are text, but a failure is one anywhere.
             self._depth += 1
-            self._child(place, name)
+            if name in (*_FAILED, *_RUN_AGAIN, _SKIPPED):
+                self._children.append(name)
+            elif self._depth == 1 and name not in _SILENT:
+                raise InvalidArgument(
+                    f"{place}: the testcase has {shown(name)}, which may be a failure: of the "
+                    "elements of a testcase failure, error and skipped are known; write one of them"
+                )
         elif name in ("testsuite", "testsuites"):
             self._suites.append(Suite(place, name, attributes))
         elif name == "testcase":
@@ -189,17 +165,6 @@ class _Reader:
             raise InvalidArgument(
                 f"{place}: {tag} stands outside of every testcase, so that something failed before "
                 "cases were run: run the tests again without it"
-            )
-
-    def _child(self, place: str, name: str) -> None:
-        """What a case has inside; deeper elements are text, but a failure is one anywhere."""
-        known = name in (*_FAILED, *_RUN_AGAIN, _SKIPPED)
-        if known:
-            self._children.append(name)
-        elif self._depth == 1 and name not in _SILENT:
-            raise InvalidArgument(
-                f"{place}: the testcase has {shown(name)}, which may be a failure: of the elements "
-                "of a testcase failure, error and skipped are known; write one of them"
             )
 
     def _end(self, tag: str) -> None:
@@ -283,30 +248,6 @@ def _stated(place: str, case: dict[str, str]) -> str:
 
 def read_junit(path: Path, wanted: ColumnNames) -> OutcomeFile:
     """Test cases that passed, failed, ended with an error, or were skipped."""
-    _check_options(wanted)
-    reader = _Reader(path, wanted)
-    reader.read()
-    if not reader.rows:
-        raise InvalidArgument(
-            f"{path} has no testcase: a tally needs at least one outcome; give another file"
-        )
-    remarks = [
-        Remark("case", "class and name of the testcase"),
-        Remark("outcome", "failed where the testcase has a failure or an error"),
-        *(
-            Remark(name, f"the {key} of the testcase")
-            for name, key in (("class", wanted.by), ("group", wanted.group))
-            if key is not None
-        ),
-    ]
-    if reader.run_again:
-        cases = "1 case" if reader.run_again == 1 else f"{reader.run_again:,} cases"
-        text = f"{cases} failed, and passed when run again: counted as passed"
-        remarks.append(Remark("run again", text, is_warning=True))
-    return outcome_file(path, reader.rows, remarks)
-
-
-def _check_options(wanted: ColumnNames) -> None:
     cut = wanted.meaning.cut
     for option, value in (
         ("case (--case)", wanted.case),
@@ -326,3 +267,19 @@ def _check_options(wanted: ColumnNames) -> None:
                 f"{option} (--{option}) {value}: of JUnit's XML choose one of "
                 f"{', '.join(_ATTRIBUTES)}"
             )
+    reader = _Reader(path, wanted)
+    reader.read()
+    if not reader.rows:
+        raise InvalidArgument(
+            f"{path} has no testcase: a tally needs at least one outcome; give another file"
+        )
+    remarks = [
+        Remark("case", "class and name of the testcase"),
+        Remark("outcome", "failed where the testcase has a failure or an error"),
+        *field_remarks(wanted, "the {} of the testcase"),
+    ]
+    if reader.run_again:
+        cases = "1 case" if reader.run_again == 1 else f"{reader.run_again:,} cases"
+        text = f"{cases} failed, and passed when run again: counted as passed"
+        remarks.append(Remark("run again", text, is_warning=True))
+    return outcome_file(path, reader.rows, remarks)

@@ -23,6 +23,8 @@ MOST_BYTES = 256 * 2**20
 """Of a file, and of what is unpacked from it at once: its text is held in memory."""
 PART_OF_CONTENT = "…"
 """Ends a content that names the beginning of a case alone."""
+_MOST_DIGITS = 9
+"""Of a count: more than anybody has run."""
 _LISTED = 4
 """Different values that a remark lists."""
 
@@ -38,6 +40,11 @@ class Cut:
     def number(self) -> str:
         """The number in full: 0.5, 3."""
         return str(self.at).removesuffix(".0")
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What a number is called that lies from it on, and one that lies below it."""
+        return f"{self.number} or more", f"below {self.number}"
 
     @property
     def option(self) -> str:
@@ -154,21 +161,23 @@ def outcome_file(
             f"{path} has {len(cases):,} cases, more than {MOST_CASES:,}: take a random choice of "
             "them"
         )
-    notes = [*remarks, *_values(every), Remark("rows", _extent(every, cases))]
+    trials = sorted(case.trials for case in cases)
+    each = f"{trials[0]:,}" if trials[0] == trials[-1] else f"{trials[0]:,} to {trials[-1]:,}"
+    of_each = f"{each} {'trial' if each == '1' else 'trials'} of each"
+    noun = "case" if len(cases) == 1 else "cases"
+    extent = f"{len(every):,} {_rows(len(every))}, {len(cases):,} {noun}, {of_each}"
+    notes = [*remarks, *_values(every), Remark("rows", extent)]
     if skipped:
         were = "1 row was skipped and is" if skipped == 1 else f"{skipped:,} rows were skipped, and"
         left = f"{were}{'' if skipped == 1 else ' are'} left out: nothing is said of such cases"
         notes.append(Remark("skipped", left, is_warning=True))
-    notes += _copies(cases)
-    classes = tuple(sorted({row.class_name for row in every if row.class_name}))
-    return OutcomeFile(path, cases, tuple(notes), names_cases, task, classes)
-
-
-def _copies(cases: Sequence[Case]) -> list[Remark]:
-    """Cases that the file itself calls the same."""
+    # Cases that the file itself calls the same.
     whole = [c for c in cases if c.content and not c.content.endswith(PART_OF_CONTENT)]
     found = copies([case.content for case in whole], [case.group for case in whole])
-    return [Remark("copies", copies_note(found, "case"), True)] if found.narrows else []
+    if found.narrows:
+        notes.append(Remark("copies", copies_note(found, "case"), is_warning=True))
+    classes = tuple(sorted({row.class_name for row in every if row.class_name}))
+    return OutcomeFile(path, cases, tuple(notes), names_cases, task, classes)
 
 
 def _values(rows: Sequence[Outcome]) -> list[Remark]:
@@ -188,15 +197,6 @@ def _listed(values: Counter[str]) -> str:
     """The most frequent values first."""
     most = [f"{value} ({count:,} {_rows(count)})" for value, count in values.most_common(_LISTED)]
     return ", ".join([*most, "…"] if len(values) > _LISTED else most)
-
-
-def _extent(rows: Sequence[Outcome], cases: Sequence[Case]) -> str:
-    """How many rows were read, of how many cases, and how often each case was tried."""
-    trials = sorted(case.trials for case in cases)
-    each = f"{trials[0]:,}" if trials[0] == trials[-1] else f"{trials[0]:,} to {trials[-1]:,}"
-    of_each = f"{each} {'trial' if each == '1' else 'trials'} of each"
-    noun = "case" if len(cases) == 1 else "cases"
-    return f"{len(rows):,} {_rows(len(rows))}, {len(cases):,} {noun}, {of_each}"
 
 
 def _rows(count: int) -> str:
@@ -263,13 +263,17 @@ WORD_MEANINGS = (PASS, FAIL, SKIP)
 _STATES = {PASS: "passed", FAIL: "failed", SKIP: "skipped"}
 _SHOWN = 60
 """Characters of a value that a refusal repeats."""
-_YES = ("1", "1.0", "true", "yes")
-_NO = ("0", "0.0", "false", "no")
-NUMBERS = (*_YES, *_NO)
-"""Values that mean nothing without the name of their column."""
-_PASSED = ("pass", "passed", "ok", "correct", "success", "c")
-_FAILED = ("fail", "failed", "failure", "error", "incorrect", "wrong", "i")
-_SKIPPED = ("skip", "skipped")
+_KNOWN_WORDS = {
+    **dict.fromkeys(("pass", "passed", "ok", "correct", "success", "c"), PASS),
+    **dict.fromkeys(("fail", "failed", "failure", "error", "incorrect", "wrong", "i"), FAIL),
+    **dict.fromkeys(("skip", "skipped"), SKIP),
+}
+"""What a word means, in every column but those about an attack."""
+_ONES = {
+    **dict.fromkeys(("1", "1.0", "true", "yes"), True),
+    **dict.fromkeys(("0", "0.0", "false", "no"), False),
+}
+"""Values that mean nothing without the name of their column: whether each is a 1."""
 _OF_NUMBERS = (
     "of scores say from which on a case passes or fails, with passes_at (--passes-at 0.5) or "
     "fails_at (--fails-at 0.5)"
@@ -348,15 +352,7 @@ def value_words(value: Json, meaning: Meaning) -> str:
     word, cut, number = word_of(value), meaning.cut, _number(value)
     if cut is None or number is None or word in meaning.words:
         return word
-    return _from_cut(cut) if number >= cut.at else _below_cut(cut)
-
-
-def _from_cut(cut: Cut) -> str:
-    return f"{cut.number} or more"
-
-
-def _below_cut(cut: Cut) -> str:
-    return f"below {cut.number}"
+    return cut.sides[0 if number >= cut.at else 1]
 
 
 def _number(value: Json) -> float | None:
@@ -383,13 +379,12 @@ def read_outcome(place: str, column: str, value: Json, meaning: Meaning) -> bool
         return None if said == SKIP else said == FAIL
     if meaning.cut is not None and number is not None:
         return (number >= meaning.cut.at) == (meaning.cut.above == FAIL)
-    if word in _SKIPPED:
+    usual, plain = _KNOWN_WORDS.get(word), word in _ONES
+    if usual == SKIP:
         return None
-    of_attackers = not _OF_ATTACKERS.isdisjoint(parts_of(column))
-    if word in (*_PASSED, *_FAILED) and not of_attackers:
-        return word in _FAILED
-    if word in (*_YES, *_NO, *_PASSED, *_FAILED):
-        plain = word in NUMBERS
+    if usual and not _is_of_attackers(column):
+        return usual == FAIL
+    if usual or plain:
         one = meaning.one or (meaning_of_one(column) if plain else "")
         if not one:
             raise InvalidArgument(
@@ -398,25 +393,21 @@ def read_outcome(place: str, column: str, value: Json, meaning: Meaning) -> bool
                 "failed case with one_means (--one-means pass, --one-means fail)"
                 + (f"; {_OF_NUMBERS}" if plain else "")
             )
-        return _is_yes(word) == (one == FAIL)
+        return _ONES.get(word, usual == PASS) == (one == FAIL)
+    say_it = ""
+    if number is not None:
+        say_it = f"; {_OF_NUMBERS}"
+    elif word and len(word) <= _SHOWN and not any(sign in word for sign in ",="):
+        options = ", ".join(f"--means {shlex.quote(f'{word}={meant}')}" for meant in MEANINGS)
+        say_it = f"; or say whether it is a passed or a failed case with means ({options})"
     raise InvalidArgument(
         f"{place}: {column} is {shown(value)}; write pass or fail, 1 or 0, true or false, or "
-        f"skipped{_say_it(word, number)}"
+        f"skipped{say_it}"
     )
 
 
-def _say_it(word: str, number: float | None) -> str:
-    """How to say what this value means."""
-    if number is not None:
-        return f"; {_OF_NUMBERS}"
-    if not word or len(word) > _SHOWN or any(sign in word for sign in ",="):
-        return ""
-    options = ", ".join(f"--means {shlex.quote(f'{word}={meant}')}" for meant in MEANINGS)
-    return f"; or say whether it is a passed or a failed case with means ({options})"
-
-
-def _is_yes(word: str) -> bool:
-    return word in _YES or word in _PASSED
+def _is_of_attackers(column: str) -> bool:
+    return not _OF_ATTACKERS.isdisjoint(parts_of(column))
 
 
 def meaning_remarks(
@@ -424,68 +415,62 @@ def meaning_remarks(
 ) -> list[Remark]:
     """What values were read as; where the user says something of none, it is refused or noted."""
     values = {row.value for row in rows}
-    return [
-        *_one_remarks(path, column, values.difference(meaning.words), meaning.one),
-        *_word_remarks(column, values, meaning.words),
-        *_cut_remarks(path, column, values, meaning.cut),
-    ]
+    words, cut = meaning.words, meaning.cut
+    by_name, of_attackers = meaning_of_one(column), _is_of_attackers(column)
+    remarks: list[Remark] = []
 
+    def note(what: str, meant: str, option: str) -> None:
+        text = f"{what} in column {column} = {_STATES[meant]}, as {option} says"
+        remarks.append(Remark("meaning", text))
+        if by_name not in ("", meant):
+            against = f"{text}, though its name says {_STATES[by_name]}"
+            remarks.append(Remark("meaning", against, is_warning=True))
 
-def _word_remarks(column: str, values: set[str], words: Mapping[str, str]) -> list[Remark]:
-    if not words:
-        return []
-    said = ", ".join(f"{word} = {_STATES[meant]}" for word, meant in words.items())
-    remarks = [Remark("meaning", f"{said}, as means (--means) says")]
+    ones = {word for word, meant in _KNOWN_WORDS.items() if of_attackers and meant != SKIP}
+    read = values.intersection(ones.union(_ONES)).difference(words)
+    if meaning.one is not None:
+        if not read:
+            raise InvalidArgument(
+                f"one_means (--one-means) {meaning.one}: {path} has no outcome that is 1 or 0, "
+                "true or false; leave it out"
+            )
+        note("1", meaning.one, "one_means (--one-means)")
+    elif read:
+        remarks.append(Remark("meaning", f"1 in column {column} = {_STATES[by_name]}"))
+    if words:
+        said = ", ".join(f"{word} = {_STATES[meant]}" for word, meant in words.items())
+        remarks.append(Remark("meaning", f"{said}, as means (--means) says"))
     unused = [word for word in words if word not in values]
     if unused:
         text = f"no outcome is {' or '.join(unused)}, of which means (--means) speaks"
         remarks.append(Remark("meaning", text, is_warning=True))
-    known = {**dict.fromkeys(_PASSED, PASS), **dict.fromkeys(_FAILED, FAIL)}
-    known |= dict.fromkeys(_SKIPPED, SKIP)
-    if not _OF_ATTACKERS.isdisjoint(parts_of(column)):
-        return remarks
-    return remarks + [
-        Remark("meaning", f"{word} = {_STATES[meant]}, though it is usually {usual}", True)
+    remarks += [
+        Remark("meaning", f"{word} = {_STATES[meant]}, though it is usually {_STATES[usual]}", True)
         for word, meant in words.items()
-        if (usual := _STATES[known.get(word, meant)]) != _STATES[meant]
+        if (usual := _KNOWN_WORDS.get(word, meant)) != meant and not of_attackers
     ]
+    if cut is not None:
+        if values.isdisjoint(cut.sides):
+            raise InvalidArgument(
+                f"{cut.option} {cut.number}: {path} has no outcome that is a number; leave it out"
+            )
+        note(cut.sides[0], cut.above, cut.option)
+    return remarks
 
 
-def _cut_remarks(path: Path, column: str, values: set[str], cut: Cut | None) -> list[Remark]:
-    if cut is None:
-        return []
-    if values.isdisjoint((_from_cut(cut), _below_cut(cut))):
-        raise InvalidArgument(
-            f"{cut.option} {cut.number}: {path} has no outcome that is a number; leave it out"
-        )
-    by_name = meaning_of_one(column)
-    text = f"{_from_cut(cut)} in column {column} = {_STATES[cut.above]}, as {cut.option} says"
-    given = Remark("meaning", text)
-    if by_name in ("", cut.above):
-        return [given]
-    return [given, Remark("meaning", f"{text}, though its name says {_STATES[by_name]}", True)]
+def field_remarks(wanted: ColumnNames, words: str) -> list[Remark]:
+    """Where class and group come from; {} in `words` is the name of the field."""
+    named = (("class", wanted.by), ("group", wanted.group))
+    return [Remark(name, words.format(key)) for name, key in named if key is not None]
 
 
-def _one_remarks(path: Path, column: str, values: set[str], one_means: str | None) -> list[Remark]:
-    """What a 1 was read as, where it was read; `one_means` without any such value is refused."""
-    of_attackers = not _OF_ATTACKERS.isdisjoint(parts_of(column))
-    read = values.intersection((*NUMBERS, *_PASSED, *_FAILED) if of_attackers else NUMBERS)
-    if not read and one_means is not None:
-        raise InvalidArgument(
-            f"one_means (--one-means) {one_means}: {path} has no outcome that is 1 or 0, true or "
-            "false; leave it out"
-        )
-    if not read:
-        return []
-    by_name = meaning_of_one(column)
-    text = f"1 in column {column} = {_STATES[one_means or by_name]}"
-    if one_means is None:
-        return [Remark("meaning", text)]
-    given = Remark("meaning", f"{text}, as one_means (--one-means) says")
-    if by_name in ("", one_means):
-        return [given]
-    against = f"{given.text}, though its name says {_STATES[by_name]}"
-    return [given, Remark("meaning", against, is_warning=True)]
+def whole_number(place: str, name: str, value: Json) -> int:
+    """A count; anything else is refused."""
+    text = str(value).strip()
+    plain = isinstance(value, str | int) and not isinstance(value, bool)
+    if plain and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:
+        return int(text)
+    raise InvalidArgument(f"{place}: {name} is {shown(value)}; write a whole number, such as 10")
 
 
 def shown(value: object) -> str:

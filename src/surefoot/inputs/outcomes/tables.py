@@ -7,7 +7,7 @@ import io
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -28,28 +28,33 @@ from surefoot.inputs.outcomes.rows import (
     read_text,
     shown,
     value_words,
+    whole_number,
 )
 
 NO_COLUMN = "none"
 """As the name of the column of cases: every row is a case of its own, and every counted trial."""
-_CASES = (
-    "case", "case_id", "doc_id", "sample_id", "question_id", "task_id", "test_id", "test", "id",
-    "name",
-)  # fmt: skip
-_OUTCOMES = (
-    "outcome", "result", "status", "passed", "pass", "correct", "is_correct", "success", "failed",
-    "fail", "failure", "acc", "acc_norm", "exact_match", "pass@1",
-)  # fmt: skip
+_KNOWN: Mapping[str, tuple[str, ...]] = {
+    "case": (
+        "case", "case_id", "doc_id", "sample_id", "question_id", "task_id", "test_id", "test", "id",
+        "name",
+    ),
+    "outcome": (
+        "outcome", "result", "status", "passed", "pass", "correct", "is_correct", "success",
+        "failed", "fail", "failure", "acc", "acc_norm", "exact_match", "pass@1",
+    ),
+    "by": ("class", "category"),
+    "trials": ("trials",),
+    "failed count": ("failures", "failed"),
+    "passed count": ("passed", "passes", "successes"),
+    "group": ("group", "groups"),
+    "weight": ("weight", "weights", "sample_weight", "case_weight"),
+}  # fmt: skip
+"""The headings by which a column is known, the surest first; groups and weights are only noted."""
 _LIKELY = frozenset((
     "answer", "grade", "graded", "judgement", "judgment", "label", "mark", "rating", "score",
     "scores", "verdict",
 ))  # fmt: skip
 """Words in a name of what may be the outcome: a refusal proposes it, and nothing reads it."""
-_CLASSES = ("class", "category")
-_WEIGHTS = ("weight", "weights", "sample_weight", "case_weight")
-_TRIALS = "trials"
-_FAILED_COUNTS = ("failures", "failed")
-_PASSED_COUNTS = ("passed", "passes", "successes")
 
 
 @dataclass(frozen=True)
@@ -82,10 +87,8 @@ def choose_columns(
     counts = Columns() if wanted.outcome else _counts(where, names)
     outcome = counts.outcome
     if not counts.trials:
-        candidates = metrics or _OUTCOMES
-        outcome = _named(where, names, wanted.outcome, "outcome") or _guess(
-            where, names, candidates, "outcome"
-        )
+        candidates = metrics or _KNOWN["outcome"]
+        outcome = _column(where, names, "outcome", wanted.outcome, candidates)
         if not outcome:
             commas = "separate columns by commas, " if len(names) == 1 and ";" in names[0] else ""
             likely = next((n for n in names if not _LIKELY.isdisjoint(parts_of(n))), "")
@@ -96,27 +99,18 @@ def choose_columns(
                 "columns trials and failures"
             )
     case = _case(where, names, wanted.case, counted=bool(counts.trials))
-    by = _named(where, names, wanted.by, "by") or _guess(where, names, _CLASSES, "by")
-    group = _named(where, names, wanted.group, "group")
-    _refuse_the_same(where, {"case": case, "outcome": outcome, "by": by, "group": group})
-    columns = Columns(case, outcome, counts.trials, counts.failed, counts.passed, group, by)
-    return columns, [
-        *_remarks(columns, wanted),
-        *_unused_group(columns, names),
-        *_unused_weight(names),
-    ]
-
-
-def _refuse_the_same(where: str, chosen: Mapping[str, str]) -> None:
-    """A class that is the case itself would be one class for each."""
+    by = _column(where, names, "by", wanted.by, _KNOWN["by"])
+    group = _column(where, names, "group", wanted.group, ())
     options: dict[str, str] = {}
-    for option, column in chosen.items():
-        if column and column in options:
+    for option, column in (("case", case), ("outcome", outcome), ("by", by), ("group", group)):
+        if column and column in options:  # a class that is the case would be one class for each
             raise InvalidArgument(
                 f"{where}: the column {column} is both {options[column]} (--{options[column]}) and "
                 f"{option} (--{option}); name different ones"
             )
         options[column] = option
+    columns = Columns(case, outcome, counts.trials, counts.failed, counts.passed, group, by)
+    return columns, [*_remarks(columns, wanted), *_unused(columns, names)]
 
 
 def _remarks(columns: Columns, wanted: ColumnNames) -> list[Remark]:
@@ -140,38 +134,36 @@ def _remarks(columns: Columns, wanted: ColumnNames) -> list[Remark]:
     ]
 
 
-def _unused_group(columns: Columns, names: Iterable[str]) -> list[Remark]:
-    """A column called group may mean two things, and one of them makes the interval too narrow."""
-    unused = next((n for n in names if n.strip().lower() in ("group", "groups")), "")
-    if not unused or unused in (columns.group, columns.by):
-        return []
-    text = (
-        f"the column {unused} is not used; if cases of a group were sampled together, say "
-        f"group={unused} (--group {unused}), and for a claim about each, by={unused} "
-        f"(--by {unused})"
-    )
-    return [Remark("group", text, is_warning=True)]
+def _unused(columns: Columns, names: Sequence[str]) -> list[Remark]:
+    """Columns that are left out and would change the answer.
 
-
-def _unused_weight(names: Iterable[str]) -> list[Remark]:
-    """Where some cases stand for more than others, the weighted rate is another one."""
-    unused = next((n for n in names if n.strip().lower() in _WEIGHTS), "")
-    if not unused:
-        return []
-    text = (
-        f"the column {unused} is not used: every case counts the same, so that no rate here is a "
-        "weighted one; remove the column if that is what you want"
-    )
-    return [Remark("weight", text, is_warning=True)]
+    One called group may mean two things, and one of them makes the interval too narrow; where some
+    cases stand for more than others, the weighted rate is another one.
+    """
+    group, weight = (next(iter(_present(names, _KNOWN[role])), "") for role in ("group", "weight"))
+    remarks = []
+    if group and group not in (columns.group, columns.by):
+        text = (
+            f"the column {group} is not used; if cases of a group were sampled together, say "
+            f"group={group} (--group {group}), and for a claim about each, by={group} "
+            f"(--by {group})"
+        )
+        remarks.append(Remark("group", text, is_warning=True))
+    if weight:
+        text = (
+            f"the column {weight} is not used: every case counts the same, so that no rate here is "
+            "a weighted one; remove the column if that is what you want"
+        )
+        remarks.append(Remark("weight", text, is_warning=True))
+    return remarks
 
 
 def _case(where: str, names: Sequence[str], wanted: str | None, *, counted: bool) -> str:
     if wanted == NO_COLUMN and NO_COLUMN not in names:
         return ""
-    case = _named(where, names, wanted, "case")
-    if not case and wanted is None:
-        present = _present(names, _CASES)
-        case = present[0] if present else ""
+    case = _column(where, names, "case", wanted, ())
+    if wanted is None:  # several are no contradiction
+        case = next(iter(_present(names, _KNOWN["case"])), "")
     if not case and counted:
         raise InvalidArgument(
             f"{where} has counts, and no column says of which case: name it with case (--case), or "
@@ -181,8 +173,8 @@ def _case(where: str, names: Sequence[str], wanted: str | None, *, counted: bool
 
 
 def _counts(where: str, names: Sequence[str]) -> Columns:
-    trials = _present(names, (_TRIALS,))
-    failed, passed = _present(names, _FAILED_COUNTS), _present(names, _PASSED_COUNTS)
+    roles = ("trials", "failed count", "passed count")
+    trials, failed, passed = (_present(names, _KNOWN[role]) for role in roles)
     if not trials:
         return Columns()
     if len(failed) > 1 or len(passed) > 1 or not failed + passed:
@@ -193,18 +185,15 @@ def _counts(where: str, names: Sequence[str]) -> Columns:
     return Columns(trials=trials[0], failed="".join(failed), passed="".join(passed))
 
 
-def _named(where: str, names: Sequence[str], wanted: str | None, option: str) -> str:
-    if wanted is None:
-        return ""
-    if wanted in names:
-        return wanted
-    near = get_close_matches(wanted, names, n=1)
-    there = f"do you mean {near[0]}?" if near else f"choose one of {_listed(names)}"
-    raise InvalidArgument(f"{option} (--{option}): {where} has no column {wanted!r}; {there}")
-
-
-def _guess(where: str, names: Sequence[str], known: Sequence[str], option: str) -> str:
-    present = _present(names, known)
+def _column(
+    where: str, names: Sequence[str], option: str, wanted: str | None, known: Sequence[str]
+) -> str:
+    """The column that the user named, else the only one of a known name; empty: there is none."""
+    if wanted is not None and wanted not in names:
+        near = get_close_matches(wanted, names, n=1)
+        there = f"do you mean {near[0]}?" if near else f"choose one of {_listed(names)}"
+        raise InvalidArgument(f"{option} (--{option}): {where} has no column {wanted!r}; {there}")
+    present = [wanted] if wanted else _present(names, known)
     if len(present) > 1:
         raise InvalidArgument(
             f"{where} has the columns {' and '.join(present)}: name one with {option} (--{option})"
@@ -262,8 +251,18 @@ def check_repeats(
     own = (columns.case, columns.outcome, columns.by, columns.group)
     for name in sorted(rows[0], key=lambda name: _has(name, _OF_TRIALS)):
         values = len(_values(rows, name))
-        if name not in own and _may_repeat(name, values, len(rows), named=bool(columns.case)):
-            raise InvalidArgument(_refusal(where, name, values, len(rows), columns.case))
+        if name in own or not _may_repeat(name, values, len(rows), named=bool(columns.case)):
+            continue
+        each = columns.case or NO_COLUMN
+        different = "1 value" if values == 1 else f"{values:,} different values"
+        numbers_trials = _has(name, _OF_TRIALS)
+        cases = "the column of cases with case" if numbers_trials else f"it with case={name}"
+        option = "--case" if numbers_trials else f"--case {name}"
+        raise InvalidArgument(
+            f"{where}: the column {name} has {different} in {len(rows):,} rows, so that rows may "
+            f"be trials of the same case: name {cases} ({option}), or say case={each} "
+            f"(--case {each}) if every row is a case of its own"
+        )
     if columns.case:
         return []
     text = (
@@ -285,18 +284,6 @@ def _may_repeat(name: str, values: int, rows: int, *, named: bool) -> bool:
     return not named and _has(name, _PERHAPS_OF_CASES) and 1 < values < rows
 
 
-def _refusal(where: str, name: str, values: int, rows: int, case: str) -> str:
-    each = f"case={case or NO_COLUMN} (--case {case or NO_COLUMN})"
-    different = "1 value" if values == 1 else f"{values:,} different values"
-    named = f"it with case={name} (--case {name})"
-    if _has(name, _OF_TRIALS):
-        named = "the column of cases with case (--case)"
-    return (
-        f"{where}: the column {name} has {different} in {rows:,} rows, so that rows may be trials "
-        f"of the same case: name {named}, or say {each} if every row is a case of its own"
-    )
-
-
 def _has(name: str, words: frozenset[str]) -> bool:
     return any(part == word + end for part in parts_of(name) for word in words for end in _ENDS)
 
@@ -305,8 +292,6 @@ def _values(rows: Sequence[Mapping[str, Json]], name: str) -> set[str]:
     return {str(row.get(name)).strip() for row in rows}
 
 
-_MOST_DIGITS = 9
-"""Of a count: more than anybody has run."""
 _MOST_COLUMNS = 10_000
 """Of a table: more than anybody names."""
 _FILTER, _METRICS, _HASH = "filter", "metrics", "doc_hash"
@@ -355,8 +340,19 @@ def read_json_lines(path: Path, wanted: ColumnNames) -> OutcomeFile:
         raise InvalidArgument(
             f"{path} has no lines: a tally needs at least one outcome; give another file"
         )
-    rows, wanted, remarks = _of_one_filter(path, rows, wanted)
+    remarks = []
     first = rows[0][1]
+    filters = list(dict.fromkeys(str(row[_FILTER]) for _, row in rows if _FILTER in row))
+    metric, comma, chosen = (wanted.outcome or "").rpartition(",")
+    if comma and chosen in filters and wanted.outcome not in first:
+        rows = [(place, row) for place, row in rows if str(row.get(_FILTER)) == chosen]
+        first, wanted = rows[0][1], replace(wanted, outcome=metric)
+        remarks.append(Remark("filter", f"only answers under the filter {chosen}"))
+    elif len(filters) > 1:  # two filters of an answer are not two trials
+        raise InvalidArgument(
+            f"{path} has each answer under the filters {' and '.join(filters)}: choose one, such "
+            f"as outcome exact_match,{filters[0]} (--outcome exact_match,{filters[0]})"
+        )
     metrics = first.get(_METRICS)
     named = [m for m in metrics if isinstance(m, str)] if isinstance(metrics, list) else []
     return _from_rows(path, list(first), rows, wanted, named, remarks)
@@ -374,25 +370,6 @@ def _object(path: Path, number: int, line: str) -> Mapping[str, Json]:
             f"{path}, line {number} is {shown(value)}: each line is one object; write one there"
         )
     return value
-
-
-def _of_one_filter(
-    path: Path, rows: list[Row], wanted: ColumnNames
-) -> tuple[list[Row], ColumnNames, list[Remark]]:
-    """The rows of one filter: two filters of an answer are not two trials."""
-    filters = list(dict.fromkeys(str(row[_FILTER]) for _, row in rows if _FILTER in row))
-    metric, comma, chosen = (wanted.outcome or "").rpartition(",")
-    named = bool(comma) and chosen in filters and wanted.outcome not in rows[0][1]
-    if len(filters) > 1 and not named:
-        raise InvalidArgument(
-            f"{path} has each answer under the filters {' and '.join(filters)}: choose one, such "
-            f"as outcome exact_match,{filters[0]} (--outcome exact_match,{filters[0]})"
-        )
-    if not named:
-        return rows, wanted, []
-    own = [(place, row) for place, row in rows if str(row.get(_FILTER)) == chosen]
-    columns = replace(wanted, outcome=metric)
-    return own, columns, [Remark("filter", f"only answers under the filter {chosen}")]
 
 
 def _from_rows(
@@ -444,29 +421,20 @@ def _outcomes(
 
 def _counts_of_row(place: str, row: Mapping[str, Json], columns: Columns) -> tuple[int, int]:
     """Trials and failures."""
-    trials = _count(place, row, columns.trials)
-    failed = _count(place, row, columns.failed) if columns.failed else None
-    passed = _count(place, row, columns.passed) if columns.passed else None
-    failures = trials - (passed or 0) if failed is None else failed
+    counts = {
+        name: whole_number(place, name, _value(place, row, name))
+        for name in (columns.trials, columns.failed, columns.passed)
+        if name
+    }
+    trials, passed = counts.pop(columns.trials), counts.get(columns.passed)
+    failures = counts.get(columns.failed, trials - (passed or 0))
     if not 0 <= failures <= trials or (passed is not None and passed + failures != trials):
-        counts = [
-            f"{name} is {n}" for name, n in ((columns.failed, failed), (columns.passed, passed))
-        ]
-        given = " and ".join(text for text in counts if not text.startswith(" "))
+        given = " and ".join(f"{name} is {n}" for name, n in counts.items())
         raise InvalidArgument(
             f"{place}: {columns.trials} is {trials} and {given}; failures and passed trials must "
             "add up to the trials: correct one of them"
         )
     return trials, failures
-
-
-def _count(place: str, row: Mapping[str, Json], column: str) -> int:
-    value = _value(place, row, column)
-    text = str(value).strip()
-    plain = isinstance(value, str | int) and not isinstance(value, bool)
-    if plain and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:
-        return int(text)
-    raise InvalidArgument(f"{place}: {column} is {shown(value)}; write a whole number, such as 10")
 
 
 def _text(place: str, row: Mapping[str, Json], column: str) -> str:
