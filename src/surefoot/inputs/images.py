@@ -77,10 +77,11 @@ def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: 
     target = size or of_model.size or _common_size(images, headers)
     grey = all(h.grey for h in headers) if of_model.channels is None else of_model.channels == 1
     values = math.prod(target) * (1 if grey else 3)
-    known = [n for n in shape or () if n is not None]
-    if shape and size and of_model.size and math.prod(known) != values:
+    lengths = () if shape is None else tuple(shape)
+    of_shape = math.prod(n for n in lengths if n is not None)
+    if size is not None and of_model.size is not None and of_shape != values:
         raise InvalidArgument(
-            f"the model takes inputs of shape {tuple(shape)}, and --size {size[0]}x{size[1]} makes "
+            f"the model takes inputs of shape {lengths}, and --size {size[0]}x{size[1]} makes "
             "images of another size: leave it out (size=), or give the size of the model"
         )
     whole, way_out = 4 * len(images) * values, "give a part of it, or a smaller --size (size=)"

@@ -50,7 +50,16 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> St
     for file in files:
         form, values = read_sound(file)
         first = first or form
-        _refuse_other(file, form, files[0], first)
+        if form.rate != first.rate:
+            raise InvalidArgument(
+                f"{file} has {form.rate} samples a second and {files[0]} {first.rate}: convert "
+                "them to one rate, which must be the model's"
+            )
+        if form.channels != first.channels:
+            raise InvalidArgument(
+                f"{file} has {form.channels} channels and {files[0]} {first.channels}: convert "
+                "them to one number of channels"
+            )
         samples = None if length is None else max(1, round(length * form.rate))
         whole += form.channels * (samples or values.shape[1]) * 4
         if whole > MOST_BYTES:
@@ -80,19 +89,6 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> St
         padded = sum(n < samples for n in lengths)
         words.append(f"{cut} of {len(files)} cut at the end, {padded} filled up with silence")
     return Stacked(rows, ", ".join(words))
-
-
-def _refuse_other(file: Path, form: SoundFormat, first_file: Path, first: SoundFormat) -> None:
-    if form.rate != first.rate:
-        raise InvalidArgument(
-            f"{file} has {form.rate} samples a second and {first_file} {first.rate}: convert them "
-            "to one rate, which must be the model's"
-        )
-    if form.channels != first.channels:
-        raise InvalidArgument(
-            f"{file} has {form.channels} channels and {first_file} {first.channels}: convert them "
-            "to one number of channels"
-        )
 
 
 def read_sound(file: Path) -> tuple[SoundFormat, NDArray[np.float32]]:
