@@ -90,7 +90,7 @@ BUGS = (
         "unit/test_curve_search.py unit/test_curve_assumptions.py unit/test_curve_levels.py"),
     Bug("nodes-spent-twice", "region", "tries_within",
         "counts[-1] = nodes - sum(counts[:-1])", "counts[-1] = nodes",
-        "unit/test_radii_study.py unit/test_radii_report.py unit/test_same_result.py"),
+        "unit/test_radii_study.py unit/test_radii_report.py"),
     Bug("bracket-without-assumption", "region", "bracket_of",
         "Guarantee(Footing.CONDITIONAL, 0.0, (assumption,))", "Guarantee(Footing.SOUND, 0.0)",
         "unit/test_radii_study.py unit/test_radii_report.py unit/test_radii_summaries.py"),

@@ -66,6 +66,13 @@ def test_every_extrapolation_brings_the_count_and_no_guarantee():
     assert not extrapolation.contradicted
 
 
+def test_a_severity_that_is_the_limit_counts_as_failed():
+    """Undecided or not: as everywhere, a tie fails."""
+    values = normal_scores(100)
+    assert concluded(values, limit=values[90]).counted.value == 0.9
+    assert concluded([0.6] * 50, limit=0.6).counted.value == 0
+
+
 def test_a_second_mode_that_the_fit_does_not_see_is_flagged():
     """Two in a thousand are beyond the limit; normality passes, the fit says one in a million."""
     values = np.concatenate([normal_scores(998), np.full(2, 0.5)])

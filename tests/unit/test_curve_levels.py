@@ -1,6 +1,7 @@
 """Grids of levels, bounds at a level, and which trials are run."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 
@@ -10,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
 from surefoot.curves.levels import (
     FIRST_LOOK,
     MOST_DRAWS,
+    MOST_NOISY_LEVELS,
     TRIALS_APART,
     Grid,
     Level,
@@ -22,6 +25,7 @@ from surefoot.curves.levels import (
     _stratified,
     mean_bounds,
 )
+from surefoot.statistics import clopper_pearson
 
 SPANS = [(0.0, 1.0, 0.0), (-30.0, 30.0, 0.0), (-1.0, 3.0, 0.123), (0.5, 2.0, 0.0), (1e-3, 2e-3, 1)]
 
@@ -104,6 +108,17 @@ def test_strata_narrow_what_one_sample_leaves_open():
     together = Sampling(400, 0.01, frozenset({0})).bounds(0, values, None)
     assert apart.width < 0.6 * together.width
     assert 0.75 in apart
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_all_levels_and_all_looks_at_them_share_one_error(fresh):
+    sampling = Sampling(1000, 0.05, frozenset({0, 3, 7, 9}), fresh)
+    values = np.repeat([1.0, 0.0], [50, 14])
+    each = 0.05 / (MOST_NOISY_LEVELS if fresh else 4) / len(sampling.looks)
+    assert len(sampling.looks) > 4
+    assert sampling.bounds(3, values, None) == clopper_pearson(Counts(64, 50), each)
+    scores = replace(sampling, counts=False)
+    assert scores.bounds(3, values, None) == mean_bounds(50 / 64, 64, each)
 
 
 @pytest.mark.parametrize("n", [1, 7, 64])

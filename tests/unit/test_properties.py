@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts, Outcomes
 from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.subject.protocols import Reference, Scores
 
@@ -14,10 +15,12 @@ EVERY = [SameLabel(), TrueLabel(), TopK(1), TopK(2), NoConfidentMistake(0.6)]
 
 
 def kept_trials(prop, scores, labels):
-    """Whether it holds, as the engine reads it: severity below the limit."""
+    """Whether it holds, as the engine counts it: severity below the limit."""
     result = prop.severity(np.asarray(scores, np.float32), np.asarray(labels))
     assert result.shape == (len(scores),)
-    return (result < prop.limit).tolist()
+    marks = Outcomes.of(result, prop.limit).marks
+    assert Counts.of(result, prop.limit) == Counts(len(scores), marks.count("1"))
+    return [mark == "1" for mark in marks]
 
 
 LAW = settings(deadline=None, database=None, derandomize=True, max_examples=50)
