@@ -10,8 +10,11 @@ import surefoot as sf
 from surefoot.conclude.comparison import MODELS
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
+from surefoot.population import Mean, not_worse
+from surefoot.core.results import Undecided
 from surefoot.study.comparison import join_results
 from tests.in_words import condition, together
+from tests.promises.local_results import counted
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 
@@ -44,6 +47,18 @@ def test_two_functions_of_one_digest_are_no_identical_models():
     assert "the same model" not in str(result)
     (required,) = result.require(not_worse=("a", 0.0)).verdicts
     assert required.verdict is sf.Verdict.UNDECIDED
+
+
+def test_one_of_many_that_is_better_must_be_so_at_its_part_of_the_error():
+    """Between what is decided at the error and at a third of it."""
+    over, mine = Mean(0.05), [counted(k) for k in (10, 12, 14)] * 10
+    better = [counted(k) for k in (17, 18, 19)] * 10
+    enough, thirds = (over.difference(mine, better, 2 * e).high for e in (0.05, 0.05 / 3))
+    assert enough < thirds < 0
+    margin = -(enough + thirds) / 2
+    local = {"a": mine, "b": better}
+    assert not_worse(over, local, "a", margin).holds is False
+    assert isinstance(not_worse(over, {**local, "c": mine, "d": mine}, "a", margin), Undecided)
 
 
 def test_a_model_against_itself_differs_by_exactly_nothing():

@@ -1,5 +1,6 @@
 """Keys, envelopes and packed tables: what is signed, and what a hostile file cannot do."""
 
+import base64
 import stat
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from surefoot.evidence.envelope import (
     read_private_key,
     read_public_key,
 )
-from surefoot.evidence.packed import pack, unpack
+from surefoot.evidence.packed import journal_entries, pack, unpack
 
 
 def test_the_encoding_that_is_signed_is_that_of_the_specification():
@@ -75,3 +76,19 @@ def test_a_packed_table_cannot_grow_beyond_what_it_says():
         unpack(table | {"bytes": 1000})
     with pytest.raises(EvidenceFailed, match="all together may have"):
         unpack(table | {"bytes": 10**12})
+
+
+def test_nothing_hides_behind_a_packed_table():
+    table = pack({"a": "0" * 10_000})
+    longer = base64.b64encode(base64.b64decode(table["data"]) + b"more").decode()
+    with pytest.raises(EvidenceFailed, match="not as long as it says"):
+        unpack(table | {"data": longer})
+
+
+@pytest.mark.parametrize(("start", "stop"), [(3, 3), (3, 2), (-1, 2), (0, 2**53 + 1)])
+def test_a_row_of_a_journal_has_trials(start, stop):
+    columns = {"subject": [0], "level": [0.1], "start": [0], "stop": [2], "evidence": ["0"]}
+    journal = {"subjects": ["a"], **columns}
+    assert [(e.start, e.stop) for e in journal_entries(journal)["a"]] == [(0, 2)]
+    with pytest.raises(ValueError, match="impossible row"):
+        journal_entries(journal | {"start": [start], "stop": [stop]})

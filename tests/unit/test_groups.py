@@ -12,6 +12,7 @@ from surefoot.cli.main import app
 from surefoot.core.claims import About, Continues, Sampling
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
+from surefoot.population.requirement import SAMPLED_WITHIN
 from surefoot.report.sentences import sentence
 from tests.in_words import condition
 from tests.unit.small_models import batch, relu_net
@@ -35,6 +36,12 @@ def test_groups_are_part_of_what_names_a_study():
     assert len({plain.digest, one.digest, other.digest}) == 3
     assert (one.spec.inputs.groups, plain.spec.inputs.groups) == (5, 0)
     assert one.spec.population.sampling == "groups of inputs"
+
+
+def test_a_claim_about_a_class_assumes_a_sample_of_that_class():
+    _, *classes = of_kind(study(method=LESS).run(), "mean_population")
+    assert [one.about.of for one in classes] == [About.CLASS] * 2
+    assert all(one.guarantee.assumptions == (SAMPLED_WITHIN,) for one in classes)
 
 
 def test_a_claim_about_the_population_says_that_groups_were_sampled():

@@ -2,6 +2,7 @@
 
 import importlib
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -90,13 +91,17 @@ def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkey
     module = importlib.import_module("surefoot.verify.bracket_search")
     true = module.bracket_radius
 
+    calls = count()
+
     def boastful(*args, **more):
         result = true(*args, **more)
-        return module.BracketResult(0.3, 0.31, result.witness, 1, 0.1, "closed")
+        wrong = module.BracketResult(0.3, 0.31, result.witness, 1, 0.1, "closed")
+        return wrong if next(calls) == 0 else result
 
     monkeypatch.setattr(module, "bracket_radius", boastful)
     result = linear_study(tmp_path, POINTS).run()
     assert "Contradiction: input" in str(result)
+    assert sum(row.result.contradicted for row in result.inputs) == 1
     (claim,) = result.require(1e-6).verdicts
     assert claim.verdict is Verdict.UNDECIDED
     assert "Contradiction" in result.report(tmp_path / "c.html").read_text()
