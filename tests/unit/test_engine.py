@@ -1,6 +1,7 @@
 """The one loop: nothing but the study decides the result."""
 
 import random
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,7 +13,8 @@ from surefoot.catalogue.methods import ESTIMATORS
 from surefoot.catalogue.registry import PERTURBATIONS, PROPERTIES
 from surefoot.core.counts import Severities
 from surefoot.core.procedure import Pinned
-from surefoot.core.tasks import Task
+from surefoot.core.tasks import Subject, Task
+from surefoot.engine.batching import take_batch
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import ReplayMismatch
@@ -30,6 +32,14 @@ def plain():
 @pytest.mark.parametrize("batch_size", [1, 7, 64, 5000])
 def test_batch_size_never_changes_a_result(plain, batch_size):
     assert run(batch_size=batch_size) == plain
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 8), (3, 12), (8, 16)])
+def test_a_batch_is_cut_where_a_block_of_random_numbers_ends(start, end):
+    """Blocks of four trials, batches of ten: no block is drawn twice."""
+    queue = deque([Task(Subject("a", (0,)), 0.1, start, 100)])
+    assert [(task.start, task.stop) for task in take_batch(queue, 10, 4)] == [(start, end)]
+    assert [(task.start, task.stop) for task in queue] == [(end, 100)]
 
 
 @pytest.mark.parametrize("workers", [2, 5])

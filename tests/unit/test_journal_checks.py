@@ -13,7 +13,7 @@ from surefoot.core.counts import Counts, Outcomes
 from surefoot.core.tasks import Subject, Task
 from surefoot.errors import AnswersDiffer, StoreFailed
 from surefoot.records.record import AttackSummary, Record
-from surefoot.store.chains import BadRow, Chains, Coverage
+from surefoot.store.chains import BadRow, Chains, Coverage, seal_of
 from surefoot.store.sql import SqlStore
 from surefoot.testing.conformance import example_spec
 
@@ -24,6 +24,12 @@ RECORD = Record("digest", example_spec(1), (), (), NOTHING, (), trials=20)
 
 def answer(subject, start, stop, kept=1, level=0.1):
     return Task(subject, level, start, stop), Counts(stop - start, kept)
+
+
+def test_a_seal_covers_record_time_rows_and_journal():
+    others = [("a", "b", 1, "c"), ("x", "b", 1, "c"), ("a", "x", 1, "c"), ("a", "b", 2, "c"),
+              ("a", "b", 1, "x")]  # fmt: skip
+    assert len({seal_of(*one) for one in others}) == len(others)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Worker processes that are opened late, not at all, or ended while they start."""
 
+import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -82,3 +83,13 @@ def test_a_worker_process_starts_no_others(monkeypatch):
     monkeypatch.setattr(processes.worker._state, "begun", True)
     with pytest.raises(InvalidArgument, match='if __name__ == "__main__"'):
         study().run(workers=2, executor="processes")
+
+
+def test_libraries_have_one_thread_in_new_processes_and_as_many_as_before_in_this_one(monkeypatch):
+    first, *others = processes.ONE_THREAD
+    monkeypatch.setenv(first, "7")
+    for name in others:
+        monkeypatch.delenv(name, raising=False)
+    with processes._one_thread_each():
+        assert [os.environ[name] for name in processes.ONE_THREAD] == ["7", "1", "1"]
+    assert [os.environ.get(name) for name in processes.ONE_THREAD] == ["7", None, None]
