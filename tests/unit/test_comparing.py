@@ -8,10 +8,10 @@ import pytest
 
 import surefoot as sf
 from surefoot.conclude.comparison import MODELS
+from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
 from surefoot.population import Mean, not_worse
-from surefoot.core.results import Undecided
 from surefoot.study.comparison import join_results
 from tests.in_words import condition, together
 from tests.promises.local_results import counted

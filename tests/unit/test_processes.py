@@ -90,6 +90,6 @@ def test_libraries_have_one_thread_in_new_processes_and_as_many_as_before_in_thi
     monkeypatch.setenv(first, "7")
     for name in others:
         monkeypatch.delenv(name, raising=False)
-    with processes._one_thread_each():
+    with processes.inherited(**processes.ONE_THREAD):
         assert [os.environ[name] for name in processes.ONE_THREAD] == ["7", "1", "1"]
     assert [os.environ.get(name) for name in processes.ONE_THREAD] == ["7", None, None]

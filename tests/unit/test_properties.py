@@ -6,8 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from surefoot.core.counts import Counts, Outcomes
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Counts, Outcomes
 from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.subject.protocols import Reference, Scores
 
