@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.cli.main import app
+from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About, Continues, Sampling
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.population.requirement import SAMPLED_WITHIN
 from surefoot.report.sentences import sentence
 from tests.in_words import condition
 from tests.unit.small_models import batch, relu_net
@@ -41,7 +41,7 @@ def test_groups_are_part_of_what_names_a_study():
 def test_a_claim_about_a_class_assumes_a_sample_of_that_class():
     _, *classes = of_kind(study(method=LESS).run(), "mean_population")
     assert [one.about.of for one in classes] == [About.CLASS] * 2
-    assert all(one.guarantee.assumptions == (SAMPLED_WITHIN,) for one in classes)
+    assert all(one.guarantee.assumptions == (Assumed.SAMPLED_WITHIN,) for one in classes)
 
 
 def test_a_claim_about_the_population_says_that_groups_were_sampled():
