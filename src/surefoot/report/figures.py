@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.system.text import escape_all_controls
 from surefoot.system.whole_file import write_whole
+
+if TYPE_CHECKING:
+    import altair as alt
+    from altair.typing import ChartType
+
+Row = dict[str, float | str | None]
+"""What one mark of a figure shows, by the names of its channels."""
 
 INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#1d5b7a", "#d9693f", "#7b8794"
 """Steady is much darker than weak: the two differ on grey paper too."""
@@ -30,13 +38,60 @@ TEXT = 12
 """Font size of a figure in pixels; a page shows figures a quarter larger."""
 
 
-def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> Any:  # noqa: ANN401  an object of Altair
+def number(row: Row, channel: str) -> float:
+    """What a row has in a channel of numbers; 0 where it has none."""
+    value = row[channel]
+    return value if isinstance(value, int | float) else 0.0
+
+
+def marks(rows: Sequence[Row]) -> alt.Chart:
+    """A chart of these rows, as yet without a mark."""
+    import altair as alt
+
+    return alt.Chart(alt.InlineData(values=list(rows)))
+
+
+def legend_above(**style: Any) -> alt.Legend:  # noqa: ANN401  as Altair takes them
+    """Where no line crosses it, whatever the curves are."""
+    import altair as alt
+
+    return alt.Legend(title=None, orient="top", offset=ABOVE, **style)
+
+
+def interval_chart(
+    rows: Sequence[Row], names: str, title: str, scale: alt.Scale, step: int
+) -> alt.LayerChart:
+    """Names below each other, each with a dot in a line from low to high.
+
+    `names` is the channel of the names. A diamond is where a row has something extrapolated.
+    """
+    import altair as alt
+
+    base = marks(rows)
+    y = alt.Y(f"{names}:N", sort=[str(row[names]) for row in rows], title=None)
+    x = alt.X("low:Q", title=title, scale=scale)
+    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
+    chart: alt.LayerChart = lines + dots
+    if any("extrapolated" in row for row in rows):
+        chart += diamonds(base).encode(y=y, x="extrapolated:Q")
+    return chart.properties(width=NARROW, height=alt.Step(step))
+
+
+def diamonds(base: alt.Chart) -> alt.Chart:
+    """Marks of the rows where something is extrapolated."""
+    drawn = base.transform_filter("datum.extrapolated != null")
+    points: alt.Chart = drawn.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2)
+    return points
+
+
+def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> ChartType:
     """A bar for each kind of input, with its count; `most` is the right end of the axis."""
     import altair as alt
 
     kinds = list(counts)
-    rows = [{"kind": kind, "inputs": counts[kind]} for kind in kinds]
-    base = alt.Chart(alt.InlineData(values=rows))
+    rows: list[Row] = [{"kind": kind, "inputs": counts[kind]} for kind in kinds]
+    base = marks(rows)
     y = alt.Y("kind:N", sort=kinds, title=None)
     whole = alt.Axis(tickCount=5, format=",d", tickMinStep=1, domain=False, ticks=False)
     scale = alt.Scale(domain=[0, 1.08 * most])
@@ -47,7 +102,8 @@ def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> Any:  # 
     )
     text = base.mark_text(align="left", dx=5, color=INK, fontSize=TEXT)
     labels = text.encode(y=y, x=x, text="inputs:Q")
-    return (bars + labels).properties(width=NARROW, height=alt.Step(34))
+    chart: alt.LayerChart = bars + labels
+    return chart.properties(width=NARROW, height=alt.Step(34))
 
 
 FIGURE_ENDINGS = (".svg", ".png", ".json")
@@ -61,7 +117,7 @@ def check_figure(name: str) -> None:
         )
 
 
-def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401  an object of Altair
+def write_figure(chart: ChartType, where: Path) -> Path:
     """The chart as .svg, .png, or as Vega-Lite .json."""
     check_figure(where.name)
     if where.suffix == ".json":
@@ -76,7 +132,7 @@ def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401  an object of
     return where
 
 
-def svg(chart: Any) -> str:  # noqa: ANN401  an object of Altair
+def svg(chart: ChartType) -> str:
     """The chart drawn as SVG, in the style that all figures share."""
     import vl_convert
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.core.results import Bracket
@@ -21,8 +21,11 @@ from surefoot.report.provenance import (
 from surefoot.report.tables import Table, mean_cells, quantity_heading
 from surefoot.report.view import Figure, Section, View
 
+if TYPE_CHECKING:
+    from altair.typing import ChartType
 
-def attack_chart(record: Record) -> Any:  # noqa: ANN401  an object of Altair
+
+def attack_chart(record: Record) -> ChartType:
     """How many inputs an attack broke, and how many not."""
     broken = sum(isinstance(r.result, Bracket) and r.result.high < inf for r in record.inputs)
     counts = {"not broken": len(record.inputs) - broken, "broken": broken}

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Best, Claim, FailureDifference
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided
 from surefoot.population import sound
 from surefoot.records.record import Comparison, Member, Record
 from surefoot.report.clauses import capitalised, confidence_clause, continuation_note
-from surefoot.report.figures import ABOVE, NARROW, STEADY, WEAK, WIDTH, svg
+from surefoot.report.figures import (
+    STEADY,
+    WEAK,
+    WIDTH,
+    Row,
+    diamonds,
+    interval_chart,
+    legend_above,
+    marks,
+    number,
+    svg,
+)
 from surefoot.report.formatting import (
     confidence,
     file_name,
@@ -41,18 +52,26 @@ from surefoot.report.views.attack import (
     no_gradient_cautions,
 )
 
+if TYPE_CHECKING:
+    import altair as alt
+    from altair.typing import ChartType
+
 _IN_WORDS = 12
 """Models or levels in words: a description is listened to."""
 
 
-def comparison_chart(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
-    """Models below each other, or the quantity against the level."""
-    return (
-        _models(record, comparison) if comparison.along == "model" else _levels(record, comparison)
-    )
+def comparison_chart(record: Record, comparison: Comparison) -> ChartType:
+    """Models below each other, the most robust on top, or the quantity against the level."""
+    import altair as alt
+
+    points = _points_of(record, comparison)
+    title = f"{quantity_heading(record)} (%)"
+    if comparison.along == "model":
+        return interval_chart(points, "name", title, alt.Scale(zero=False), 26)
+    return _levels(points, title)
 
 
-def _points_of(record: Record, comparison: Comparison) -> list[dict[str, Any]]:
+def _points_of(record: Record, comparison: Comparison) -> list[Row]:
     """Failure probabilities, or robust shares where these are the quantity; in percent."""
     shares = record.study.method.number("kappa") is not None
 
@@ -79,9 +98,9 @@ def describe_comparison(record: Record, comparison: Comparison) -> str:
     """Every model or level with its value and interval."""
     rows = _points_of(record, comparison)
     words = [
-        f"{row['name'] if comparison.along == 'model' else four_digits(row['level'])}: "
-        f"{percent(row['value'] / 100)} "
-        f"({percent_range(Interval(row['low'] / 100, row['high'] / 100))})"
+        f"{row['name'] if comparison.along == 'model' else four_digits(number(row, 'level'))}: "
+        f"{percent(number(row, 'value') / 100)} "
+        f"({percent_range(Interval(number(row, 'low') / 100, number(row, 'high') / 100))})"
         for row in rows[:_IN_WORDS]
     ]
     more = len(rows) - _IN_WORDS
@@ -90,65 +109,40 @@ def describe_comparison(record: Record, comparison: Comparison) -> str:
     return f"{quantity_heading(record).capitalize()} {what}: {'; '.join(words)}."
 
 
-def _models(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
-    """Each model with its interval, the most robust on top."""
-    import altair as alt
-
-    base = alt.Chart(alt.InlineData(values=_points_of(record, comparison)))
-    y = alt.Y("name:N", sort=[m.name for m in comparison.members], title=None)
-    x = alt.X("low:Q", title=f"{quantity_heading(record)} (%)", scale=alt.Scale(zero=False))
-    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
-    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
-    return (lines + dots + _diamonds(base, y, "extrapolated:Q")).properties(
-        width=NARROW, height=alt.Step(26)
-    )
-
-
-def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401  an object of Altair
+def _levels(points: Sequence[Row], title: str) -> alt.LayerChart:
     """The quantity against the level, with its intervals; what is extrapolated is dashed."""
     import altair as alt
 
-    points = _points_of(record, comparison)
     dashed = any(p["extrapolated"] is not None for p in points)
-    base = alt.Chart(alt.InlineData(values=points))
+    base = marks(points)
     x = alt.X("level:Q", title="level of the perturbation")
-    most = max((p["high"] for p in points), default=100.0)
-    y = alt.Y(
-        "low:Q",
-        title=f"{quantity_heading(record)} (%)",
-        scale=alt.Scale(domain=[0, min(100.0, 10 * math.ceil(most / 10))], nice=False),
-    )
+    most = max((number(p, "high") for p in points), default=100.0)
+    scale = alt.Scale(domain=[0, min(100.0, 10 * math.ceil(most / 10))], nice=False)
+    y = alt.Y("low:Q", title=title, scale=scale)
     bars = base.mark_rule(strokeWidth=4, color=STEADY, opacity=0.35).encode(x=x, y=y, y2="high:Q")
     names = [f"{'counted' if dashed else 'estimated'}, with its interval at each level"]
     names += ["extrapolated, without any guarantee"] * dashed
-    legend = alt.Legend(
-        title=None, orient="top", offset=ABOVE, labelLimit=300, symbolSize=300, columns=1
-    )
+    legend = legend_above(labelLimit=300, symbolSize=300, columns=1)
     shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
     dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])
 
-    def line(column: str, name: str) -> Any:  # noqa: ANN401  an object of Altair
+    def line(column: str, name: str) -> alt.Chart:
         named = base.transform_filter(f"datum.{column} != null").transform_calculate(
             what=f"'{name}'"
         )
-        return named.mark_line(strokeWidth=1.5).encode(
+        drawn: alt.Chart = named.mark_line(strokeWidth=1.5).encode(
             x=x,
             y=f"{column}:Q",
             color=alt.Color("what:N", scale=shade, legend=legend if dashed else None),
             strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend if dashed else None),
         )
+        return drawn
 
     dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
-    layers = bars + line("value", names[0]) + dots
+    layers: alt.LayerChart = bars + line("value", names[0]) + dots
     if dashed:
-        layers += line("extrapolated", names[1]) + _diamonds(base, "extrapolated:Q", x)
+        layers += line("extrapolated", names[1]) + diamonds(base).encode(x=x, y="extrapolated:Q")
     return layers.properties(width=WIDTH, height=240)
-
-
-def _diamonds(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401  an object of Altair
-    """Diamonds where a value is extrapolated."""
-    drawn = base.transform_filter("datum.extrapolated != null")
-    return drawn.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2).encode(x=x, y=y)
 
 
 def member_table(record: Record, comparison: Comparison) -> Table:

@@ -6,25 +6,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from surefoot.core.results import Crossing, Curve, Footing, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import CurveRow, Curves, Record
 from surefoot.report.curve_quantity import curve_quantity, levels_name, perturbation_name
 from surefoot.report.figures import (
-    ABOVE,
     INK,
-    NARROW,
     QUIET,
     SERIES,
-    STEADY,
     TEXT,
     WEAK,
     WIDTH,
+    Row,
+    interval_chart,
+    legend_above,
+    marks,
     svg,
 )
 from surefoot.report.formatting import four_digits, percent, radius_range
+
+if TYPE_CHECKING:
+    import altair as alt
+    from altair.typing import ChartType
 
 _HEIGHT = 260
 _MOST_DOTS = 100
@@ -47,7 +53,7 @@ def _figure(group: Mapping[str, Record]) -> str:
     return svg(_chart(group))
 
 
-def curves_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401  an object of Altair
+def curves_chart(records: Mapping[str, Record]) -> ChartType:
     """All of them below each other, as one chart."""
     import altair as alt
 
@@ -82,15 +88,13 @@ def levels_of(record: Record) -> str:
     return levels_name(record.study)
 
 
-def _chart(records: Mapping[str, Record], title: str = "") -> Any:  # noqa: ANN401  an object of Altair
+def _chart(records: Mapping[str, Record], title: str = "") -> ChartType:
     """All curves of one perturbation; a title where the chart stands without a page."""
-    first = next(iter(records.values()))
-    curves = {name or "the curve": curve_in(r) for name, r in records.items()}
-    name = levels_of(first)
-    axes = _Axes.around(curves, curve_quantity(first.study.property.kind), name)
-    layers = [*_between(curves, axes), *_lines(curves, axes), *_marks(curves, axes)]
     import altair as alt
 
+    curves = {name or "the curve": curve_in(r) for name, r in records.items()}
+    axes = _Axes.around(curves, next(iter(records.values())))
+    layers = [*_between(curves, axes), *_lines(curves, axes), *_marks(curves, axes)]
     chart = alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT)
     if not title:
         return chart
@@ -102,51 +106,52 @@ def _chart(records: Mapping[str, Record], title: str = "") -> Any:  # noqa: ANN4
 class _Axes:
     """The channels that all layers share."""
 
-    x: Any
-    y: Any
-    low: Any
-    colour: Any
+    level: str
+    x: alt.X
+    y: alt.Y
+    low: alt.Y
+    colour: alt.Color
     right: float
 
     @classmethod
-    def around(cls, curves: Mapping[str, Curve], what: str, kind: str) -> _Axes:
+    def around(cls, curves: Mapping[str, Curve], record: Record) -> _Axes:
         import altair as alt
 
         names = list(curves)
         shades = [SERIES[i % len(SERIES)] for i in range(len(names))]
-        above = alt.Legend(
-            title=None, orient="top", offset=ABOVE, columns=1, labelLimit=500, symbolOpacity=1
-        )
+        above = legend_above(columns=1, labelLimit=500, symbolOpacity=1)
         colour = alt.Color(
             "name:N",
             scale=alt.Scale(domain=names, range=shades),
             legend=above if len(names) > 1 else None,
         )
-        left, right = (
-            min(curve.span.low for curve in curves.values()),
-            max(curve.span.high for curve in curves.values()),
-        )
-        scale = alt.Scale(domain=[left, right], nice=False)
-        axis = alt.Axis(grid=False, tickCount=5)
-        x = alt.X("level:Q", title=f"level of {kind}", scale=scale, axis=axis)
-        height: dict[str, Any] = {
-            "title": f"{what} (%)",
-            "scale": alt.Scale(domain=[0, 100]),
-            "axis": alt.Axis(values=[0, 25, 50, 75, 100], domain=False),
-        }
-        return cls(x, alt.Y("value:Q", **height), alt.Y("low:Q", **height), colour, right)
+        left = min(curve.span.low for curve in curves.values())
+        right = max(curve.span.high for curve in curves.values())
+        level, x = f"level of {levels_of(record)}", _levels_axis(record, left, right)
+        y, low = _height_axis(record, "value"), _height_axis(record, "low")
+        return cls(level, x, y, low, colour, right)
 
 
-def _layer(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401  an object of Altair
+def _levels_axis(record: Record, left: float, right: float) -> alt.X:
     import altair as alt
 
-    return alt.Chart(alt.InlineData(values=rows))
+    scale = alt.Scale(domain=[left, right], nice=False)
+    axis = alt.Axis(grid=False, tickCount=5)
+    return alt.X("level:Q", title=f"level of {levels_of(record)}", scale=scale, axis=axis)
 
 
-def _between(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
+def _height_axis(record: Record, channel: str) -> alt.Y:
+    import altair as alt
+
+    axis = alt.Axis(values=[0, 25, 50, 75, 100], domain=False)
+    title = f"{curve_quantity(record.study.property.kind)} (%)"
+    return alt.Y(f"{channel}:Q", title=title, scale=alt.Scale(domain=[0, 100]), axis=axis)
+
+
+def _between(curves: Mapping[str, Curve], axes: _Axes) -> list[alt.Chart]:
     """Where each curve can be: from level to level, or at the levels alone, then paler."""
     shaded = {name: curve for name, curve in curves.items() if curve.between}
-    boxes = [
+    boxes: list[Row] = [
         {
             "name": name,
             "level": gap.low,
@@ -165,15 +170,15 @@ def _between(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
     ]
     strong, pale = (0.2, 0.12) if len(curves) == 1 else (0.12, 0.07)
     x, y, colour = axes.x, axes.low, axes.colour
-    band, joined = _layer(boxes).mark_rect(opacity=strong), _layer(ends).mark_area(opacity=pale)
+    band, joined = marks(boxes).mark_rect(opacity=strong), marks(ends).mark_area(opacity=pale)
     layers = [
-        band.encode(x=x, x2="to:Q", y=y, y2="high:Q", color=colour),
-        joined.encode(x=x, y=y, y2="high:Q", color=colour),
+        (boxes, band.encode(x=x, x2="to:Q", y=y, y2="high:Q", color=colour)),
+        (ends, joined.encode(x=x, y=y, y2="high:Q", color=colour)),
     ]
-    return [layer for layer in layers if layer.data.values]
+    return [layer for rows, layer in layers if rows]
 
 
-def _lines(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
+def _lines(curves: Mapping[str, Curve], axes: _Axes) -> list[alt.Chart]:
     """The levels evaluated; a line through those that bound what the curve does in between."""
     rows = [row for name, curve in curves.items() for row in curve_rows(name, curve)]
     x, y, colour = axes.x, axes.y, axes.colour
@@ -182,24 +187,26 @@ def _lines(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
     dots = [row for row in firm if row["name"] not in crowded]
     checks = [row for row in rows if not row["firm"]]
     size = _DOT if len(curves) == 1 else _DOT / 2
+    few = marks(checks).mark_circle(size=_CHECK, opacity=0.6, color=QUIET)
+    line, dot = marks(firm).mark_line(strokeWidth=2), marks(dots).mark_circle(size=size, opacity=1)
     layers = [
-        _layer(checks).mark_circle(size=_CHECK, opacity=0.6, color=QUIET).encode(x=x, y=y),
-        _layer(firm).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
-        _layer(dots).mark_circle(size=size, opacity=1).encode(x=x, y=y, color=colour),
+        (checks, few.encode(x=x, y=y)),
+        (firm, line.encode(x=x, y=y, color=colour)),
+        (dots, dot.encode(x=x, y=y, color=colour)),
     ]
-    return [layer for layer in layers if layer.data.values]
+    return [layer for rows, layer in layers if rows]
 
 
-def _marks(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
+def _marks(curves: Mapping[str, Curve], axes: _Axes) -> list[alt.Chart]:
     """Thresholds, and where they are crossed."""
     readings = [(name, reading) for name, curve in curves.items() for reading in curve.readings]
     one = next(iter(curves.values()))
-    thresholds = [
+    thresholds: list[Row] = [
         {"value": 100 * t, "level": axes.right, "text": f"{100 * t:g} %"}
         for t in dict.fromkeys(reading.threshold for _, reading in readings)
     ]
-    line = _layer(thresholds).mark_rule(strokeDash=[5, 4], color=QUIET)
-    words = _layer(thresholds).mark_text(align="left", dx=6, color=INK, fontSize=TEXT)
+    line = marks(thresholds).mark_rule(strokeDash=[5, 4], color=QUIET)
+    words = marks(thresholds).mark_text(align="left", dx=6, color=INK, fontSize=TEXT)
     layers = [line.encode(y=axes.y), words.encode(x=axes.x, y=axes.y, text="text:N")]
     rows = [
         _crossing_row(name, reading.threshold, c, one.span)
@@ -209,9 +216,7 @@ def _marks(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
     return [*layers, *(_crossings(rows, axes, alone=len(curves) == 1) if rows else [])]
 
 
-def _crossing_row(
-    name: str, threshold: float, crossing: Crossing, span: Interval
-) -> dict[str, Any]:
+def _crossing_row(name: str, threshold: float, crossing: Crossing, span: Interval) -> Row:
     """A crossing; its figures stand where the curve is not: above and outwards, if they fit."""
     share = (crossing.level - span.low) / span.width
     above = share < 1 - _FIGURES if crossing.falls else share > _FIGURES
@@ -228,31 +233,34 @@ def _crossing_row(
     }
 
 
-def _crossings(rows: list[dict[str, Any]], axes: _Axes, *, alone: bool) -> list[Any]:
+def _crossings(rows: list[Row], axes: _Axes, *, alone: bool) -> list[alt.Chart]:
     """A bar over the interval, a diamond at the best guess; of a single curve also in figures."""
     import altair as alt
 
     colour = alt.value(WEAK) if alone else axes.colour
-    x, y = alt.X("at:Q", title=axes.x.to_dict()["title"]), axes.y
-    diamond = {"shape": "diamond", "size": 110, "filled": True, "stroke": "white", "opacity": 1}
-    bar = _layer(rows).mark_rule(strokeWidth=5, opacity=1 if alone else 0.6, strokeCap="round")
+    x, y = alt.X("at:Q", title=axes.level), axes.y
+    diamond = marks(rows).mark_point(
+        shape="diamond", size=110, filled=True, stroke="white", opacity=1
+    )
+    bar = marks(rows).mark_rule(strokeWidth=5, opacity=1 if alone else 0.6, strokeCap="round")
     layers = [
         bar.encode(x=axes.x, x2="to:Q", y=y, color=colour),
-        _layer(rows).mark_point(**diamond).encode(x=x, y=y, color=colour),
+        diamond.encode(x=x, y=y, color=colour),
     ]
     if not alone or len(rows) > _MOST_LABELS:
         return layers
     for right, above in product((True, False), repeat=2):
         here = [row for row in rows if (row["right"], row["above"]) == (right, above)]
-        place = {"align": "left", "dx": 4} if right else {"align": "right", "dx": -4}
-        style = {"dy": -15 if above else 17, "fontSize": TEXT, "fontWeight": "bold", "color": INK}
         if here:
-            text = _layer(here).mark_text(**place, **style)
+            text = marks(here).mark_text(
+                align="left" if right else "right", dx=4 if right else -4, dy=-15 if above else 17,
+                fontSize=TEXT, fontWeight="bold", color=INK,
+            )  # fmt: skip
             layers.append(text.encode(x=x, y=y, text="text:N"))
     return layers
 
 
-def curve_rows(name: str, curve: Curve) -> list[dict[str, Any]]:
+def curve_rows(name: str, curve: Curve) -> list[Row]:
     """The rows of a curve; `firm` are those that bound what it can do between the levels."""
     ends = {end for gap in curve.between for end in (gap.low, gap.high)}
     return [
@@ -318,7 +326,7 @@ def _weakest_below_each_other(curves: Curves) -> str:
     evaluated = [row for row in weakest_classes(curves) if row.curve.points]
     parts = [*evaluated[:MOST_CLASSES], CurveRow("all inputs", 0, curves.curve)]
     readings = [(row.name, row.curve.readings[0]) for row in parts]
-    rows = [
+    rows: list[Row] = [
         {
             "class": name,
             "value": 100 * reading.value,
@@ -328,23 +336,15 @@ def _weakest_below_each_other(curves: Curves) -> str:
         for name, reading in readings
         for known in (reading.guarantee.footing is not Footing.NONE,)
     ]
-    y = alt.Y("class:N", sort=[name for name, _ in readings], title=None)
-    x = alt.X(
-        "low:Q",
-        title=f"share of levels at {percent(readings[0][1].threshold)} or above (%)",
-        scale=alt.Scale(domainMin=0),
-    )
-    base: Any = alt.Chart(alt.InlineData(values=rows))
-    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
-    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
-    return svg((lines + dots).properties(width=NARROW, height=alt.Step(22)))
+    title = f"share of levels at {percent(readings[0][1].threshold)} or above (%)"
+    return svg(interval_chart(rows, "class", title, alt.Scale(domainMin=0), 22))
 
 
 def _lines_of_classes(record: Record, curves: Curves) -> str:
     """All inputs as a thick line, the weakest classes in colours, the others in grey."""
     import altair as alt
 
-    ordered = weakest_classes(curves)
+    ordered, span = weakest_classes(curves), curves.curve.span
     colours, others = ordered[:_WEAKEST], ordered[_WEAKEST:]
     names = ["all inputs", *(row.name for row in colours)]
     shades = [INK, *(SERIES[i + 1] for i in range(len(colours)))]
@@ -353,46 +353,22 @@ def _lines_of_classes(record: Record, curves: Curves) -> str:
     colour = alt.Color(
         "part:N",
         scale=alt.Scale(domain=names, range=shades),
-        legend=alt.Legend(
-            title=None, orient="top", offset=ABOVE, columns=2, labelLimit=220, symbolOpacity=1
-        ),
+        legend=legend_above(columns=2, labelLimit=220, symbolOpacity=1),
     )
-    x, y = _axes(record, curves)
-    marks = [{"value": 100 * reading.threshold} for reading in curves.curve.readings]
-    lines = alt.Chart(alt.InlineData(values=marks)).mark_rule(strokeDash=[5, 4], color=QUIET)
-    layers = [lines.encode(y=y)]
+    x, y = _levels_axis(record, span.low, span.high), _height_axis(record, "value")
+    thresholds: list[Row] = [{"value": 100 * r.threshold} for r in curves.curve.readings]
+    layers = [marks(thresholds).mark_rule(strokeDash=[5, 4], color=QUIET).encode(y=y)]
     whole = [CurveRow("all inputs", 0, curves.curve)]
     for part, width, strength in ((others, 1, 0.45), (colours, 1.8, 1), (whole, 3, 1)):
-        rows = [
+        rows: list[Row] = [
             {**row, "part": "other classes" if part is others else one.name}
             for one in part
             for row in curve_rows(one.name, one.curve)
         ]
-        line: Any = alt.Chart(alt.InlineData(values=rows)).mark_line(
-            strokeWidth=width, opacity=strength
-        )
         if rows:
+            line = marks(rows).mark_line(strokeWidth=width, opacity=strength)
             layers.append(line.encode(x=x, y=y, color=colour, detail="name:N"))
     return svg(alt.layer(*layers).properties(width=WIDTH, height=240))
-
-
-def _axes(record: Record, curves: Curves) -> tuple[Any, Any]:
-    import altair as alt
-
-    span = curves.curve.span
-    x = alt.X(
-        "level:Q",
-        title=f"level of {levels_of(record)}",
-        scale=alt.Scale(domain=[span.low, span.high], nice=False),
-        axis=alt.Axis(grid=False, tickCount=5),
-    )
-    y = alt.Y(
-        "value:Q",
-        title=f"{curve_quantity(record.study.property.kind)} (%)",
-        scale=alt.Scale(domain=[0, 100]),
-        axis=alt.Axis(values=[0, 25, 50, 75, 100], domain=False),
-    )
-    return x, y
 
 
 _MOST_CURVES, _MOST_CROSSINGS = 6, 3
@@ -414,7 +390,8 @@ def describe_classes(curves: Curves) -> str:
     ends = [(row.name, _last(row.curve)) for row in weakest_classes(curves) if row.curve.points]
     if not ends:
         return "No level was evaluated."
-    (low_name, low), (high_name, high) = min(ends, key=_second), max(ends, key=_second)
+    low_name, low = min(ends, key=itemgetter(1))
+    high_name, high = max(ends, key=itemgetter(1))
     return (
         f"Curves of {len(curves.classes):,} classes and of all inputs. At the highest level they "
         f"lie between {percent(low)} ({low_name}) and {percent(high)} ({high_name})."
@@ -446,7 +423,3 @@ def _describe(name: str, quantity: str, curve: Curve) -> str:
 
 def _last(curve: Curve) -> float:
     return max(curve.points, key=lambda point: point.level).value
-
-
-def _second(pair: tuple[str, float]) -> float:
-    return pair[1]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
+from surefoot.report.figures import INK, QUIET, STEADY, WEAK, Row, marks, svg
 from surefoot.report.formatting import confidence, error_odds
 from surefoot.statistics.bounds import fixed_size, okamoto
 from surefoot.statistics.designs import Design, expected_trials
+
+if TYPE_CHECKING:
+    import altair as alt
+    from altair.typing import ChartType
 
 
 @dataclass(frozen=True)
@@ -61,18 +65,18 @@ def design_figure(design: Design) -> str:
     return svg(both.resolve_scale(color="independent", strokeDash="independent"))
 
 
-def _boundary(design: Design) -> Any:  # noqa: ANN401  an object of Altair
+def _boundary(design: Design) -> ChartType:
     """Share kept against trials; between the two bounds the design continues."""
     import altair as alt
 
     looks, few = design.arrays
     low = np.clip(few / looks, 0.0, 0.5)[:-1]
-    rows = [
+    rows: list[Row] = [
         {"trials": int(n), "low": round(100 * a, 3), "high": round(100 * (1 - a), 3)}
         for n, a in zip(looks[:-1].tolist(), low.tolist(), strict=True)
     ]
     last = int(looks[-1])
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = marks(rows)
     whole = alt.Axis(format=",d", tickCount=5, tickMinStep=1)
     across = alt.Scale(domain=[0, 1.04 * last], nice=False)
     x = alt.X("trials:Q", title="trials so far", scale=across, axis=whole)
@@ -83,29 +87,26 @@ def _boundary(design: Design) -> Any:  # noqa: ANN401  an object of Altair
         base.mark_circle(aria=False, color=STEADY, size=16, opacity=1).encode(x=x, y=f"{end}:Q")
         for end in ("low", "high")
     ]
-    stop = alt.Chart(alt.InlineData(values=[{"trials": last}]))
-    final = stop.mark_rule(color=WEAK, strokeWidth=2).encode(x="trials:Q")
+    final = marks([{"trials": last}]).mark_rule(color=WEAK, strokeWidth=2).encode(x="trials:Q")
     title = f"When to stop (at the latest after {last:,} trials)"
     layers = alt.layer(between, bars, *ends, final, *_notes(design))
     return layers.properties(title=_title(title), **_PANEL)
 
 
-def _notes(design: Design) -> list[Any]:
+def _notes(design: Design) -> list[alt.Chart]:
     """What each region means; a design with one look has no regions."""
-    import altair as alt
-
     if len(design.looks) == 1:
         return []
     middle = (design.looks[0] + design.looks[-1]) / 2
-    regions = [
+    regions: list[Row] = [
         {"x": middle, "y": y, "text": text}
         for y, text in ((96, "stop"), (50, "continue"), (4, "stop"))
     ]
-    words = alt.Chart(alt.InlineData(values=regions)).mark_text(color=INK, fontSize=12)
+    words = marks(regions).mark_text(color=INK, fontSize=12)
     return [words.encode(x="x:Q", y="y:Q", text="text:N")]
 
 
-def _costs(design: Design) -> Any:  # noqa: ANN401  an object of Altair
+def _costs(design: Design) -> ChartType:
     """Expected trials against p, with the two fixed numbers and the limit."""
     import altair as alt
 
@@ -118,21 +119,25 @@ def _costs(design: Design) -> Any:  # noqa: ANN401  an object of Altair
         names[2]: _mirrored([(e.p, e.trials) for e in expected_cost.expected]),
         names[3]: _mirrored([(e.p, e.limit) for e in expected_cost.expected]),
     }
-    rows = [
+    rows: list[Row] = [
         {"p": round(p, 5), "trials": round(trials, 2), "what": what}
         for what, curve in curves.items()
         for p, trials in curve
     ]
     shade = alt.Scale(domain=names, range=[WEAK, QUIET, STEADY, INK])
     dash = alt.Scale(domain=names, range=[[1, 0], [1, 0], [1, 0], [4, 3]])
-    lines = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2)
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolSize=250)
-    return lines.encode(
-        x=alt.X("p:Q", title="true probability of being kept, p", axis=alt.Axis(tickCount=5)),
-        y=alt.Y("trials:Q", title="expected trials", axis=alt.Axis(format=",d", tickMinStep=1)),
-        color=alt.Color("what:N", scale=shade, legend=legend),
-        strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
-    ).properties(title=_title("What it costs"), **_PANEL)
+    lines: alt.Chart = (
+        marks(rows)
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X("p:Q", title="true probability of being kept, p", axis=alt.Axis(tickCount=5)),
+            y=alt.Y("trials:Q", title="expected trials", axis=alt.Axis(format=",d", tickMinStep=1)),
+            color=alt.Color("what:N", scale=shade, legend=legend),
+            strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
+        )
+    )
+    return lines.properties(title=_title("What it costs"), **_PANEL)
 
 
 def _mirrored(half: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -140,7 +145,7 @@ def _mirrored(half: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [*half, *((1 - p, y) for p, y in half[-2::-1])]
 
 
-def _title(text: str) -> Any:  # noqa: ANN401  an object of Altair
+def _title(text: str) -> alt.TitleParams:
     import altair as alt
 
     return alt.TitleParams(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from surefoot.core.claims import (
     RobustPopulation,
@@ -12,134 +12,114 @@ from surefoot.core.claims import (
 from surefoot.core.counts import closed_to
 from surefoot.core.results import Quantile
 from surefoot.records.record import Record
-from surefoot.report.figures import ABOVE, INK, QUIET, SERIES, STEADY, WEAK, WIDTH, svg
+from surefoot.report.figures import (
+    INK,
+    QUIET,
+    SERIES,
+    STEADY,
+    WEAK,
+    WIDTH,
+    Row,
+    legend_above,
+    marks,
+    number,
+    svg,
+)
 from surefoot.report.formatting import four_digits, percent, radius_range
 from surefoot.report.views.radii_tables import brackets_of, radii_in, tolerance_of
 
+if TYPE_CHECKING:
+    import altair as alt
+    from altair.typing import ChartType
 
-def _legend_above(**more: Any) -> Any:  # noqa: ANN401  of altair
-    """Where no line crosses it, whatever the curves are."""
+
+def _step_lines(
+    rows: list[Row], title: str, ends: tuple[str, str], most: float, names: list[str], **room: int
+) -> tuple[alt.Chart, alt.X, alt.Y, alt.Color]:
+    """Shares against the radius, the first end solid and the second dashed; and the channels."""
     import altair as alt
 
-    return alt.Legend(
-        title=None,
-        orient="top",
-        offset=ABOVE,
-        symbolOpacity=1,
-        symbolStrokeWidth=3,
-        labelLimit=260,
-        columns=2,
-        **more,
+    x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
+    y = alt.Y("share:Q", title=title, scale=alt.Scale(domain=[0, 100]))
+    legend = legend_above(symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=2, **room)
+    colour = alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=names, range=list(SERIES)),
+        legend=legend if len(names) > 1 else None,
     )
+    below = alt.Legend(
+        title=None, orient="bottom", symbolStrokeColor=INK, symbolStrokeWidth=2, columnPadding=40
+    )
+    dashes = alt.Scale(domain=list(ends), range=[[1, 0], [4, 3]])
+    lines = marks(rows).mark_line(interpolate="step-after", strokeWidth=2)
+    dash = alt.StrokeDash("end:N", scale=dashes, legend=below)
+    return lines.encode(x=x, y=y, color=colour, strokeDash=dash), x, y, colour
 
 
-def radii_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401  an object of Altair
+def _farthest(rows: Iterable[Row]) -> float:
+    """The right end of the axis."""
+    return max((number(row, "radius") for row in rows), default=1.0) or 1.0
+
+
+def radii_chart(records: Mapping[str, Record]) -> ChartType:
     """Share of inputs with a critical radius of at most x, between proof and counterexample."""
-    import altair as alt
-
     names = [name or "inputs" for name in records]
     rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
-    most = max((row["radius"] for row in rows), default=1.0) or 1.0
-    legend = _legend_above(columnPadding=40) if len(names) > 1 else None
-    colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=list(SERIES)), legend=legend)
-    x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
-    y = alt.Y("share:Q", title="inputs (%)", scale=alt.Scale(domain=[0, 100]))
-    lines = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(interpolate="step-after", strokeWidth=2)
-        .encode(
-            x=x,
-            y=y,
-            color=colour,
-            strokeDash=alt.StrokeDash(
-                "end:N",
-                scale=alt.Scale(domain=["refuted", "not proved"], range=[[1, 0], [4, 3]]),
-                legend=alt.Legend(
-                    title=None,
-                    orient="bottom",
-                    symbolStrokeColor=INK,
-                    symbolStrokeWidth=2,
-                    columnPadding=40,
-                ),
-            ),
-        )
-    )
-    marks = [
+    most, ends = _farthest(rows), ("refuted", "not proved")
+    lines, x, y, colour = _step_lines(rows, "inputs (%)", ends, most, names, columnPadding=40)
+    quantiles: list[Row] = [
         {"radius": q.interval.low, "to": min(most, q.interval.high), "share": 100 * q.share,
          "at": q.value, "name": name or "inputs"}
         for name, record in records.items()
         if isinstance(q := radii_in(record).quantiles[0].result, Quantile)
     ]  # fmt: skip
-    base = alt.Chart(alt.InlineData(values=marks))
+    base = marks(quantiles)
     level = base.mark_rule(strokeDash=[5, 4], color=QUIET).encode(y=y)
     span = base.mark_rule(strokeWidth=6, opacity=0.45).encode(x=x, x2="to:Q", y=y, color=colour)
     dot = base.mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke=INK).encode(
-        x=alt.X("at:Q"), y=y, color=colour
+        x="at:Q", y=y, color=colour
     )
-    return (level + lines + span + dot).properties(width=WIDTH, height=260)
+    chart: alt.LayerChart = level + lines + span + dot
+    return chart.properties(width=WIDTH, height=260)
 
 
-def _steps(name: str, record: Record) -> list[dict[str, Any]]:
+def _steps(name: str, record: Record) -> list[Row]:
     brackets = [b for _, b in brackets_of(record)]
     n = len(brackets)
     lows = sorted(b.low for b in brackets)
     highs = sorted(b.high for b in brackets if math.isfinite(b.high))
-    rows = [
+    rows: list[Row] = [
         {"name": name, "end": end, "radius": value, "share": 100 * (i + 1) / n}
         for end, values in (("not proved", lows), ("refuted", highs))
         for i, value in enumerate(values)
     ]
-    starts = [{"name": name, "end": end, "radius": 0.0, "share": 0.0}
-              for end in ("not proved", "refuted")]  # fmt: skip
+    starts: list[Row] = [{"name": name, "end": end, "radius": 0.0, "share": 0.0}
+                         for end in ("not proved", "refuted")]  # fmt: skip
     return [*starts, *rows]
 
 
-def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa: ANN401  an object of Altair
+def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> ChartType:
     """Share of inputs proved at a radius, and of those not refuted there; and the population's."""
-    import altair as alt
-
     names = [name or "inputs" for name in parts]
     rows = [row for name, part in parts.items() for row in _robust_steps(name or "inputs", part)]
-    bars = [
+    bars: list[Row] = [
         {"radius": c.radius, "low": 100 * c.interval.low, "high": 100 * c.interval.high,
          "name": c.names[0] if c.names else "inputs"}
         for c in record.claims
         if isinstance(c, RobustPopulation) and c.interval is not None
     ]  # fmt: skip
-    most = max((row["radius"] for row in (*rows, *bars)), default=1.0) or 1.0
-    x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
-    colour = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=names, range=list(SERIES)),
-        legend=_legend_above() if len(names) > 1 else None,
-    )
-    dash = alt.StrokeDash(
-        "end:N",
-        scale=alt.Scale(domain=["not refuted", "proved"], range=[[1, 0], [4, 3]]),
-        legend=alt.Legend(
-            title=None, orient="bottom", symbolStrokeColor=INK, symbolStrokeWidth=2,
-            columnPadding=40,
-        ),
-    )  # fmt: skip
-    y = alt.Y("share:Q", title="robust accuracy (%)", scale=alt.Scale(domain=[0, 100]))
-    lines = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(interpolate="step-after", strokeWidth=2)
-        .encode(x=x, y=y, color=colour, strokeDash=dash)
-    )
-    spans = (
-        alt.Chart(alt.InlineData(values=bars))
-        .mark_rule(strokeWidth=6, opacity=0.45)
-        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
-    )
-    chart = lines + spans if bars else lines
+    most, ends = _farthest((*rows, *bars)), ("not refuted", "proved")
+    lines, x, _, colour = _step_lines(rows, "robust accuracy (%)", ends, most, names)
+    spans = marks(bars).mark_rule(strokeWidth=6, opacity=0.45)
+    chart = lines + spans.encode(x=x, y="low:Q", y2="high:Q", color=colour) if bars else lines
     return chart.properties(width=WIDTH, height=220)
 
 
-def _robust_steps(name: str, record: Record) -> list[dict[str, Any]]:
+def _robust_steps(name: str, record: Record) -> list[Row]:
     """The share falls at every refuted radius, and right behind every proved one."""
     brackets = [b for _, b in brackets_of(record)]
-    n, rows = len(brackets), []
+    n = len(brackets)
+    rows: list[Row] = []
     most = max((x for b in brackets for x in (b.low, b.high) if math.isfinite(x)), default=1.0)
     ends = {"not refuted": [b.high for b in brackets], "proved": [b.low for b in brackets]}
     for end, values in ends.items():
@@ -161,14 +141,14 @@ def times_figure(record: Record) -> str:
     kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
     clock = "CPU seconds" if tolerance is not None else "seconds, from the file"
     limit = math.inf if tolerance is None else tolerance
-    rows = [
+    rows: list[Row] = [
         {"radius": b.low, "seconds": max(b.seconds, 1e-3),
          "kind": kinds[math.isinf(b.high) or not closed_to(b.low, b.high, limit)]}
         for _, b in brackets_of(record)
         if b.seconds is not None
     ]  # fmt: skip
     chart = (
-        alt.Chart(alt.InlineData(values=rows))
+        marks(rows)
         .mark_circle(size=36, opacity=0.8)
         .encode(
             x=alt.X("radius:Q", title="proved L∞ radius"),
@@ -176,7 +156,7 @@ def times_figure(record: Record) -> str:
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=kinds, range=[STEADY, WEAK]),
-                legend=alt.Legend(title=None, orient="top", offset=ABOVE, symbolOpacity=1),
+                legend=legend_above(symbolOpacity=1),
             ),
         )
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import AttackSummary, Comparison, Curves, Radii, Record, Samples, Tally
@@ -20,6 +20,9 @@ from surefoot.report.views.curve_figures import curves_chart
 from surefoot.report.views.radii_figures import radii_chart
 from surefoot.report.views.sampling_figures import inputs_chart
 from surefoot.report.views.tally import tally_chart
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
 
 
 def view_of_record(
@@ -47,7 +50,7 @@ def view_of_record(
             return comparison_view.view(record, details, parts, verdicts, command)
 
 
-def chart_of_record(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa: ANN401  Altair's
+def chart_of_record(record: Record, parts: Mapping[str, Record]) -> ChartType:
     """The main figure, for the same cases."""
     details, members = record.details, parts or {"": record}
     first = next(iter(members.values())).details

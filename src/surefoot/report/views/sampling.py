@@ -268,16 +268,12 @@ def _not_drawn(record: Record) -> str:
     return words
 
 
-def _draw_inputs(record: Record) -> str:
-    return svg(inputs_chart(record))
-
-
 def _sections(
     record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
     few = few_trials_words(record)
-    draw_inputs, described = partial(_draw_inputs, record), describe_inputs(record)
-    figures = [Figure(draw_inputs, few, "histogram", described)]
+    described = describe_inputs(record)
+    figures = [Figure(lambda: svg(inputs_chart(record)), few, "histogram", described)]
     if isinstance(samples.whole, ExtrapolatedMean):
         caption = (
             "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "

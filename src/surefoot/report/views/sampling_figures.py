@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +25,18 @@ from surefoot.core.results import (
 from surefoot.records.record import InputRow, Record, Samples
 from surefoot.report.clauses import class_word
 from surefoot.report.figures import (
-    ABOVE,
     INK,
-    NARROW,
     QUIET,
     STEADY,
     TEXT,
     WEAK,
     WIDTH,
+    Row,
     bar_chart,
+    interval_chart,
+    legend_above,
+    marks,
+    number,
     svg,
 )
 from surefoot.report.formatting import (
@@ -49,6 +52,10 @@ from surefoot.report.tables import Table, quantity_heading
 from surefoot.report.view import Figure, Section
 from surefoot.report.views.sampling_tables import count_inputs, few_trials_words
 
+if TYPE_CHECKING:
+    import altair as alt
+    from altair.typing import ChartType
+
 _BINS = 20
 """Bars of the histogram: 5 percentage points each."""
 _NONE = -9
@@ -61,20 +68,15 @@ _FLOOR = 1e-12
 """Failure probabilities below this are drawn at it: a logarithmic axis has no zero."""
 
 
-def inputs_chart(record: Record) -> Any:  # noqa: ANN401  an object of Altair
+def inputs_chart(record: Record) -> ChartType:
     """A histogram of failure probabilities, or how many inputs of each kind."""
     population = record.study.population
     if population is not None and population.kind == "robust-share":
-        return _decisions(record)
+        return bar_chart(count_decisions(record), [STEADY, WEAK, QUIET], len(record.inputs))
     if few_trials_words(record):
         counts = count_inputs(record)
         return bar_chart(counts, [STEADY, WEAK], sum(counts.values()))
     return _histogram(record)
-
-
-def _decisions(record: Record) -> Any:  # noqa: ANN401  an object of Altair
-    """How many inputs were decided to be below the limit, above it, or stayed undecided."""
-    return bar_chart(count_decisions(record), [STEADY, WEAK, QUIET], len(record.inputs))
 
 
 def count_decisions(record: Record) -> dict[str, int]:
@@ -94,7 +96,7 @@ def failure_shares(record: Record) -> NDArray[np.float64]:
     return np.array([1 - v for r in record.inputs if (v := _value(r.result)) is not None])
 
 
-def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
+def _histogram(record: Record) -> ChartType:
     """How many inputs fail how often; those that failed in no trial apart."""
     import altair as alt
 
@@ -102,17 +104,17 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
     edges = np.linspace(0, 1, _BINS + 1)
     counts, _ = np.histogram(values[values > 0], edges)
     failed, never = "failed at least once", "failed in no trial"
-    rows: list[dict[str, Any]] = [
+    rows: list[Row] = [
         {"low": 100 * a, "high": 100 * b, "inputs": int(n), "kind": failed}
         for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
     rows.append(
         {"low": _NONE - 2.5, "high": _NONE + 2.5, "inputs": int((values == 0).sum()), "kind": never}
     )
-    highest = max(int(row["inputs"]) for row in rows)
+    highest = max(*counts.tolist(), int((values == 0).sum()))
     ticks, words = [_NONE, *range(0, 101, 20)], "datum.value < 0 ? 'none' : datum.value"
     axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=words, grid=False)
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = marks(rows)
     bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
         x=alt.X(
             "low:Q",
@@ -130,7 +132,7 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
         color=alt.Color(
             "kind:N",
             scale=alt.Scale(domain=[never, failed], range=[STEADY, WEAK]),
-            legend=alt.Legend(title=None, orient="top", offset=ABOVE),
+            legend=legend_above(),
         ),
     )
     labels = (
@@ -139,7 +141,8 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401  an object of Altair
         .mark_text(dy=-7, fontSize=TEXT, color=INK)
         .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
     )
-    return (bars + labels).properties(width=WIDTH, height=220)
+    chart: alt.LayerChart = bars + labels
+    return chart.properties(width=WIDTH, height=220)
 
 
 def _value(result: InputResult) -> float | None:
@@ -161,7 +164,7 @@ def class_figure(record: Record, samples: Samples) -> str:
         for row in samples.classes
         if isinstance(row.result, ExtrapolatedMean)
     }
-    rows: list[dict[str, Any]] = [
+    rows: list[Row] = [
         {
             "class": claim.about.name,
             "value": 100 * claim.value,
@@ -173,24 +176,9 @@ def class_figure(record: Record, samples: Samples) -> str:
         if claim.about.of is About.CLASS and claim.interval is not None and claim.value is not None
     ]
     robust = record.study.method.number("kappa") is not None
-    rows.sort(key=lambda row: row["value"], reverse=not robust)
-    rows = rows[:MOST_CLASSES]
-    order = [str(row["class"]) for row in rows]
-    y = alt.Y("class:N", sort=order, title=None)
-    x = alt.X(
-        "low:Q",
-        title=f"{quantity_heading(record)} (%)",
-        scale=alt.Scale(domain=[0, 100]),
-    )
-    base = alt.Chart(alt.InlineData(values=rows))
-    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
-    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
-    diamonds = (
-        base.transform_filter("datum.extrapolated != null")
-        .mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2)
-        .encode(y=y, x="extrapolated:Q")
-    )
-    return svg((lines + dots + diamonds).properties(width=NARROW, height=alt.Step(22)))
+    rows.sort(key=lambda row: number(row, "value"), reverse=not robust)
+    title, scale = f"{quantity_heading(record)} (%)", alt.Scale(domain=[0, 100])
+    return svg(interval_chart(rows[:MOST_CLASSES], "class", title, scale, 22))
 
 
 def extrapolations(record: Record) -> list[tuple[int, Extrapolation]]:
@@ -210,7 +198,7 @@ def tail_figure(record: Record) -> str:
     """Each input's extrapolated failure probability, over the interval of its count."""
     import altair as alt
 
-    rows = [
+    rows: list[Row] = [
         {
             "rank": rank,
             "extrapolated": max(r.failure, _FLOOR),
@@ -220,7 +208,7 @@ def tail_figure(record: Record) -> str:
         }
         for rank, r in extrapolations(record)
     ]
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = marks(rows)
     whole = alt.Axis(format=",d", tickMinStep=1, tickCount=6, grid=False)
     x = alt.X("rank:Q", title="inputs, the weakest first", scale=alt.Scale(nice=False), axis=whole)
     y = alt.Y(
@@ -232,11 +220,7 @@ def tail_figure(record: Record) -> str:
     lines = base.mark_rule(strokeWidth=2, color=QUIET, opacity=0.6).encode(x=x, y=y, y2="high:Q")
     shade = alt.Scale(domain=["extrapolated", "contradicts its count"], range=[STEADY, WEAK])
     dots = base.mark_point(size=36, filled=True, opacity=1).encode(
-        x=x,
-        y="extrapolated:Q",
-        color=alt.Color(
-            "kind:N", scale=shade, legend=alt.Legend(title=None, orient="top", offset=ABOVE)
-        ),
+        x=x, y="extrapolated:Q", color=alt.Color("kind:N", scale=shade, legend=legend_above())
     )
     return svg((lines + dots).properties(width=WIDTH, height=240))
 
@@ -459,7 +443,7 @@ def _drawn(row: InputRow) -> str:
     return svg(score_chart(row))
 
 
-def score_chart(row: InputRow) -> Any:  # noqa: ANN401  an object of Altair
+def score_chart(row: InputRow) -> ChartType:
     """One panel a fit, side by side: raw first, then after each transform that was tried."""
     import altair as alt
 
@@ -467,11 +451,11 @@ def score_chart(row: InputRow) -> Any:  # noqa: ANN401  an object of Altair
     return alt.hconcat(*panels, spacing=30) if len(panels) > 1 else panels[0]
 
 
-def _panel(fit: NormalFit, scores: Histogram) -> Any:  # noqa: ANN401  an object of Altair
+def _panel(fit: NormalFit, scores: Histogram) -> alt.LayerChart:
     import altair as alt
 
     edges = np.linspace(scores.low, scores.high, len(scores.counts) + 1)
-    bars = [
+    bars: list[Row] = [
         {"low": a, "high": b, "trials": n}
         for a, b, n in zip(edges[:-1].tolist(), edges[1:].tolist(), scores.counts, strict=True)
     ]
@@ -486,17 +470,18 @@ def _panel(fit: NormalFit, scores: Histogram) -> Any:  # noqa: ANN401  an object
     scale = alt.Scale(domain=domain, nice=False)
     x = alt.X("low:Q", title=name, scale=scale, axis=alt.Axis(tickCount=6))
     curve_points = _curve(fit, scores)
-    highest = max(*scores.counts, *(point["trials"] for point in curve_points))
+    highest = max(*scores.counts, *(number(point, "trials") for point in curve_points))
     y = alt.Y("trials:Q", title="trials", scale=alt.Scale(domain=[0, 1.15 * highest]))
-    histogram = alt.Chart(alt.InlineData(values=bars)).mark_rect(color=STEADY, opacity=0.55)
-    curve = alt.Chart(alt.InlineData(values=curve_points))
-    layers = histogram.encode(x=x, x2="high:Q", y=y, y2=alt.Y2Datum(0))
-    layers += curve.mark_line(color=INK, strokeWidth=1.5).encode(x="at:Q", y="trials:Q")
+    histogram = marks(bars).mark_rect(color=STEADY, opacity=0.55)
+    layers: alt.LayerChart = histogram.encode(x=x, x2="high:Q", y=y, y2=alt.Y2Datum(0))
+    layers += (
+        marks(curve_points).mark_line(color=INK, strokeWidth=1.5).encode(x="at:Q", y="trials:Q")
+    )
     layers += _limit(fit, domain, drawn=drawn)
     return layers.properties(width=240, height=180)
 
 
-def _curve(fit: NormalFit, scores: Histogram) -> list[dict[str, float]]:
+def _curve(fit: NormalFit, scores: Histogram) -> list[Row]:
     """Expected trials in a bin, along the fitted normal."""
     width = (scores.high - scores.low) / len(scores.counts)
     scale = sum(scores.counts) * width / (fit.deviation * math.sqrt(2 * math.pi))
@@ -508,7 +493,7 @@ def _curve(fit: NormalFit, scores: Histogram) -> list[dict[str, float]]:
     ]
 
 
-def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> Any:  # noqa: ANN401  an object of Altair
+def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> ChartType:
     """A dashed line at the limit, with z beside it; words at the edge where it is far away."""
     import altair as alt
 
@@ -518,8 +503,8 @@ def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> Any:  # n
         words = f"{words} →" if right else f"← {words}"
     at = fit.limit if drawn else domain[1 if right else 0]
     left = at > sum(domain) / 2
-    base = alt.Chart(alt.InlineData(values=[{"at": at, "text": words}]))
-    text = base.mark_text(
+    base = marks([{"at": at, "text": words}])
+    text: alt.Chart = base.mark_text(
         align="right" if left else "left",
         dx=-5 if left else 5,
         fontSize=12,
@@ -527,4 +512,5 @@ def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> Any:  # n
     ).encode(x="at:Q", y=alt.value(8), text="text:N")
     if not drawn:
         return text
-    return base.mark_rule(color=WEAK, strokeDash=[5, 4], strokeWidth=1.5).encode(x="at:Q") + text
+    line: alt.Chart = base.mark_rule(color=WEAK, strokeDash=[5, 4], strokeWidth=1.5)
+    return line.encode(x="at:Q") + text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from surefoot.core.claims import (
     About,
@@ -18,7 +18,7 @@ from surefoot.core.results import UNIT, Estimate, Interval
 from surefoot.records.record import InputRow, Record, Tally
 from surefoot.records.spec import OutcomeFileSpec
 from surefoot.report.clauses import capitalised, confidence_clause, required_number
-from surefoot.report.figures import NARROW, STEADY, svg
+from surefoot.report.figures import Row, interval_chart, svg
 from surefoot.report.formatting import (
     exact_percent,
     file_name,
@@ -31,6 +31,9 @@ from surefoot.report.formatting import (
 from surefoot.report.provenance import preflight_cautions
 from surefoot.report.tables import EACH_CLASS_NOTE, OF_POPULATION, Table, claim_cells
 from surefoot.report.view import Figure, Section, View
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
 
 MOST_CLASSES = 20
 """Classes in a figure, those that fail most often first: the table has all."""
@@ -64,13 +67,13 @@ def _words(claim: Claim) -> str:
     return f"{value}({percent_range(claim.interval or UNIT)})"
 
 
-def tally_chart(record: Record) -> Any:  # noqa: ANN401  Altair's
+def tally_chart(record: Record) -> ChartType:
     """All cases and each class, or each file: a dot and its interval."""
     import altair as alt
 
-    rows = [
+    rows: list[Row] = [
         {
-            "name": claim.about.name or ", ".join(claim.names) or "all cases",
+            "name": _row_name(claim),
             "value": 100 * claim.value,
             "low": 100 * claim.interval.low,
             "high": 100 * claim.interval.high,
@@ -78,12 +81,7 @@ def tally_chart(record: Record) -> Any:  # noqa: ANN401  Altair's
         for claim in worst_first(record)[: MOST_CLASSES + 1]
         if isinstance(claim, CaseFailure) and claim.interval is not None and claim.value is not None
     ]
-    base = alt.Chart(alt.InlineData(values=rows))
-    y = alt.Y("name:N", sort=[str(row["name"]) for row in rows], title=None)
-    x = alt.X("low:Q", title="failure rate (%)", scale=alt.Scale(domainMin=0))
-    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
-    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
-    return (lines + dots).properties(width=NARROW, height=alt.Step(26))
+    return interval_chart(rows, "name", "failure rate (%)", alt.Scale(domainMin=0), 26)
 
 
 _WORDS = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
