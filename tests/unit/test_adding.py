@@ -45,7 +45,6 @@ OWN_ROLE = {
         "commands/options.py", "engine/attack_bench.py", "study/measure.py",
         "evidence/recompute.py",
     },
-    "BuSun": {"statistics/planning.py"},  # its Table I
     "CriticalLevel": {"commands/critical.py", "study/external.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
         "commands/critical.py", "conclude/radii.py",

@@ -40,8 +40,6 @@ _STYLES = {"Notes": "yellow"}
 def print_view(view: View) -> None:
     """Print the number, one sentence, the verdicts and the tables; then what they rest on."""
     console = open_console()
-    for i, line in enumerate(view.lead):
-        _print_line(console, line, style="bold" if i == 0 else None)
     for key in view.key_figures:
         _print_line(console, key.line, style="bold")
     for line in view.headings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import ClassVar
@@ -15,7 +15,7 @@ from surefoot.core.assumptions import (
     Parabolas,
 )
 from surefoot.core.counts import Counts
-from surefoot.core.procedure import Ask, Needs, Session, TimeUp
+from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import (
     UNIT,
     Between,
@@ -27,7 +27,7 @@ from surefoot.core.results import (
     Point,
     Reading,
 )
-from surefoot.curves.levels import ROUNDING, check_size, check_span, check_thresholds, stopped_early
+from surefoot.curves.levels import check_size, check_span, check_thresholds, stopped_early
 from surefoot.errors import InvalidArgument
 
 
@@ -494,30 +494,3 @@ def _curve(
     span, exact = Interval(method.low, method.high), Guarantee(Footing.SOUND, 0.0)
     trials = method.size * len(points)
     return Curve(span, method.size, points, readings, exact, trials, tuple(notes))
-
-
-Published = AdaptiveCurve | UniformCurve | RandomCurve | QuadCurve
-Accuracy = Callable[[float], float]
-"""From a level to the accuracy there."""
-
-
-def replay(method: Published, accuracy: Accuracy) -> Curve:
-    """What the method concludes if this is the accuracy; rounded to whole inputs of its `size`."""
-    session: Session[Ask, Counts, Curve] = Session(method)
-    while (question := session.question) is not None:
-        kept = round(accuracy(question.level) * question.units)
-        session.tell(Counts(question.units, kept))
-    return session.result
-
-
-def lines_through(points: Sequence[Point]) -> Accuracy:
-    """The curve that is straight from each of these levels to the next, in rising order."""
-    levels, values = [p.level for p in points], [p.value for p in points]
-    return lambda level: float(np.interp(level, levels, values))
-
-
-def share_of_lines(points: Sequence[Point], threshold: float, size: int) -> float:
-    """Its share of the range at or above the threshold, exactly: the truth of a `replay`."""
-    span = Interval(points[0].level, points[-1].level)
-    enough = (math.ceil(threshold * size - ROUNDING) - 0.5) / size
-    return min(share_above(points, enough) / span.width, 1.0)

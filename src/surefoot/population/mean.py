@@ -17,7 +17,6 @@ from surefoot.core.claims import Continues, Sampling
 from surefoot.core.counts import Counts
 from surefoot.core.results import (
     LEAST_PROBABILITY,
-    UNIT,
     Decision,
     Estimate,
     ExtrapolatedMean,
@@ -29,7 +28,7 @@ from surefoot.core.results import (
     Undecided,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.population.groups import Group, Sampled, averages, by_group, distinct, members_of
+from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
 from surefoot.population.requirement import PValues, assumptions_of_sample
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above
@@ -251,22 +250,6 @@ def _interval(result: Result, estimate: Estimate, error: float) -> Interval | No
         return None
     kept = round(estimate.value * estimate.trials)
     return betting_trials(np.array([kept]), np.array([estimate.trials]), error)
-
-
-def share_of_inputs(
-    true: Sequence[bool], groups: Sequence[str], sampling: Sampling, error: float
-) -> Estimate | Undecided:
-    """The share, with an interval for that of the population: each input is one trial.
-
-    `groups` names the group of each input, where groups were sampled, else empty names. The
-    interval is Clopper-Pearson's, or a bet on the averages of groups; see `Mean`.
-    """
-    certain = Guarantee(Footing.SOUND, 0.0)
-    local: list[Result] = [Estimate(float(one), UNIT, certain, 1, float(one), 1) for one in true]
-    mean = Mean(error, sampling)
-    if any(groups):
-        return mean.conclude(by_group(local, groups), error)
-    return mean.conclude(local, error)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ Row = dict[str, float | str | None]
 
 INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#1d5b7a", "#d9693f", "#7b8794"
 """Steady is much darker than weak: the two differ on grey paper too."""
-ORANGE = "#d97706"
 SERIES = (
     STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e", "#7a5230", "#d0709a", "#5b6fd6",
     QUIET,

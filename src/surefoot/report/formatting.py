@@ -97,11 +97,6 @@ def four_digits(value: float) -> str:
     return f"{value:.4g}"
 
 
-def three_digits(value: float) -> str:
-    """A value of a fit, in a table of many columns."""
-    return f"{value:.3g}"
-
-
 def error_odds(error: float) -> str:
     """How often at most a statement is wrong."""
     share = Fraction(error).limit_denominator(1_000_000)
@@ -193,21 +188,6 @@ def of_perturbations(kappa: float) -> str:
     """The same, of the perturbations."""
     limit = one_in(kappa)
     return f"{limit} of the perturbations" if limit.endswith("%") else f"{limit} perturbations"
-
-
-def plain_words(value: object) -> str:
-    """A cell of a table: text as it is, whole numbers with commas, others to four digits."""
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case int():
-            return f"{value:,}"
-        case float():
-            return four_digits(value)
-        case Interval(low=low, high=high):
-            return f"{at_least(low)} to {at_most(high)}"
-        case _:
-            return str(value)
 
 
 def file_name(place: str) -> str:

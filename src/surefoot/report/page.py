@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from surefoot.errors import InvalidArgument
-from surefoot.report.figures import GRID, INK, ORANGE, QUIET, SERIES, STEADY, WEAK
+from surefoot.report.figures import GRID, INK, QUIET, SERIES, STEADY, WEAK
 from surefoot.report.provenance import shared_provenance
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, View
@@ -65,7 +65,6 @@ _VARIABLES = {
     STEADY: "var(--steady)",
     WEAK: "var(--warm)",
     QUIET: "var(--quiet)",
-    ORANGE: "var(--orange)",
     "white": "var(--paper)",
     "black": "var(--ink)",
     "#000": "var(--ink)",

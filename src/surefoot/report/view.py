@@ -87,10 +87,9 @@ class View:
 
     The first claim of `headline` is the sentence at the top; `key_claims` give the numbers above it
     where these are not the headline's. The first section has the main figure: a page shows it
-    before anything else. A page of several results has a `lead`, its title and sentences, above
-    all of it; `claim_names` say whose each of `claims` is, `claims_note` what else helps to read
-    them. `what_fails` is said below the headline where `about` is not. `page_facts` are further
-    facts, not for a terminal. `purpose` completes "This page says".
+    before anything else. `claims_note` says what else helps to read `claims`. `what_fails` is said
+    below the headline where `about` is not. `page_facts` are further facts, not for a terminal.
+    `purpose` completes "This page says".
     """
 
     title: str
@@ -108,8 +107,6 @@ class View:
     what_fails: str = ""
     claims_note: str = ""
     key_claims: tuple[Claim, ...] = ()
-    lead: tuple[str, ...] = ()
-    claim_names: tuple[str, ...] = ()
     page_facts: tuple[str, ...] = ()
     purpose: str = "how often the model fails, and how certain that is"
 
@@ -137,21 +134,13 @@ class View:
     @property
     def claim_lines(self) -> list[str]:
         """The other claims, in words."""
-        lines = self._lines[len(self.headings) + len(self.verdicts) :]
-        if not self.claim_names:
-            return lines
-        return [f"{name}: {line}" for name, line in zip(self.claim_names, lines, strict=True)]
-
-    @property
-    def claims_title(self) -> str:
-        """The heading of the other claims."""
-        return "Further claims" if self.headline else "What each study claims"
+        return self._lines[len(self.headings) + len(self.verdicts) :]
 
     @property
     def iso_24029(self) -> list[Coverage]:
-        """The properties of the standard that the claims are about; none of several results."""
+        """The properties of the standard that the claims are about."""
         claims = (*self.headline, *self.claims, *self.verdicts)
-        return coverage(claims) if claims and not self.lead else []
+        return coverage(claims) if claims else []
 
     @property
     def urgent(self) -> list[str]:
@@ -193,7 +182,7 @@ class View:
         """What follows the tables of a terminal: a title, and its lines."""
         run = filter(None, [self.about, *self.facts, self.continuing])
         lists = {
-            self.claims_title: filter(None, [*self.claim_lines, self.claims_note]),
+            "Further claims": filter(None, [*self.claim_lines, self.claims_note]),
             "Assumptions": self.assumptions,
             "Notes": self.notes,
             "What was run": run,
@@ -204,7 +193,7 @@ class View:
 
     def text(self) -> str:
         """All of it, line by line: the number first."""
-        lines = [*self.lead, *(key.line for key in self.key_figures), *self.headings]
+        lines = [*(key.line for key in self.key_figures), *self.headings]
         lines += [
             *filter(None, [self.what_fails]),
             *(line for _, line in self.verdict_lines),

@@ -27,27 +27,6 @@ class Agreement:
     spearman_p: float
 
 
-@dataclass(frozen=True)
-class Correlation:
-    """Pearson's and Spearman's correlation, and nothing about how certain they are."""
-
-    pearson: float
-    spearman: float
-
-
-def correlation(ours: Sequence[float], reference: Sequence[float]) -> Correlation | Undecided:
-    """Both correlations; undecided for fewer than three models or values that do not vary."""
-    from scipy.stats import rankdata
-
-    a, b = (np.asarray(values, dtype=np.float64) for values in (ours, reference))
-    if len(a) < 3:
-        return Undecided(f"{len(a)} models are too few for a correlation: at least three")
-    if np.ptp(a) == 0 or np.ptp(b) == 0:
-        return Undecided("all models have the same value, so there is nothing to correlate")
-    ranks = np.corrcoef(rankdata(a), rankdata(b))[0, 1]
-    return Correlation(float(np.corrcoef(a, b)[0, 1]), float(ranks))
-
-
 def agreement(
     ours: Sequence[float], reference: Sequence[float], error: float
 ) -> Agreement | Undecided:

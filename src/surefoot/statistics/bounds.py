@@ -52,21 +52,6 @@ def divergence(a: float, b: float) -> float:
     return first + second
 
 
-def chernoff_miss(p: float, width: float, n: int) -> float:
-    """A bound of P(|k/n - p| > width) for this p: Bu & Sun, theorem 3."""
-    if abs(p - 0.5) <= width / 2:
-        return min(1.0, 2 * math.exp(-2 * n * width**2))
-    sides = (divergence(q, p) for q in (p - width, p + width) if 0 <= q <= 1)
-    return min(1.0, sum(math.exp(-n * side) for side in sides))
-
-
-def binomial_miss(p: float, width: float, n: int) -> float:
-    """P(|k/n - p| > width) itself; a distance of exactly `width` is no miss."""
-    first = np.array(math.ceil(n * (p - width) - _WHOLE))
-    last = np.array(math.floor(n * (p + width) + _WHOLE))
-    return float(_outside(first, last, n, p))
-
-
 @lru_cache(maxsize=4096)
 def chernoff(within: Interval, width: float, error: float) -> int:
     """Trials that suffice for every p in `within`; never more than `okamoto`.

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Procedure, Session
 from surefoot.core.results import Decision, Estimate, Result
-from surefoot.statistics.bounds import okamoto
-from surefoot.statistics.fixed_width import BuSun
 
 
 @dataclass(frozen=True)
@@ -66,28 +62,3 @@ def simulate_trials(
     trials = [r.trials for r in ended]
     decided = sum(isinstance(r, Estimate | Decision) for r in ended) / runs
     return SimulatedTrials(p, float(np.mean(trials)), max(trials), decided)
-
-
-def simulate_bu_sun(
-    method: BuSun, probabilities: Sequence[float], runs: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Trials of each of `runs` runs (columns) at each p (rows), all of them at once.
-
-    The same as `simulate`, for tens of thousands of runs: the method is asked once for each count
-    that comes up.
-    """
-    p = np.repeat(np.asarray(probabilities, dtype=np.float64)[:, None], runs, axis=1)
-    ceiling, pilot = okamoto(method.width, method.error), method.pilot_size
-    trials = np.full(p.shape, ceiling, dtype=np.int64)
-    if method.width >= 1 / 3:
-        return trials
-    kept = rng.binomial(pilot, p)
-    sizes = [method.bracket_size(Counts(pilot, k)) or 0 for k in range(pilot + 1)]
-    second = np.array(sizes, dtype=np.int64)[kept]
-    trials += pilot
-    for size in np.unique(second[second > 0]).tolist():
-        here = second == size
-        counts, where = np.unique(rng.binomial(size, p[here]), return_inverse=True)
-        last = np.array([method.final_size(Counts(size, k)) for k in counts.tolist()])
-        trials[here] = pilot + size + last[where]
-    return trials
