@@ -207,7 +207,7 @@ def _about(records: Mapping[str, Record]) -> str:
 def _inputs(record: Record) -> int:
     """How many inputs it has; where networks are pooled, each has a row of every network."""
     about = record.claims[0].about
-    return about.groups if about.name else len(record.inputs)
+    return about.groups if about.networks else len(record.inputs)
 
 
 def _question(record: Record) -> tuple[str, str, str, str]:

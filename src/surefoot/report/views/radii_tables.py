@@ -84,7 +84,7 @@ def closed(record: Record, tolerance: float) -> int:
 
 def counted_unit(records: Iterable[Record]) -> str:
     """What has a bracket: an input, or an input of each of several networks that are pooled."""
-    pooled = any(record.claims[0].about.name for record in records)
+    pooled = any(record.claims[0].about.networks for record in records)
     return "pairs of input and network" if pooled else "inputs"
 
 
@@ -464,7 +464,7 @@ def _counted(share: Interval) -> str:
 def sampled_facts(record: Record) -> list[str]:
     """What was sampled, where that is not single inputs: groups, or inputs of several networks."""
     about = record.claims[0].about
-    if not about.name:
+    if not about.networks:
         return group_facts(record)
     each = len(record.inputs) // max(about.groups, 1)
     return [
