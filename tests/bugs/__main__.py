@@ -28,6 +28,8 @@ _LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "
 _MOST_SECONDS = 1800.0
 """For one run of pytest: a bug that lets the tests wait for ever is not counted as caught."""
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", re.MULTILINE)
+_SLOW = re.compile(r"mark\.slow|\btorch\b")
+"""In the text of a file of which the fast tier leaves out some tests."""
 _FINE = (0, 5)
 """Exit codes of pytest: all passed, or there was none."""
 
@@ -60,7 +62,7 @@ def plans(files: Sequence[str]) -> list[list[str]]:
     slow = [
         file
         for file in files
-        if Path(file).parts[1] in SLOW_FOLDERS or "mark.slow" in (ROOT / file).read_text("utf-8")
+        if Path(file).parts[1] in SLOW_FOLDERS or _SLOW.search((ROOT / file).read_text("utf-8"))
     ]
     return [["--fast", *files], *([slow] if slow else [])]
 

@@ -233,6 +233,16 @@ def test_an_earlier_run_on_other_inputs_is_compared_by_what_both_are_about(folde
     assert said.endswith("and the inputs of both runs stand for the same population.")
 
 
+def test_nothing_is_required_of_an_earlier_model(folder):
+    more = "require = 0.7\nprevious-model = 'models.py:bad'"
+    assert run(study("noise", more)).return_value == 0
+    new, old = sorted(
+        (sf.read_result("surefoot.db", one.digest).record for one in sf.runs("surefoot.db")),
+        key=lambda one: one.required is None,
+    )
+    assert (len(new.verdicts), old.required, old.verdicts) == (2, None, ())
+
+
 CURVE = 'command = "curve"\nperturb = "gaussian:0..1"\nresolution = 0.3\nfixed-draws = true\n'
 
 

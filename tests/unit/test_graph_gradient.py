@@ -71,7 +71,7 @@ CASES = {
     "LayerNormalization": (PLANE, (noise(5, 6), noise(5, 6)), {"axis": 2}),
     "LeakyRelu": (FLAT, (), {"alpha": 0.2}),
     "Log": (FLAT, (), {}),
-    "LogSoftmax": (PLANE, (), {"axis": 1}),
+    "LogSoftmax": (PLANE, (), {}),  # along the last axis
     "MatMul": (PLANE, (noise(6, 3),), {}),
     "MaxPool": (PLANE, (), {**POOL, "ceil_mode": 1}),
     "Mul": (PLANE, (noise(2, 1, 1),), {}),

@@ -30,6 +30,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from surefoot.serve.app import create_app
+from surefoot.serve.pages import PageNumbers
 from surefoot.serve.runs import comparability
 
 NASTY = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
@@ -108,6 +109,16 @@ def test_the_list_is_newest_first_with_state_and_the_number_of_the_report(runs, 
 )
 def test_the_list_is_filtered_by_words_state_and_store(runs, client, query, names):
     assert rows_of(client.get(f"/?{query}")) == [runs[1][name] for name in names]
+
+
+@pytest.mark.parametrize(
+    ("page", "rows", "expected"),
+    [(1, 0, (1, 1, 0, 0)), (1, 50, (1, 1, 0, 50)), (2, 51, (2, 2, 50, 51)),
+     (9, 100, (2, 2, 50, 100)), (0, 101, (1, 3, 0, 50))],
+)  # fmt: skip
+def test_the_last_page_has_a_row_and_another_number_is_the_nearest_page(page, rows, expected):
+    numbers = PageNumbers.of(page, rows, 50)
+    assert (numbers.page, numbers.pages, numbers.start, numbers.stop) == expected
 
 
 def test_a_long_list_has_pages_and_every_run_is_on_one(tmp_path):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from surefoot.graph.network import MarginQuestion, linear_layer, margin_question
+from surefoot.graph.network import MarginQuestion, RoundingLoss, linear_layer, margin_question
 from surefoot.verify import Layer, Network, bracket_radius
 from surefoot.verify.branch_and_bound import (
     TreeSettings,
@@ -160,3 +161,19 @@ def test_the_gradient_is_the_slope_of_the_bound() -> None:
             moved[which][:, i] += 1e-7
             change = (value_and_gradient(*args, *moved).value - slopes.value) / 1e-7
             assert np.allclose(change, gradient[:, i], atol=1e-4, rtol=1e-4)
+
+
+def test_what_multiplying_out_lost_widens_the_bounds_of_every_neuron() -> None:
+    """By 0.01 + 0.02 * (0.8 + 0.7) on either side: the box ends at that corner."""
+    weights = np.array([[1.0, -1.0], [2.0, -1.5]])
+    layer = Layer(weights, np.array([-0.1, -0.2]), np.zeros(2))
+    loss = RoundingLoss(np.full(2, 0.01), np.full(2, 0.02))
+    last = linear_layer(np.array([[1.0, 0.5], [0.0, 1.0]]), np.zeros(2))
+    box = Box(np.array([0.6, 0.5]), 0.2, 0.0, 1.0)
+    plain, wider = (
+        bound_layers(margin_question(Network((first, last), (2,)), 0), box, never)
+        for first in (layer, replace(layer, loss=loss))
+    )
+    assert plain.lower == pytest.approx([-0.4, -0.45])
+    assert wider.lower == pytest.approx(plain.lower - 0.04)
+    assert wider.upper == pytest.approx(plain.upper + 0.04)
