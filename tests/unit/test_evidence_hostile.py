@@ -265,7 +265,7 @@ def test_a_comparison_is_recomputed_from_both_journals(tmp_path):
     journal = ("predicate", "parts", "old", "journal", "evidence", 0)
     for leaf, value in (
         (("predicate", "claims", 1, "value"), -0.4),
-        (("predicate", "claims", 0, "names"), ["new"]),
+        (("predicate", "claims", 0, "said", "names"), ["new"]),
         (("predicate", "details", "members", 0, "accuracy"), 0.01),
         (("predicate", "parts", "old", "claims", 0, "value"), 0.01),
         (("predicate", "parts", "old", "run"), "0" * 64),

@@ -49,7 +49,7 @@ def test_one_damaged_run_is_a_sentence_in_its_own_row(runs, tmp_path):
             (text,) = db.execute(query, [digests[name]]).fetchone()
             record = json.loads(text)
             for claim in record["claims"]:
-                claim["value"] = value
+                claim |= {n: value for n in ("value", "fragile") if n in claim}
             set_column(db, "record", json.dumps(record), digests[name])
         set_column(db, "source", json.dumps({"model": "\ud800.onnx"}), digests["going on"])
         db.execute("UPDATE surefoot_runs SET record = CAST(x'7bff' AS TEXT) WHERE digest = ?",
