@@ -151,6 +151,7 @@ def test_the_plugin_that_every_pytest_run_loads_imports_nothing_heavy():
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    inner = ("core", "core.claims", "core.results", "errors", "testing", "testing.assertions")
+    inner = ("core", "core.assumptions", "core.claims", "core.results", "errors", "testing",
+             "testing.assertions")  # fmt: skip
     names = ["surefoot", *(f"surefoot.{name}" for name in (*inner, "testing.pytest_plugin"))]
     assert loaded.stdout.split() == names

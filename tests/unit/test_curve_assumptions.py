@@ -10,6 +10,7 @@ from surefoot.curves.assumptions import COARSE, Assumption
 from surefoot.curves.known_curve import KnownCurve
 from surefoot.curves.levels import FINE, Grid, Level, Sampling
 from surefoot.errors import InvalidArgument
+from surefoot.report.clauses import assumption_words
 
 NAMES = "choose wiggle:0.01, one-crossing, monotone or curvature:128"
 
@@ -205,7 +206,7 @@ def test_an_input_that_was_not_evaluated_contradicts_nothing():
     ],
 )  # fmt: skip
 def test_the_assumption_is_a_sentence(text, raised, words):
-    assert words in Assumption.parse(text).sentence("accuracy", raised)
+    assert words in assumption_words(Assumption.parse(text).stated("accuracy", raised))
 
 
 def test_rounding_makes_no_wide_gap_of_neighbouring_levels():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.claims import CleanFault
 from surefoot.core.results import UNIT, Estimate, Footing, Guarantee
 from surefoot.report.clean_faults import clean_fault
 from surefoot.report.figures import svg
@@ -53,7 +54,7 @@ def test_where_all_are_wrong_when_clean_there_is_no_example():
 def test_the_weakest_input_may_be_wrong_when_clean_and_says_so():
     worst = [c for c in true_study(0).run().claims if c.kind == "worst"]
     others = [c for c in study().run().claims if c.kind == "worst"]
-    assert all(c.reason == ("it fails already when clean" if c.about.name == "p0" else "")
+    assert all(c.clean_fault is (CleanFault.FAILS if c.about.name == "p0" else None)
                for c in (*worst, *others))  # fmt: skip
     assert any(c.about.name == "p0" for c in worst)
 

@@ -114,7 +114,7 @@ def compare(models: AnyModel, data: AnyData = None, *arguments: Given, **options
     given = list(models.values()) if isinstance(models, Mapping) else []
     if given and all(isinstance(one, Result) for one in given):
         return compare_results(models, **options)
-    if not given or not all(isinstance(one, Study) for one in given):
+    if not isinstance(models, Mapping) or not all(isinstance(one, Study) for one in given):
         raise InvalidArgument(
             "compare needs models, data and a perturbation, or a dict of studies or of results by "
             "name: pass one of these"

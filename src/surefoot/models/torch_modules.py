@@ -113,14 +113,14 @@ def differentiable(
         def forward(ctx: FunctionCtx, x: Array) -> Array:
             ctx.save_for_backward(x)
             logits, _ = logits_and_gradient(to_host(x), lambda scores, _: np.zeros_like(scores))
-            return torch.fromto_host(logits).to(x.device)
+            return torch.from_numpy(logits).to(x.device)
 
         @staticmethod
         def backward(ctx: FunctionCtx, weights: Array) -> Array:
             (x,) = ctx.saved_tensors
             own = to_host(weights)
             _, gradient = logits_and_gradient(to_host(x), lambda _, rows: own[rows])
-            return torch.fromto_host(gradient).to(x.device)
+            return torch.from_numpy(gradient).to(x.device)
 
     return logits_module(Run.apply)
 
