@@ -45,9 +45,8 @@ _COMPLEMENT = (
 
 
 COLUMNS = (
-    "inputs; completeness:percent; plr:plr; "
-    "variance:variance; counted failure probability=counted:percent; "
-    "interval of the counted=interval:range"
+    "inputs; completeness:percent; plr, extrapolated=failure:plr; variance:variance; "
+    "counted failure probability=counted:percent; interval of the counted=interval:range"
 )
 """What RoMA prints, and beside it the count with its interval."""
 
@@ -442,7 +441,10 @@ _PAIRS = (
     "*model; *class=first; *and class=second; fails more (points)=difference:points; "
     "permutation p=permutation:p; Welch p=welch:p"
 )
-_PUBLISHED_2 = "*class=category; inputs=samples; plr:plr; variance:variance"
+_PUBLISHED_2 = (
+    "*class=category; inputs=samples; plr, published=failure:plr; "
+    "variance, published=variance:variance"
+)
 
 
 @PAPER.exhibit(
