@@ -47,7 +47,10 @@ def test_every_kind_of_claim_has_a_world() -> None:
     assert set(WORLDS) == set(KINDS.values()) == set(get_args(AnyClaim))
 
 
-@pytest.mark.parametrize("world", chain(*WORLDS.values()), ids=lambda w: f"{w.kind}: {w.name}")
+EVERY_WORLD = tuple(chain(*WORLDS.values()))
+
+
+@pytest.mark.parametrize("world", EVERY_WORLD, ids=lambda w: f"{w.kind}: {w.name}")
 def test_claims_are_false_no_more_often_than_stated(
     world: World, pytestconfig: pytest.Config
 ) -> None:
