@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,15 +47,22 @@ def copy_of_tree(bug: Bug | None) -> Iterator[Path]:
         yield tree
 
 
-def run_tests(tree: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run pytest in the tree, on its own source; TimeoutExpired where it does not end."""
+def run_tests(tree: Path, words: Sequence[str]) -> tuple[int, str]:
+    """Exit code and output of pytest in the tree, on its own source; TimeoutExpired if no end."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfE", *words]
     source = tree / SOURCE.parent
     environment = {**os.environ, "PYTHONPATH": str(source), "TMPDIR": str(tree.parent)}
-    return subprocess.run(
-        command, cwd=tree, env=environment, capture_output=True, text=True, check=False,
-        timeout=_MOST_SECONDS,
-    )  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=tree, env=environment, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,  # some tests send signals to all processes of their session
+    ) as process:  # fmt: skip
+        try:
+            output, _ = process.communicate(timeout=_MOST_SECONDS)
+            return process.returncode, output
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
 
 
 def plans(files: Sequence[str]) -> list[list[str]]:
@@ -74,15 +82,15 @@ def failures(tree: Path, clean: Path, words: Sequence[str]) -> str:
     """
     left_out: list[str] = []
     while True:
-        done = run_tests(tree, ["-x", *left_out, *words])
-        if done.returncode in _FINE:
+        code, output = run_tests(tree, ["-x", *left_out, *words])
+        if code in _FINE:
             return ""
-        failed = _FAILED.search(done.stdout)
+        failed = _FAILED.search(output)
         alone = [word for word in words if word == "--fast"] + [failed[1]] if failed else words
-        if run_tests(clean, alone).returncode in _FINE:
+        if run_tests(clean, alone)[0] in _FINE:
             return failed[1] if failed else "the tests cannot be collected"
         if failed is None:
-            raise SystemExit(f"the tests do not run without a bug: {done.stdout[-2000:]}")
+            raise SystemExit(f"the tests do not run without a bug: {output[-2000:]}")
         left_out += ["--deselect", failed[1]]
 
 
