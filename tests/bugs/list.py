@@ -129,7 +129,7 @@ BUGS = (
         "unit/test_evidence_hostile.py unit/test_evidence_envelope.py unit/test_evidence_file.py"),
     Bug("journal-row-without-trials", "evidence_file", "journal_entries",
         "0 <= start < stop <= MOST_TRIALS", "0 <= start <= stop <= MOST_TRIALS",
-        "unit/test_evidence_hostile.py unit/test_evidence_file.py"),
+        "unit/test_evidence_envelope.py unit/test_evidence_hostile.py unit/test_evidence_file.py"),
     Bug("touching-trials-refused", "store", "Coverage.add",
         "stop > edges[at]", "stop >= edges[at]",
         "unit/test_journal_checks.py unit/test_store.py"),
