@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import surefoot as sf
 from papers import asap_figures, bu_sun_figures, mu_lim, roma, sigma
 from papers.exhibit import Column, Exhibit, Sheet
-from papers.paper import PART_OPTIONS, Paper, Part, Request
+from papers.paper import PART_OPTIONS, InvalidArgument, Paper, Part, Request
 
 __all__ = ["PAPERS", "Column", "Exhibit", "Paper", "Part", "Sheet", "make", "make_all"]
 
@@ -41,9 +40,7 @@ def make(
     """
     known = paper_named(paper)
     if (table is None) == (figure is None):
-        raise sf.errors.InvalidArgument(
-            "choose either a table (--table 1) or a figure (--figure 1)"
-        )
+        raise InvalidArgument("choose either a table (--table 1) or a figure (--figure 1)")
     return Request.of(known.part(table, figure), models, options).make()
 
 
@@ -63,7 +60,5 @@ def make_all(paper: str, models: Any = (), **options: Any) -> Iterator[Exhibit]:
 def paper_named(name: str) -> Paper:
     """The paper of this name."""
     if name not in PAPERS:
-        raise sf.errors.InvalidArgument(
-            f"there is no paper {name!r}: choose one of {', '.join(PAPERS)}"
-        )
+        raise InvalidArgument(f"there is no paper {name!r}: choose one of {', '.join(PAPERS)}")
     return PAPERS[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shlex
 import sys
@@ -16,7 +17,7 @@ from typing import Any, NoReturn
 import surefoot as sf
 from papers import PAPERS, Exhibit, Paper, make, make_all, paper_named
 from papers.exhibit import check_name, page_of, write_whole
-from papers.paper import FILE_OPTIONS, PART_OPTIONS, Option
+from papers.paper import FILE_OPTIONS, PART_OPTIONS, STORE, InvalidArgument, Option
 
 ERROR = 3
 """The exit code of a refusal: 1 and 2 are verdicts of surefoot's own commands."""
@@ -39,7 +40,9 @@ _RUN = {
     "seed": Option("Random seed.", "integer", 0, 1),
     "store": Option(
         "File or postgresql:// URL of the evidence; the same command resumes from it.",
-        default="surefoot.db",
+        "text",
+        0,
+        STORE,
     ),
     "workers": Option("Worker threads (default: chosen for the model).", "integer", 1),
 }
@@ -65,7 +68,7 @@ _REPEATED = [f"--{name}" for name, option in PART_OPTIONS.items() if option.kind
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One sentence, as of any other refusal."""
-        raise sf.errors.InvalidArgument(f"{message}: try 'python -m papers --help'")
+        raise InvalidArgument(f"{message}: try 'python -m papers --help'")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -75,10 +78,10 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         for word in typed:
             if word.startswith("--") and typed.count(word) > 1 and word not in _REPEATED:
-                raise sf.errors.InvalidArgument(
-                    f"{word} is given twice, and one value would be lost: give it once"
-                )
+                raise InvalidArgument(f"{word} is given twice, and one value is lost: give it once")
         _run(typed, vars(_parser().parse_args(typed)))
+    except BrokenPipeError:  # nobody reads any more, as in `python -m papers | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (sf.errors.SurefootError, OSError) as error:
         _say(f"papers: {error}")
         return ERROR
@@ -107,9 +110,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(typed: Sequence[str], values: dict[str, Any]) -> None:
-    paper, table, figure, models, report, save, as_json = (
-        values.pop(n) for n in ("paper", "table", "figure", "models", "report", "save", "json")
-    )
+    paper, table, figure, models = (values.pop(n) for n in ("paper", "table", "figure", "models"))
+    asked = {n: values.pop(n) for n in ("report", "save", "json")}
     every = {name: option for group in _GROUPS.values() for name, option in group.items()}
     values = {n: v if v is None else every[n].read(n, v) for n, v in values.items()}
     if paper is None:
@@ -119,14 +121,17 @@ def _run(typed: Sequence[str], values: dict[str, Any]) -> None:
     if not chosen and not (models or values["data"] or values["brackets"] or values["quick"]):
         _list_parts(known)
         return
-    if save is not None:
+    if asked["save"] is not None:
         if not chosen:
-            raise sf.errors.InvalidArgument(
-                "--save is for one table or figure: add --table 1 or --figure 1"
-            )
-        check_name(save, known.part(table, figure).name)
-    _check_outputs(report, save)
-    values |= {"command": _command(typed), "progress": True, "announce": _say}
+            raise InvalidArgument("--save is for one table or figure: add --table 1 or --figure 1")
+        check_name(asked["save"], known.part(table, figure).name)
+    for path in filter(None, (asked["report"], asked["save"])):  # before hours of work
+        if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
+            raise InvalidArgument(f"{path} is no file in a folder that is there: name one")
+    # the command as it was typed, without the password of a store
+    public = [re.sub(r"(postgresql://[^:/@]+):[^@]*@", r"\1@", word) for word in typed]
+    command = f"python -m papers {shlex.join(public)}"
+    values |= {"command": command, "progress": True, "announce": _say}
     if chosen:
         exhibits = [make(paper, table, figure, models or (), **values)]
     else:
@@ -134,22 +139,23 @@ def _run(typed: Sequence[str], values: dict[str, Any]) -> None:
             replace(exhibit, command=_command_of(exhibit.name, exhibit.command))
             for exhibit in make_all(paper, models or (), **values)
         ]
-    if report is not None and chosen:
-        exhibits[0].report(report)
-    elif report is not None:
-        lead = (f"{known.authors}, {known.published}.", known.summary)
-        write_whole(report, page_of(exhibits, known.title, lead))
-    if report is not None:
-        _say(f"report written to {report}")
-    if save is not None:
-        _say(f"written to {exhibits[0].save(save)}")
-    _print_all(exhibits, as_json=as_json, alone=chosen)
+    _present(known, exhibits, asked, whole=not chosen)
 
 
-def _command(typed: Sequence[str]) -> str:
-    """The command as it was typed, without the password of a store."""
-    hidden = [re.sub(r"(postgresql://[^:/@]+):[^@]*@", r"\1@", word) for word in typed]
-    return f"python -m papers {shlex.join(hidden)}"
+def _present(
+    paper: Paper, exhibits: Sequence[Exhibit], asked: dict[str, Any], *, whole: bool
+) -> None:
+    if asked["report"] is not None:
+        lead = (f"{paper.authors}, {paper.published}.", paper.summary)
+        page = page_of(exhibits, paper.title, lead) if whole else exhibits[0].page()
+        _say(f"report written to {write_whole(asked['report'], page)}")
+    if asked["save"] is not None:
+        _say(f"written to {exhibits[0].save(asked['save'])}")
+    if asked["json"]:
+        plain = [exhibit.plain() for exhibit in exhibits]
+        print(json.dumps(plain if whole else plain[0], ensure_ascii=False))
+    else:
+        print("\n\n".join(map(str, exhibits)))
 
 
 def _command_of(part: str, command: str) -> str:
@@ -160,26 +166,6 @@ def _command_of(part: str, command: str) -> str:
             del words[words.index(name) : words.index(name) + length]
     kind, number = part.split(" ", 1)
     return shlex.join([*words[:4], f"--{kind}", number, *words[4:]])
-
-
-def _check_outputs(*paths: str | None) -> None:
-    """Refuse a file that could not be written, before hours of work."""
-    for path in filter(None, paths):
-        folder = Path(path).absolute().parent
-        if Path(path).is_dir():
-            raise sf.errors.InvalidArgument(f"{path} is a folder: name a file")
-        if not folder.is_dir():
-            raise sf.errors.InvalidArgument(
-                f"there is no folder {folder} for {path}: create it first"
-            )
-
-
-def _print_all(exhibits: Sequence[Exhibit], *, as_json: bool, alone: bool) -> None:
-    if as_json:
-        plain = [exhibit.plain() for exhibit in exhibits]
-        print(json.dumps(plain[0] if alone else plain, ensure_ascii=False))
-        return
-    print("\n\n".join(map(str, exhibits)))
 
 
 def _list_papers() -> None:
@@ -195,11 +181,10 @@ def _list_parts(paper: Paper) -> None:
              "brackets": "--brackets results.csv"}  # fmt: skip
     for part in paper.parts:
         kind, number = part.name.split(" ", 1)
-        words = [
-            f"python -m papers {paper.name} --{kind} {number}",
-            *(needs[n] for n in part.needs),
-        ]
-        print(f"{part.name}: {part.title}\n  {' '.join(words)}")
+        command = f"python -m papers {paper.name} --{kind} {number}"
+        print(
+            f"{part.name}: {part.title}\n  {' '.join([command, *(needs[n] for n in part.needs)])}"
+        )
         if part.options:
             options = [_typed(n, v) for n, v in part.options.items() if v is not None]
             print(f"  as in the paper: {' '.join(options)}")

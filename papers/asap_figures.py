@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 
 import surefoot as sf
 from papers import charts
-from papers.asap import ALL, FEW, PAPER, CurveRun, bound_of, each_curve, name_of, run_curve
+from papers.asap import ALL, FEW, PAPER, CurveRun, bound_of, each_curve, name_of, near, run_curve
 from papers.exhibit import Exhibit, Row, Sheet
-from papers.paper import Request, whole
+from papers.paper import Request, exact_interval, whole
 from papers.words import Interval, percent, spread
 
 __all__ = ["PAPER"]
@@ -75,9 +76,8 @@ adaptive/compute.py)."""
 @PAPER.exhibit(
     "figure 2",
     "Even levels that miss what lies between them",
+    {"points": (10,), "curvature": (256.0,)},
     needs=(),
-    points=(10,),
-    curvature=(256.0,),
 )
 def figure_2(request: Request) -> Exhibit:
     """Even levels that miss a wave."""
@@ -92,7 +92,7 @@ def figure_2(request: Request) -> Exhibit:
 
 
 @PAPER.exhibit(
-    "figure 5", "Robustness of synthetic curves", needs=(), points=(50,), curvature=(256.0,)
+    "figure 5", "Robustness of synthetic curves", {"points": (50,), "curvature": (256.0,)}, needs=()
 )
 def figure_5(request: Request) -> Exhibit:
     """The two curves of the paper."""
@@ -123,13 +123,9 @@ def _synthetic(request: Request, curves: tuple[Synthetic, ...]) -> Exhibit:
     for curve in curves:
         at = (0.0, 1.0, (curve.threshold,))
         even = replay(sf.methods.UniformCurve(*at, n, size=_SIZE), curve.accuracy)
-        printed, corrected = (
-            replay(
-                sf.methods.AdaptiveCurve(*at, bend, n, as_printed=literal, size=_SIZE),
-                curve.accuracy,
-            )
-            for literal in (True, False)
-        )
+        adaptive = partial(sf.methods.AdaptiveCurve, *at, bend, n, size=_SIZE)
+        printed = replay(adaptive(as_printed=True), curve.accuracy)
+        corrected = replay(adaptive(), curve.accuracy)
         # The paper's generalized formula gives each step the value of its right end.
         right_ends = sum(
             b.level - a.level for a, b in pairwise(even.points) if b.value >= curve.threshold
@@ -150,14 +146,7 @@ def _synthetic(request: Request, curves: tuple[Synthetic, ...]) -> Exhibit:
         line = [(x, 100 * curve.accuracy(x)) for x in np.linspace(0, 1, _DRAWN).tolist()]
         for name, shown in (("even levels", even), ("ASAP", printed)):
             caption = f"{curve.name.capitalize()}: {name}, {len(shown.points)} levels"
-            drawn[caption] = charts.line_chart(
-                {"the curve": line},
-                "level",
-                "accuracy (%)",
-                dots={"levels": [(p.level, 100 * p.value) for p in shown.points]},
-                level=100 * curve.threshold,
-                span=(0, 1),
-            )
+            drawn[caption] = _curve_chart(line, shown, "level", curve.threshold)
     columns_shown = (
         "*curve; *method; levels=points; real:percent; robustness=value:percent; "
         "Δ (points)=error:points; interval:range; published (%)=published; "
@@ -169,6 +158,15 @@ def _synthetic(request: Request, curves: tuple[Synthetic, ...]) -> Exhibit:
     )
     sheet = Sheet("Synthetic curves", columns_shown, rows, note)
     return Exhibit((), (sheet,), drawn)
+
+
+def _curve_chart(
+    line: charts.Points, taken: sf.results.Curve, x: str, threshold: float
+) -> charts.Chart:
+    """A curve, the levels that a method took of it, and the threshold."""
+    dots = {"levels taken": [(p.level, 100 * p.value) for p in taken.points]}
+    ends: dict[str, Any] = {"level": 100 * threshold, "span": (line[0][0], line[-1][0])}
+    return charts.line_chart({"accuracy": line}, x, "accuracy (%)", dots=dots, **ends)
 
 
 # Figures 6 to 10: a whole accuracy curve, evaluated once, on which settings are tried
@@ -258,22 +256,22 @@ _NEAR = 1 / 64
 @PAPER.exhibit(
     "figure 6",
     "Levels of numerical integration",
+    {**_WHOLE, "perturb": ("blur:0..2",), "points": (1024,), "curvature": (128.0,)},
     quick={"oracle": 65},
-    **_WHOLE,
-    perturb=("blur:0..2",),
-    points=(1024,),
-    curvature=(128.0,),
 )
 def figure_6(request: Request) -> Exhibit:
     """A figure for each curve and threshold."""
     n, bend = whole("points", request.only("points"), 21), request.only("curvature")
     rows, drawn, curves = list[Row](), {}, list(_whole_curves(request))
+    took, stopped = {"numerical integration": list[int](), "ASAP": list[int]()}, 0
     for one in curves:
         quad = one.by(sf.methods.QuadCurve, n)
         asap = one.by(sf.methods.AdaptiveCurve, bend, n, as_printed=True)
         width = _NEAR * (one.span[1] - one.span[0])
         crossings = [c.level for c in one.run.reading(one.threshold).crossings]
-        for method, curve in (("numerical integration", quad), ("ASAP", asap)):
+        stopped += bool(quad.notes)
+        for method, curve in zip(took, (quad, asap), strict=True):
+            took[method].append(len(curve.points))
             near = sum(any(abs(p.level - c) <= width for c in crossings) for p in curve.points)
             timeout = bool(curve.notes)
             value = None if timeout else curve.readings[0].value
@@ -284,32 +282,22 @@ def figure_6(request: Request) -> Exhibit:
             f"{name_of(one.perturb)}, {one.model}, threshold {percent(one.threshold)}: the "
             f"{len(quad.points)} levels of numerical integration"
         )
-        drawn[caption] = charts.line_chart(
-            {"accuracy": [(p.level, 100 * p.value) for p in one.run.curve.points]},
-            f"level of {one.perturb.partition(':')[0]}",
-            "accuracy (%)",
-            dots={"levels taken": [(p.level, 100 * p.value) for p in quad.points]},
-            level=100 * one.threshold,
-            span=one.span,
-            height=(0, 100),
-        )
-    integrated, others = ([r for r in rows if (r["method"] == "ASAP") is is_asap]
-                          for is_asap in (False, True))  # fmt: skip
-    stopped, number = sum(row["timeout"] for row in integrated), len(integrated)
+        line = [(p.level, 100 * p.value) for p in one.run.curve.points]
+        kind = one.perturb.partition(":")[0]
+        drawn[caption] = _curve_chart(line, quad, f"level of {kind}", one.threshold)
     end = "its error estimate had settled"
     if stopped:
-        end = f"in {stopped} of {number} curves its levels ran out first (timeout)"
-    levels = (spread([row["points"] for row in own], ",") for own in (integrated, others))
+        end = f"in {stopped} of {len(curves)} curves its levels ran out first (timeout)"
+    levels = (spread(numbers, ",") for numbers in took.values())
     shown = (
-        "*perturbation; *model; *method; threshold:percent; levels=points; "
-        "near a crossing=near; whole curve=real:percent; robustness=value:percent; "
-        "Δ (points)=error:points; timeout"
+        "*perturbation; *model; *method; threshold:percent; levels=points; near a crossing=near; "
+        "whole curve=real:percent; robustness=value:percent; Δ (points)=error:points; timeout"
     )
     note = (
         "Near: within 1/64 of the range of a level at which the whole curve crosses the threshold."
     )
     first = "Numerical integration took {} levels, ASAP {} on the same {}; {}.".format(
-        *levels, "curve" if number == 1 else "curves", end
+        *levels, "curve" if len(curves) == 1 else "curves", end
     )
     last = (
         "The integrator sees only whether a level is above the threshold, as in the paper; it has "
@@ -326,29 +314,31 @@ _ERROR = 0.05
 @PAPER.exhibit(
     "figure 7",
     "Robustness from random levels",
+    {
+        **_WHOLE,
+        "perturb": ("translate-y:-0.1..0.1", "brightness:-0.5..0.5"),
+        "points": (10, 20, 50, 100, 200, 500, 1000),
+        "repeats": 100,
+    },
     quick={"oracle": 65, "points": (10, 50, 200)},
-    **_WHOLE,
-    perturb=("translate-y:-0.1..0.1", "brightness:-0.5..0.5"),
-    points=(10, 20, 50, 100, 200, 500, 1000),
-    repeats=100,
 )
 def figure_7(request: Request) -> Exhibit:
     """A row for each curve, threshold and n; `repeats` seeds each."""
     curves = list(_whole_curves(request))
     numbers = [whole("points", n, 2) for n in request.options["points"]]
     rows = tuple(_random_row(request, one, n) for one in curves for n in numbers)
+    captions = [
+        f"{row['perturbation']}, threshold {percent(row['threshold'])}: the mean of the "
+        "repetitions, and their smallest and largest value"
+        for row in rows
+    ]
     drawn = {}
-    for name, threshold in dict.fromkeys((r["perturbation"], r["threshold"]) for r in rows):
-        own = [r for r in rows if (r["perturbation"], r["threshold"]) == (name, threshold)]
+    for caption in dict.fromkeys(captions):
         means, bands = dict[str, Any](), dict[str, Any]()
-        for r in own:
-            ends = 100 * r["spread"].low, 100 * r["spread"].high
-            means.setdefault(r["model"], []).append((r["points"], 100 * r["mean"]))
-            bands.setdefault(r["model"], []).append((r["points"], *ends))
-        caption = (
-            f"{name}, threshold {percent(threshold)}: the mean of the repetitions, and their "
-            "smallest and largest value"
-        )
+        for row in (row for row, own in zip(rows, captions, strict=True) if own == caption):
+            ends = 100 * row["spread"].low, 100 * row["spread"].high
+            means.setdefault(row["model"], []).append((row["points"], 100 * row["mean"]))
+            bands.setdefault(row["model"], []).append((row["points"], *ends))
         drawn[caption] = charts.line_chart(
             means, "random levels", "robustness (%)", bands=bands, marks=True, log=True
         )
@@ -386,8 +376,7 @@ def _random_row(request: Request, one: WholeCurve, n: int) -> Row:
         curve = one.by(sf.methods.RandomCurve, n, seed=request.seed + i)
         levels, value = len(curve.points), curve.readings[0].value
         values.append(value)
-        counts = sf.methods.Counts(levels, round(value * levels))
-        intervals.append(sf.statistics.clopper_pearson(counts, _ERROR))
+        intervals.append(exact_interval(round(value * levels), levels, _ERROR))
     return {
         **one.head,
         "points": n,
@@ -412,10 +401,8 @@ _ROUNDED = 1e-12
 @PAPER.exhibit(
     "figure 8",
     "Levels that ASAP uses, by perturbation",
+    {**_SWEEP, "perturb": ALL, "curvature": (2.0,)},
     quick={**_QUICK_SWEEP, "perturb": FEW},
-    **_SWEEP,
-    perturb=ALL,
-    curvature=(2.0,),
 )
 def figure_8(request: Request) -> Exhibit:
     """Levels used against n, one line a perturbation."""
@@ -423,7 +410,7 @@ def figure_8(request: Request) -> Exhibit:
 
 
 @PAPER.exhibit(
-    "figure 9", "Levels that ASAP uses, by â", {**_QUICK_SWEEP, "perturb": _BLUR}, **_BENDS
+    "figure 9", "Levels that ASAP uses, by â", _BENDS, quick={**_QUICK_SWEEP, "perturb": _BLUR}
 )
 def figure_9(request: Request) -> Exhibit:
     """Levels used against n, one line an â."""
@@ -446,7 +433,9 @@ def _levels_used(request: Request, series: str) -> Exhibit:
     return _exhibit(curves, lines, _sheet(rows), _charts(rows, "used", "levels used", series, 1))
 
 
-@PAPER.exhibit("figure 10", "Robustness by n and â", {**_QUICK_SWEEP, "perturb": _BLUR}, **_BENDS)
+@PAPER.exhibit(
+    "figure 10", "Robustness by n and â", _BENDS, quick={**_QUICK_SWEEP, "perturb": _BLUR}
+)
 def figure_10(request: Request) -> Exhibit:
     """Robustness against n, one line an â, and the whole curve's."""
     curves, rows = _sweep(request)
@@ -480,7 +469,7 @@ def _sweep(request: Request) -> tuple[list[WholeCurve], list[Row]]:
             for n in (whole("points", number, 2) for number in request.options["points"]):
                 printed = one.by(sf.methods.AdaptiveCurve, bend, n, as_printed=True)
                 corrected = one.by(sf.methods.AdaptiveCurve, bend, n).readings[0]
-                reading, ends = printed.readings[0], corrected.interval
+                reading = printed.readings[0]
                 error, bound = reading.value - one.real, bound_of(reading)
                 tie = reading.guarantee.footing is sf.results.Footing.NONE
                 rows.append(
@@ -496,8 +485,8 @@ def _sweep(request: Request) -> tuple[list[WholeCurve], list[Row]]:
                         "held": abs(error) <= bound + _ROUNDED,
                         "remark": "tie" if tie else None,
                         "corrected": corrected.value,
-                        "interval": ends,
-                        "held_corrected": ends.low - _ROUNDED <= one.real <= ends.high + _ROUNDED,
+                        "interval": corrected.interval,
+                        "held_corrected": near(one.real, corrected.interval, _ROUNDED),
                     }
                 )
     return curves, rows

@@ -12,9 +12,9 @@ from scipy.stats import binom
 
 import surefoot as sf
 from papers import bu_sun, charts
-from papers.bu_sun import PAPER, Pair, one_number, read_pairs, with_images
+from papers.bu_sun import PAPER, Pair, read_pairs, with_images
 from papers.exhibit import Exhibit, Row, Sheet
-from papers.paper import Request
+from papers.paper import Request, whole
 from papers.words import percent
 
 __all__ = ["PAPER"]
@@ -29,23 +29,18 @@ _BESIDE = 1e-9
 """Distance from a jump at which it is drawn."""
 _EXAMPLE = 0.2
 """The p at which the paper reads its figure 2."""
-_AT_SOME_P = {"figure 2": 25, "figure 3": 50}
-"""Of the 501 values of p, a table has every twenty-fifth or fiftieth."""
 
 
 @PAPER.exhibit(
     "figure 1",
     "Probabilities of being kept, over the images",
+    {"perturb": (bu_sun.GLASS,), "images": (250,), "width": 0.05, "confidence": 0.95},
     quick={"images": (40,), "width": 0.1},
-    perturb=(bu_sun.GLASS,),
-    images=(250,),
-    width=0.05,
-    confidence=0.95,
 )
 def figure_1(request: Request) -> Exhibit:
     """A histogram for each model and perturbation."""
     goal = {n: request.options[n] for n in ("width", "confidence")}
-    loaded = with_images(request, most=one_number(request))
+    loaded = with_images(request, most=whole("images", request.only("images"), 1))
     rows, drawn, results, lines = list[Row](), {}, {}, []
     for name, model in loaded.models.items():
         for perturb in request.options["perturb"]:
@@ -68,16 +63,14 @@ def figure_1(request: Request) -> Exhibit:
                 f"{high:,} at least {1 - _NEAR:g}."
             )
     shown = "*model; *perturbation=perturb; from=low; to=high; images"
-    return Exhibit(
+    return Exhibit.of(
+        *lines,
+        f"The bars count estimates, each within {goal['width']:g} of its truth with confidence "
+        f"{percent(goal['confidence'])} by itself, not for all images together; a bar is no "
+        "claim about the true number of images in it.",
+        "In the paper about half of 250 CIFAR-10 images are near 0 or 1 (DenseNet121, glass "
+        "blur); images are those that every given model classifies correctly when clean.",
         title="Figure 1: the probability of being kept, over the images",
-        lines=(
-            *lines,
-            f"The bars count estimates, each within {goal['width']:g} of its truth with confidence "
-            f"{percent(goal['confidence'])} by itself, not for all images together; a bar is no "
-            "claim about the true number of images in it.",
-            "In the paper about half of 250 CIFAR-10 images are near 0 or 1 (DenseNet121, glass "
-            "blur); images are those that every given model classifies correctly when clean.",
-        ),
         sheets=(Sheet("Images by estimated probability of being kept", shown, rows),),
         charts=drawn,
         results=results,
@@ -100,7 +93,7 @@ def binomial_miss(p: float, width: float, n: int) -> float:
 
 
 @PAPER.exhibit(
-    "figure 2", "Okamoto's bound and theorem 3 against p", needs=(), draws=500, width=0.05
+    "figure 2", "Okamoto's bound and theorem 3 against p", {"draws": 500, "width": 0.05}, needs=()
 )
 def figure_2(request: Request) -> Exhibit:
     """Three curves: two bounds, and what they bound, exactly."""
@@ -125,17 +118,15 @@ def figure_2(request: Request) -> Exhibit:
     at = next(row for row in rows if row["p"] == _EXAMPLE)
     shown = "*p; Okamoto's bound=okamoto; theorem 3=theorem_3; exact"
     caption = f"Bounds of the probability of an error above {width:g} after {n:,} trials, and that "
-    return Exhibit(
+    return Exhibit.of(
+        f"With {n:,} trials an estimate is off by more than {width:g} with probability at most "
+        f"{okamoto:.3g} by Okamoto's bound for every p, and at p = {_EXAMPLE:g} at most "
+        f"{at['theorem_3']:.3g} by theorem 3; the exact probability there is "
+        f"{at['exact']:.3g}, and at the worst p it is {worst:.3g}.",
+        "Added: the exact probability (binomial sums, nothing simulated), which is what an "
+        "exact method can use. It jumps where a count enters or leaves the range.",
         title=f"Figure 2: how often {n:,} trials are off by more than {width:g}",
-        lines=(
-            f"With {n:,} trials an estimate is off by more than {width:g} with probability at most "
-            f"{okamoto:.3g} by Okamoto's bound for every p, and at p = {_EXAMPLE:g} at most "
-            f"{at['theorem_3']:.3g} by theorem 3; the exact probability there is "
-            f"{at['exact']:.3g}, and at the worst p it is {worst:.3g}.",
-            "Added: the exact probability (binomial sums, nothing simulated), which is what an "
-            "exact method can use. It jumps where a count enters or leaves the range.",
-        ),
-        sheets=(Sheet("At some p", shown, tuple(rows[:: _AT_SOME_P["figure 2"]])),),
+        sheets=(Sheet("At some p", shown, tuple(rows[::25])),),
         charts={
             f"{caption}probability.": charts.line_chart(
                 curves, _TRUE_P, f"probability of an error above {width:g}"
@@ -147,10 +138,9 @@ def figure_2(request: Request) -> Exhibit:
 @PAPER.exhibit(
     "figure 3",
     "Trials of an estimate against p",
+    {"pairs": ("0.05,0.05", "0.01,0.01"), "repeats": 100},
     quick={"repeats": 20},
     needs=(),
-    pairs=("0.05,0.05", "0.01,0.01"),
-    repeats=100,
 )
 def figure_3(request: Request) -> Exhibit:
     """Trials against p, one panel for each pair."""
@@ -171,7 +161,7 @@ def figure_3(request: Request) -> Exhibit:
         own = {
             p: {"width": pair.width, "error": pair.error, "p": p, "okamoto": number,
                 "bu_sun": trials, "ours": ours[p]}
-            for p, trials in curves["Bu & Sun"][:: _AT_SOME_P["figure 3"]]
+            for p, trials in curves["Bu & Sun"][::50]
         }  # fmt: skip
         rows += own.values()
         parts.append(
@@ -182,15 +172,12 @@ def figure_3(request: Request) -> Exhibit:
         )
     seen = "; ".join(parts)
     shown = "*width; *error; p; Okamoto=okamoto; Bu & Sun=bu_sun:,.0f; exact sequential=ours:,.0f"
-    return Exhibit(
+    return Exhibit.of(
+        f"{seen[0].upper()}{seen[1:]}.",
+        "Added: the exact sequential method (exact expectation) and the limit for any sound method "
+        "as the width goes to 0. The text does not name the second pair of the paper's figure.",
+        bu_sun.words_of_simulation(repeats),
         title="Figure 3: trials of an estimate against the probability that is estimated",
-        lines=(
-            f"{seen[0].upper()}{seen[1:]}.",
-            "Added: the exact sequential method (exact expectation) and the limit for any sound "
-            "method as the width goes to 0. The text does not name the second pair of the paper's "
-            "figure.",
-            bu_sun.words_of_simulation(repeats),
-        ),
         sheets=(Sheet("Trials at some p", shown, rows),),
         charts=drawn,
     )
@@ -199,10 +186,12 @@ def figure_3(request: Request) -> Exhibit:
 @PAPER.exhibit(
     "figure 4",
     "Correlation with the standard method against the number of images",
-    bu_sun.QUICK_MEANS | {"images": (2, 5)},
-    perturb=(bu_sun.CONTRAST, bu_sun.FOG, bu_sun.GAUSSIAN),
-    images=(10, 20, 30, 40, 50),
-    **bu_sun.MEANS,
+    {
+        "perturb": (bu_sun.CONTRAST, bu_sun.FOG, bu_sun.GAUSSIAN),
+        "images": (10, 20, 30, 40, 50),
+        **bu_sun.MEANS,
+    },
+    quick=bu_sun.QUICK_MEANS | {"images": (2, 5)},
 )
 def figure_4(request: Request) -> Exhibit:
     """The correlations of Table 3 against the number of images, one chart a perturbation."""
@@ -218,5 +207,4 @@ def figure_4(request: Request) -> Exhibit:
         drawn[caption] = charts.line_chart(
             curves, "images", "mean Pearson correlation", title=perturb, marks=True
         )
-    title = "Figure 4: correlation with the standard method against the number of images"
-    return replace(made, title=title, charts=drawn)
+    return replace(made, charts=drawn)

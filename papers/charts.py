@@ -51,26 +51,24 @@ def line_chart(
     step: bool = False,
     log: bool = False,
     span: tuple[float, float] | None = None,
-    height: tuple[float, float] | None = None,
 ) -> Chart:
     """Lines by name; `dots` stand by themselves, `bands` (x, low, high) lie around a line.
 
     `level`: a value of y with a dashed rule. `marks`: a dot at every point of a line. `step`: lines
-    that stay until the next point. `log`: x is doubled from tick to tick. `span` and `height` are
-    the ranges of x and y, where they are not those of the points.
+    that stay until the next point. `log`: x is doubled from tick to tick. `span` is the range of
+    x, where it is not that of the points.
     """
     names = list(dict.fromkeys([*lines, *(dots or {})]))
     columns = 1 if max(map(len, names), default=0) > _LONG_NAME else 2
     legend = alt.Legend(title=None, orient="top", offset=32, columns=columns, labelLimit=400)
     several = legend if len(names) > 1 else None
-    shades = (
-        {"range": SERIES[: len(names)]} if len(names) <= len(SERIES) else {"scheme": "tableau20"}
-    )
+    many = len(names) > len(SERIES)
+    shades = {"scheme": "tableau20"} if many else {"range": SERIES[: len(names)]}
     widths = np.linspace(_THICK, _THIN, len(names)).tolist() if len(names) > 1 else [_THIN]
     strokes = [[4, 3] if name in dashed else [1, 0] for name in names]
     encoded = {
         "x": alt.X("x:Q", title=x, scale=_scale(span, log)),
-        "y": alt.Y("y:Q", title=y, scale=_scale(height)),
+        "y": alt.Y("y:Q", title=y, scale=_scale(None)),
         "color": alt.Color("name:N", scale=alt.Scale(domain=names, **shades), legend=several),
     }
     width = alt.StrokeWidth("name:N", scale=alt.Scale(domain=names, range=widths), legend=None)
@@ -86,14 +84,13 @@ def line_chart(
     if dots:
         drawn = _named(dots).mark_point(filled=True, size=30, opacity=1)
         layers.append(drawn.encode(**encoded))
-    return alt.layer(*layers).properties(title=_title(title), **_SIZE)
+    return alt.layer(*layers).properties(title=title, **_SIZE)
 
 
 def histogram(counts: Sequence[int], edges: Sequence[float], x: str, title: str) -> Chart:
     """Bars between neighbouring edges, each as high as its number of images."""
-    return _bars(counts, edges, x, "images", (edges[0], edges[-1])).properties(
-        title=_title(title), **_SIZE
-    )
+    bars = _bars(counts, edges, x, "images", (edges[0], edges[-1]))
+    return bars.properties(title=title, **_SIZE)
 
 
 def interval_chart(rows: Sequence[Mapping[str, Any]], x: str) -> Chart:
@@ -105,19 +102,19 @@ def interval_chart(rows: Sequence[Mapping[str, Any]], x: str) -> Chart:
     dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
     known = base.transform_filter("datum.extrapolated != null")
     diamonds = known.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2)
-    return (lines + dots + diamonds.encode(y=y, x="extrapolated:Q")).properties(
-        width=280, height=alt.Step(26)
-    )
+    layers = lines + dots + diamonds.encode(y=y, x="extrapolated:Q")
+    return layers.properties(width=280, height=alt.Step(26))
 
 
 def step_panels(networks: Mapping[str, tuple[Points, Interval]], x: str, y: str) -> Chart:
     """A panel a network: steps from each point to the next, and lines at the ends of the truth."""
-    panels = []
+    panels, style = [], {"interpolate": "step-after", "color": STEADY, "opacity": 0.7, "line": True}
     for name, (steps, truth) in networks.items():
-        area = _named({name: steps}).mark_area(
-            interpolate="step-after", color=STEADY, opacity=0.7, line=True
+        shape = (
+            _named({name: steps})
+            .mark_area(**style)
+            .encode(x=alt.X("x:Q", title=x), y=alt.Y("y:Q", title=y))
         )
-        shape = area.encode(x=alt.X("x:Q", title=x), y=alt.Y("y:Q", title=y))
         ends = _data([{"x": end} for end in (truth.low, truth.high)])
         lines = ends.mark_rule(color=WEAK, strokeWidth=2).encode(x="x:Q")
         panels.append((shape + lines).properties(title=name, **_PANEL))
@@ -151,27 +148,20 @@ def _score_panel(fit: Any) -> Chart:
     curve = _named({"": list(zip(at.tolist(), heights.tolist(), strict=True))}).mark_line(
         color=INK, strokeWidth=1.5
     )
-    layers = bars + curve.encode(x="x:Q", y="y:Q") + _limit(fit, domain, drawn=drawn)
-    return layers.properties(width=240, height=180)
-
-
-def _limit(fit: Any, domain: tuple[float, float], *, drawn: bool) -> Chart:
-    """A dashed line at the limit, with z beside it; words at the edge where it is far away."""
+    # a dashed line at the limit, with z beside it; words at the edge where it is far away
     right, text = fit.limit > fit.mean, f"limit, z = {fit.z:.3g}"
     if not drawn:
         text = f"{text} →" if right else f"← {text}"
-    at = fit.limit if drawn else domain[1 if right else 0]
-    left = at > sum(domain) / 2
-    base = _data([{"x": at, "text": text}])
-    label = base.mark_text(
-        align="right" if left else "left",
-        dx=-5 if left else 5,
-        fontSize=12,
-        color=WEAK if drawn else QUIET,
-    ).encode(x="x:Q", y=alt.value(8), text="text:N")
-    if not drawn:
-        return label
-    return base.mark_rule(color=WEAK, strokeDash=[5, 4], strokeWidth=1.5).encode(x="x:Q") + label
+    place = fit.limit if drawn else domain[1 if right else 0]
+    left = place > sum(domain) / 2
+    base, layers = _data([{"x": place, "text": text}]), bars + curve.encode(x="x:Q", y="y:Q")
+    if drawn:
+        rule = base.mark_rule(color=WEAK, strokeDash=[5, 4], strokeWidth=1.5)
+        layers += rule.encode(x="x:Q")
+    side = {"align": "right", "dx": -5} if left else {"align": "left", "dx": 5}
+    label = base.mark_text(**side, fontSize=12, color=WEAK if drawn else QUIET)
+    layers += label.encode(x="x:Q", y=alt.value(8), text="text:N")
+    return layers.properties(width=240, height=180)
 
 
 def _bars(
@@ -222,10 +212,6 @@ def _scale(span: tuple[float, float] | None, log: bool = False) -> Any:
     return alt.Scale(zero=False, **doubling)
 
 
-def _title(text: str) -> Any:
-    return alt.TitleParams(text, anchor="start", frame="group", fontSize=12, color=INK)
-
-
 def svg(chart: Chart) -> str:
     """The chart drawn as SVG, in the style that all figures share."""
     letters = {"labelColor": INK, "labelFontSize": 12}
@@ -234,6 +220,7 @@ def svg(chart: Chart) -> str:
     styled = (
         chart.configure(padding={"left": 18, "right": 8, "top": 4, "bottom": 4})
         .configure_view(stroke=None)
+        .configure_title(anchor="start", frame="group", fontSize=12, color=INK)
         .configure_axis(
             **letters, **lines, **titles, titlePadding=8, labelPadding=5, labelFlush=False,
             labelLimit=140,

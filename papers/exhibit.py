@@ -11,9 +11,10 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,12 +93,6 @@ class Sheet:
         return tuple(c for c in every if c.key in known) if self.only_known else every
 
     @property
-    def unknown_keys(self) -> tuple[str, ...]:
-        """Keys of columns that no row has: such a column would be empty."""
-        known = {key for row in self.rows for key in row}
-        return tuple(column.key for column in self.columns if column.key not in known)
-
-    @property
     def headings(self) -> tuple[str, ...]:
         """Of the columns."""
         return tuple(column.heading for column in self.columns)
@@ -123,17 +118,15 @@ class Sheet:
     def csv(self) -> str:
         """The values themselves, an interval as two columns."""
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
         pairs = {key for row in self.rows for key in row if isinstance(row[key], Interval)}
-        keys = [
-            (column.key, end)
-            for column in self.columns
-            for end in (("low", "high") if column.key in pairs else ("",))
-        ]
-        writer.writerow([f"{key}_{end}" if end else key for key, end in keys])
+        ends = {key: (f"{key}_low", f"{key}_high") for key in pairs}
+        keys = [name for c in self.columns for name in ends.get(c.key, (c.key,))]
+        writer = csv.DictWriter(out, keys, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
         for row in self.rows:
-            found = [(row.get(key), end) for key, end in keys]
-            writer.writerow([getattr(v, end) if end and v is not None else v for v, end in found])
+            known = [(ends[key], row[key]) for key in pairs if row.get(key) is not None]
+            apart = {low: i.low for (low, _), i in known} | {high: i.high for (_, high), i in known}
+            writer.writerow({**row, **apart})
         return out.getvalue()
 
     def markdown(self) -> str:
@@ -171,24 +164,29 @@ class Exhibit:
     name: str = ""
     command: str = ""
 
+    @classmethod
+    def of(cls, *lines: str, **parts: Any) -> Exhibit:
+        """With these sentences; `parts` are its other fields."""
+        return cls(lines, **parts)
+
     @property
     def place(self) -> str:
         """Its name on a page."""
         return self.name.replace(" ", "-").replace(".", "-")
 
     @property
-    def figures(self) -> list[tuple[str, str]]:
+    def figures(self) -> dict[str, str]:
         """Each caption with its drawing, for a page."""
-        return [(caption, _embedded(chart)) for caption, chart in self.charts.items()]
-
-    @cached_property
-    def behind(self) -> Behind:
-        """What the studies behind it say."""
-        return Behind.of([self])
+        drawn = {caption: charts.svg(chart).encode() for caption, chart in self.charts.items()}
+        return {caption: base64.b64encode(svg).decode() for caption, svg in drawn.items()}
 
     def report(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
-        return write_whole(path, page_of([self], self.title, self.lines, self.command))
+        return write_whole(path, self.page())
+
+    def page(self) -> str:
+        """Its page as text."""
+        return page_of([self], self.title, self.lines, self.command)
 
     def plot(self, path: str | Path | None = None) -> Chart:
         """The first figure; written as .svg, .png or Vega-Lite .json where a path is given."""
@@ -240,80 +238,56 @@ class Exhibit:
 
     def __str__(self) -> str:
         """The sentences, then the tables, then what the studies behind them say."""
-        lines = [self.title, *self.lines, *self.behind.cautions[0]]
+        behind = Behind(self)
+        lines = [self.title, *self.lines, *behind.first]
         for sheet in self.sheets:
             lines += sheet.text()
-        for title, paragraph in self.behind.paragraphs(self.command):
-            lines += ["", f"{title}:", *paragraph]
-        return "\n".join(lines)
+        for title, paragraph in behind.paragraphs().items():
+            lines += ["", f"{title}:", *(f"- {line}" for line in paragraph)]
+        lines += ["", "To repeat it:", self.command] if self.command else []
+        text = "\n".join(lines)  # a name in it cannot steer a terminal
+        return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
     def _repr_html_(self) -> str:
-        return page_of([self], self.title, self.lines, self.command)
+        page = escape(self.page())  # in a frame: its style is not that of the notebook
+        return f'<iframe srcdoc="{page}" width="100%" height="640" style="border:0"></iframe>'
 
 
-@dataclass(frozen=True, eq=False)
 class Behind:
-    """What the studies behind some exhibits say, each study once and with its first name."""
+    """What the studies behind some exhibits say, each study once and with its first name.
 
-    results: tuple[tuple[str, sf.Result], ...]
+    `claims` are what each claims first, in words; `first` the cautions that are read at once,
+    `notes` the others; `provenance` is how each study was run, and each of its parts.
+    """
 
-    @classmethod
-    def of(cls, exhibits: Iterable[Exhibit]) -> Behind:
-        """Several tables may rest on one study."""
+    def __init__(self, *exhibits: Exhibit) -> None:
+        pairs = (pair for exhibit in exhibits for pair in exhibit.results.items())
         once: dict[str, tuple[str, sf.Result]] = {}
-        for name, result in (pair for exhibit in exhibits for pair in exhibit.results.items()):
+        for name, result in pairs:  # several tables may rest on one study
             once.setdefault(result.record.digest, (name, result))
-        return cls(tuple(once.values()))
-
-    @cached_property
-    def headlines(self) -> list[tuple[str, sf.Claim]]:
-        """What each study claims first, and its name."""
-        pairs = [(name, claim) for name, r in self.results for claim in r.view.headline[:1]]
-        return list(dict.fromkeys(pairs))
-
-    @cached_property
-    def claims(self) -> list[str]:
-        """The same in words."""
-        lines = sf.sentences([claim for _, claim in self.headlines])
-        return [f"{name}: {line}" for (name, _), line in zip(self.headlines, lines, strict=True)]
-
-    @cached_property
-    def assumptions(self) -> list[str]:
-        """Those of all studies, each once."""
-        return list(dict.fromkeys(line for _, r in self.results for line in r.view.assumptions))
-
-    @cached_property
-    def cautions(self) -> tuple[list[str], list[str]]:
-        """Those that are read first, and the others; with the name of their study, if several."""
-        stated = sum(claim.guarantee.error > 0 for _, claim in self.headlines)
-        urgent = set[str]()
-        every = [_SEVERAL.format(stated)] if stated > 1 else []
-        for name, result in self.results:
-            for line in result.view.cautions:
-                every.append(f"{name}: {line}" if len(self.results) > 1 else line)
-                urgent |= {every[-1]} if line in result.view.urgent else set()
-        once = sorted(dict.fromkeys(every), key=lambda line: line not in urgent)
-        above = max(_CAUTIONS_ABOVE, sum(line in urgent for line in once))
-        return once[:above], once[above:]
-
-    def paragraphs(self, command: str) -> list[tuple[str, list[str]]]:
-        """What follows the tables: a title, and its lines."""
-        listed = {
-            "What each study claims": self.claims,
-            "Assumptions": self.assumptions,
-            "Notes": self.cautions[1],
-        }
-        items = [(title, [f"- {line}" for line in lines]) for title, lines in listed.items()]
-        return [(t, lines) for t, lines in (*items, ("To repeat it", [command])) if any(lines)]
-
-    @property
-    def provenance(self) -> list[tuple[str, Sequence[tuple[str, str]]]]:
-        """How each study was run, and each of its parts."""
-        return [
+        views = [(name, result.view) for name, result in once.values()]
+        headlines = list(dict.fromkeys((name, c) for name, v in views for c in v.headline[:1]))
+        sentences = sf.sentences([claim for _, claim in headlines])
+        self.claims = [f"{n}: {s}" for (n, _), s in zip(headlines, sentences, strict=True)]
+        self.assumptions = list(dict.fromkeys(line for _, v in views for line in v.assumptions))
+        stated = sum(claim.guarantee.error > 0 for _, claim in headlines)
+        cautions = {_SEVERAL.format(stated): False} if stated > 1 else {}
+        for name, view in views:
+            whose = f"{name}: " if len(views) > 1 else ""
+            cautions |= {f"{whose}{line}": line in view.urgent for line in view.cautions}
+        ordered = sorted(cautions, key=lambda line: not cautions[line])
+        above = max(_CAUTIONS_ABOVE, sum(cautions.values()))
+        self.first, self.notes = ordered[:above], ordered[above:]
+        self.provenance = [
             (", ".join(filter(None, [name, part])), rows)
-            for name, result in self.results
-            for part, rows in result.view.provenance
+            for name, view in views
+            for part, rows in view.provenance
         ]
+
+    def paragraphs(self) -> dict[str, list[str]]:
+        """What follows the tables: titles, and their lines."""
+        listed = {"What each study claims": self.claims, "Assumptions": self.assumptions}
+        return {title: lines for title, lines in (listed | {"Notes": self.notes}).items() if lines}
 
 
 def page_of(exhibits: Sequence[Exhibit], title: str, lead: Sequence[str], command: str = "") -> str:
@@ -328,7 +302,7 @@ def page_of(exhibits: Sequence[Exhibit], title: str, lead: Sequence[str], comman
     )
     pages.filters["unbroken"] = lambda line: line.replace(" %", "\u00a0%")
     return pages.get_template("page.html.j2").render(
-        exhibits=exhibits, title=title, lead=lead, command=command, behind=Behind.of(exhibits)
+        exhibits=exhibits, title=title, lead=lead, command=command, behind=Behind(*exhibits)
     )
 
 
@@ -352,10 +326,6 @@ def check_name(path: str | Path, part: str = "") -> None:
             f"{path}: {part} is no figure; write it as {', '.join(TABLES)}, or its page with "
             "--report"
         )
-
-
-def _embedded(chart: Chart) -> str:
-    return base64.b64encode(charts.svg(chart).encode()).decode()
 
 
 def _plain(value: Any) -> Any:

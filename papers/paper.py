@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from papers.words import Interval
 
 InvalidArgument = sf.errors.InvalidArgument
 
+STORE = "surefoot.db"
 _ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5"}
 _DATA = Path(str(files("surefoot") / "data"))
 MODELS = {
@@ -61,9 +62,9 @@ class Paper:
         self,
         name: str,
         title: str,
+        options: Mapping[str, Any],
         quick: Mapping[str, Any] | None = None,
         needs: tuple[str, ...] = ("models", "data"),
-        **options: Any,
     ) -> Callable[[Callable[[Request], Exhibit]], Callable[[Request], Exhibit]]:
         """A decorator of the function that makes the table or figure of this name."""
 
@@ -102,7 +103,7 @@ class Request:
     brackets: str | Path | None = None
     quick: bool = False
     seed: int = 1
-    store: str | Path | None = "surefoot.db"
+    store: str | Path | None = STORE
     workers: int | None = None
     progress: bool | None = None
     command: str = ""
@@ -161,12 +162,10 @@ class Request:
 
     def only(self, name: str) -> float:
         """The value of an option of which this part takes one."""
-        (value, *more) = self.options[name]
+        value, *more = self.options[name]
         if more:
-            raise InvalidArgument(
-                f"{name} (--{name}) takes one number here, got {1 + len(more)}: make one table for "
-                "each"
-            )
+            one = f"{option_name(name)} takes one number here, got {1 + len(more)}"
+            raise InvalidArgument(f"{one}: make one table for each")
         return float(value)
 
     def refuse_correct_only(self) -> None:
@@ -190,9 +189,9 @@ def _named(models: Any) -> dict[str, Any]:
     if isinstance(models, Mapping):
         return {str(name): model for name, model in models.items()}
     several = list(models) if isinstance(models, list | tuple) else [models]
-    alone = "model" if len(several) == 1 else ""
+    of_memory = "model {}" if len(several) > 1 else "model"
     paths = [
-        str(m) if isinstance(m, str | Path) else alone or f"model {i}"
+        str(m) if isinstance(m, str | Path) else of_memory.format(i)
         for i, m in enumerate(several, 1)
     ]
     short = [Path(path).name for path in paths]
@@ -291,27 +290,19 @@ def numbers(name: str, value: Any) -> tuple[float, ...]:
     if not isinstance(value, str) and hasattr(value, "__iter__"):
         return tuple(one for part in value for one in numbers(name, part))
     try:
-        above, _, below = str(value).partition("/")
-        number = float(above) / float(below or 1)
+        return (float(Fraction(str(value).strip())),)
     except (ValueError, ZeroDivisionError):
-        number = math.nan
-    if not math.isfinite(number):
         raise InvalidArgument(
             f"{option_name(name)}: {value!r} is not a number: write it as 0.03 or 8/255"
-        )
-    return (number,)
+        ) from None
 
 
-def whole(name: str, value: float, least: int) -> int:
+def whole(name: str, value: Any, least: int) -> int:
     """An integer of at least this size."""
-    try:
-        fits = int(value) == float(value) >= least
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        shown = f"{value:g}" if isinstance(value, float) else value
-        raise InvalidArgument(f"{option_name(name)} must be an integer ≥ {least}, got {shown}")
-    return int(value)
+    number, *more = numbers(name, value)
+    if more or number != int(number) or number < least:
+        raise InvalidArgument(f"{option_name(name)} must be an integer ≥ {least}, got {number:g}")
+    return int(number)
 
 
 def exact_interval(kept: int, trials: int, error: float) -> Interval:

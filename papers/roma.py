@@ -12,7 +12,7 @@ from scipy.special import logsumexp, ndtr
 import surefoot as sf
 from papers import charts
 from papers.exhibit import Exhibit, Row, Sheet
-from papers.paper import InvalidArgument, Paper, Request, error_of
+from papers.paper import InvalidArgument, Paper, Request, error_of, exact_interval
 from papers.words import (
     Interval,
     confidence,
@@ -24,14 +24,12 @@ from papers.words import (
 )
 
 PAPER = Paper(
-    name="roma",
-    authors="Natan Levy and Guy Katz",
-    title="RoMA: a Method for Neural Network Robustness Measurement and Assessment",
-    published="arXiv:2110.11088, 2021",
-    summary=(
-        "Fits a normal distribution to the scores of perturbed inputs and extrapolates the "
-        "probability of a confident mistake."
-    ),
+    "roma",
+    "Natan Levy and Guy Katz",
+    "RoMA: a Method for Neural Network Robustness Measurement and Assessment",
+    "arXiv:2110.11088, 2021",
+    "Fits a normal distribution to the scores of perturbed inputs and extrapolates the "
+    "probability of a confident mistake.",
 )
 _NO_GUARANTEE = (
     "Extrapolated numbers come from a normal distribution fitted to the scores: they have no "
@@ -148,24 +146,25 @@ def _fits(row: Any) -> Sequence[Any]:
     return getattr(row.result, "fits", ())
 
 
-@PAPER.exhibit("figure 1", "Scores of an input that are normal as they are", _QUICK, **_ONE)
+@PAPER.exhibit("figure 1", "Scores of an input that are normal as they are", _ONE, quick=_QUICK)
 def figure_1(request: Request) -> Exhibit:
     """The first input whose scores are normal as they are."""
-    kind = "normal as they are"
-    return _scores(request, FIGURE_1, lambda fits: fits[0].accepted, kind)
+    return _scores(request, FIGURE_1, "normal as they are", lambda fits: fits[0].accepted)
 
 
-@PAPER.exhibit("figure 2", "Scores of an input that are normal only after Box-Cox", _QUICK, **_ONE)
+@PAPER.exhibit(
+    "figure 2", "Scores of an input that are normal only after Box-Cox", _ONE, quick=_QUICK
+)
 def figure_2(request: Request) -> Exhibit:
     """The first input whose scores are normal after Box-Cox and not before."""
-    kind = "normal after Box-Cox alone"
+    only_after = "normal after Box-Cox alone"
     return _scores(
-        request, FIGURE_2B, lambda fits: not fits[0].accepted and fits[-1].accepted, kind
+        request, FIGURE_2B, only_after, lambda fits: not fits[0].accepted and fits[-1].accepted
     )
 
 
 def _scores(
-    request: Request, example: Row, fitting: Callable[[Sequence[Any]], bool], kind: str
+    request: Request, example: Row, kind: str, fitting: Callable[[Sequence[Any]], bool]
 ) -> Exhibit:
     drawn, rows, lines, results = {}, list[Row](), [], {}
     for name, model in request.models.items():
@@ -202,8 +201,10 @@ def _scores(
         "the interval of the count holds with the stated confidence, for this input by itself."
     )
     again = "The paper's example is of another network; it is recomputed from its own numbers."
-    return Exhibit(
-        lines=(*lines, _OF_PAPER[example["name"]].format(**example), _COMPLEMENT),
+    return Exhibit.of(
+        *lines,
+        _OF_PAPER[example["name"]].format(**example),
+        _COMPLEMENT,
         sheets=(
             Sheet("Fits", _FITS, rows, note),
             Sheet("The paper's example, recomputed", _EXAMPLES, (example,), again),
@@ -270,7 +271,7 @@ _ACCURACY = (
 )
 
 
-@PAPER.exhibit("table 1", "Accuracy and loss of the models", confidence=0.95)
+@PAPER.exhibit("table 1", "Accuracy and loss of the models", {"confidence": 0.95})
 def table_1(request: Request) -> Exhibit:
     """One row a model: no trials, the clean inputs alone."""
     request.refuse_correct_only()
@@ -286,20 +287,17 @@ def table_1(request: Request) -> Exhibit:
                 "labels to the data"
             )
         n, right = len(labels), int((study.predicted == labels).sum())
-        around = sf.statistics.clopper_pearson(sf.methods.Counts(n, right), error)
-        row = {"model": name, "inputs": n, "accuracy": right / n, "interval": around}
+        row = {"model": name, "inputs": n, "accuracy": right / n}
+        row["interval"] = exact_interval(right, n, error)
         rows.append({**row, **_loss(study.clean, labels, model.signature.scores)})
     published = tuple({"model": m, "accuracy": a, "loss": loss} for m, a, loss in TABLE_1)
     shown = "*model; accuracy, published=accuracy:percent; loss, published=loss"
-    return Exhibit(
-        title="Table 1: accuracy and loss of the models",
-        lines=(
-            _best(rows),
-            f"The interval of the accuracy is Clopper and Pearson's (confidence "
-            f"{confidence(error)}, each model by itself, if the inputs are an independent random "
-            "sample). A loss has no upper bound, so that no sample gives an interval for its mean "
-            "without a further assumption.",
-        ),
+    return Exhibit.of(
+        _best(rows),
+        f"The interval of the accuracy is Clopper and Pearson's (confidence "
+        f"{confidence(error)}, each model by itself, if the inputs are an independent random "
+        "sample). A loss has no upper bound, so that no sample gives an interval for its mean "
+        "without a further assumption.",
         sheets=(
             Sheet("Models", _ACCURACY, rows),
             Sheet("Published: other networks, on CIFAR10", shown, published),
@@ -340,8 +338,8 @@ def _best(rows: Sequence[Row]) -> str:
 @PAPER.exhibit(
     "figure 3",
     "Extrapolated and counted failure probability against the level",
+    _AVERAGE | {"perturb": ("linf",), "levels": (0.01, 0.02, 0.03, 0.04, 0.05, 0.06)},
     quick={"levels": (0.05, 0.1, 0.2), "draws": 100, "images": (8,)},
-    **_AVERAGE | {"perturb": ("linf",), "levels": (0.01, 0.02, 0.03, 0.04, 0.05, 0.06)},
 )
 def figure_3(request: Request) -> Exhibit:
     """One row a model and a level, one figure a model."""
@@ -361,15 +359,13 @@ def figure_3(request: Request) -> Exhibit:
         rows += own.values()
         for level in [*own][:1] + [*own][-1:]:
             lines.append(f"{name} at {level}: {_words_of(own[level])}.")
-    return Exhibit(
+    return Exhibit.of(
+        *lines,
+        _NO_GUARANTEE,
+        _COMPLEMENT,
+        "The paper prints the averages alone. Where the completeness falls, the average is of "
+        "ever fewer inputs, and those that are left out are not a random part.",
         title="Figure 3: robustness against the level",
-        lines=(
-            *lines,
-            _NO_GUARANTEE,
-            _COMPLEMENT,
-            "The paper prints the averages alone. Where the completeness falls, the average is of "
-            "ever fewer inputs, and those that are left out are not a random part.",
-        ),
         sheets=(Sheet("Results by level", f"*model; level; {COLUMNS}", rows),),
         charts=drawn,
         results=results,
@@ -379,8 +375,8 @@ def figure_3(request: Request) -> Exhibit:
 @PAPER.exhibit(
     "figure 4",
     "Models side by side",
+    _AVERAGE,
     quick={"perturb": ("linf:0.15",), "draws": 150, "images": (10,)},
-    **_AVERAGE,
 )
 def figure_4(request: Request) -> Exhibit:
     """One row a model; two models or more are compared by their counts."""
@@ -408,15 +404,12 @@ def figure_4(request: Request) -> Exhibit:
         "extrapolated average, without guarantee."
     )
     own = tuple({"model": name, **row} for name, row in rows.items())
-    return Exhibit(
-        title="Figure 4: models side by side",
-        lines=(
-            *lines,
-            _NO_GUARANTEE,
-            _COMPLEMENT,
-            "The paper ranks by the extrapolated averages, each over other inputs; here models are "
-            "compared by their counts on the same inputs and perturbations.",
-        ),
+    return Exhibit.of(
+        *lines,
+        _NO_GUARANTEE,
+        _COMPLEMENT,
+        "The paper ranks by the extrapolated averages, each over other inputs; here models are "
+        "compared by their counts on the same inputs and perturbations.",
         sheets=(Sheet("Models", f"*model; {COLUMNS}", own),),
         charts={caption: charts.interval_chart(counted, "counted failure probability (%)")},
         results=results,
@@ -450,8 +443,8 @@ _PUBLISHED_2 = (
 @PAPER.exhibit(
     "table 2",
     "Results by class: average, variance and completeness, beside the count",
+    _AVERAGE | {"draws": 1000, "images": None},
     quick={"perturb": ("linf:0.15",), "draws": 60, "images": (40,)},
-    **_AVERAGE | {"draws": 1000, "images": None},
 )
 def table_2(request: Request) -> Exhibit:
     """One row a model and a class, then every pair of classes."""
@@ -468,9 +461,8 @@ def table_2(request: Request) -> Exhibit:
              "permutation": c.permutation, "welch": c.welch}
             for c in sorted(details.contrasts, key=lambda c: c.permutation)
         ]  # fmt: skip
-        claims = [c for c in result.claims if isinstance(c, sf.claims.ClassesDiffer)]
-        differ = sf.sentences(claims)
-        lines += [f"{name}: {line}" for line in (*differ, f"{_words_of(of_all)}.")]
+        differ = [c for c in result.claims if isinstance(c, sf.claims.ClassesDiffer)]
+        lines += [f"{name}: {line}" for line in (*sf.sentences(differ), f"{_words_of(of_all)}.")]
     published = tuple(
         {"category": name, "samples": 1000, "failure": failure, "variance": spread}
         for name, (failure, spread) in TABLE_2.items()
@@ -479,26 +471,21 @@ def table_2(request: Request) -> Exhibit:
         "p-values are adjusted for all pairs (Holm). The permutation test is exact where two "
         "classes have the same distribution of values."
     )
+    title = "Published: VGG16-10 on CIFAR10, another network and other images"
     together = "The intervals hold for the classes and all inputs of a model together."
-    return Exhibit(
+    return Exhibit.of(
+        *lines,
+        _NO_GUARANTEE,
+        _COMPLEMENT,
+        dog_line(),
+        "The paper's binomial test between two classes is not made: trials of the same input "
+        "are no sample of its class, so that it calls classes different that are alike; "
+        "relabelling whole inputs does not.",
         title="Table 2: results by class",
-        lines=(
-            *lines,
-            _NO_GUARANTEE,
-            _COMPLEMENT,
-            dog_line(),
-            "The paper's binomial test between two classes is not made: trials of the same input "
-            "are no sample of its class, so that it calls classes different that are alike; "
-            "relabelling whole inputs does not.",
-        ),
         sheets=(
             Sheet("Results by class", f"*model; *class; {COLUMNS}", rows, together),
             *([Sheet("Do classes differ?", _PAIRS, tuple(pairs), holm)] if pairs else []),
-            Sheet(
-                "Published: VGG16-10 on CIFAR10, another network and other images",
-                _PUBLISHED_2,
-                published,
-            ),
+            Sheet(title, _PUBLISHED_2, published),
         ),
         results=results,
     )

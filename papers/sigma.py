@@ -6,9 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,26 +16,27 @@ from scipy.special import bdtr
 import surefoot as sf
 from papers import charts
 from papers.exhibit import Exhibit, Row, Sheet
-from papers.paper import MODELS, PROVABLE, InvalidArgument, Paper, Request, error_of
+from papers.paper import MODELS, PROVABLE, InvalidArgument, Paper, Request, error_of, exact_interval
 from papers.words import Interval, spread
 
 PAPER = Paper(
-    name="sigma",
-    authors="Lionel Kielhöfer, on Bosman et al.",
-    title="Robustness Measure for Deep Neural Networks",
-    published="Leiden University, 2024",
-    summary=(
-        "Brackets the critical radius of each input by proofs and counterexamples, and states "
-        "the radius below which only a share sigma of inputs fails."
-    ),
+    "sigma",
+    "Lionel Kielhöfer, on Bosman et al.",
+    "Robustness Measure for Deep Neural Networks",
+    "Leiden University, 2024",
+    "Brackets the critical radius of each input by proofs and counterexamples, and states "
+    "the radius below which only a share sigma of inputs fails.",
 )
 Bracket = sf.results.Bracket
 Brackets = tuple[Bracket, ...]
 OPTIONS: dict[str, Any] = {
     "repeats": 100, "gamma": 0.002, "quantile": 0.05, "confidence": 0.95, "split": "test",
-    "seconds": 60.0, "quick": {"repeats": 20, "seconds": 0.5}, "needs": ("brackets",),
+    "seconds": 60.0,
 }  # fmt: skip
 """100 runs a network, γ = .002 and the 5 % quantile, as in the thesis; the rest is ours."""
+_exhibit = partial(
+    PAPER.exhibit, options=OPTIONS, quick={"repeats": 20, "seconds": 0.5}, needs=("brackets",)
+)
 GRID = 0.002
 """The step of the thesis' radii, which its code adds to a lower end to get an upper one."""
 _QUICK_INPUTS = 36
@@ -46,12 +46,6 @@ _ROUNDING = 1e-9
 _HOUR = 3600.0
 _NEAR = 0.1
 """Relative difference up to which two ratios are about the same."""
-_OTHERS = (
-    sf.population.LogNormalPosterior,
-    sf.population.OrderStatistics,
-    sf.population.ShortestRanks,
-)
-
 # What the thesis prints, network by network: L. L. Kielhöfer, Robustness Measure for Deep Neural
 # Networks, Leiden 2024.
 
@@ -206,10 +200,7 @@ class Network:
             if n:
                 whole = sum(i.low <= truth.low and truth.high <= i.high for i in intervals)
                 touching = sum(i.low <= truth.high and truth.low <= i.high for i in intervals)
-                low, high = (
-                    sf.statistics.clopper_pearson(sf.methods.Counts(n, count), 0.05)
-                    for count in (whole, touching)
-                )
+                low, high = (exact_interval(count, n, 0.05) for count in (whole, touching))
                 row["coverage"] = sum(middle in i for i in intervals) / n
                 row["between"] = Interval(low.low, high.high)
                 row["length"] = float(np.mean([i.width for i in intervals]))
@@ -226,22 +217,23 @@ def resample(
     The other estimators get the inputs that algorithm 1 took. Second: why runs gave no interval.
     """
     rng, draws, refusals = np.random.default_rng(seed), [], list[str]()
+    share, error = over.share, over.error
+    others = (
+        sf.population.LogNormalPosterior(share, error, over.ceiling),
+        sf.population.OrderStatistics(share, error),
+        sf.population.ShortestRanks(share, error),
+    )
     for _ in range(repeats):
         places = rng.integers(0, len(local), len(local))
-        posterior = over.posterior([local[i] for i in places], over.error)
+        posterior = over.posterior([local[i] for i in places], error)
         if isinstance(posterior, sf.Undecided):
             refusals.append(posterior.reason)
             continue
-        low, _, high = posterior.central(over.error)
+        low, _, high = posterior.central(error)
         used = tuple(int(i) for i in places[: posterior.inputs])
-        others = {}
-        for kind in _OTHERS:
-            ceiling = (over.ceiling,) if kind is sf.population.LogNormalPosterior else ()
-            found = kind(over.share, over.error, *ceiling).conclude(
-                [local[i] for i in used], over.error
-            )
-            others[kind.kind] = None if isinstance(found, sf.Undecided) else found.interval
-        draws.append(Draw(used, posterior, Interval(low, high), others))
+        found = {one.kind: one.conclude([local[i] for i in used], error) for one in others}
+        given = {k: None if isinstance(q, sf.Undecided) else q.interval for k, q in found.items()}
+        draws.append(Draw(used, posterior, Interval(low, high), given))
     return tuple(draws), tuple(refusals)
 
 
@@ -270,6 +262,10 @@ class Networks:
     lines: tuple[str, ...]
     results: dict[str, sf.Result]
 
+    def exhibit(self, *lines: str, **parts: Any) -> Exhibit:
+        """What is seen, then where the networks come from, with the studies behind them."""
+        return Exhibit.of(*lines, *self.lines, results=self.results, **parts)
+
     @property
     def given(self) -> str:
         """How many runs there is an interval of: "18 of 40 runs of algorithm 1"."""
@@ -284,11 +280,7 @@ def networks_of(request: Request) -> Networks:
     options, every = request.options, list[Network]()
     share, error = options["quantile"], error_of(options["confidence"])
     over = sf.population.AlgorithmOne(share, error, options["gamma"])
-    brackets, lines, results = (
-        _proved(request)
-        if request.brackets is None
-        else _of_file(request.brackets, options["split"])
-    )
+    brackets, lines, results = (_proved if request.brackets is None else _of_file)(request)
     for name, local in brackets.items():
         draws, refusals = resample(local, over, options["repeats"], request.seed)
         if not draws:
@@ -324,8 +316,9 @@ def networks_of(request: Request) -> Networks:
 _Sources = tuple[dict[str, Brackets], list[str], dict[str, sf.Result]]
 
 
-def _of_file(path: str | Path, split: str) -> _Sources:
+def _of_file(request: Request) -> _Sources:
     """The rows of the split; of a network with several sources, those of the largest."""
+    path, split = str(request.brackets), request.options["split"]
     rows, lines, brackets = sf.read_brackets(path), list[str](), {}
     splits = sorted({row.split for row in rows})
     if splits != [""]:
@@ -378,7 +371,7 @@ def _proved(request: Request) -> _Sources:
 # The tables and figures
 
 
-@PAPER.exhibit("figure 3.1", "The posterior of algorithm 1 and the ground truth", **OPTIONS)
+@_exhibit("figure 3.1", "The posterior of algorithm 1 and the ground truth")
 def figure_3_1(request: Request) -> Exhibit:
     """The posterior of one run for each network, with the ground truth."""
     networks, densities = networks_of(request), {}
@@ -392,18 +385,14 @@ def figure_3_1(request: Request) -> Exhibit:
     low, high = first.interval.low, first.interval.high
     where = "overlaps with" if low <= truth.high and truth.low <= high else "misses"
     caption = "Shaded: posterior of algorithm 1. Lines: the ground truth, by the right ranks."
-    return Exhibit(
-        lines=(
-            f"The posterior of the first run of {one.name}, of {len(first.places)} inputs, has its "
-            f"{100 * request.options['confidence']:g} % interval from {low:.4f} to {high:.4f}: it "
-            f"{where} the ground truth of all {len(one.local):,} inputs, {truth.low:.4f} to "
-            f"{truth.high:.4f}.",
-            "Conditional: only if critical radii are log-normal, with the prior of the thesis (the "
-            "quantile uniform up to 0.4, then the median uniform between it and 0.4).",
-            *networks.lines,
-        ),
+    return networks.exhibit(
+        f"The posterior of the first run of {one.name}, of {len(first.places)} inputs, has its "
+        f"{100 * request.options['confidence']:g} % interval from {low:.4f} to {high:.4f}: it "
+        f"{where} the ground truth of all {len(one.local):,} inputs, {truth.low:.4f} to "
+        f"{truth.high:.4f}.",
+        "Conditional: only if critical radii are log-normal, with the prior of the thesis (the "
+        "quantile uniform up to 0.4, then the median uniform between it and 0.4).",
         charts={caption: charts.step_panels(densities, "quantile of the radius", "density")},
-        results=networks.results,
     )
 
 
@@ -415,7 +404,7 @@ _OVERLAP = (
 )
 
 
-@PAPER.exhibit("table 4.1", "Overlap of algorithm 1's intervals with the ground truth", **OPTIONS)
+@_exhibit("table 4.1", "Overlap of algorithm 1's intervals with the ground truth")
 def table_4_1(request: Request) -> Exhibit:
     """One row a network, against the right ranks and against those of the thesis."""
     networks = networks_of(request)
@@ -431,19 +420,15 @@ def table_4_1(request: Request) -> Exhibit:
         Sheet(f"{title}, right ranks", _OVERLAP, right, only_known=True),
         Sheet(f"{title} by the thesis' ranks", theirs_shown, theirs, only_known=True),
     )
-    return Exhibit(
-        lines=(
-            f"Of the intervals that {networks.given} gave, {spread(shares, '.0f', ' %')} overlap "
-            "with the interval that order statistics of all inputs give; whether they hold the "
-            "quantile is in table 4.2.",
-            "To overlap is weaker than to be right: a narrow interval beside the quantile overlaps "
-            "with a wide ground truth. Ground truth here: ranks counted from 1, upper ends of the "
-            "brackets; the second table has the ranks of the thesis, one too high.",
-            "Inputs are drawn with replacement, so that runs are independent of each other.",
-            *networks.lines,
-        ),
+    return networks.exhibit(
+        f"Of the intervals that {networks.given} gave, {spread(shares, '.0f', ' %')} overlap "
+        "with the interval that order statistics of all inputs give; whether they hold the "
+        "quantile is in table 4.2.",
+        "To overlap is weaker than to be right: a narrow interval beside the quantile overlaps "
+        "with a wide ground truth. Ground truth here: ranks counted from 1, upper ends of the "
+        "brackets; the second table has the ranks of the thesis, one too high.",
+        "Inputs are drawn with replacement, so that runs are independent of each other.",
         sheets=sheets if theirs else sheets[:1],
-        results=networks.results,
     )
 
 
@@ -468,7 +453,7 @@ def _overlap(network: Network, truth: Interval) -> Row:
     }
 
 
-@PAPER.exhibit("table 4.2", "Algorithm 1's intervals, and how often they are right", **OPTIONS)
+@_exhibit("table 4.2", "Algorithm 1's intervals, and how often they are right")
 def table_4_2(request: Request) -> Exhibit:
     """Three tables: averages and ground truth, lowest to highest, coverage."""
     networks = networks_of(request)
@@ -489,26 +474,21 @@ def table_4_2(request: Request) -> Exhibit:
         "a bracket: coverage counts its middle; between: Clopper-Pearson, confidence 95 %, "
         "wherever in the bracket it lies. The log-normal posterior is not given below 20 inputs."
     )
-    return Exhibit(
-        lines=(
-            f"Of the {100 * request.options['confidence']:g} % intervals that {networks.given} "
-            f"gave, {first} hold the quantile of the file, network by network; of those by the "
-            f"shortest ranks of the same inputs {ranks} do, and {compared}.",
-            "The thesis compares intervals with a ground truth that is an interval itself and has "
-            "no such column. Its algorithm ends where single precision rounds the likelihood to 0, "
-            "not where the data contradict the log-normal; here the same sum is on a grid in log "
-            "space, rounded as single precision rounds.",
-            "True interval, right ranks: ranks counted from 1, lower ends for the low rank, upper "
-            "ends for the high one, and nothing proved counts as 0. Inputs are drawn with "
-            "replacement.",
-            *networks.lines,
-        ),
+    return networks.exhibit(
+        f"Of the {100 * request.options['confidence']:g} % intervals that {networks.given} "
+        f"gave, {first} hold the quantile of the file, network by network; of those by the "
+        f"shortest ranks of the same inputs {ranks} do, and {compared}.",
+        "The thesis compares intervals with a ground truth that is an interval itself and has "
+        "no such column. Its algorithm ends where single precision rounds the likelihood to 0, "
+        "not where the data contradict the log-normal; here the same sum is on a grid in log "
+        "space, rounded as single precision rounds.",
+        "True interval, right ranks: ranks counted from 1, lower ends for the low rank, upper ends "
+        "for the high one, and nothing proved counts as 0. Inputs are drawn with replacement.",
         sheets=(
             Sheet("Average interval and ground truth", _AVERAGES, rows, note, only_known=True),
             Sheet("Lowest and highest interval, and lengths", _EXTREMES, rows, only_known=True),
             Sheet("How often the interval holds the quantile", _HELD, coverage, held),
         ),
-        results=networks.results,
     )
 
 
@@ -541,12 +521,11 @@ _AVERAGES = (
     "by the thesis' ranks=thesis:ends; published=published_truth:ends"
 )
 _EXTREMES = (
-    "*network; lowest interval=lowest:ends; published=published_lowest:ends; "
-    "highest interval=highest:ends; published=published_highest:ends; "
-    "minimum size=shortest:length; published=published_shortest:length; "
-    "maximum size=longest:length; published=published_longest:length; "
-    "average size=length:length; published=published_length:length; "
-    "ground truth size=truth_length:length"
+    "*network; lowest interval=lowest:ends; published=published_lowest:ends; highest "
+    "interval=highest:ends; published=published_highest:ends; minimum size=shortest:length; "
+    "published=published_shortest:length; maximum size=longest:length; "
+    "published=published_longest:length; average size=length:length; "
+    "published=published_length:length; ground truth size=truth_length:length"
 )
 _HELD = (
     "*network; *estimator; inputs taken=inputs:.1f; runs; intervals given=given; coverage:percent; "
@@ -565,7 +544,7 @@ def _timed(networks: Networks, name: str) -> dict[str, list[float]]:
     return hours
 
 
-@PAPER.exhibit("table 4.3", "Runtime of algorithm 1 and of all inputs", **OPTIONS)
+@_exhibit("table 4.3", "Runtime of algorithm 1 and of all inputs")
 def table_4_3(request: Request) -> Exhibit:
     """One row a network, in hours."""
     networks, rows = networks_of(request), list[Row]()
@@ -593,16 +572,12 @@ def table_4_3(request: Request) -> Exhibit:
         "inputs over inputs taken=share; time over average=ratio"
     )
     title = "Runtime of the inputs, from the file"
-    return Exhibit(
-        lines=(
-            f"All inputs took {spread([row['ratio'] for row in rows], '.1f')} times as long as "
-            "those of algorithm 1, on average over its runs.",
-            f"{why}estimator stops early; how often its interval is right is in table 4.2.",
-            *larger,
-            *networks.lines,
-        ),
+    return networks.exhibit(
+        f"All inputs took {spread([row['ratio'] for row in rows], '.1f')} times as long as "
+        "those of algorithm 1, on average over its runs.",
+        f"{why}estimator stops early; how often its interval is right is in table 4.2.",
+        *larger,
         sheets=(Sheet(title, shown, rows, only_known=True),),
-        results=networks.results,
     )
 
 
@@ -613,7 +588,7 @@ def times_inside(intervals: Sequence[Interval]) -> list[tuple[float, int]]:
     return [*zip(ends, counts, strict=False), (ends[-1], 0)]
 
 
-@PAPER.exhibit("figure 4.1", "How often a radius is inside the intervals", **OPTIONS)
+@_exhibit("figure 4.1", "How often a radius is inside the intervals")
 def figure_4_1(request: Request) -> Exhibit:
     """How many intervals contain a radius, with the ground truth."""
     networks = networks_of(request)
@@ -624,22 +599,17 @@ def figure_4_1(request: Request) -> Exhibit:
         100 * max(count for _, count in curves[n.name][0]) / len(n.draws) for n in networks.every
     ]
     caption = "Step: intervals of algorithm 1 that contain the radius. Lines: the ground truth."
-    return Exhibit(
-        lines=(
-            "The radius that is inside most intervals of a network is inside "
-            f"{spread(shares, '.0f', ' %')} of them, network by network; were they right as often "
-            f"as stated, the quantile would be inside {100 * request.options['confidence']:g} % of "
-            "them.",
-            "Conditional: each interval holds only if critical radii are log-normal, with the "
-            "prior of the thesis.",
-            *networks.lines,
-        ),
+    return networks.exhibit(
+        "The radius that is inside most intervals of a network is inside "
+        f"{spread(shares, '.0f', ' %')} of them, network by network; were they right as often as "
+        f"stated, the quantile would be inside {100 * request.options['confidence']:g} % of them.",
+        "Conditional: each interval holds only if critical radii are log-normal, with the "
+        "prior of the thesis.",
         charts={caption: charts.step_panels(curves, "radius", "intervals")},
-        results=networks.results,
     )
 
 
-@PAPER.exhibit("figure 4.2", "Cumulative runtime of algorithm 1", **OPTIONS)
+@_exhibit("figure 4.2", "Cumulative runtime of algorithm 1")
 def figure_4_2(request: Request) -> Exhibit:
     """Runs that took no longer than so many hours."""
     networks = networks_of(request)
@@ -651,13 +621,9 @@ def figure_4_2(request: Request) -> Exhibit:
         for name, own in hours.items()
     }
     caption = "Share of runs whose inputs took no longer than so many hours together."
-    chart = charts.line_chart(lines, "hours", "runs (%)", step=True, height=(0, 100))
-    return Exhibit(
-        lines=(
-            f"A run of algorithm 1 took the longest for {slowest}: {means[slowest]:.3g} hours on "
-            f"average, from {min(hours[slowest]):.3g} to {max(hours[slowest]):.3g}.",
-            *networks.lines,
-        ),
+    chart = charts.line_chart(lines, "hours", "runs (%)", step=True)
+    return networks.exhibit(
+        f"A run of algorithm 1 took the longest for {slowest}: {means[slowest]:.3g} hours on "
+        f"average, from {min(hours[slowest]):.3g} to {max(hours[slowest]):.3g}.",
         charts={caption: chart},
-        results=networks.results,
     )

@@ -65,21 +65,6 @@ def percent_range(interval: Interval) -> str:
     return f"{low:g} %" if low == high else f"{low:g} % to {high:g} %"
 
 
-def whole_percent(interval: Interval) -> str:
-    """Both ends of a share in whole percent: 75–98 %."""
-    return f"{math.floor(100 * interval.low):g}–{math.ceil(100 * interval.high):g} %"
-
-
-def points(value: float) -> str:
-    """A difference of two shares, in percentage points, with its sign unless it is 0."""
-    return f"{100 * value:+.2f}" if value else "0.00"
-
-
-def hundredfold(value: float) -> str:
-    """A share in percentage points, without a sign."""
-    return f"{100 * value:.2f}"
-
-
 def confidence(error: float) -> str:
     """1 - error in percent."""
     return f"{100 - 100 * error:.10g} %"
@@ -97,11 +82,6 @@ def plr(failure: float) -> str:
     if failure <= _LEAST_PRINTED:
         return f"1 - less than {LEAST:g}"
     return f"{1 - failure:.4f}" if failure >= 0.01 else f"1 - {failure:.2g}"
-
-
-def variance(value: float) -> str:
-    """A variance of probabilities; 0 only where all of them are equal."""
-    return f"below {LEAST:g}" if 0 < value <= _LEAST_PRINTED else f"{value:.2g}"
 
 
 def p_value(p: float) -> str:
@@ -134,12 +114,12 @@ WAYS: dict[str, Callable[[Any], str]] = {
     "": plain,
     "percent": percent,
     "range": percent_range,
-    "points": points,
-    "hundredfold": hundredfold,
+    "points": lambda apart: f"{100 * apart:+.2f}" if apart else "0.00",
+    "hundredfold": lambda share: f"{100 * share:.2f}",
     "small": small_probability,
-    "variance": variance,
+    "variance": lambda v: f"below {LEAST:g}" if 0 < v <= _LEAST_PRINTED else f"{v:.2g}",
     "p": p_value,
-    "whole": whole_percent,
+    "whole": lambda i: f"{math.floor(100 * i.low):g}–{math.ceil(100 * i.high):g} %",
     "plr": plr,
     "one less": lambda failure: f"1 - {failure:.4g}",
     "change": lambda value: f"{100 * value:+.1f} %",
@@ -150,4 +130,6 @@ WAYS: dict[str, Callable[[Any], str]] = {
     "ends": lambda around: f"({around.low:.4f}, {around.high:.4f})",
     "correlations": lambda around: f"{around.low:.2f} to {around.high:.2f}",
 }
-"""How a value is written, by the name that a column has for it."""
+"""How a value is written, by the name that a column has for it: shares (percent, of a range both
+ends, or whole percent outwards), differences in points with a sign unless 0, hundredfold without,
+probabilities that are never 0, lengths and ends of radii, what a paper prints."""

@@ -12,6 +12,7 @@ from papers.asap_figures import LINE, VALLEY, WAVE, lines_through, replay, share
 from surefoot.catalogue.parse import parse_range
 from surefoot.curves.levels import FIRST_LOOK
 from surefoot.errors import InvalidArgument
+from tests.exhibits import checked
 
 AdaptiveCurve, QuadCurve = sf.methods.AdaptiveCurve, sf.methods.QuadCurve
 UniformCurve = sf.methods.UniformCurve
@@ -47,7 +48,7 @@ def by_method(exhibit):
 
 @pytest.mark.slow
 def test_table_1_has_each_method_as_it_is_by_itself(net):
-    exhibit = papers.make("asap", table=1, perturb=BLUR, points=24, **net)
+    exhibit = checked(papers.make("asap", table=1, perturb=BLUR, points=24, **net))
     rows = by_method(exhibit)
     truth = rows["oracle"]["value"]
     uniform = {"method": "uniform", "levels": rows["ASAP"]["points"]}
@@ -134,7 +135,7 @@ def test_table_1_says_timeout_where_the_time_ran_out(net):
 
 
 def test_table_2_has_the_error_and_the_bound_of_the_api(net):
-    exhibit = papers.make("asap", table=2, perturb=BLUR, points=24, **net)
+    exhibit = checked(papers.make("asap", table=2, perturb=BLUR, points=24, **net))
     (row,) = exhibit.sheets[0].rows
     reading = curve_of(net, **METHODS["ASAP"]).readings[0]
     assert row["error"] == reading.value - curve_of(net, **METHODS["oracle"]).readings[0].value
@@ -195,7 +196,7 @@ def test_figure_2_is_a_curve_that_even_levels_miss():
 
 def test_figure_5_has_the_published_numbers_that_follow():
     """Example 1: 38.8 %, 39.06 %, 80.4 % and 81.2 %; 34 levels with â = 100, not 256."""
-    rows = papers.make("asap", figure=5).sheets[0].rows
+    rows = checked(papers.make("asap", figure=5)).sheets[0].rows
     value = {(row["curve"], row["method"]): row["value"] for row in rows}
     assert value["a line", "uniform, right ends"] == pytest.approx(19 / 49)
     assert value["a line", "ASAP, as printed"] == 25 / 64
@@ -211,7 +212,7 @@ def test_figure_5_has_the_published_numbers_that_follow():
 
 
 def test_figure_6_takes_the_levels_of_the_integrator(net):
-    exhibit = papers.make("asap", figure=6, perturb=BLUR, oracle=33, points=64, **net)
+    exhibit = checked(papers.make("asap", figure=6, perturb=BLUR, oracle=33, points=64, **net))
     quad, asap = exhibit.sheets[0].rows
     points = curve_of(net, method="uniform", levels=33).points
     own = replay(QuadCurve(0, 2, (0.8,), 64, size=12), lines_through(points))
@@ -221,7 +222,7 @@ def test_figure_6_takes_the_levels_of_the_integrator(net):
 
 
 def test_figure_7_scatters_as_a_binomial_does(net):
-    exhibit = papers.make("asap", figure=7, perturb=BLUR, oracle=33, points="10,90", **net)
+    exhibit = checked(papers.make("asap", figure=7, perturb=BLUR, oracle=33, points="10,90", **net))
     few, many = exhibit.sheets[0].rows
     assert few["repeats"] == 100
     for row in (few, many):
@@ -235,7 +236,7 @@ def test_figures_8_to_10_have_what_asap_does_on_the_network_itself(net, figure, 
     """At n = 16 its levels are among the 33 that were evaluated: nothing is interpolated."""
     bends = 2.0 if figure == 8 else (2.0, 128.0)
     more = {"perturb": BLUR, "oracle": 33, "points": "8,16", "curvature": bends}
-    exhibit = papers.make("asap", figure=figure, **more, **net)
+    exhibit = checked(papers.make("asap", figure=figure, **more, **net))
     for row in exhibit.sheets[0].rows:
         own = {"method": "asap", "curvature": row["curvature"], "grid": row["points"]}
         printed = curve_of(net, **own, as_printed=True)

@@ -22,6 +22,7 @@ from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
 from surefoot.statistics.agreement import agreement
 from surefoot.statistics.designs import expected_trials
 from surefoot.statistics.planning import simulate
+from tests.exhibits import checked
 from tests.unit.small_models import batch, by_hand, linear_net
 
 
@@ -39,7 +40,8 @@ def few(tmp_path_factory):
 
 def made(few, names=("first", "second", "third"), **options):
     models = {name: few.models[name] for name in names}
-    return papers.make("bu-sun", models=models, data=few.data, bounds=(0, 1), store=None, **options)
+    common = {"data": few.data, "bounds": (0, 1), "store": None}
+    return checked(papers.make("bu-sun", models=models, **common, **options))
 
 
 def rows_of(exhibit, sheet=0):
@@ -51,7 +53,7 @@ def rows_of(exhibit, sheet=0):
 
 def test_table_1_has_the_published_averages_and_ours():
     """Bu & Sun, table I: averages .946 and .877; measured again with their code .9457 and .8774."""
-    exhibit = papers.make("bu-sun", table=1, pairs=["0.05,0.05", "0.03,0.03"], repeats=30)
+    exhibit = checked(papers.make("bu-sun", table=1, pairs=["0.05,0.05", "0.03,0.03"], repeats=30))
     first, second = rows_of(exhibit)
     assert (first["okamoto"], second["okamoto"]) == (738, 2334)
     assert first["bu_sun_average"] == pytest.approx(0.9457, abs=0.004)
@@ -100,7 +102,7 @@ def test_runs_simulated_at_once_are_those_of_the_method():
 
 
 def test_figure_2_has_both_bounds_above_the_exact_probability():
-    exhibit = papers.make("bu-sun", figure=2)
+    exhibit = checked(papers.make("bu-sun", figure=2))
     assert len(exhibit.charts) == 1
     rows = {row["p"]: row for row in rows_of(exhibit)}
     for row in rows.values():
@@ -125,7 +127,7 @@ def test_theorem_3_bounds_the_probability_that_binomial_sums_give(p):
 
 
 def test_figure_3_has_a_panel_for_each_pair():
-    exhibit = papers.make("bu-sun", figure=3, pairs=["0.03,0.03", "0.05,0.05"], repeats=5)
+    exhibit = checked(papers.make("bu-sun", figure=3, pairs=["0.03,0.03", "0.05,0.05"], repeats=5))
     assert len(exhibit.charts) == 2
     ends = [row for row in rows_of(exhibit) if row["p"] in (0, 1)]
     assert [row["ours"] for row in ends if row["width"] == 0.05] == [85, 85]

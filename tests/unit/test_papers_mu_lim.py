@@ -10,6 +10,7 @@ import surefoot as sf
 from papers.mu_lim import doubling, falsely_robust, share_of_inputs
 from surefoot.core.claims import Sampling
 from surefoot.statistics import clopper_pearson
+from tests.exhibits import checked
 from tests.unit import small_models as small
 
 LEVEL = "linf:0.05"
@@ -29,10 +30,10 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def table(files):
     models, data = files
-    return papers.make(
+    return checked(papers.make(
         "mu-lim", table=1, models=models, data=data, perturb=LEVEL, kappa=KAPPA, bounds=(0, 1),
         attack_iterations=5, store=None, progress=False,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def test_there_is_a_row_for_every_model_and_kappa_with_intervals_around_its_numbers(table):

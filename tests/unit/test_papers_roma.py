@@ -14,6 +14,7 @@ from papers.words import plr
 from surefoot.core.counts import Counts
 from surefoot.errors import InvalidArgument
 from surefoot.statistics import clopper_pearson
+from tests.exhibits import checked
 
 X = np.random.default_rng(3).uniform(0.3, 0.7, (12, 2)).astype(np.float32)
 Y = (X[:, 0] > X[:, 1]).astype(int)
@@ -33,7 +34,7 @@ SMALL = {"data": (X, Y), "perturb": "linf:0.1", "draws": 40, "images": 6, "bound
 
 
 def exhibit(models=MODELS, **changes):
-    return papers.make("roma", models=models, **{**SMALL, **changes})
+    return checked(papers.make("roma", models=models, **{**SMALL, **changes}))
 
 
 def test_the_example_of_section_3_is_recomputed_from_its_own_numbers():

@@ -9,6 +9,7 @@ from papers.sigma import HOURS, OVERLAPS, SPREADS, Network, printed, resample, t
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population import AlgorithmOne, OrderStatistics
+from tests.exhibits import checked
 from tests.quantiles import brackets, on_grid
 
 HEAD = "network,split,image,lower,upper,runtime_s,source\n"
@@ -32,7 +33,7 @@ def file(tmp_path_factory):
 
 
 def exhibit(file, **part):
-    return papers.make("sigma", **part, brackets=file, repeats=4, progress=False)
+    return checked(papers.make("sigma", **part, brackets=file, repeats=4, progress=False))
 
 
 def test_the_thesis_ranks_are_one_too_high():
