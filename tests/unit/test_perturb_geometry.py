@@ -11,8 +11,7 @@ from scipy.ndimage import map_coordinates
 from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.resample import Edge
-from surefoot.perturb._ops.warp import warp
+from surefoot.perturb._ops.warp import Edge, warp
 from surefoot.perturb.image.geometry import (
     Elastic,
     Perspective,

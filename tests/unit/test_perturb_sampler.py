@@ -24,8 +24,8 @@ from surefoot.perturb._ops.convolution import (
     line_taps,
     tap_sum_by_numpy,
 )
-from surefoot.perturb._ops.resample import Edge
 from surefoot.perturb._ops.warp import (
+    Edge,
     _warp_by_grid_sample,
     _warp_by_takes,
     _warp_on_host,

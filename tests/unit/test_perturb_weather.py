@@ -11,8 +11,7 @@ from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.definition import at_severity
-from surefoot.perturb.image.precipitation import Snow, Spatter
-from surefoot.perturb.image.weather import Fog, Frost
+from surefoot.perturb.image.weather import Fog, Frost, Snow, Spatter
 from surefoot.testing.conformance import check_image_perturbation, check_perturbation
 
 WEATHER = [Fog, Frost, Snow, Spatter]

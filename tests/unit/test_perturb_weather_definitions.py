@@ -10,7 +10,8 @@ from scipy import ndimage
 from surefoot.engine.streams import stream
 from surefoot.perturb._ops.matrices import gaussian_filter
 from surefoot.perturb._ops.random_fields import frost_texture
-from surefoot.perturb.image.precipitation import (
+from surefoot.perturb.image.weather import (
+    Fog,
     Snow,
     Spatter,
     canny_edges,
@@ -18,7 +19,6 @@ from surefoot.perturb.image.precipitation import (
     droplet_shading,
     equalise_histogram,
 )
-from surefoot.perturb.image.weather import Fog
 from tests.unit.test_perturb_weather import COLOUR, GREY, UNIT, drawn_for, images
 
 

@@ -26,7 +26,6 @@ from surefoot.perturb.image.lens import (
     WhiteBalance,
 )
 from surefoot.perturb.image.occlusion import Dropout, Occlusion
-from surefoot.perturb.image.precipitation import Snow, Spatter
 from surefoot.perturb.image.sensor import (
     Banding,
     Bayer,
@@ -36,7 +35,7 @@ from surefoot.perturb.image.sensor import (
     ShotNoise,
     SpeckleNoise,
 )
-from surefoot.perturb.image.weather import Fog, Frost
+from surefoot.perturb.image.weather import Fog, Frost, Snow, Spatter
 from surefoot.perturb.noise import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
 from surefoot.perturb.signal import (
     BandPass,

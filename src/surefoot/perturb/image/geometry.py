@@ -31,8 +31,7 @@ from surefoot.perturb._ops.definition import (
 )
 from surefoot.perturb._ops.matrices import filter_reach, mirrored_gaussian_filter
 from surefoot.perturb._ops.pixels import centred_axes, level_array
-from surefoot.perturb._ops.resample import EDGES
-from surefoot.perturb._ops.warp import warp, warp_projected
+from surefoot.perturb._ops.warp import EDGES, warp, warp_projected
 from surefoot.subject.protocols import Array, Level, Stream
 
 
