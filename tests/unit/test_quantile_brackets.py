@@ -9,7 +9,7 @@ from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
 from surefoot.records.spec import BracketFileSpec
-from surefoot.report.views.radii_figures import times_figure
+from surefoot.report.views.radii import times_figure
 from surefoot.study.external import brackets
 from tests.in_words import condition
 

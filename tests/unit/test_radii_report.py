@@ -15,7 +15,7 @@ from surefoot.engine.proof_bench import BuiltInProver, ProofBench, decode_point
 from surefoot.errors import InvalidArgument
 from surefoot.graph.read_network import read_network
 from surefoot.region.proof_limits import ProofLimits
-from surefoot.report.views.radii_figures import radii_chart
+from surefoot.report.views.radii import radii_chart
 from surefoot.report.views.radii_tables import quantile_table
 from surefoot.study.comparison import join_results
 from surefoot.study.export_counterexamples import write_properties

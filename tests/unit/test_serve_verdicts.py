@@ -11,7 +11,7 @@ import surefoot as sf
 from surefoot.core.claims import Verdict
 from surefoot.records.record import Source
 from surefoot.report.key_figure import key_figure
-from surefoot.report.verdict_sentences import required_statement
+from surefoot.report.sentences import required_statement
 from surefoot.report.view import Figure
 from surefoot.store import open_existing
 from surefoot.store.outcomes import keep_outcome

@@ -14,8 +14,7 @@ from surefoot.core.claims import Claim, Verdict
 from surefoot.report.export.sentence import markdown, visible
 from surefoot.report.junit import Case
 from surefoot.report.junit import Outcome as CaseOutcome
-from surefoot.report.sentences import sentence
-from surefoot.report.verdict_sentences import required_statement
+from surefoot.report.sentences import required_statement, sentence
 
 if TYPE_CHECKING:
     from surefoot.evidence.statement import Evidence

@@ -1,14 +1,17 @@
-"""Every claim as one sentence in plain words, made from the claim alone."""
+"""Every claim as one sentence in plain words, made from the claim alone, with its verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import singledispatch
 
 from surefoot.core.claims import (
     AllKappa,
+    CaseFailure,
     Claim,
     CountKappa,
+    CurveNotWorse,
     CurvePopulation,
     CurveSet,
     Failure,
@@ -16,25 +19,233 @@ from surefoot.core.claims import (
     Kappa,
     MeanPopulation,
     MeanRadius,
+    MeanSet,
     NotWorse,
+    RadiusNotWorse,
+    RadiusQuantile,
     RobustAtRadius,
     Severity,
     ShareKappa,
     Tail,
+    Verdict,
     limit_of,
 )
-from surefoot.report.claim_sentences import statement
+from surefoot.report.claim_sentences import cases_fail, curve_of, levels_of, statement
 from surefoot.report.clauses import (
+    among,
+    assumption,
     assumptions_of,
     capitalised,
+    class_word,
+    confidence_clause,
+    counts_inputs,
     no_guarantee,
+    only,
+    over_groups,
     remarks,
     repeated_assumption,
+    required_number,
+    scope_phrase,
     subject,
 )
-from surefoot.report.formatting import with_full_stop
+from surefoot.report.formatting import exact_percent, of_perturbations, with_full_stop
 from surefoot.report.key_figure import key_figure
-from surefoot.report.verdict_sentences import Compared, verdict_sentence
+from surefoot.system.text import level_words
+
+Compared = NotWorse | CurveNotWorse | RadiusNotWorse
+"""Kinds that compare a model with others, whose sentences name them."""
+_TWO_SIDED = MeanSet | CurveSet | CurvePopulation | CurveNotWorse
+"""Kinds whose verdict is read off intervals that have two sides."""
+
+
+def verdict_sentence(claim: Claim) -> str:
+    """PASS says what was required, FAIL the opposite; UNDECIDED what is open, and why."""
+    required, refuted = _both_statements(claim)
+    names = _named_subject(claim)
+    common = claim.common if isinstance(claim, NotWorse) else None
+    on_which = "" if common is None else f"compared on the {common:,} inputs that both runs have"
+    if claim.verdict is Verdict.UNDECIDED:
+        reason = "; ".join(filter(None, (on_which, claim.reason)))
+        return with_full_stop(f"UNDECIDED: {names}whether {required}; {reason}")
+    statement = required if claim.verdict is Verdict.PASS else refuted
+    condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
+    sides = "" if isinstance(claim, _TWO_SIDED) else "one-sided, "
+    confidence = confidence_clause(claim)
+    certain = f" ({sides}{confidence})" if confidence else ""
+    rests = f"; {on_which}" if on_which else ""
+    return f"{claim.verdict}: {names}{statement}{certain}{condition}{rests}."
+
+
+def required_statement(claim: Claim) -> str:
+    """What was required, as a statement without its verdict."""
+    return f"{_named_subject(claim)}{_both_statements(claim)[0]}"
+
+
+def _named_subject(claim: Claim) -> str:
+    return "" if isinstance(claim, Compared) or _has_own_numbers(claim) else subject(claim)
+
+
+def _has_own_numbers(claim: Claim) -> bool:
+    return claim.about.is_every_class and bool(claim.names)
+
+
+def _both_statements(claim: Claim) -> tuple[str, str]:
+    """What holds if the requirement is met, and what holds if it is not."""
+    if not _has_own_numbers(claim):
+        return _statements(claim)
+    *first, last = claim.names
+    if not first:
+        return _statements(claim.saying(about=replace(claim.about, name=last)))
+    every, over = f"{class_word(claim)}es {', '.join(first)} and {last}", over_groups(claim)
+    return (  # classes of which each has its own requirement; the table names the numbers
+        f"{among(claim)}each of the {every} meets what is required of it{over}",
+        f"{among(claim)}at least one of the {every} does not meet what is required of it{over}",
+    )
+
+
+@singledispatch
+def _statements(claim: Claim) -> tuple[str, str]:
+    raise TypeError(f"nothing can be required of a claim of the kind {claim.kind}")
+
+
+@_statements.register
+def _(claim: AllKappa) -> tuple[str, str]:
+    inputs, limit = scope_phrase(claim), of_perturbations(claim.kappa)
+    if claim.requirement is not None and required_number(claim) < 1:
+        share = exact_percent(required_number(claim))
+        return (
+            f"at least {share} of {inputs} fail under at most {limit}",
+            f"fewer than {share} of {inputs} fail under at most {limit}",
+        )
+    if claim.about.inputs == 1:
+        return (
+            f"this input fails under at most {limit}",
+            f"this input fails under more than {limit}",
+        )
+    return (
+        f"every one of {inputs} fails under at most {limit}",
+        f"at least one of {inputs} fails under more than {limit}",
+    )
+
+
+def _mean(claim: MeanSet | MeanPopulation) -> tuple[str, str]:
+    most = exact_percent(required_number(claim))
+    fails = "of the perturbations make the model fail on"
+    over = over_groups(claim)
+    if counts_inputs(claim):
+        fails, over = "of", f"{over_groups(claim, ',')} fail when perturbed"
+    return (
+        f"at most {most} {fails} {scope_phrase(claim)}{over}",
+        f"more than {most} {fails} {_some_scope(claim)}{over}",
+    )
+
+
+@_statements.register
+def _(claim: MeanSet) -> tuple[str, str]:
+    return _mean(claim)
+
+
+@_statements.register
+def _(claim: MeanPopulation) -> tuple[str, str]:
+    return _mean(claim)
+
+
+@_statements.register
+def _(claim: ShareKappa) -> tuple[str, str]:
+    least, limit = exact_percent(required_number(claim)), of_perturbations(claim.kappa)
+    over = over_groups(claim, ",")
+    return (
+        f"at least {least} of {scope_phrase(claim)}{over} fail under at most {limit}",
+        f"fewer than {least} of {_some_scope(claim)}{over} fail under at most {limit}",
+    )
+
+
+def _some_scope(claim: Claim) -> str:
+    """Of which inputs it is refuted: of every class, where of one."""
+    if claim.about.is_every_class:
+        return f"inputs of at least one {class_word(claim)}{only(claim)}"
+    return scope_phrase(claim)
+
+
+@_statements.register
+def _(claim: CaseFailure) -> tuple[str, str]:
+    most = exact_percent(required_number(claim))
+    some = "such cases of at least one class" if claim.about.is_every_class else ""
+    return cases_fail(claim, f"at most {most}"), cases_fail(claim, f"more than {most}", some)
+
+
+@_statements.register
+def _(claim: RadiusQuantile) -> tuple[str, str]:
+    share, number = exact_percent(claim.share or 0.0), required_number(claim)
+    inputs = f"{scope_phrase(claim)}{over_groups(claim, ',')}"
+    stated = level_words(number)
+    least = stated if "/" in stated else f"{number:.12g}"  # never rounded
+    return (
+        f"all but {share} of {inputs} have a critical radius of {least} or more",
+        f"more than {share} of {inputs} have a critical radius below {least}",
+    )
+
+
+def _curve(claim: CurveSet | CurvePopulation) -> tuple[str, str]:
+    """The share of the levels at which the curve is at or above its threshold."""
+    least, levels = exact_percent(required_number(claim)), levels_of(claim.quantity)
+    above = f"{curve_of(claim)} is {exact_percent(claim.threshold)} or more at"
+    return f"{above} {least} or more of the {levels}", f"{above} less than {least} of the {levels}"
+
+
+@_statements.register
+def _(claim: CurveSet) -> tuple[str, str]:
+    return _curve(claim)
+
+
+@_statements.register
+def _(claim: CurvePopulation) -> tuple[str, str]:
+    return _curve(claim)
+
+
+@_statements.register
+def _(claim: CurveNotWorse) -> tuple[str, str]:
+    limit, (first, second) = exact_percent(claim.threshold), claim.names
+    most = f"{100 * required_number(claim):.12g} points"
+    share = f"with {first} {curve_of(claim)} is {limit} or more at a share of the "
+    share += levels_of(claim.quantity)
+    return (
+        f"{share} that is at most {most} smaller than with {second}",
+        f"{share} that is more than {most} smaller than with {second}",
+    )
+
+
+@_statements.register
+def _(claim: NotWorse) -> tuple[str, str]:
+    first, *others = claim.names
+    number = f"{100 * required_number(claim):.12g}"
+    most = f"{number} {'point' if number == '1' else 'points'}"
+    head, over = among(claim), over_groups(claim)
+    every = " and ".join(others) + over
+    some = every if len(others) == 1 else f"one of {', '.join(others)}{over}"
+    if claim.kappa is not None:
+        share = f"{head}of {first} the share of inputs that fail under at most "
+        share += f"{of_perturbations(claim.kappa)} is"
+        return (
+            f"{share} at most {most} smaller than of {every}",
+            f"{share} more than {most} smaller than of {some}",
+        )
+    return (
+        f"{head}{first} fails at most {most} more often than {every}",
+        f"{head}{first} fails over {most} more often than {some}",
+    )
+
+
+@_statements.register
+def _(claim: RadiusNotWorse) -> tuple[str, str]:
+    first, second = claim.names
+    mean = f"averaged over {scope_phrase(claim)}, the critical radius with {first} is"
+    most = exact_percent(required_number(claim))
+    return (
+        f"{mean} at most {most} smaller than with {second}",
+        f"{mean} more than {most} smaller than with {second}",
+    )
+
 
 _IN_FULL = Tail | RobustAtRadius | Severity | MeanRadius
 """Kinds whose sentence has its assumption as a remark in brackets, not as a condition."""

@@ -25,8 +25,7 @@ from surefoot.errors import SurefootError
 from surefoot.records.record import Comparison, Record
 from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.report.key_figure import KeyFigure, key_figure
-from surefoot.report.sentences import measured_claims
-from surefoot.report.verdict_sentences import required_statement
+from surefoot.report.sentences import measured_claims, required_statement
 from surefoot.serve.pages import PageNumbers
 from surefoot.serve.stores import ServedStore
 from surefoot.store.runs import RunLine, RunPosition

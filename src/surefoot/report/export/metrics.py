@@ -28,8 +28,7 @@ from surefoot.report.formatting import (
     radius_range,
 )
 from surefoot.report.key_figure import key_figure
-from surefoot.report.sentences import sentence
-from surefoot.report.verdict_sentences import Compared
+from surefoot.report.sentences import Compared, sentence
 
 _WITHOUT_NUMBER = Best | ClassesDiffer | Compared
 """Kinds that say which of several differ: the sentence is the statement."""

@@ -17,7 +17,7 @@ from surefoot.report.views import tally as tally_view
 from surefoot.report.views.attack import attack_chart
 from surefoot.report.views.comparison import comparison_chart
 from surefoot.report.views.curve_figures import curves_chart
-from surefoot.report.views.radii_figures import radii_chart
+from surefoot.report.views.radii import radii_chart
 from surefoot.report.views.sampling_figures import inputs_chart
 from surefoot.report.views.tally import tally_chart
 
