@@ -20,7 +20,7 @@ from surefoot.curves import SequentialCurve
 from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.executors import open_pool
+from surefoot.executors.pool import open_pool
 from surefoot.inputs import fit
 from surefoot.records.record import Curves
 from surefoot.store import MemoryJournal

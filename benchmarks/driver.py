@@ -34,7 +34,7 @@ from surefoot.core.counts import Counts
 from surefoot.core.procedure import Pinned
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.loop import measure
-from surefoot.executors import Inline
+from surefoot.executors.pool import Inline
 from surefoot.store import Journal, open_store
 from surefoot.testing.conformance import example_spec
 

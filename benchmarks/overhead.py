@@ -32,7 +32,7 @@ from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.loop import measure
 from surefoot.engine.outputs import clean_labels
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.executors import open_pool
+from surefoot.executors.pool import open_pool
 from surefoot.inputs import fit
 from surefoot.store.sql import SqlStore
 from surefoot.subject.inputs import Inputs

@@ -43,7 +43,8 @@ from tables import print_table
 import surefoot as sf
 from surefoot.core.procedure import Pinned
 from surefoot.engine.loop import measure
-from surefoot.executors import Work, open_work
+from surefoot.executors.devices import Work
+from surefoot.executors.pool import open_work
 from surefoot.store import MemoryJournal
 from surefoot.study.measure import Measurement, samples_measurement
 from surefoot.study.prove import radii_measurement

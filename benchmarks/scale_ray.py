@@ -21,7 +21,9 @@ from prerequisites import need_package
 import surefoot as sf
 from surefoot.core.procedure import Pinned
 from surefoot.engine.loop import measure
-from surefoot.executors import Work, one_cluster, open_work
+from surefoot.executors.devices import Work
+from surefoot.executors.pool import open_work
+from surefoot.executors.ray_connection import one_cluster
 from surefoot.store import MemoryJournal
 from surefoot.study.measure import Measurement, samples_measurement
 

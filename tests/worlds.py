@@ -12,7 +12,7 @@ import surefoot as sf
 from surefoot.core.procedure import Pinned
 from surefoot.engine import loop
 from surefoot.engine.loop import measure
-from surefoot.executors import Inline
+from surefoot.executors.pool import Inline
 from surefoot.store import MemoryJournal
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model

@@ -11,7 +11,7 @@ from surefoot.core.tasks import Task
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.loop import measure
 from surefoot.errors import OutOfMemory
-from surefoot.executors import Inline
+from surefoot.executors.pool import Inline
 from surefoot.region.attack_method import AttackOutcome
 from surefoot.store import MemoryJournal
 from surefoot.subject.protocols import to_host

@@ -11,7 +11,7 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.curves import AdaptiveCurve, SequentialCurve
 from surefoot.engine.loop import measure
 from surefoot.errors import InvalidArgument, OutOfMemory, ReplayMismatch
-from surefoot.executors import Inline
+from surefoot.executors.pool import Inline
 from surefoot.store import MemoryJournal
 from tests.curve_worlds import breaking, drive
 from tests.worlds import Spy

@@ -13,7 +13,7 @@ from surefoot.core.tasks import Subject
 from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
-from surefoot.executors import Inline
+from surefoot.executors.pool import Inline
 from surefoot.store import MemoryJournal
 from tests.worlds import SHAPE, every_batch_watched, linear, linear_model, points, run, study
 

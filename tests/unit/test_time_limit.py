@@ -14,7 +14,7 @@ from surefoot.engine.loop import measure
 from surefoot.engine.progress import TimeLimit
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import InvalidArgument, OutOfMemory
-from surefoot.executors import Inline
+from surefoot.executors.pool import Inline
 from surefoot.store import MemoryJournal
 from tests.early_curve import STOPPED, Climb, Stubborn, slow_study
 

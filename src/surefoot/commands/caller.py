@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefoot.engine.progress import Progress
-    from surefoot.executors import WorkerNote
+    from surefoot.executors.pool import WorkerNote
     from surefoot.study import Result
 
 
@@ -35,7 +35,7 @@ def ignore(_: object) -> None:
 
 def warn_of_fallback(note: WorkerNote) -> None:
     """A warning where batches do not run where they would run best."""
-    from surefoot.executors import warn_of_fallback as warn
+    from surefoot.executors.pool import warn_of_fallback as warn
 
     warn(note)
 

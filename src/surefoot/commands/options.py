@@ -26,7 +26,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.options import option, refused, refused_value
 
 if TYPE_CHECKING:
-    from surefoot.executors import AnyExecutor
+    from surefoot.executors.pool import AnyExecutor
     from surefoot.region import AnyAttack
     from surefoot.study import Result, Study
 
@@ -166,7 +166,7 @@ class RunOptions:
 
     def check(self) -> None:
         """Refuse what cannot be written, before anything is read."""
-        from surefoot.executors import check_executor
+        from surefoot.executors.pool import check_executor
 
         check_page_file("report", self.report)
         check_executor(self._executor())
@@ -178,7 +178,7 @@ class RunOptions:
 
     def _executor(self) -> AnyExecutor:
         """With the address, which is of Ray alone."""
-        from surefoot.executors import Ray
+        from surefoot.executors.ray_connection import Ray
 
         if self.ray_address is None:
             return cast("AnyExecutor", self.executor)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
-from types import TracebackType
 
 from surefoot.core.tasks import Answers, AnyBench, Task
 from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
@@ -148,7 +147,16 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
             on_workers(WorkerNote(note, fallback=True))
         return Borrowed(executor, work.bench)
     if executor == PROCESSES:
-        return _requested_processes(work, on_workers)
+        if work.on_device:
+            raise InvalidArgument(
+                "executor processes (--executor processes) is for models on the processor, and "
+                "this one is on a GPU, which threads share: leave it out"
+            )
+        replaced = partial(on_workers, _REPLACED)
+        processes = Processes(pack(work.bench), work.workers, replaced).wait_until_ready()
+        why = "as requested" if work.requested else "one for each core"
+        on_workers(WorkerNote(f"{_count(work.workers)}, {why}"))
+        return processes
     if work.devices and work.workers > 1:
         used = work.devices[: work.workers]
         names = ", ".join(one.device for one in used)
@@ -159,20 +167,7 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
     return LateProcesses(work, on_workers)
 
 
-def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
-    if work.on_device:
-        raise InvalidArgument(
-            "executor processes (--executor processes) is for models on the processor, and this "
-            "one is on a GPU, which threads share: leave it out"
-        )
-    replaced = partial(on_workers, _REPLACED)
-    pool = Processes(pack(work.bench), work.workers, replaced).wait_until_ready()
-    why = "as requested" if work.requested else "one for each core"
-    on_workers(WorkerNote(f"{_count(work.workers)}, {why}"))
-    return pool
-
-
-class LateProcesses(Executor):
+class LateProcesses(BatchPool):
     """Threads at first; once the work has lasted a while, processes are opened beside it.
 
     A thread of its own opens them. Where there can be none, threads it stays: a run never fails
@@ -189,7 +184,7 @@ class LateProcesses(Executor):
         self._current: Executor | None = None
         self._abandoned = False
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
         """By a thread or a process: the answer is the same."""
         if self._opening is None and time.monotonic() >= self._until:
             self._opening = self._opener.submit(self._open)
@@ -197,7 +192,7 @@ class LateProcesses(Executor):
             note = self._opening.result()
             self._current = self._threads if note.fallback else self._processes
             self._on_workers(note)
-        return (self._current or self._threads).submit(fn, *args, **kwargs)
+        return (self._current or self._threads).submit(self._work.bench.answer, tasks)
 
     def _open(self) -> WorkerNote:
         """Open processes if that is possible; what came of it."""
@@ -227,16 +222,8 @@ class LateProcesses(Executor):
         self._opener.shutdown(wait=True)
         if self._processes is not None:
             self._processes.shutdown(wait, cancel_futures=cancel_futures)
+        # A thread cannot be ended: it finishes its batch, also after an error.
         self._threads.shutdown(wait=True, cancel_futures=cancel_futures)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """After an error processes are ended; threads finish their batch."""
-        self.shutdown(wait=error is None, cancel_futures=error is not None)
 
 
 def _count(workers: int) -> str:

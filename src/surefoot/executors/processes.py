@@ -18,7 +18,7 @@ from typing import Any
 from surefoot.core.tasks import Answers, Task
 from surefoot.errors import InvalidArgument, WorkerFailed
 from surefoot.executors import worker
-from surefoot.executors.worker import BatchPool, Package
+from surefoot.executors.worker import BatchPool, Package, T
 
 MOST_REPLACEMENTS = 3
 """How often worker processes are replaced in a run: more often, and it is the work that ends them.
@@ -128,8 +128,10 @@ class _Process(SpawnProcess):
             _STARTING,
             inherited(**ONE_THREAD),
             _signals_blocked(),
-            _without_script(),
-            _quiet_end(),
+            # The script of this process may begin the run again; where a model is defined in it,
+            # opening the package runs it.
+            _changed("get_preparation_data", _without_script),
+            _changed("get_command_line", _quiet_end),
         ):
             return SpawnProcess._Popen(process_obj)
 
@@ -185,43 +187,32 @@ def _signals_blocked() -> Iterator[None]:
 
 
 @contextmanager
-def _quiet_end() -> Iterator[None]:
+def _changed(name: str, change: Callable[[T], T]) -> Iterator[None]:
+    """What this function of `spawn` gives is changed, for processes that this thread starts."""
+    original, own = getattr(spawn, name), threading.get_ident()
+
+    def changed(*args: Any, **kwargs: Any) -> T:  # noqa: ANN401  as multiprocessing calls it
+        value: T = original(*args, **kwargs)
+        return change(value) if threading.get_ident() == own else value
+
+    setattr(spawn, name, changed)
+    try:
+        yield
+    finally:
+        setattr(spawn, name, original)
+
+
+def _without_script(data: dict[str, Any]) -> dict[str, Any]:
+    """What a new process is prepared with, less the script of this one."""
+    return {key: value for key, value in data.items() if not key.startswith("init_main")}
+
+
+def _quiet_end(words: list[str]) -> list[str]:
     """New processes end without a word where this one is killed before it has sent them all."""
-    original, own = spawn.get_command_line, threading.get_ident()
-
-    def command_line(**handles: Any) -> list[str]:  # noqa: ANN401  as multiprocessing calls it
-        words = original(**handles)
-        if threading.get_ident() == own and "-c" in words:
-            place = words.index("-c") + 1
-            words[place] = (
-                f"import pickle\ntry: {words[place]}\n"
-                "except (EOFError, pickle.UnpicklingError): raise SystemExit(1)"
-            )
-        return words
-
-    spawn.get_command_line = command_line
-    try:
-        yield
-    finally:
-        spawn.get_command_line = original
-
-
-@contextmanager
-def _without_script() -> Iterator[None]:
-    """New processes do not run the script of this one, which may begin the run again.
-
-    Where a model is defined in the script, opening the package runs it.
-    """
-    original, own = spawn.get_preparation_data, threading.get_ident()
-
-    def preparation(name: str) -> dict[str, Any]:
-        data = original(name)
-        if threading.get_ident() == own:
-            data = {key: value for key, value in data.items() if not key.startswith("init_main")}
-        return data
-
-    spawn.get_preparation_data = preparation
-    try:
-        yield
-    finally:
-        spawn.get_preparation_data = original
+    if "-c" in words:
+        place = words.index("-c") + 1
+        words[place] = (
+            f"import pickle\ntry: {words[place]}\n"
+            "except (EOFError, pickle.UnpicklingError): raise SystemExit(1)"
+        )
+    return words

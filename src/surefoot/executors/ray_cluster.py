@@ -7,7 +7,6 @@ import pickle
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict
@@ -33,20 +32,8 @@ class Node(TypedDict):
     Resources: dict[str, float]
 
 
-@dataclass(frozen=True)
-class Site:
-    """Where this process is: the folders it imports from, the folder it is in, our version."""
-
-    paths: tuple[str, ...]
-    folder: str
-    version: str
-
-    @classmethod
-    def here(cls) -> Site:
-        """Of this process."""
-        folder = os.getcwd()
-        paths = tuple(path or folder for path in sys.path)
-        return cls(paths, folder, import_module("surefoot").__version__)
+Site = tuple[list[str], str, str]
+"""Where this process is: the folders it imports from, the folder it is in, our version."""
 
 
 def actor_class() -> type:
@@ -94,10 +81,8 @@ class RayWorker:
     def __init__(self, ray: ModuleType, actor: ActorHandle, package: ObjectRef, site: Site) -> None:
         self._ray, self._actor = ray, actor
         self.placed: Future[None] = _translated(actor.place.remote())
-        begun = actor.begin.remote(package, list(site.paths), site.folder, site.version)
-        self.opened: Future[str] = _translated(
-            begun, lambda version: _check_version(version, site.version)
-        )
+        begun = actor.begin.remote(package, *site)
+        self.opened: Future[str] = _translated(begun, lambda other: _check_version(other, site[2]))
 
     def answer(self, tasks: Sequence[Task]) -> Future[Answers]:
         """The evidence of each task; `WorkerLost` where the actor has ended."""
@@ -246,11 +231,12 @@ def _starter(ray: ModuleType, content: bytes, gpus: float) -> Callable[[], RayWo
     actor = ray.remote(
         num_cpus=1,
         num_gpus=gpus,
-        max_restarts=0,
+        max_restarts=0,  # a lost worker is replaced by `Dispatch`, which knows its batch
         scheduling_strategy="SPREAD",
         runtime_env={"env_vars": variables},
     )(actor_class())
-    package, site = ray.put(content), Site.here()
+    package, folder = ray.put(content), os.getcwd()
+    site = [path or folder for path in sys.path], folder, import_module("surefoot").__version__
     return lambda: RayWorker(ray, actor.remote(), package, site)
 
 

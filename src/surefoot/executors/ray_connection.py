@@ -45,7 +45,8 @@ class Ray:
     def __post_init__(self) -> None:
         if self.address is not None:
             _check_address(self.address)
-        if self.workers is not None and (not _is_whole(self.workers) or self.workers < 1):
+        whole = isinstance(self.workers, int) and not isinstance(self.workers, bool)
+        if self.workers is not None and (not whole or self.workers < 1):
             raise InvalidArgument(f"workers must be an integer ≥ 1, got {self.workers!r}")
         if self.gpus is not None and not _is_share(self.gpus):
             raise InvalidArgument(
@@ -85,10 +86,6 @@ def _check_address(address: object) -> None:
             f"address (--ray-address) must be HOST:PORT such as 10.0.0.5:6379, or auto, got "
             f"{address!r}"
         )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_share(value: object) -> bool:
@@ -132,6 +129,8 @@ class _Connection:
 
 
 _connection = _Connection()
+release = _connection.remove_user
+"""The counterpart of `connect`."""
 
 
 @contextmanager
@@ -163,11 +162,6 @@ def connect(options: Ray, workers: int, object_bytes: int) -> ModuleType:
         _connection.remove_user()
         raise
     return ray
-
-
-def release() -> None:
-    """The counterpart of `connect`."""
-    _connection.remove_user()
 
 
 def _refuse_other_cluster(ray: ModuleType, address: str | None) -> None:

@@ -170,7 +170,13 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         file = str(module.__file__) if is_file_module(module) else ""
         if thing.__module__ == _MAIN:
-            self.main = _main_place(module, thing)
+            script = getattr(module, "__file__", None)
+            if script is None or not Path(script).is_file():
+                raise CannotSend(
+                    f"{thing.__qualname__} is defined in a notebook or at a prompt, which other "
+                    f"processes cannot read: {_WAY_OUT}"
+                )
+            self.main = str(Path(script).resolve())
         elif not file and isinstance(thing, type):
             return NotImplemented
         wrapped = _is_wrapped(module, thing)
@@ -186,17 +192,6 @@ def _with_fields(own: type[T], values: dict[str, Item]) -> T:
     value = object.__new__(own)
     vars(value).update(values)
     return value
-
-
-def _main_place(module: ModuleType, thing: FunctionType | type) -> str:
-    """The file of the running script; refused where there is none, as in a notebook."""
-    file = getattr(module, "__file__", None)
-    if file is None or not Path(file).is_file():
-        raise CannotSend(
-            f"{thing.__qualname__} is defined in a notebook or at a prompt, which other processes "
-            f"cannot read: {_WAY_OUT}"
-        )
-    return str(Path(file).resolve())
 
 
 def _is_wrapped(module: ModuleType, thing: FunctionType | type) -> bool:
@@ -337,8 +332,8 @@ class BatchPool(Executor):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """After an error nothing is waited for."""
-        self.shutdown(wait=error is None)
+        """After an error nothing is waited for, and what has not begun is dropped."""
+        self.shutdown(wait=error is None, cancel_futures=error is not None)
 
 
 def _end_with_parent() -> None:

@@ -10,7 +10,8 @@ from surefoot.conclude.comparison import CURVES, LEVELS, MODELS, joined_record
 from surefoot.core.procedure import Needs
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import InvalidArgument
-from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
+from surefoot.executors.pool import AnyExecutor, WorkerNote, warn_of_fallback
+from surefoot.executors.ray_connection import one_cluster
 from surefoot.perturb._ops.arrays import at_level
 from surefoot.records.record import Samples, Source
 from surefoot.region import GivenAttack

@@ -13,7 +13,7 @@ from surefoot.core.claims import About
 from surefoot.core.procedure import Needs
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
-from surefoot.executors import open_pool
+from surefoot.executors.pool import open_pool
 from surefoot.population import inputs_needed
 from surefoot.report.formatting import percent
 from surefoot.statistics.planning import SimulatedTrials, simulate_mean, simulate_trials

@@ -40,7 +40,8 @@ from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.executors import AnyExecutor, Work, WorkerNote, cores, open_work, warn_of_fallback
+from surefoot.executors.devices import Work
+from surefoot.executors.pool import AnyExecutor, WorkerNote, cores, open_work, warn_of_fallback
 from surefoot.population.precision import PrecisionResult
 from surefoot.records.record import (
     AttackSummary,

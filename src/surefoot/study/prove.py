@@ -30,7 +30,7 @@ from surefoot.engine.proof_bench import (
 )
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
-from surefoot.executors import cores
+from surefoot.executors.pool import cores
 from surefoot.properties import GivenLabel
 from surefoot.records.record import Counterexample, Finding, InputRow, RecordBody
 from surefoot.region.critical_level import NOT_REACHED, bracket_of

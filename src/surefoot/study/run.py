@@ -33,13 +33,8 @@ from surefoot.errors import (
     ReplayMismatch,
     StoreFailed,
 )
-from surefoot.executors import (
-    AnyExecutor,
-    WorkerNote,
-    check_executor,
-    one_cluster,
-    warn_of_fallback,
-)
+from surefoot.executors.pool import AnyExecutor, WorkerNote, check_executor, warn_of_fallback
+from surefoot.executors.ray_connection import one_cluster
 from surefoot.perturb._ops.arrays import at_level
 from surefoot.records.record import AttackSummary, Finding, Record, RecordBody, Samples, Source
 from surefoot.records.spec import Spec, StudySpec

@@ -30,7 +30,7 @@ from surefoot.engine.outputs import (
 from surefoot.engine.progress import Progress
 from surefoot.engine.sampling_bench import SamplingBench, draws_nothing
 from surefoot.engine.streams import generator_for
-from surefoot.executors import AnyExecutor, WorkerNote, warn_of_fallback
+from surefoot.executors.pool import AnyExecutor, WorkerNote, warn_of_fallback
 from surefoot.inputs import fit
 from surefoot.models import as_probabilities
 from surefoot.perturb._ops.arrays import level_of
