@@ -7,10 +7,11 @@ import numpy as np
 from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.curves.levels import MOST_DRAWS, Level, Sampling
 from surefoot.records.record import CurveRow, Curves
+from surefoot.report.figures import svg
 from surefoot.report.formatting import points
 from surefoot.report.provenance import findings_sections
 from surefoot.report.views.curve import _unfinished_classes, class_headings, class_row
-from surefoot.report.views.curve_figures import class_caption, class_figure, weakest_classes
+from surefoot.report.views.curve_figures import class_caption, class_chart, weakest_classes
 from tests.worlds import study
 
 SOUND = Guarantee(Footing.CONDITIONAL, 0.05, ("it is smooth",))
@@ -40,11 +41,11 @@ def test_a_class_that_was_not_evaluated_is_not_among_the_weakest():
 def test_of_many_classes_the_weakest_are_drawn_and_the_caption_says_of_how_many():
     many = classes(*(i / 100 for i in range(60)))
     assert class_caption(many).startswith("The 20 weakest of 60 classes, and all inputs.")
-    drawn = set(re.findall(r">(class \d+)<", class_figure(None, many)))
+    drawn = set(re.findall(r">(class \d+)<", svg(class_chart(None, many))))
     assert drawn == {f"class {i}" for i in range(20)}
     few = classes(0.3, *[None] * 40)
     assert class_caption(few).startswith("1 of 41 classes were evaluated. At most 20")
-    assert set(re.findall(r">(class \d+)<", class_figure(None, few))) == {"class 0"}
+    assert set(re.findall(r">(class \d+)<", svg(class_chart(None, few)))) == {"class 0"}
 
 
 def test_classes_that_a_time_limit_left_out_are_counted():

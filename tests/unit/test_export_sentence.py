@@ -16,6 +16,7 @@ from surefoot.report.export.run import ExportedRun
 from surefoot.report.export.sentence import AFTER, PUBLISHED, citations, claim_sentence
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
+from surefoot.report.view import Caution
 from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import points, study
 
@@ -68,9 +69,9 @@ def test_verdicts_and_cautions_follow(plain):
     (verdict,) = required.verdicts
     paragraphs = required.export(to="sentence").split("\n\n")
     assert paragraphs[1] == sentence(verdict)
-    view = replace(plain.view, cautions=("Note: ± 0.02 is not reached: too few inputs.",))
+    view = replace(plain.view, warnings=(Caution("Note: ± 0.02 is not reached."),))
     text = claim_sentence(ExportedRun(plain.record, {}, (), view))
-    assert "\n\nNote: ± 0.02 is not reached: too few inputs.\n\n" in text
+    assert "\n\nNote: ± 0.02 is not reached.\n\n" in text
 
 
 def test_what_is_not_known_has_no_estimate(plain):

@@ -12,6 +12,7 @@ from surefoot.report.page import html_of
 from surefoot.report.provenance import shared_provenance
 from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
+from surefoot.report.view import Caution
 from surefoot.study.comparison import join_results
 from tests import pages
 from tests.unit.example_claims import CLAIMS, changed
@@ -90,10 +91,10 @@ def test_a_warning_stands_in_full_below_the_verdict_and_many_do_not_hide_the_fig
     assert 0 < page.index('id="verdict"') < page.index(warning) < page.index('id="about"')
     assert text.index("PASS") < text.index(warning) < text.index("Assumptions")
     assert text.count(warning) == 1 and 'href="#notes"' not in page
-    cautions = (*(f"Note: odd {i}." for i in range(9)), "Note: ± 0.1 is not reached: few.")
-    view = replace(result.view, cautions=cautions, sections=())
-    assert view.first_cautions[0] == cautions[-1]
-    assert sorted(view.first_cautions + view.notes) == sorted(cautions)
+    warnings = (*(Caution(f"Note: odd {i}.") for i in range(9)), Caution("Wrong.", urgent=True))
+    view = replace(result.view, warnings=warnings, sections=())
+    assert view.first_cautions[0] == "Wrong."
+    assert sorted(view.first_cautions + view.notes) == sorted(view.cautions)
     assert "6 further notes" in html_of(view)
 
 

@@ -9,7 +9,8 @@ from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
 from surefoot.records.spec import BracketFileSpec
-from surefoot.report.views.radii import times_figure
+from surefoot.report.figures import svg
+from surefoot.report.views.radii import times_chart
 from surefoot.study.external import brackets
 from tests.in_words import condition
 
@@ -86,7 +87,7 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
     for part in found.parts.values():
         assert isinstance(part.record.spec, BracketFileSpec)
     assert "closed" not in str(found)
-    drawn = times_figure(found.parts["a"].record)
+    drawn = svg(times_chart(found.parts["a"].record))
     assert "seconds, from the file" in drawn
     assert ">refuted<" in drawn
     assert ">never refuted<" in drawn
@@ -102,7 +103,7 @@ def test_a_time_that_is_not_known_is_not_none_at_all(file):
     said = str(found)
     assert "It took 2.0 seconds, as the file says, 2 in the median; no time is known of 1." in said
     assert "not known" in said
-    assert times_figure(found.record).count("seconds, from the file: ") == 1
+    assert svg(times_chart(found.record)).count("seconds, from the file: ") == 1
     bare = brackets(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
     assert "The file does not say how long it took." in str(bare)
     assert "Time per input" not in bare.report(file("").with_name("b.html")).read_text()

@@ -19,7 +19,6 @@ from surefoot.core.claims import (
     Verdict,
 )
 from surefoot.core.results import Footing
-from surefoot.engine.preflight import SELECTION
 from surefoot.errors import InvalidArgument
 from surefoot.population import by_group, is_grouped
 from surefoot.records.record import InputRow, Record
@@ -136,7 +135,7 @@ def without_doubtful(claims: Iterable[Claim], records: Iterable[Record]) -> tupl
     A verdict that assumes nothing, as that a file is not worse than itself, stays.
     """
     every = (finding for one in records for finding in one.findings)
-    doubt = next((f.finding for f in every if f.name == SELECTION and f.is_warning), "")
+    doubt = next((f.finding for f in every if f.doubts_selection), "")
     return tuple(_undecided(claim, doubt) if doubt else claim for claim in claims)
 
 

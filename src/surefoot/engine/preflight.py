@@ -41,6 +41,7 @@ from surefoot.perturb._ops.arrays import level_of
 from surefoot.perturb.custom import InputFormat
 from surefoot.perturb.table_columns import Column
 from surefoot.population.copies import copies, copies_note
+from surefoot.records.record import SELECTION
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, Scores, to_host
 from surefoot.system.memory_limits import pieces, rows_together
@@ -166,8 +167,6 @@ _LEAST_PIXEL_MAXIMUM = 100
 """Values without bounds that reach this are probably pixels from 0 to 255."""
 _LEAST_RANGE = 1 / 50
 """Part of the bounds that values should span; below it the scale is probably wrong."""
-SELECTION = "selection of the inputs"
-"""Name of the check whose warning leaves claims about a population without their assumption."""
 _HALF_PRECISION_INPUTS = 256
 """Inputs on which labels in half and in full precision are compared."""
 

@@ -193,6 +193,10 @@ class ClassRow:
     groups: int = 0
 
 
+SELECTION = "selection of the inputs"
+"""Name of the check whose warning leaves claims about a population without their assumption."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One check of the preflight: `status` is ok, warning or failed; `finding` says it in words."""
@@ -205,6 +209,11 @@ class Finding:
     def is_warning(self) -> bool:
         """Whether it is shown beside the result."""
         return self.status == "warning"
+
+    @property
+    def doubts_selection(self) -> bool:
+        """Whether the inputs are plainly no random sample."""
+        return self.is_warning and self.name == SELECTION
 
 
 @dataclass(frozen=True)

@@ -416,16 +416,7 @@ def _number_of(inputs: int) -> str:
 
 
 @statement.register
-def _(claim: CurveSet) -> str:
-    return _curve_sentence(claim)
-
-
-@statement.register
-def _(claim: CurvePopulation) -> str:
-    return _curve_sentence(claim)
-
-
-def _curve_sentence(claim: CurveSet | CurvePopulation) -> str:
+def _(claim: CurveSet | CurvePopulation) -> str:
     """Up to which level the curve stays above the threshold, or at which share of the levels."""
     if claim.interval is None or (claim.interval == UNIT and claim.reason):
         limit = exact_percent(claim.threshold)

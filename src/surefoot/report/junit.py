@@ -15,9 +15,9 @@ from surefoot.system.text import escape_controls
 Outcome = Literal["passed", "failed", "undecided", "error"]
 """What a test case came to; `error` is a case that could not be run."""
 
-_OUTCOMES = get_args(Outcome)
-_ELEMENTS: dict[UndecidedAs, str | None] = {"fail": "failure", "skip": "skipped", "pass": None}
-"""The element of an undecided case; a case without one has passed."""
+_ELEMENTS: dict[Outcome, str | None] = {"passed": None, "failed": "failure", "error": "error"}
+_UNDECIDED: dict[UndecidedAs, str | None] = {"fail": "failure", "skip": "skipped", "pass": None}
+"""The elements that say how a case ended, and how an undecided one; a case without has passed."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class Case:
     details: str = ""
 
     def __post_init__(self) -> None:
-        if self.outcome not in _OUTCOMES:
+        outcomes = get_args(Outcome)
+        if self.outcome not in outcomes:
             raise InvalidArgument(
-                f"the outcome of a test case is one of {', '.join(_OUTCOMES)}, got {self.outcome!r}"
+                f"the outcome of a test case is one of {', '.join(outcomes)}, got {self.outcome!r}"
             )
         if not (math.isfinite(self.seconds) and self.seconds >= 0):
             raise InvalidArgument(
@@ -57,73 +58,53 @@ def junit_xml(
         raise InvalidArgument(
             f"undecided must be one of {', '.join(UNDECIDED_CHOICES)}, got {undecided!r}"
         )
+    elements = _ELEMENTS | {"undecided": _UNDECIDED[undecided]}
     suites: dict[str, list[Case]] = {}
     for case in cases:
         suites.setdefault(case.suite, []).append(case)
-    root = Element("testsuites", {"name": "surefoot"} | _totals(cases, undecided))
+    root = Element("testsuites", {"name": "surefoot"} | _totals(cases, elements))
     for name, members in suites.items():
-        suite = SubElement(
-            root, "testsuite", {"name": escape_controls(name)} | _totals(members, undecided)
-        )
+        about = {"name": escape_controls(name)} | _totals(members, elements)
+        suite = SubElement(root, "testsuite", about)
         if properties:
-            _add_properties(suite, properties)
+            listed = SubElement(suite, "properties")
+            for key, value in properties.items():
+                named = {"name": escape_controls(key), "value": escape_controls(value)}
+                SubElement(listed, "property", named)
         for case in members:
-            _add_case(suite, case, undecided)
+            _add_case(suite, case, elements[case.outcome])
     indent(root)
     body = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
 
-def _element(outcome: Outcome, undecided: UndecidedAs) -> str | None:
-    """The element that says how a case ended: none where it passed."""
-    match outcome:
-        case "passed":
-            return None
-        case "failed":
-            return "failure"
-        case "undecided":
-            return _ELEMENTS[undecided]
-        case "error":
-            return "error"
-
-
-def _totals(cases: Sequence[Case], undecided: UndecidedAs) -> dict[str, str]:
+def _totals(cases: Sequence[Case], elements: Mapping[Outcome, str | None]) -> dict[str, str]:
     """The counts and the time of a suite, as attributes."""
-    elements = [_element(case.outcome, undecided) for case in cases]
+    ends = [elements[case.outcome] for case in cases]
     return {
         "tests": str(len(cases)),
-        "failures": str(elements.count("failure")),
-        "errors": str(elements.count("error")),
-        "skipped": str(elements.count("skipped")),
+        "failures": str(ends.count("failure")),
+        "errors": str(ends.count("error")),
+        "skipped": str(ends.count("skipped")),
         "time": _seconds(math.fsum(case.seconds for case in cases)),
     }
 
 
-def _add_properties(suite: Element, properties: Mapping[str, str]) -> None:
-    listed = SubElement(suite, "properties")
-    for name, value in properties.items():
-        SubElement(
-            listed, "property", {"name": escape_controls(name), "value": escape_controls(value)}
-        )
-
-
-def _add_case(suite: Element, case: Case, undecided: UndecidedAs) -> None:
+def _add_case(suite: Element, case: Case, tag: str | None) -> None:
     attributes = {
         "classname": escape_controls(case.suite),
         "name": escape_controls(case.name),
         "time": _seconds(case.seconds),
     }
     entry = SubElement(suite, "testcase", attributes)
-    tag = _element(case.outcome, undecided)
     if tag is None:
         word = "undecided" if case.outcome == "undecided" else ""
         lines = "\n".join(part for part in (word, case.message, case.details) if part)
         if lines:
             SubElement(entry, "system-out").text = escape_controls(lines)
         return
-    ending = SubElement(
-        entry, tag, {"message": escape_controls(case.message), "type": case.outcome}
-    )
+    said = {"message": escape_controls(case.message), "type": case.outcome}
+    ending = SubElement(entry, tag, said)
     if case.details:
         ending.text = escape_controls(case.details)
 

@@ -117,16 +117,7 @@ def _(claim: ShareKappa) -> _Parts:
 
 
 @_parts.register
-def _(claim: CurveSet) -> _Parts:
-    return _curve(claim)
-
-
-@_parts.register
-def _(claim: CurvePopulation) -> _Parts:
-    return _curve(claim)
-
-
-def _curve(claim: CurveSet | CurvePopulation) -> _Parts:
+def _(claim: CurveSet | CurvePopulation) -> _Parts:
     quantity, around, value = claim.quantity, _around(claim), claim.value or 0.0
     kept = f"{quantity.height} is {exact_percent(claim.threshold)} or more"
     if quantity.is_share:
@@ -165,42 +156,19 @@ def _(claim: RobustPopulation) -> _Parts:
 
 
 @_parts.register
-def _(claim: Severity) -> _Parts:
-    return _mean_radius(claim, f" refuted within {level_words(claim.radius)}")
-
-
-@_parts.register
-def _(claim: MeanRadius) -> _Parts:
-    return _mean_radius(claim)
-
-
-@_parts.register
-def _(claim: MeanRadiusPopulation) -> _Parts:
-    return _mean_radius(claim)
-
-
-def _mean_radius(claim: Claim, which: str = "") -> _Parts:
-    around = radius_range(_around(claim))
+def _(claim: Severity | MeanRadius | MeanRadiusPopulation) -> _Parts:
+    around, which = radius_range(_around(claim)), ""
+    if isinstance(claim, Severity):
+        which = f" refuted within {level_words(claim.radius)}"
     return around, around, f"mean critical radius of {scope_phrase(claim)}{which}"
 
 
 @_parts.register
-def _(claim: FailureDifference) -> _Parts:
-    number, around, meaning = _difference(claim)
-    if claim.kappa is not None:
-        first, second = claim.names
-        meaning = f"how much larger the robust share of {first} is than that of {second}"
-    return number, around, meaning
-
-
-@_parts.register
-def _(claim: CaseDifference) -> _Parts:
-    return _difference(claim)
-
-
-def _difference(claim: FailureDifference | CaseDifference) -> _Parts:
+def _(claim: FailureDifference | CaseDifference) -> _Parts:
     first, second = claim.names
     meaning = f"how much more often {first} fails than {second}"
+    if isinstance(claim, FailureDifference) and claim.kappa is not None:
+        meaning = f"how much larger the robust share of {first} is than that of {second}"
     return f"{points(claim.value or 0.0)} points", points_range(_around(claim)), meaning
 
 

@@ -10,7 +10,7 @@ from surefoot.records.record import Record
 from surefoot.report.clauses import capitalised
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
-from surefoot.report.view import Section
+from surefoot.report.view import Caution, Section
 
 Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """Runs by name, each line by line: what it is, and its words."""
@@ -30,8 +30,7 @@ def about_run(record: Record) -> str:
 
 def what_fails(record: Record) -> str:
     """What a failure is, where it is something else than another label; else empty."""
-    kept = record.study.property.kind == "same"
-    return "" if kept else capitalised(f"{_failing(record)}.")
+    return "" if record.study.property.kind == "same" else capitalised(f"{_failing(record)}.")
 
 
 def _failing(record: Record) -> str:
@@ -56,11 +55,11 @@ def group_facts(record: Record) -> list[str]:
     return lines
 
 
-def preflight_cautions(record: Record, name: str = "") -> tuple[str, ...]:
+def preflight_cautions(record: Record, name: str = "") -> tuple[Caution, ...]:
     """What the preflight found odd, to be read before the result."""
     head = f"{name}: " if name else ""
     return tuple(
-        f"Note: {head}{f.name}: {with_full_stop(f.finding)}"
+        Caution(f"Note: {head}{f.name}: {with_full_stop(f.finding)}", f.doubts_selection)
         for f in record.findings
         if f.is_warning
     )

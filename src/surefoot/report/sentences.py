@@ -67,13 +67,13 @@ def verdict_sentence(claim: Claim) -> str:
     if claim.verdict is Verdict.UNDECIDED:
         reason = "; ".join(filter(None, (on_which, claim.reason)))
         return with_full_stop(f"UNDECIDED: {names}whether {required}; {reason}")
-    statement = required if claim.verdict is Verdict.PASS else refuted
+    holds = required if claim.verdict is Verdict.PASS else refuted
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
     sides = "" if isinstance(claim, _TWO_SIDED) else "one-sided, "
     confidence = confidence_clause(claim)
     certain = f" ({sides}{confidence})" if confidence else ""
     rests = f"; {on_which}" if on_which else ""
-    return f"{claim.verdict}: {names}{statement}{certain}{condition}{rests}."
+    return f"{claim.verdict}: {names}{holds}{certain}{condition}{rests}."
 
 
 def required_statement(claim: Claim) -> str:
@@ -128,7 +128,8 @@ def _(claim: AllKappa) -> tuple[str, str]:
     )
 
 
-def _mean(claim: MeanSet | MeanPopulation) -> tuple[str, str]:
+@_statements.register
+def _(claim: MeanSet | MeanPopulation) -> tuple[str, str]:
     most = exact_percent(required_number(claim))
     fails = "of the perturbations make the model fail on"
     over = over_groups(claim)
@@ -138,16 +139,6 @@ def _mean(claim: MeanSet | MeanPopulation) -> tuple[str, str]:
         f"at most {most} {fails} {scope_phrase(claim)}{over}",
         f"more than {most} {fails} {_some_scope(claim)}{over}",
     )
-
-
-@_statements.register
-def _(claim: MeanSet) -> tuple[str, str]:
-    return _mean(claim)
-
-
-@_statements.register
-def _(claim: MeanPopulation) -> tuple[str, str]:
-    return _mean(claim)
 
 
 @_statements.register
@@ -186,21 +177,12 @@ def _(claim: RadiusQuantile) -> tuple[str, str]:
     )
 
 
-def _curve(claim: CurveSet | CurvePopulation) -> tuple[str, str]:
+@_statements.register
+def _(claim: CurveSet | CurvePopulation) -> tuple[str, str]:
     """The share of the levels at which the curve is at or above its threshold."""
     least, levels = exact_percent(required_number(claim)), levels_of(claim.quantity)
     above = f"{curve_of(claim)} is {exact_percent(claim.threshold)} or more at"
     return f"{above} {least} or more of the {levels}", f"{above} less than {least} of the {levels}"
-
-
-@_statements.register
-def _(claim: CurveSet) -> tuple[str, str]:
-    return _curve(claim)
-
-
-@_statements.register
-def _(claim: CurvePopulation) -> tuple[str, str]:
-    return _curve(claim)
 
 
 @_statements.register
@@ -261,15 +243,11 @@ def sentences(claims: Sequence[Claim]) -> list[str]:
         in_full = isinstance(claim, _IN_FULL)
         own = remarks(claim) if in_full else assumptions_of(claim)
         again = bool(own) and own == last and not in_full and not claim.is_open
-        text = sentence(_with_same_assumption(claim) if again else claim)
+        assumed = (repeated_assumption(claim),) if again else claim.guarantee.assumptions
+        text = sentence(claim.saying(guarantee=replace(claim.guarantee, assumptions=assumed)))
         last = own if own and own[0] in text else last
         lines.append(text)
     return lines
-
-
-def _with_same_assumption(claim: Claim) -> Claim:
-    guarantee = replace(claim.guarantee, assumptions=(repeated_assumption(claim),))
-    return claim.saying(guarantee=guarantee)
 
 
 def sentence(claim: Claim) -> str:

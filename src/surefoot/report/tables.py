@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from surefoot.core.claims import Claim
+from surefoot.core.claims import CaseDifference, Claim, FailureDifference, Verdict
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
 from surefoot.records.record import CleanLoss, Record
+from surefoot.report.clauses import required_number
 from surefoot.report.formatting import (
+    exact_percent,
     one_in,
     percent,
     percent_range,
+    points,
+    points_range,
     small_probability,
     variance,
 )
@@ -35,6 +39,14 @@ EACH_CLASS_NOTE = (
     "may not be what leaves that verdict open."
 )
 """Below the outcomes of single classes, which stand beside a verdict on all of them."""
+
+
+_OUTCOMES = {
+    Verdict.FAIL: "fails it",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.PASS: "meets it",
+}
+"""In the order in which a reader looks for them."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +86,12 @@ class Table:
     @cached_property
     def text_columns(self) -> frozenset[int]:
         """The columns that a page sets left: names, and those where most cells have no digit."""
-        return frozenset(
-            i
-            for i in range(len(self.headings))
-            if i < self.name_columns or _are_words([row[i] for row in self.rows if row[i]])
-        )
+        words = set(range(self.name_columns))
+        for i in range(self.name_columns, len(self.headings)):
+            cells = [row[i] for row in self.rows if row[i]]
+            if sum(not any(map(str.isdigit, cell)) for cell in cells) > len(cells) / 2:
+                words.add(i)
+        return frozenset(words)
 
     def style(self, column: int, cell: str) -> str:
         """How a page sets a cell: words of its stylesheet."""
@@ -101,17 +114,53 @@ class Table:
         """As lines of plain text."""
         lines = [self.headings, *self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.headings))]
-        return ["  ".join(self._padded(line, widths)).rstrip() for line in lines]
-
-    def _padded(self, line: Sequence[str], widths: Sequence[int]) -> list[str]:
         return [
-            cell.ljust(width) if i < self.name_columns else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            "  ".join(
+                cell.ljust(width) if i < self.name_columns else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
         ]
 
 
-def _are_words(cells: Sequence[str]) -> bool:
-    return sum(not any(map(str.isdigit, cell)) for cell in cells) > len(cells) / 2
+def verdict_table(
+    claims: Sequence[Claim], required: str, side: str = "at most", word: str = "class"
+) -> Table:
+    """What is decided of each class, all together; of equal verdicts in the order given."""
+    rows = tuple(
+        (c.about.name, f"{side} {exact_percent(required_number(c))}", outcome)
+        for verdict, outcome in _OUTCOMES.items()
+        for c in claims
+        if c.verdict is verdict
+    )
+    headings = (word, f"required: {required}", "outcome")
+    return Table(f"Requirement for each {word}", headings, rows, 3, EACH_CLASS_NOTE)
+
+
+def pair_table(
+    claims: Sequence[FailureDifference | CaseDifference],
+    unit: str,
+    headings: tuple[str, str],
+    same: str,
+    *,
+    larger_wins: bool = False,
+) -> Table:
+    """Every pair of models or files, as its claim says it, and which of the two is better.
+
+    `headings`: of the difference and of the better one; `same`: said of two that never differ.
+    """
+    rows = []
+    for claim in claims:
+        first, second = claim.names
+        around = claim.interval or Interval(0.0, 0.0)
+        better = first if (around.low > 0) is larger_wins else second
+        if around.low <= 0 <= around.high:
+            better = same if around.low == around.high else "not shown to differ"
+        between = "" if claim.interval is None else points_range(around)
+        rows.append((first, second, points(claim.value or 0.0), between, better))
+    difference, which = headings
+    columns = (unit, f"and {unit}", difference, "interval", which)
+    return Table(f"Pairs of {unit}s", columns, tuple(rows), 2)
 
 
 def loss_cell(loss: CleanLoss | None) -> str:

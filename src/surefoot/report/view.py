@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import Change
+from surefoot.report.figures import svg
 from surefoot.report.iso_24029 import Coverage, coverage
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.sentences import sentences
 from surefoot.report.tables import Table
 from surefoot.system.text import escape_controls
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
 
 _LONG = 240
 """Characters of the headline beyond which it is set in smaller type: the figure must stay near."""
@@ -20,8 +25,6 @@ _KEY_FIGURES = 4
 """Numbers at the top, of several models or thresholds; more are in the first table."""
 _TERMINAL_ROWS = 12
 """Rows of a table on a terminal: all of them are on the page and in the JSON."""
-_AT_ONCE = ("Contradiction", "contradict", "is not reached", "no random sample")
-"""Words of a caution without which the number must not be read: it comes first."""
 _CAUTIONS_ABOVE = 4
 """Cautions right below the verdicts; more, as of many curves, would hide the figure."""
 
@@ -33,7 +36,7 @@ class Figure:
     `description` says in numbers what is seen, for readers who do not see it.
     """
 
-    draw: Callable[[], str]
+    draw: Callable[[], ChartType]
     caption: str = ""
     id: str = ""
     description: str = ""
@@ -41,7 +44,15 @@ class Figure:
     @cached_property
     def svg(self) -> str:
         """The drawing as SVG. Text and exit codes do without: drawing takes seconds."""
-        return self.draw()
+        return svg(self.draw())
+
+
+@dataclass(frozen=True)
+class Caution:
+    """A sentence to be read beside the number; without an `urgent` one it must not be read."""
+
+    text: str
+    urgent: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ class View:
     title: str
     headline: tuple[Claim, ...]
     about: str
-    cautions: tuple[str, ...]
+    warnings: tuple[Caution, ...]
     claims: tuple[Claim, ...]
     verdicts: tuple[Claim, ...]
     facts: tuple[str, ...]
@@ -143,9 +154,14 @@ class View:
         return coverage(claims) if claims else []
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What is to be read beside the number."""
+        return tuple(one.text for one in self.warnings)
+
+    @property
     def urgent(self) -> list[str]:
         """Cautions without which the number must not be read."""
-        return [line for line in self.cautions if any(word in line for word in _AT_ONCE)]
+        return [one.text for one in self.warnings if one.urgent]
 
     @property
     def first_cautions(self) -> list[str]:

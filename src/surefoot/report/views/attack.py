@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from surefoot.core.claims import Claim
 from surefoot.core.results import Bracket
 from surefoot.records.record import AttackSummary, Record, Samples
 from surefoot.report.clauses import capitalised
-from surefoot.report.figures import STEADY, WEAK, bar_chart, svg
+from surefoot.report.figures import STEADY, WEAK, bar_chart
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.provenance import (
     about_run,
@@ -19,7 +20,7 @@ from surefoot.report.provenance import (
     provenance,
 )
 from surefoot.report.tables import Table, mean_cells, quantity_heading
-from surefoot.report.view import Figure, Section, View
+from surefoot.report.view import Caution, Figure, Section, View
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -126,11 +127,13 @@ def _counts(attack: AttackSummary) -> str:
     return with_full_stop(capitalised("; ".join(parts))) if parts else ""
 
 
-def no_gradient_cautions(attacks: Mapping[str, AttackSummary | None]) -> tuple[str, ...]:
+def no_gradient_cautions(attacks: Mapping[str, AttackSummary | None]) -> tuple[Caution, ...]:
     """A caution for each attack that had no gradient to follow at some inputs."""
     return tuple(
-        f"Note: {_of(name)}at {a.blind:,} of {a.inputs:,} inputs every gradient was zero and the "
-        "attack had nothing to follow: its failure there says nothing (masked gradients?)."
+        Caution(
+            f"Note: {_of(name)}at {a.blind:,} of {a.inputs:,} inputs every gradient was zero and "
+            "the attack had nothing to follow: its failure there says nothing (masked gradients?)."
+        )
         for name, a in attacks.items()
         if a is not None and a.blind
     )
@@ -142,12 +145,12 @@ _CAPTION = "Broken: the model fails at a point of the ball, or at the input itse
 
 def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], command: str) -> View:
     """How many inputs an attack broke."""
-    figure = Figure(lambda: svg(attack_chart(record)), _CAPTION, description=_withstood(attack))
+    figure = Figure(partial(attack_chart, record), _CAPTION, description=_withstood(attack))
     return View(
         title=record.study.words.source,
         headline=record.claims[:1],
         about=about_run(record),
-        cautions=(*preflight_cautions(record), *no_gradient_cautions({"": attack})),
+        warnings=(*preflight_cautions(record), *no_gradient_cautions({"": attack})),
         claims=record.claims[1:],
         verdicts=verdicts,
         facts=(_withstood(attack), *attack_notes({"": attack})),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Best, Claim, FailureDifference
@@ -21,7 +22,6 @@ from surefoot.report.figures import (
     legend_above,
     marks,
     number,
-    svg,
 )
 from surefoot.report.formatting import (
     confidence,
@@ -30,8 +30,6 @@ from surefoot.report.formatting import (
     p_value,
     percent,
     percent_range,
-    points,
-    points_range,
     with_full_stop,
 )
 from surefoot.report.provenance import preflight_cautions
@@ -41,10 +39,11 @@ from surefoot.report.tables import (
     is_tail,
     loss_cell,
     mean_cells,
+    pair_table,
     quantity_heading,
     tail_cells,
 )
-from surefoot.report.view import Figure, Section, View
+from surefoot.report.view import Caution, Figure, Section, View
 from surefoot.report.views.attack import (
     attack_cell,
     attack_heading,
@@ -190,35 +189,6 @@ def _pairs(record: Record) -> tuple[FailureDifference, ...]:
     return tuple(c for c in record.claims if isinstance(c, FailureDifference))
 
 
-def pair_table(record: Record) -> Table | None:
-    """Every pair of models, as its claim says it."""
-    claims = _pairs(record)
-    if not claims:
-        return None
-    shares = claims[0].kappa is not None
-    rows = tuple(
-        (
-            *c.names,
-            points(c.value or 0.0),
-            "" if c.interval is None else points_range(c.interval),
-            _outcome(c.names, c.interval or Interval(0.0, 0.0), shares=shares),
-        )
-        for c in claims
-    )
-    difference = "robust share, difference (points)" if shares else "fails more (points)"
-    headings = ("model", "and model", difference, "interval", "more robust")
-    return Table("Pairs of models", headings, rows, 2)
-
-
-def _outcome(names: tuple[str, ...], around: Interval, *, shares: bool) -> str:
-    if around.low == around.high == 0:
-        return "the same model"
-    if around.low <= 0 <= around.high:
-        return "not shown to differ"
-    larger = around.low > 0
-    return names[0] if larger == shares else names[1]
-
-
 _PURPOSES = {
     "model": "which model fails less often on the same inputs and perturbations",
     "level": "how often the model fails as the perturbation grows",
@@ -249,7 +219,7 @@ def view(
         title=record.study.words.source,
         headline=headline,
         about=_about(record, comparison, parts),
-        cautions=(*_cautions(parts), *no_gradient_cautions(attacks)),
+        warnings=(*_cautions(parts), *no_gradient_cautions(attacks)),
         continuing=continuation_note(record.claims),
         claims=rest,
         key_claims=own if headline == best else (),
@@ -276,13 +246,15 @@ def _about(record: Record, comparison: Comparison, parts: Mapping[str, Record]) 
     )
 
 
-def _cautions(parts: Mapping[str, Record]) -> list[str]:
+def _cautions(parts: Mapping[str, Record]) -> list[Caution]:
     """What makes the intervals wider, and what the preflights found odd; of all alike, once."""
     lines = []
     if _generators_differ(parts):
         lines.append(
-            "Note: the models do not get the same random numbers (they run on different "
-            "devices): the intervals hold, but are wider than necessary."
+            Caution(
+                "Note: the models do not get the same random numbers (they run on different "
+                "devices): the intervals hold, but are wider than necessary."
+            )
         )
     of_all = set.intersection(*(set(preflight_cautions(part)) for part in parts.values()))
     for name, part in parts.items():
@@ -347,8 +319,12 @@ def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
     caption += " Diamond: the extrapolated average, without guarantee." if is_tail(record) else ""
     table = member_table(record, comparison)
     words = describe_comparison(record, comparison)
-    figure = Figure(lambda: svg(comparison_chart(record, comparison)), caption, "figure", words)
+    figure = Figure(partial(comparison_chart, record, comparison), caption, "figure", words)
     sections = [Section("members", table.title, (), (figure,), table)]
-    if (pairs := pair_table(record)) is not None:
+    if claims := _pairs(record):
+        shares = claims[0].kappa is not None
+        difference = "robust share, difference (points)" if shares else "fails more (points)"
+        headings = (difference, "more robust")
+        pairs = pair_table(claims, "model", headings, same="the same model", larger_wins=shares)
         sections.append(Section("pairs", pairs.title, table=pairs))
     return tuple(sections)

@@ -20,10 +20,10 @@ from surefoot.report.formatting import (
 )
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
 from surefoot.report.tables import Table
-from surefoot.report.view import Figure, LabelledImage, Section, View
+from surefoot.report.view import Caution, Figure, LabelledImage, Section, View
 from surefoot.report.views.curve_figures import (
     class_caption,
-    class_figure,
+    class_chart,
     curve_figures,
     describe_classes,
     describe_curves,
@@ -152,7 +152,7 @@ def view(
         title=about(parts),
         headline=tuple(c for c in shown if not others.intersection(c.names)),
         about=about(parts),
-        cautions=tuple(_cautions(parts, curves)),
+        warnings=tuple(_cautions(parts, curves)),
         continuing=_continuing(record),
         claims=tuple(c for c in shown if others.intersection(c.names)),
         verdicts=verdicts,
@@ -165,7 +165,7 @@ def view(
     )
 
 
-def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[str]:
+def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[Caution]:
     """What must be read with the result: a contradicted assumption, a stop, an odd preflight."""
     lines = []
     for name, one in curves.items():
@@ -174,13 +174,11 @@ def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list
         for who, curve in ((head, one.curve), *of_classes):
             if curve.contradiction:
                 assumed = parts[name].study.method.text("assume").partition(":")[0]
-                lines.append(
-                    f"Note: {who}the data contradict the assumption {assumed}: "
-                    f"{with_full_stop(curve.contradiction)}"
-                )
+                words = f"Note: {who}the data contradict the assumption {assumed}: "
+                lines.append(Caution(words + with_full_stop(curve.contradiction), urgent=True))
         if parts[name].stopped_early:
-            lines += [f"Note: {head}{with_full_stop(note)}" for note in one.curve.notes]
-            lines += [f"Note: {head}{line}" for line in _unfinished_classes(one)]
+            notes = [*map(with_full_stop, one.curve.notes), *_unfinished_classes(one)]
+            lines += [Caution(f"Note: {head}{note}") for note in notes]
     lines += [line for part in parts.values() for line in preflight_cautions(part)]
     return list(dict.fromkeys(lines))
 
@@ -320,7 +318,7 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
     table = Table(f"Results by {word}", headings, rows, 1, note)
     drawn = tuple(
         Figure(
-            partial(class_figure, parts[name], one),
+            partial(class_chart, parts[name], one),
             f"{name}. {class_caption(one)}" if name else class_caption(one),
             description=describe_classes(one),
         )

@@ -24,7 +24,6 @@ from surefoot.report.figures import (
     interval_chart,
     legend_above,
     marks,
-    svg,
 )
 from surefoot.report.formatting import four_digits, percent, radius_range
 
@@ -44,13 +43,9 @@ _FIGURES = 0.42
 _SUBTITLE = "Shade: what the curve can do between the levels, if what is assumed is true"
 
 
-def curve_figures(records: Mapping[str, Record]) -> dict[str, Callable[[], str]]:
+def curve_figures(records: Mapping[str, Record]) -> dict[str, Callable[[], ChartType]]:
     """How to draw a figure for each perturbation, by its name, with every curve of it."""
-    return {title: partial(_figure, group) for title, group in grouped(records).items()}
-
-
-def _figure(group: Mapping[str, Record]) -> str:
-    return svg(_chart(group))
+    return {title: partial(_chart, group) for title, group in grouped(records).items()}
 
 
 def curves_chart(records: Mapping[str, Record]) -> ChartType:
@@ -313,14 +308,14 @@ def class_caption(curves: Curves) -> str:
     )
 
 
-def class_figure(record: Record, curves: Curves) -> str:
+def class_chart(record: Record, curves: Curves) -> ChartType:
     """The curves of all classes where these are few, else what the weakest came to."""
     if len(curves.classes) <= MOST_CLASSES:
         return _lines_of_classes(record, curves)
     return _weakest_below_each_other(curves)
 
 
-def _weakest_below_each_other(curves: Curves) -> str:
+def _weakest_below_each_other(curves: Curves) -> ChartType:
     import altair as alt
 
     evaluated = [row for row in weakest_classes(curves) if row.curve.points]
@@ -337,10 +332,10 @@ def _weakest_below_each_other(curves: Curves) -> str:
         for known in (reading.guarantee.footing is not Footing.NONE,)
     ]
     title = f"share of levels at {percent(readings[0][1].threshold)} or above (%)"
-    return svg(interval_chart(rows, "class", title, alt.Scale(domainMin=0), 22))
+    return interval_chart(rows, "class", title, alt.Scale(domainMin=0), 22)
 
 
-def _lines_of_classes(record: Record, curves: Curves) -> str:
+def _lines_of_classes(record: Record, curves: Curves) -> ChartType:
     """All inputs as a thick line, the weakest classes in colours, the others in grey."""
     import altair as alt
 
@@ -368,7 +363,7 @@ def _lines_of_classes(record: Record, curves: Curves) -> str:
         if rows:
             line = marks(rows).mark_line(strokeWidth=width, opacity=strength)
             layers.append(line.encode(x=x, y=y, color=colour, detail="name:N"))
-    return svg(alt.layer(*layers).properties(width=WIDTH, height=240))
+    return alt.layer(*layers).properties(width=WIDTH, height=240)
 
 
 _MOST_CURVES, _MOST_CROSSINGS = 6, 3

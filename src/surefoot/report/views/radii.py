@@ -31,11 +31,10 @@ from surefoot.report.figures import (
     legend_above,
     marks,
     number,
-    svg,
 )
 from surefoot.report.formatting import at_least, file_name, four_digits, percent, radius_range
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
-from surefoot.report.view import Card, Figure, LabelledImage, Section, View
+from surefoot.report.view import Card, Caution, Figure, LabelledImage, Section, View
 from surefoot.report.views.radii_tables import (
     AtRadius,
     Means,
@@ -163,7 +162,7 @@ def _robust_steps(name: str, record: Record) -> list[Row]:
     return rows
 
 
-def times_figure(record: Record) -> str:
+def times_chart(record: Record) -> ChartType:
     """Seconds that each input took, against its proved radius."""
     import altair as alt
 
@@ -190,7 +189,8 @@ def times_figure(record: Record) -> str:
             ),
         )
     )
-    return svg(chart.properties(width=WIDTH, height=180))
+    timed: ChartType = chart.properties(width=WIDTH, height=180)
+    return timed
 
 
 _MOST = 6
@@ -264,13 +264,13 @@ _ACCURACY_CAPTION = (
 
 def radii_sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
     """The distribution first, then robust accuracy, examples, tables and times."""
-    drawn = Figure(lambda: svg(radii_chart(parts)), _CAPTION, description=describe_radii(parts))
+    drawn = Figure(partial(radii_chart, parts), _CAPTION, description=describe_radii(parts))
     title = f"Share of {counted_unit(parts.values())} refuted within a radius"
     sections = [
         Section("distribution", title, (), (drawn,), quantile_table(parts, column_of_parts(record)))
     ]
     curve = Figure(
-        lambda: svg(accuracy_chart(record, parts)),
+        partial(accuracy_chart, record, parts),
         _ACCURACY_CAPTION,
         description=describe_accuracy(parts),
     )
@@ -302,7 +302,7 @@ def radii_sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section
         if any(b.seconds is not None for _, b in brackets_of(part)):
             heading = f"Time per input, {name}" if name else "Time per input"
             label = f"times-{name}" if name else "times"
-            figure = Figure(partial(times_figure, part), description=describe_times(part))
+            figure = Figure(partial(times_chart, part), description=describe_times(part))
             sections.append(Section(label, heading, (), (figure,)))
     return (*sections, *findings_sections(parts))
 
@@ -377,7 +377,7 @@ def view(
         title=_about(parts),
         headline=tuple(c for c in whole if isinstance(c, RadiusQuantile)),
         about=_about(parts),
-        cautions=_cautions(parts),
+        warnings=_cautions(parts),
         continuing=continuing_note(record),
         claims=tuple(c for c in whole if not isinstance(c, RadiusQuantile)),
         verdicts=verdicts,
@@ -423,18 +423,22 @@ def _question(record: Record) -> tuple[str, str, str, str]:
     return study.words.source, study.inputs.selection, within, study.words.property
 
 
-def _cautions(records: Mapping[str, Record]) -> tuple[str, ...]:
+def _cautions(records: Mapping[str, Record]) -> tuple[Caution, ...]:
     """Contradictions first, then what the preflights found odd."""
     lines = [
-        f"Contradiction: {name + ': ' if name else ''}input {row.id} is proved up to "
-        f"{at_least(bracket.low)} in real arithmetic, and the model fails at a point within. The "
-        "proof, the reading of the graph or the rounding of the model is at fault: do not use "
-        "these radii."
+        Caution(
+            f"Contradiction: {name + ': ' if name else ''}input {row.id} is proved up to "
+            f"{at_least(bracket.low)} in real arithmetic, and the model fails at a point within. "
+            "The proof, the reading of the graph or the rounding of the model is at fault: do not "
+            "use these radii.",
+            urgent=True,
+        )
         for name, record in records.items()
         for row, bracket in brackets_of(record)
         if bracket.contradicted
     ]
-    lines += [stopped_note(name, part) for name, part in records.items() if part.stopped_early]
+    stopped = {name: part for name, part in records.items() if part.stopped_early}
+    lines += [Caution(stopped_note(name, part)) for name, part in stopped.items()]
     lines += [line for name, part in records.items() for line in preflight_cautions(part, name)]
     return tuple(dict.fromkeys(lines))
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import AttackSummary, Comparison, Curves, Radii, Record, Samples, Tally
 from surefoot.report.view import View
-from surefoot.report.views import attack as attack_view
-from surefoot.report.views import comparison as comparison_view
-from surefoot.report.views import curve as curve_view
-from surefoot.report.views import radii as radii_view
-from surefoot.report.views import sampling as sampling_view
-from surefoot.report.views import tally as tally_view
-from surefoot.report.views.attack import attack_chart
-from surefoot.report.views.comparison import comparison_chart
-from surefoot.report.views.curve_figures import curves_chart
-from surefoot.report.views.radii import radii_chart
+from surefoot.report.views import attack, comparison, curve, curve_figures, radii, sampling, tally
 from surefoot.report.views.sampling_figures import inputs_chart
-from surefoot.report.views.tally import tally_chart
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
+
+_Shown = tuple[Callable[[tuple[Claim, ...], str], View], Callable[[], "ChartType"]]
+"""How to make the view, of verdicts and a command, and how to draw the figure."""
 
 
 def view_of_record(
@@ -33,37 +27,32 @@ def view_of_record(
     store: str = "",
 ) -> View:
     """The outcome in its parts; `parts` are the records of a comparison, by name."""
-    details, members = record.details, parts or {"": record}
-    first = next(iter(members.values())).details
-    if isinstance(details, Curves) or isinstance(first, Curves):
-        return curve_view.view(record, members, verdicts, command)
-    if isinstance(details, Radii) or isinstance(first, Radii):
-        return radii_view.view(record, members, verdicts, command)
-    if isinstance(details, Tally) or isinstance(first, Tally):
-        return tally_view.view(record, members, verdicts, command)
-    match details:
-        case Samples():
-            return sampling_view.view(record, details, verdicts, command, store)
-        case AttackSummary():
-            return attack_view.view(record, details, verdicts, command)
-        case Comparison():
-            return comparison_view.view(record, details, parts, verdicts, command)
+    view, _ = _shown(record, parts, store)
+    return view(verdicts, command)
 
 
 def chart_of_record(record: Record, parts: Mapping[str, Record]) -> ChartType:
     """The main figure, for the same cases."""
+    _, draw = _shown(record, parts)
+    return draw()
+
+
+def _shown(record: Record, parts: Mapping[str, Record], store: str = "") -> _Shown:
+    """Curves, radii and tallies are shown alike alone and side by side; the others are not."""
     details, members = record.details, parts or {"": record}
     first = next(iter(members.values())).details
-    if isinstance(details, Curves) or isinstance(first, Curves):
-        return curves_chart(members)
-    if isinstance(details, Radii) or isinstance(first, Radii):
-        return radii_chart(members)
-    if isinstance(details, Tally) or isinstance(first, Tally):
-        return tally_chart(record)
     match details:
         case Samples():
-            return inputs_chart(record)
+            view = partial(sampling.view, record, details, store)
+            return view, partial(inputs_chart, record)
         case AttackSummary():
-            return attack_chart(record)
-        case Comparison():
-            return comparison_chart(record, details)
+            return partial(attack.view, record, details), partial(attack.attack_chart, record)
+        case Comparison() if not isinstance(first, Curves | Radii | Tally):
+            draw = partial(comparison.comparison_chart, record, details)
+            return partial(comparison.view, record, details, parts), draw
+    if isinstance(first, Curves):
+        draw = partial(curve_figures.curves_chart, members)
+        return partial(curve.view, record, members), draw
+    if isinstance(first, Radii):
+        return partial(radii.view, record, members), partial(radii.radii_chart, members)
+    return partial(tally.view, record, members), partial(tally.tally_chart, record)

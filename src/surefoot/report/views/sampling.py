@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from surefoot.core.claims import About, Claim, Randomness
+from surefoot.core.claims import About, Claim, Randomness, ShareKappa
 from surefoot.core.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Undecided
 from surefoot.population.precision import likely_width
 from surefoot.records.record import Record, Samples
-from surefoot.report.clauses import continuation_note
+from surefoot.report.clauses import class_word, continuation_note
 from surefoot.report.clean_faults import ties_clause
-from surefoot.report.figures import svg
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
 from surefoot.report.provenance import (
     about_run,
@@ -20,25 +19,24 @@ from surefoot.report.provenance import (
     provenance,
     what_fails,
 )
-from surefoot.report.tables import is_tail, loss_cell
-from surefoot.report.view import Figure, Section, View
+from surefoot.report.tables import is_tail, loss_cell, verdict_table
+from surefoot.report.view import Caution, Figure, Section, View
 from surefoot.report.views.attack import baseline_table, no_gradient_cautions
 from surefoot.report.views.sampling_figures import (
     MOST_CLASSES,
-    class_figure,
+    class_chart,
     describe_classes,
     describe_inputs,
     describe_tails,
     extrapolations,
     inputs_chart,
     score_sections,
-    tail_figure,
+    tail_chart,
 )
 from surefoot.report.views.sampling_tables import (
     class_table,
     contrast_table,
     few_trials_words,
-    verdict_table,
     weakest_section,
 )
 
@@ -148,7 +146,7 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
 
 
 def view(
-    record: Record, samples: Samples, verdicts: tuple[Claim, ...], command: str, store: str
+    record: Record, samples: Samples, store: str, verdicts: tuple[Claim, ...], command: str
 ) -> View:
     """The headline is about these inputs; the population comes next."""
     plain = [c for c in record.claims if c.about.of is not About.CLASS and c.verdict is None]
@@ -157,7 +155,7 @@ def view(
         title=record.study.words.source,
         headline=tuple(plain[:1]),
         about=about_run(record),
-        cautions=(
+        warnings=(
             *preflight_cautions(record),
             *_missed_precision(record),
             *_contradictions(record),
@@ -194,11 +192,13 @@ def repeat_command(record: Record) -> str:
     return "" if record.source is None else record.source.command
 
 
-def _missed_precision(record: Record) -> list[str]:
+def _missed_precision(record: Record) -> list[Caution]:
     """Why the mean is not known to the precision that was asked for."""
     precision = record.study.method.number("precision")
     reason = record.claims[0].reason
-    return [f"Note: ± {precision:g} is not reached: {reason}."] if precision and reason else []
+    if not precision or not reason:
+        return []
+    return [Caution(f"Note: ± {precision:g} is not reached: {reason}.", urgent=True)]
 
 
 def _how_to_narrow(record: Record, samples: Samples) -> str:
@@ -219,7 +219,7 @@ def _how_to_narrow(record: Record, samples: Samples) -> str:
     )
 
 
-def _contradictions(record: Record) -> list[str]:
+def _contradictions(record: Record) -> list[Caution]:
     wrong = [
         r for r in record.inputs if isinstance(r.result, Extrapolation) and r.result.contradicted
     ]
@@ -227,10 +227,8 @@ def _contradictions(record: Record) -> list[str]:
         return []
     named = ", ".join(row.id for row in wrong[:3]) + (", …" if len(wrong) > 3 else "")
     number = "1 input" if len(wrong) == 1 else f"{len(wrong):,} inputs"
-    return [
-        f"Note: for {number} ({named}) the extrapolation contradicts the count of the same trials: "
-        "do not rely on it there."
-    ]
+    words = f"Note: for {number} ({named}) the extrapolation contradicts the count of the same "
+    return [Caution(f"{words}trials: do not rely on it there.", urgent=True)]
 
 
 def _assumptions(record: Record, samples: Samples) -> tuple[str, ...]:
@@ -273,13 +271,13 @@ def _sections(
 ) -> tuple[Section, ...]:
     few = few_trials_words(record)
     described = describe_inputs(record)
-    figures = [Figure(lambda: svg(inputs_chart(record)), few, "histogram", described)]
+    figures = [Figure(partial(inputs_chart, record), few, "histogram", described)]
     if isinstance(samples.whole, ExtrapolatedMean):
         caption = (
             "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "
             "distribution. Values below 1e-12 are drawn at 1e-12."
         ) + _not_drawn(record)
-        draw = partial(tail_figure, record)
+        draw = partial(tail_chart, record)
         figures.append(Figure(draw, caption, "tails", describe_tails(record)))
     title = "How many inputs failed" if few else "How often each input fails"
     sections = [Section("distribution", title, figures=tuple(figures))]
@@ -297,12 +295,16 @@ def _sections(
                 f"The {MOST_CLASSES} weakest of {len(samples.classes):,} classes. {caption} The "
                 "table has all."
             )
-        draw = partial(class_figure, record, samples)
+        draw = partial(class_chart, record, samples)
         figure = Figure(draw, caption, "class-figure", describe_classes(record))
         table = class_table(record, samples)
         sections.append(Section("classes", table.title, figures=(figure,), table=table))
     if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
-        table = verdict_table(each, [row[0] for row in class_table(record, samples).rows])
+        ranks = {row[0]: i for i, row in enumerate(class_table(record, samples).rows)}
+        each.sort(key=lambda claim: ranks.get(claim.about.name, len(ranks)))
+        decided = any(isinstance(c, ShareKappa) for c in each)
+        words = ("robust share", "at least") if decided else ("fails under", "at most")
+        table = verdict_table(each, *words, class_word(*each))
         sections.append(Section("required", table.title, table=table))
     if (contrasts := contrast_table(record, samples)) is not None:
         sections.append(Section("contrasts", contrasts.title, table=contrasts))

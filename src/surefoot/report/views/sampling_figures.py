@@ -37,7 +37,6 @@ from surefoot.report.figures import (
     legend_above,
     marks,
     number,
-    svg,
 )
 from surefoot.report.formatting import (
     confidence,
@@ -155,7 +154,7 @@ def _value(result: InputResult) -> float | None:
             return None
 
 
-def class_figure(record: Record, samples: Samples) -> str:
+def class_chart(record: Record, samples: Samples) -> ChartType:
     """The weakest classes with their intervals; a diamond where a value is extrapolated."""
     import altair as alt
 
@@ -178,7 +177,7 @@ def class_figure(record: Record, samples: Samples) -> str:
     robust = record.study.method.number("kappa") is not None
     rows.sort(key=lambda row: number(row, "value"), reverse=not robust)
     title, scale = f"{quantity_heading(record)} (%)", alt.Scale(domain=[0, 100])
-    return svg(interval_chart(rows[:MOST_CLASSES], "class", title, scale, 22))
+    return interval_chart(rows[:MOST_CLASSES], "class", title, scale, 22)
 
 
 def extrapolations(record: Record) -> list[tuple[int, Extrapolation]]:
@@ -194,7 +193,7 @@ def extrapolations(record: Record) -> list[tuple[int, Extrapolation]]:
     return [one for same in kinds.values() for one in same[:: -(-len(same) // _MOST_MARKS) or 1]]
 
 
-def tail_figure(record: Record) -> str:
+def tail_chart(record: Record) -> ChartType:
     """Each input's extrapolated failure probability, over the interval of its count."""
     import altair as alt
 
@@ -222,7 +221,8 @@ def tail_figure(record: Record) -> str:
     dots = base.mark_point(size=36, filled=True, opacity=1).encode(
         x=x, y="extrapolated:Q", color=alt.Color("kind:N", scale=shade, legend=legend_above())
     )
-    return svg((lines + dots).properties(width=WIDTH, height=240))
+    chart: alt.LayerChart = lines + dots
+    return chart.properties(width=WIDTH, height=240)
 
 
 def describe_inputs(record: Record) -> str:
@@ -305,7 +305,7 @@ def score_sections(record: Record) -> list[Section]:
     roles = {name: _role(row, weakest) for name, row in shown.items()}
     figures = tuple(
         Figure(
-            partial(_drawn, shown[name]),
+            partial(score_chart, shown[name]),
             caption_of(shown[name], roles[name]),
             f"scores-{i}",
             f"Histograms of the scores of input {name}, with the fitted normal and the limit; the "
@@ -437,10 +437,6 @@ def _cells(row: InputRow) -> tuple[str, ...]:
         "rejected: none" if tail is None else small_probability(tail.failure),
         "" if counted is None else percent_range(failing(counted)),
     )
-
-
-def _drawn(row: InputRow) -> str:
-    return svg(score_chart(row))
 
 
 def score_chart(row: InputRow) -> ChartType:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from surefoot.core.claims import About, Claim, ShareKappa, Verdict
+from surefoot.core.claims import About, Claim
 from surefoot.core.results import Bracket, Decision, Estimate, InputResult, Interval
 from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
-from surefoot.report.clauses import capitalised, class_word, confidence_clause, required_number
+from surefoot.report.clauses import capitalised, class_word, confidence_clause
 from surefoot.report.clean_faults import clean_faults_note
 from surefoot.report.formatting import (
     confidence,
-    exact_percent,
     of_perturbations,
     p_value,
     percent_range,
     points,
 )
 from surefoot.report.tables import (
-    EACH_CLASS_NOTE,
     OF_POPULATION,
     TAIL_HEADINGS,
     Table,
@@ -97,8 +94,6 @@ def count_inputs(record: Record) -> dict[str, int]:
 
 
 _CONTRAST_ROWS = 12
-_ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}
-"""What a reader looks for first."""
 
 
 def class_table(record: Record, samples: Samples) -> Table:
@@ -156,25 +151,6 @@ def contrast_table(record: Record, samples: Samples) -> Table | None:
     word = class_word(*record.claims)
     headings = (word, f"and {word}", "fails more (points)", "permutation p", "Welch p")
     return Table(f"Do {word}es differ?", headings, rows, 2, note, page_only=True)
-
-
-def verdict_table(claims: Sequence[Claim], weakest: Sequence[str]) -> Table:
-    """What is decided of each class, all together; of equal verdicts the weakest class first."""
-    words = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
-    share = any(isinstance(c, ShareKappa) for c in claims)
-    ranks = {name: i for i, name in enumerate(weakest)}
-
-    def rank(claim: Claim) -> int:
-        return ranks.get(claim.about.name, len(ranks))
-
-    side, what = ("at least", "robust share") if share else ("at most", "fails under")
-    rows = tuple(
-        (c.about.name, f"{side} {exact_percent(required_number(c))}", words[c.verdict])
-        for c in sorted(claims, key=lambda c: (_ORDER[c.verdict or Verdict.PASS], rank(c)))
-        if c.verdict is not None
-    )
-    headings = (class_word(*claims), f"required: {what}", "outcome")
-    return Table(f"Requirement for each {class_word(*claims)}", headings, rows, 3, EACH_CLASS_NOTE)
 
 
 def fails_under(record: Record, result: InputResult) -> str:

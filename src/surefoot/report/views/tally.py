@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from surefoot.core.claims import (
@@ -12,24 +13,20 @@ from surefoot.core.claims import (
     Claim,
     Continues,
     Outcomes,
-    Verdict,
 )
-from surefoot.core.results import UNIT, Estimate, Interval
+from surefoot.core.results import UNIT, Estimate
 from surefoot.records.record import InputRow, Record, Tally
 from surefoot.records.spec import OutcomeFileSpec
-from surefoot.report.clauses import capitalised, confidence_clause, required_number
-from surefoot.report.figures import Row, interval_chart, svg
+from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.figures import Row, interval_chart
 from surefoot.report.formatting import (
-    exact_percent,
     file_name,
     percent,
     percent_range,
-    points,
-    points_range,
     with_full_stop,
 )
 from surefoot.report.provenance import preflight_cautions
-from surefoot.report.tables import EACH_CLASS_NOTE, OF_POPULATION, Table, claim_cells
+from surefoot.report.tables import OF_POPULATION, Table, claim_cells, pair_table, verdict_table
 from surefoot.report.view import Figure, Section, View
 
 if TYPE_CHECKING:
@@ -84,9 +81,6 @@ def tally_chart(record: Record) -> ChartType:
     return interval_chart(rows, "name", "failure rate (%)", alt.Scale(domainMin=0), 26)
 
 
-_WORDS = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
-_ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}
-"""What a reader looks for first."""
 _PAGE_ROWS = 1000
 """Cases that a page lists: more make it slow to open, and --json has all."""
 
@@ -112,17 +106,6 @@ def _size(claim: Claim) -> str:
     return f"{claim.about.inputs:,}{groups}{trials}"
 
 
-def verdict_table(claims: Sequence[Claim]) -> Table:
-    """What is decided of each class, all together."""
-    rows = tuple(
-        (c.about.name, f"at most {exact_percent(required_number(c))}", _WORDS[c.verdict])
-        for c in sorted(claims, key=lambda c: _ORDER.get(c.verdict or Verdict.PASS, 0))
-        if c.verdict is not None
-    )
-    headings = ("class", "required: cases that fail", "outcome")
-    return Table("Requirement for each class", headings, rows, 3, EACH_CLASS_NOTE)
-
-
 def failed_table(record: Record, details: Tally) -> Table | None:
     """The cases that failed, those that failed most often first."""
     failed = [row for row in record.inputs if _failed(row)]
@@ -143,28 +126,6 @@ def failed_table(record: Record, details: Tally) -> Table | None:
     names = ("case", "class") if details.names else ("case",)
     headings = names if single else (*names, "trials")
     return Table("Cases that failed", headings, rows, len(names), note)
-
-
-def pair_table(record: Record) -> Table:
-    """Every pair of files, as its claim says it."""
-    rows = tuple(
-        (
-            *c.names,
-            points(c.value or 0.0),
-            "" if c.interval is None else points_range(c.interval),
-            _fails_less(c.names, c.interval or Interval(0.0, 0.0)),
-        )
-        for c in record.claims
-        if isinstance(c, CaseDifference)
-    )
-    headings = ("file", "and file", "fails more (points)", "interval", "fails less often")
-    return Table("Pairs of files", headings, rows, 2)
-
-
-def _fails_less(names: tuple[str, ...], around: Interval) -> str:
-    if around.low <= 0 <= around.high:
-        return "not shown to differ"
-    return names[1] if around.low > 0 else names[0]
 
 
 def differing_table(parts: Mapping[str, Record]) -> Table | None:
@@ -219,7 +180,7 @@ def view(
         title=_title(record, parts),
         headline=tuple(claims[:1]),
         about=_about(record, parts),
-        cautions=tuple(cautions),
+        warnings=tuple(cautions),
         claims=tuple(claims[1:]),
         continuing=_continuing(record.claims[0]),
         verdicts=tuple(overall),
@@ -297,15 +258,18 @@ def _sections(
     classes = sum(bool(claim.about.name) for claim in record.claims)
     few = f" The {MOST_CLASSES} classes that fail most often, of {classes:,}; the table has all."
     caption = _CAPTION + (few if classes > MOST_CLASSES else "")
-    figure = Figure(lambda: svg(tally_chart(record)), caption, "figure", describe_rates(record))
+    figure = Figure(partial(tally_chart, record), caption, "figure", describe_rates(record))
     rates = rate_table(record, "file" if several else "class")
     table = rates if len(rates.rows) > 1 else None  # of a single row the headline says it all
     sections = [Section("rates", rates.title, (), (figure,), table)]
     tables: list[tuple[str, Table | None]] = []
     if single:
-        tables.append(("required", verdict_table(single)))
+        tables.append(("required", verdict_table(single, "cases that fail")))
     if several:
-        tables += [("pairs", pair_table(record)), ("cases", differing_table(parts))]
+        differences = [c for c in record.claims if isinstance(c, CaseDifference)]
+        words = ("fails more (points)", "fails less often")
+        pairs = pair_table(differences, "file", words, same="not shown to differ")
+        tables += [("pairs", pairs), ("cases", differing_table(parts))]
     elif isinstance(record.details, Tally):
         tables.append(("cases", failed_table(record, record.details)))
     sections += [Section(name, t.title, table=t) for name, t in tables if t is not None]
