@@ -10,13 +10,7 @@ from scipy.stats import norm
 
 import surefoot as sf
 from surefoot.core.claims import Claim, Randomness
-from tests.claims.parts import (
-    QUICK,
-    Shift,
-    normal_inputs,
-    shift_study,
-    sign_model,
-)
+from tests.claims.parts import QUICK, Shift, normal_inputs, shift_study, sign_model
 from tests.claims.worlds import Outcome, missed, of_kind, world
 from tests.step_curves import StepCurve, follow
 

@@ -11,15 +11,7 @@ from scipy import stats
 
 from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.statistics import (
-    agreement,
-    contrasts,
-    differing,
-    holm,
-    permutation,
-    shares,
-    welch,
-)
+from surefoot.statistics import agreement, contrasts, differing, holm, permutation, shares, welch
 from surefoot.statistics.contrasts import MOST_GROUPS, orders_for
 
 module = importlib.import_module("surefoot.statistics.contrasts")

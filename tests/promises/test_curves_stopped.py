@@ -79,11 +79,7 @@ def test_a_set_stopped_at_any_question(name, assume):
 
 @pytest.mark.parametrize(
     ("assume", "begin", "every"),
-    [
-        ("wiggle:0.01", 0, 1),
-        ("one-crossing", 0, 1),
-        ("monotone", 2, 7),
-    ],
+    [("wiggle:0.01", 0, 1), ("one-crossing", 0, 1), ("monotone", 2, 7)],
 )
 @pytest.mark.parametrize("clean", [0.0, 0.4])
 def test_a_population_stopped_at_any_question(clean, assume, begin, every):
@@ -110,10 +106,7 @@ def test_stopped_with_the_clean_level_alone_nothing_is_stated(scope):
     assert [reading.interval for reading in curve.readings] == [Interval(0.0, 1.0)] * 2
 
 
-@pytest.mark.parametrize(
-    ("assume", "every"),
-    [("wiggle:0.01", 5), ("one-crossing", 1)],
-)
+@pytest.mark.parametrize(("assume", "every"), [("wiggle:0.01", 5), ("one-crossing", 1)])
 def test_fresh_draws_stopped_at_any_question(assume, every):
     def accuracy(level):
         return 0.97 if level < 1 / 3 else 0.65 if level < 5 / 6 else 0.2

@@ -15,14 +15,7 @@ from surefoot.population import (
     of_each,
     requires,
 )
-from surefoot.statistics.ranks import (
-    Ranks,
-    coverage,
-    equal_tails,
-    fewest,
-    lower_rank,
-    shortest,
-)
+from surefoot.statistics.ranks import Ranks, coverage, equal_tails, fewest, lower_rank, shortest
 from tests.in_words import together as together_words
 from tests.quantiles import WORLDS, as_found, most_misses, on_grid, points
 
@@ -76,11 +69,7 @@ def test_how_many_inputs_a_lower_end_takes(share, error, n):
     assert lower_rank(n - 1, share, error) == 0
 
 
-ATOMS = {
-    "two": [0.04, 0.96],
-    "at the share": [0.05, 0.95],
-    "a heap": [0.01, 0.9, 0.09],
-}
+ATOMS = {"two": [0.04, 0.96], "at the share": [0.05, 0.95], "a heap": [0.01, 0.9, 0.09]}
 """How likely each of the values is, the smallest first."""
 
 

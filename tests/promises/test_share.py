@@ -8,12 +8,7 @@ from scipy.stats import binom
 
 from surefoot.core.counts import Counts
 from surefoot.core.results import Decision, Footing, Guarantee, Undecided
-from surefoot.population import (
-    RobustShare,
-    all_robust,
-    fragile_at_least,
-    robust_at_least,
-)
+from surefoot.population import RobustShare, all_robust, fragile_at_least, robust_at_least
 from surefoot.population.share import refutation_limits
 from surefoot.statistics import KappaTest, clopper_pearson
 from surefoot.statistics.planning import simulate

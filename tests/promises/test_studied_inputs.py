@@ -12,11 +12,7 @@ from scipy.stats import binom
 
 from surefoot.core.counts import Counts
 from surefoot.core.results import Estimate, Interval, Undecided
-from surefoot.population import (
-    Mean,
-    RobustShare,
-    weakest,
-)
+from surefoot.population import Mean, RobustShare, weakest
 from surefoot.statistics import KappaTest, betting, clopper_pearson
 from surefoot.statistics.intervals import p_value_above
 from surefoot.statistics.planning import simulate

@@ -103,11 +103,7 @@ def test_too_few_inputs_would_only_say_what_the_prior_says(n):
 def test_family_and_prior_are_named():
     local = on_grid(np.linspace(0.02, 0.05, LEAST_INPUTS))
     named = LogNormalPosterior(ceiling=0.3).conclude(local, 0.05).guarantee.assumptions
-    assert named == (
-        Assumed.SAMPLED,
-        Assumed.LOG_NORMAL,
-        Prior(0.3),
-    )
+    assert named == (Assumed.SAMPLED, Assumed.LOG_NORMAL, Prior(0.3))
 
 
 def test_one_level_for_all_inputs_is_narrow_not_broken():

@@ -4,9 +4,7 @@ import pytest
 
 from surefoot.core.claims import About
 from surefoot.errors import InvalidArgument
-from surefoot.population import (
-    unpaired_quantile_difference,
-)
+from surefoot.population import unpaired_quantile_difference
 from surefoot.report.sentences import sentence
 from surefoot.study.external import brackets
 from tests.in_words import together

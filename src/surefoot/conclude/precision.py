@@ -128,10 +128,7 @@ def _means(
 
 
 def _claims(
-    facts: StudyFacts,
-    rows: Sequence[InputRow],
-    details: Samples,
-    result: PrecisionResult,
+    facts: StudyFacts, rows: Sequence[InputRow], details: Samples, result: PrecisionResult
 ) -> tuple[Claim, ...]:
     """The mean that was asked for comes first, with the reason where it is not narrow enough."""
     common, claims = common_of(facts, rows), list[Claim]()

@@ -22,12 +22,7 @@ from surefoot.core.assumptions import Together, jointly
 from surefoot.core.claims import About, Claim, CurvePopulation, CurveSet, Scope, Verdict
 from surefoot.core.results import Bracket, Footing, Quantile, Reading
 from surefoot.errors import InvalidArgument
-from surefoot.population import (
-    requirement,
-    requires,
-    requires_of_groups,
-    requires_of_interval,
-)
+from surefoot.population import requirement, requires, requires_of_groups, requires_of_interval
 from surefoot.records.population import continues_of, population_of
 from surefoot.records.record import Comparison, Curves, Radii, Record, Requirements, Samples, Tally
 from surefoot.report.curve_quantity import quantity_of

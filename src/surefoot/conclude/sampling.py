@@ -65,12 +65,7 @@ from surefoot.population import (
 from surefoot.population.groups import averages
 from surefoot.population.requirement import assumptions_within
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
-from surefoot.statistics.contrasts import (
-    MOST_GROUPS,
-    Contrast,
-    contrasts,
-    differing,
-)
+from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts, differing
 from surefoot.statistics.multiplicity import shares
 
 NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)

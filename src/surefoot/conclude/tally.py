@@ -159,10 +159,7 @@ def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim
     claims = [
         population_claim(over, scope, rows, details.whole, together),
         CasesFailed(
-            counted,
-            counted=outcomes_of(rows),
-            failed=details.failed,
-            rate=sum(rates) / len(rates),
+            counted, counted=outcomes_of(rows), failed=details.failed, rate=sum(rates) / len(rates)
         ),
     ]
     members = by_class(rows) if details.classes else {}
@@ -195,11 +192,7 @@ def population_scope(over: Mean, rows: Sequence[InputRow]) -> Scope:
 
 
 def population_claim(
-    over: Mean,
-    scope: Scope,
-    rows: Sequence[InputRow],
-    whole: Whole,
-    together: Jointly | None,
+    over: Mean, scope: Scope, rows: Sequence[InputRow], whole: Whole, together: Jointly | None
 ) -> CaseFailure:
     """How often such cases fail, or the reason why there is no number."""
     said = Said(

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.assumptions import (
-    CurveShape,
-)
+from surefoot.core.assumptions import CurveShape
 from surefoot.curves import published
 from surefoot.curves.levels import FINE, ROUNDING, Grid, Level, Values, mean_of
 from surefoot.errors import InvalidArgument

@@ -10,10 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from surefoot.core.assumptions import (
-    Assumed,
-    Parabolas,
-)
+from surefoot.core.assumptions import Assumed, Parabolas
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import (

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.assumptions import (
-    Assumed,
-    Assumption,
-    Together,
-    jointly,
-)
+from surefoot.core.assumptions import Assumed, Assumption, Together, jointly
 from surefoot.core.claims import Continues
 from surefoot.core.results import (
     Bracket,
@@ -30,13 +25,7 @@ from surefoot.core.results import (
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
-from surefoot.population.requirement import (
-    Population,
-    as_many,
-    enough,
-    more_inputs,
-    sound,
-)
+from surefoot.population.requirement import Population, as_many, enough, more_inputs, sound
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import Ranks, check_share, masses, shortest
 
@@ -216,10 +205,7 @@ OTHER_INPUTS = (
 
 
 def not_worse_of_samples(
-    population: Population,
-    mine: Sequence[Sampled],
-    other: Sequence[Sampled],
-    margin: float,
+    population: Population, mine: Sequence[Sampled], other: Sequence[Sampled], margin: float
 ) -> Decision | Undecided:
     """Whether the quantity is at most `margin` smaller than that of the other sample.
 

@@ -10,11 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.assumptions import (
-    Assumed,
-    Assumption,
-    Prior,
-)
+from surefoot.core.assumptions import Assumed, Assumption, Prior
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of

@@ -10,9 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.assumptions import (
-    Assumed,
-)
+from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.counts import Counts
 from surefoot.core.results import (

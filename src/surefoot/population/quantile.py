@@ -11,12 +11,7 @@ from typing import ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.assumptions import (
-    Assumed,
-    Assumption,
-    Jointly,
-    Together,
-)
+from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together
 from surefoot.core.claims import Sampling
 from surefoot.core.results import (
     Bracket,

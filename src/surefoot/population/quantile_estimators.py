@@ -20,11 +20,7 @@ from surefoot.population.lognormal import (
     LogNormalPosterior,
     fit_of,
 )
-from surefoot.population.quantile import (
-    OrderStatistics,
-    ShortestRanks,
-    assumptions_of,
-)
+from surefoot.population.quantile import OrderStatistics, ShortestRanks, assumptions_of
 
 Floats = NDArray[np.float64]
 SINGLE = 2.0**-149

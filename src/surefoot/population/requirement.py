@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any, Protocol
 
-from surefoot.core.assumptions import (
-    Assumed,
-    Assumption,
-    TheseGroups,
-)
+from surefoot.core.assumptions import Assumed, Assumption, TheseGroups
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.results import (
     Decision,

@@ -144,9 +144,7 @@ def _first_image(path: str) -> NDArray[np.float32]:
 
 
 def perturbation_and_levels(
-    perturbation: str | Perturbation,
-    frame: tuple[int, ...],
-    levels: Sequence[float] | None = None,
+    perturbation: str | Perturbation, frame: tuple[int, ...], levels: Sequence[float] | None = None
 ) -> tuple[Perturbation, list[float]]:
     """The perturbation and the levels of the columns, 0 first where they are not given."""
     own = own_text(perturbation) if isinstance(perturbation, str) else None

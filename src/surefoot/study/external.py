@@ -15,14 +15,7 @@ from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.comparison import CURVES
 from surefoot.conclude.radii import ALL, claims_of, mean_claims, quantiles_of
 from surefoot.conclude.tally import compare_tallies, matched, tally_record
-from surefoot.core.assumptions import (
-    Assumed,
-    Assumption,
-    Jointly,
-    TheseGroups,
-    Together,
-    jointly,
-)
+from surefoot.core.assumptions import Assumed, Assumption, Jointly, TheseGroups, Together, jointly
 from surefoot.core.claims import (
     About,
     Claim,

@@ -15,12 +15,8 @@ from numpy.typing import NDArray
 from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
 from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
 from surefoot.conclude.radii import conclude_attack
-from surefoot.conclude.sampling import (
-    conclude_samples,
-)
-from surefoot.conclude.scope import (
-    distinct_names,
-)
+from surefoot.conclude.sampling import conclude_samples
+from surefoot.conclude.scope import distinct_names
 from surefoot.core.claims import Randomness
 from surefoot.core.counts import Answer
 from surefoot.core.procedure import Joint, Pinned, Procedure
@@ -43,16 +39,8 @@ from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.executors.devices import Work
 from surefoot.executors.pool import AnyExecutor, WorkerNote, cores, open_work, warn_of_fallback
 from surefoot.population.precision import PrecisionResult
-from surefoot.records.record import (
-    AttackSummary,
-    CleanLoss,
-    RecordBody,
-)
-from surefoot.region.attack_method import (
-    PGD,
-    AnyAttack,
-    AttackFunction,
-)
+from surefoot.records.record import AttackSummary, CleanLoss, RecordBody
+from surefoot.region.attack_method import PGD, AnyAttack, AttackFunction
 from surefoot.store import Journal
 from surefoot.subject.protocols import Scores
 from surefoot.system.memory_limits import most_trials, most_workers

@@ -39,9 +39,7 @@ from surefoot.records.record import (
     Requirements,
     Tally,
 )
-from surefoot.report.clauses import (
-    quantity_words,
-)
+from surefoot.report.clauses import quantity_words
 from surefoot.report.page import notebook_html, short_line, write_page
 from surefoot.report.sentences import sentence
 from surefoot.report.view import View
@@ -149,11 +147,7 @@ def _ends(interval: Interval | None) -> dict[str, float]:
     return {"low": interval.low, "high": interval.high}
 
 
-_OPTIONS = {
-    "least": "--require",
-    "of_these": "--require-these",
-    "of_each_class": "--require-each",
-}
+_OPTIONS = {"least": "--require", "of_these": "--require-these", "of_each_class": "--require-each"}
 """Of a command, and of `surefoot export`."""
 
 
