@@ -9,25 +9,19 @@ from typing import Any
 
 from surefoot.conclude.sampling import failure_interval
 from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together, jointly
-from surefoot.core.claims import (
-    Best,
-    Claim,
-    FailureDifference,
-    MeanPopulation,
-    QuantileDifference,
-    limit_of,
-)
+from surefoot.core.claims import Claim, limit_of
 from surefoot.core.results import Bracket, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.population import (
+from surefoot.population.comparison import (
     Difference,
     candidates,
     differences,
     quantile_differences,
     ranks,
-    sound,
 )
+from surefoot.population.requirement import sound
 from surefoot.records.population import continues_of, identical_pairs, population_of, rows_by_id
 from surefoot.records.record import Comparison, Member, Radii, Record, Samples
 from surefoot.records.spec import BracketFileSpec, ComparisonSpec
@@ -99,7 +93,7 @@ def _claims(
         trials=sum(r.trials for r in records.values()),
         continues=continues_of(population_of(first), sampled_of(first.inputs)),
     )
-    mean, kappa = isinstance(model, MeanPopulation), limit_of(model)
+    mean, kappa = isinstance(model, kinds.MeanPopulation), limit_of(model)
     claims: list[Claim] = []
     if comparison.differences:
         assumptions = tuple(
@@ -109,9 +103,9 @@ def _claims(
         guarantee = Guarantee(footing, error, assumptions, together)
         names = candidates([m.name for m in comparison.members], comparison.differences)
         best = replace(said, guarantee=guarantee, names=names)
-        claims.append(Best(best, models=len(records), kappa=kappa))
+        claims.append(kinds.Best(best, models=len(records), kappa=kappa))
         claims += [
-            FailureDifference(
+            kinds.FailureDifference(
                 replace(
                     said,
                     guarantee=replace(d.guarantee, error=error, jointly=together),
@@ -155,7 +149,7 @@ def compare_curves(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Cla
 
 def _pair_claims(
     model: Claim, pairs: Sequence[Difference], records: Mapping[str, Record]
-) -> list[QuantileDifference]:
+) -> list[kinds.QuantileDifference]:
     """How much larger each quantile is than another, all of them together."""
     about = replace(model.about, inputs=len(_common_ids(records)))
     together, share = jointly(Together.PAIRS, len(pairs)), limit_of(model) or 0.0
@@ -169,7 +163,9 @@ def _pair_claims(
             names=(d.first, d.second),
             reason="",
         )
-        claims.append(QuantileDifference(said, share=share, value=d.value, interval=d.interval))
+        claims.append(
+            kinds.QuantileDifference(said, share=share, value=d.value, interval=d.interval)
+        )
     return claims
 
 

@@ -10,18 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.conclude.sampling import NO_GUARANTEE, verdict_of
+from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of, without_doubtful
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Together, jointly
 from surefoot.core.claims import (
     About,
     Claim,
     Continues,
-    CurveNotWorse,
-    CurvePopulation,
-    CurveSet,
-    NotWorse,
-    RadiusNotWorse,
     Randomness,
     Requirement,
     Said,
@@ -30,6 +26,7 @@ from surefoot.core.claims import (
     limit_of,
 )
 from surefoot.core.results import (
+    NO_GUARANTEE,
     Bracket,
     Curve,
     Decision,
@@ -49,7 +46,7 @@ from surefoot.report.formatting import percent_range, radius_range
 
 def not_worse_claim(
     parts: Mapping[str, Record], name: str, margin: float, error: float
-) -> NotWorse:
+) -> kinds.NotWorse:
     """The verdict on one of several models on the same inputs, one-sided, spending `error`.
 
     An exported file fails as often as itself, whatever the seed, width and error of the two runs.
@@ -73,7 +70,7 @@ def not_worse_elsewhere(
     decided: Decision | Undecided
     if is_same_model(*parts.values()):
         trials = sum(part.trials for part in parts.values())
-        decided = Decision("the same model", True, Guarantee(Footing.SOUND, 0.0), trials)
+        decided = Decision("the same model", True, Guarantee.sound(), trials)
     else:
         decided = not_worse_of_samples(over, mine, other, margin)
     return _claim(parts, name, margin, decided, Continues.ONCE)
@@ -94,7 +91,7 @@ def _claim(
     margin: float,
     decided: Decision | Undecided,
     continues: Continues,
-) -> NotWorse:
+) -> kinds.NotWorse:
     first = next(iter(parts.values()))
     verdict, reason = verdict_of(decided)
     model = claim_of_population(first)
@@ -107,7 +104,7 @@ def _claim(
         (name, *(other for other in parts if other != name)),
         reason,
     )
-    return NotWorse(said, requirement=Requirement(margin, verdict), kappa=limit_of(model))
+    return kinds.NotWorse(said, requirement=Requirement(margin, verdict), kappa=limit_of(model))
 
 
 _ROUNDING = 1e-9
@@ -132,15 +129,15 @@ def curve_not_worse(
         assumptions = dict.fromkeys((*claim.guarantee.assumptions, *other.guarantee.assumptions))
         if not same_inputs:
             assumptions[Assumed.SAME_POPULATION] = None
-        guarantee = Guarantee(Footing.CONDITIONAL, spent, tuple(assumptions), together)
+        guarantee = Guarantee.given(spent, tuple(assumptions), together)
         said = replace(
             claim.said,
-            guarantee=Guarantee(Footing.SOUND, 0.0) if same else guarantee,
+            guarantee=Guarantee.sound() if same else guarantee,
             names=tuple(parts),
             trials=record.trials + earlier.trials,
             reason="",
         )
-        blank = CurveNotWorse(
+        blank = kinds.CurveNotWorse(
             said,
             quantity=quantity_of(record.study, _curve(record).span, is_share=True),
             threshold=claim.threshold,
@@ -172,7 +169,9 @@ def check_curve_errors(own: float, earlier: Record, name: str, error: float) -> 
         )
 
 
-def _decided(claim: CurveNotWorse, mine: Reading, other: Reading, margin: float) -> CurveNotWorse:
+def _decided(
+    claim: kinds.CurveNotWorse, mine: Reading, other: Reading, margin: float
+) -> kinds.CurveNotWorse:
     if Footing.NONE in (mine.guarantee.footing, other.guarantee.footing):
         reason = "this method promises nothing: use sequential or asap"
         return claim.saying(guarantee=NO_GUARANTEE).answered(margin, Verdict.UNDECIDED, reason)
@@ -213,13 +212,13 @@ def _curve(record: Record) -> Curve:
     return whole
 
 
-def curve_claims(record: Record) -> list[CurveSet | CurvePopulation]:
+def curve_claims(record: Record) -> list[kinds.CurveSet | kinds.CurvePopulation]:
     """What is claimed of the whole curve, one of each threshold."""
     whole = (claim for claim in record.claims if claim.about.of is not About.CLASS)
-    return [claim for claim in whole if isinstance(claim, CurveSet | CurvePopulation)]
+    return [claim for claim in whole if isinstance(claim, kinds.CurveSet | kinds.CurvePopulation)]
 
 
-def _readings(record: Record) -> list[tuple[CurveSet | CurvePopulation, Reading]]:
+def _readings(record: Record) -> list[tuple[kinds.CurveSet | kinds.CurvePopulation, Reading]]:
     """The claim and the reading of each threshold."""
     return list(zip(curve_claims(record), _curve(record).readings, strict=True))
 
@@ -248,9 +247,9 @@ def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
         record.trials + earlier.trials,
         tuple(parts),
     )
-    blank = RadiusNotWorse(said)
+    blank = kinds.RadiusNotWorse(said)
     if is_same_model(record, earlier):
-        sure = blank.saying(guarantee=Guarantee(Footing.SOUND, 0.0))
+        sure = blank.saying(guarantee=Guarantee.sound())
         return sure.answered(margin, Verdict.PASS)
     if any(b.contradicted for b in (*mine, *theirs)):
         reason = "a point failed within a radius that was proved"

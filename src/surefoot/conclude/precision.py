@@ -22,15 +22,7 @@ from surefoot.core.claims import (
     Scope,
 )
 from surefoot.core.counts import Counts
-from surefoot.core.results import (
-    UNIT,
-    Estimate,
-    Footing,
-    Guarantee,
-    InputResult,
-    Interval,
-    Undecided,
-)
+from surefoot.core.results import UNIT, Estimate, Guarantee, InputResult, Interval, Undecided
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
 from surefoot.records.record import CleanLoss, Example, InputRow, RecordBody, Samples
@@ -82,9 +74,9 @@ def _local(counts: Counts, error: float, *, settled: bool) -> InputResult:
     if not counts.trials:
         return Undecided(NO_TRIAL)
     around = _around(counts.kept, counts.trials, error)
-    guarantee = Guarantee(Footing.SOUND, error)
+    guarantee = Guarantee.sound(error)
     if settled:
-        around, guarantee = Interval(counts.rate, counts.rate), Guarantee(Footing.SOUND, 0.0)
+        around, guarantee = Interval(counts.rate, counts.rate), Guarantee.sound()
     return Estimate(counts.rate, around, guarantee, counts.trials)
 
 
@@ -107,9 +99,7 @@ def _means(
     kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
     over = Mean(facts.method.error, facts.sampling)
     once = [
-        Estimate(c.rate, UNIT, Guarantee(Footing.SOUND, over.error), 1, c.rate, 1)
-        for c in first
-        if c.trials
+        Estimate(c.rate, UNIT, Guarantee.sound(over.error), 1, c.rate, 1) for c in first if c.trials
     ]
     complete = len(once) == len(first)
     counted_once = complete and facts.sampling is not Sampling.GROUPED
@@ -117,7 +107,7 @@ def _means(
         if not complete or facts.randomness is not Randomness.NOTHING:
             return None, kept
         exact = float(np.mean([c.rate for c in first]))
-        known = Guarantee(Footing.SOUND, 0.0)
+        known = Guarantee.sound()
         return Estimate(exact, Interval(exact, exact), known, len(once)), kept
     whole: Any = Undecided("too few inputs had a trial for a statement about the population")
     if once and (counted_once or facts.sampling is Sampling.INDEPENDENT):

@@ -9,41 +9,23 @@ from typing import Any
 
 from surefoot.conclude.curves import WHOLE, shuffled
 from surefoot.conclude.facts import StudyFacts
-from surefoot.conclude.sampling import NO_GUARANTEE
 from surefoot.conclude.scope import by_class, distinct_names, groups_in, sampled_of, trials_of
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together, jointly
-from surefoot.core.claims import (
-    About,
-    Claim,
-    Continues,
-    MeanRadius,
-    MeanRadiusPopulation,
-    RadiusQuantile,
-    Randomness,
-    RobustAtRadius,
-    RobustPopulation,
-    Said,
-    Sampling,
-    Scope,
-    Severity,
-)
-from surefoot.core.results import Bracket, Footing, Guarantee, Quantile, Undecided
+from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope
+from surefoot.core.results import NO_GUARANTEE, Bracket, Guarantee, Quantile, Undecided
 from surefoot.core.tasks import Subject
 from surefoot.errors import InvalidArgument
-from surefoot.population import (
-    CriticalQuantile,
-    CriticalQuantileResult,
-    GroupQuantile,
-    LogNormalPosterior,
-    OrderStatistics,
-    ShortestRanks,
+from surefoot.population.lognormal import LogNormalPosterior
+from surefoot.population.quantile import GroupQuantile, OrderStatistics, ShortestRanks, of_each
+from surefoot.population.quantile_search import CriticalQuantile, CriticalQuantileResult
+from surefoot.population.radii import (
+    RobustAccuracy,
     mean_radii,
     mean_radius,
-    of_each,
     robust_accuracy,
     robust_share,
 )
-from surefoot.population.radii import RobustAccuracy
 from surefoot.records.record import (
     AttackSummary,
     Counterexample,
@@ -95,7 +77,7 @@ def quantiles_of(
     )
 
 
-def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[RadiusQuantile, ...]:
+def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[kinds.RadiusQuantile, ...]:
     """The quantile of the population; then of each class, all classes together."""
     together = Jointly(Together.CLASSES, len(radii.classes))
     claims = [_claim(radii.quantiles[0], About.POPULATION, trials_of(rows))]
@@ -107,13 +89,13 @@ def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[RadiusQuantile, .
     return tuple(claims)
 
 
-def claim_of_ranks(record: Record) -> RadiusQuantile:
+def claim_of_ranks(record: Record) -> kinds.RadiusQuantile:
     """The quantile by the estimator that rests on the sample alone, whichever makes the headline.
 
     What else is said of the population has its scope, error and assumptions.
     """
     radii, headline = record.details, record.claims[0]
-    if not isinstance(headline, RadiusQuantile):
+    if not isinstance(headline, kinds.RadiusQuantile):
         raise InvalidArgument(f"run {record.digest[:12]} has no quantile of radii: use critical")
     if not isinstance(radii, Radii) or radii.quantiles[0].estimator in _SAMPLE_ALONE:
         return headline
@@ -124,16 +106,16 @@ def claim_of_ranks(record: Record) -> RadiusQuantile:
 
 def _claim(
     row: QuantileRow, of: About, trials: int, together: Jointly | None = None
-) -> RadiusQuantile:
+) -> kinds.RadiusQuantile:
     name = "" if of is About.POPULATION else row.name
     sampling = Sampling.GROUPED if row.groups else Sampling.INDEPENDENT
     scope = Scope(of, row.inputs, name, sampling, row.groups)
     said = Said(scope, Randomness.NOTHING, NO_GUARANTEE, Continues.ONCE, trials)
     result = row.result
     if isinstance(result, Undecided):
-        return RadiusQuantile(replace(said, reason=result.reason))
+        return kinds.RadiusQuantile(replace(said, reason=result.reason))
     promise = replace(result.guarantee, jointly=together)
-    return RadiusQuantile(
+    return kinds.RadiusQuantile(
         replace(said, guarantee=promise, reason=result.note),
         value=result.value,
         interval=result.interval,
@@ -173,7 +155,7 @@ def _at_radius(record: Record, radius: float, radii: int) -> list[Claim]:
     )
     rests = _rests_on(local)
     if rests != (Assumed.ARITHMETIC,):
-        these = these.saying(guarantee=Guarantee(Footing.CONDITIONAL, 0.0, rests))
+        these = these.saying(guarantee=Guarantee.given(0.0, rests))
     if not isinstance(record.details, Radii):  # an attack: it says nothing of other inputs
         return [these]
     return [these, *_severity(counts, rests), _population(record, counts, radii)]
@@ -183,9 +165,9 @@ def _severity(counts: RobustAccuracy, rests: tuple[Assumption, ...]) -> list[Cla
     """The mean critical radius of the inputs refuted at the radius; nothing where there is none."""
     if counts.severity is None:
         return []
-    said = _of_these(counts.refuted, Guarantee(Footing.CONDITIONAL, 0.0, rests), counts.inputs)
+    said = _of_these(counts.refuted, Guarantee.given(0.0, rests), counts.inputs)
     return [
-        Severity(
+        kinds.Severity(
             said,
             radius=counts.radius,
             interval=counts.severity,
@@ -209,9 +191,9 @@ def _population(record: Record, counts: RobustAccuracy, radii: int) -> Claim:
         if record.chooses_inputs:
             reason = "the search chose how many inputs it took: leave out within (--within)"
         nothing = replace(model.said, guarantee=NO_GUARANTEE, reason=reason)
-        return RobustPopulation(nothing, radius=counts.radius)
+        return kinds.RobustPopulation(nothing, radius=counts.radius)
     promise = replace(model.guarantee, jointly=jointly(Together.RADII, radii))
-    return RobustPopulation(
+    return kinds.RobustPopulation(
         replace(model.said, guarantee=promise, reason=""),
         radius=counts.radius,
         interval=robust_share(local, counts.radius, shares(promise.error, radii)),
@@ -220,7 +202,7 @@ def _population(record: Record, counts: RobustAccuracy, radii: int) -> Claim:
 
 
 def mean_claims(
-    quantile: RadiusQuantile, rows: Sequence[InputRow], ceiling: float | None
+    quantile: kinds.RadiusQuantile, rows: Sequence[InputRow], ceiling: float | None
 ) -> tuple[Claim, ...]:
     """The mean critical radius of these inputs; of the population where there is a ceiling.
 
@@ -230,10 +212,8 @@ def mean_claims(
     local: list[Any] = [row.result for row in rows]
     means = mean_radii(local)
     some = 0 < means.counterexamples < means.inputs
-    these = MeanRadius(
-        _of_these(
-            means.inputs, Guarantee(Footing.CONDITIONAL, 0.0, _rests_on(local)), quantile.trials
-        ),
+    these = kinds.MeanRadius(
+        _of_these(means.inputs, Guarantee.given(0.0, _rests_on(local)), quantile.trials),
         interval=means.between,
         clean=means.clean,
         counterexamples=means.counterexamples,
@@ -242,7 +222,7 @@ def mean_claims(
     if ceiling is None or quantile.is_open:
         return (these,)
     promise = replace(quantile.guarantee, jointly=None)
-    of_population = MeanRadiusPopulation(
+    of_population = kinds.MeanRadiusPopulation(
         replace(quantile.said, guarantee=promise, reason=""),
         ceiling=ceiling,
         interval=mean_radius(sampled_of(rows), ceiling, promise.error),
@@ -257,13 +237,13 @@ def _rests_on(local: Sequence[Bracket]) -> tuple[Assumption, ...]:
 
 def robust_accuracy_claim(
     radius: float, proved: int, refuted: int, n: int, clean: int = 0
-) -> RobustAtRadius:
+) -> kinds.RobustAtRadius:
     """How many of these inputs are proved and refuted at a radius."""
-    promise = Guarantee(Footing.SOUND, 0.0)
+    promise = Guarantee.sound()
     if proved:
-        promise = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.ARITHMETIC,))
+        promise = Guarantee.given(0.0, (Assumed.ARITHMETIC,))
     said = _of_these(n, promise, n)
-    return RobustAtRadius(said, radius=radius, proved=proved, refuted=refuted, clean=clean)
+    return kinds.RobustAtRadius(said, radius=radius, proved=proved, refuted=refuted, clean=clean)
 
 
 def searches(

@@ -19,56 +19,28 @@ from surefoot.conclude.scope import (
     sampled_of,
     trials_of,
 )
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, Together, jointly
-from surefoot.core.claims import (
-    About,
-    AllKappa,
-    Claim,
-    ClassesDiffer,
-    CleanFault,
-    Continues,
-    CountKappa,
-    Failure,
-    Kappa,
-    MeanPopulation,
-    MeanSet,
-    Radius,
-    Randomness,
-    Said,
-    Sampling,
-    Scope,
-    ShareKappa,
-    Tail,
-    Verdict,
-    Worst,
-)
+from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope, Verdict
 from surefoot.core.results import (
+    NO_GUARANTEE,
     Bracket,
     Decision,
     Estimate,
     ExtrapolatedMean,
     Extrapolation,
-    Footing,
     Guarantee,
     Interval,
     Undecided,
     Whole,
 )
-from surefoot.population import (
-    Mean,
-    TailMean,
-    every_input_at_most,
-    fragile_at_least,
-    sound,
-    weakest,
-)
 from surefoot.population.groups import averages
-from surefoot.population.requirement import assumptions_within
+from surefoot.population.mean import Mean, TailMean, weakest
+from surefoot.population.requirement import assumptions_within, sound
+from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts, differing
 from surefoot.statistics.multiplicity import shares
-
-NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
 
 
 def failure_interval(interval: Interval) -> Interval:
@@ -191,10 +163,10 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     else:
         claims = _about_these(common, details)
     own_scales = facts.scales_from_inputs
-    once = (
-        not isinstance(over, Mean | TailMean) or _counted_once(over, sampled_of(rows)) or own_scales
-    )
-    continues = Continues.ONCE if once else Continues.ANYTIME
+    # one trial of each input, all counted together, is for a number of inputs fixed beforehand
+    continues = Continues.ONCE
+    if isinstance(over, Mean | TailMean) and not own_scales:
+        continues = over.continues(sampled_of(rows))
     of_population = _about_populations(common, rows, details, kappa, over.error, continues)
     claims += [given_scales(claim) if own_scales else claim for claim in of_population]
     claims += _about_every_input(common, local, kappa)
@@ -205,19 +177,14 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     return tuple(claims)
 
 
-def _counted_once(over: Mean | TailMean, local: Sequence[Any]) -> bool:
-    """Whether each input had one trial: then all are counted together, for a fixed number."""
-    return Mean(over.error).continues(local) is Continues.ONCE
-
-
 def _about_these(common: Common, details: Samples) -> list[Claim]:
     claims: list[Claim] = []
     if (mean := details.studied) is not None:
         said, around = common.these(mean.guarantee), failure_interval(mean.interval)
-        claims.append(MeanSet(said, value=1 - mean.value, interval=around))
+        claims.append(kinds.MeanSet(said, value=1 - mean.value, interval=around))
     if isinstance(tail := details.whole, ExtrapolatedMean):
         said = common.these(tail.guarantee)
-        claims.append(Tail(said, value=tail.failure, fitted=tail.fitted))
+        claims.append(kinds.Tail(said, value=tail.failure, fitted=tail.fitted))
     return claims
 
 
@@ -228,8 +195,8 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
     """
     decided = [r.holds for r in local if isinstance(r, Decision)]
     return [
-        CountKappa(
-            common.these(Guarantee(Footing.SOUND, error)),
+        kinds.CountKappa(
+            common.these(Guarantee.sound(error)),
             kappa=kappa,
             fragile=decided.count(False),
             robust=decided.count(True),
@@ -244,7 +211,7 @@ def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None
     if limit is None or limit.value in (1.0, kappa):
         return []
     said = common.these(limit.guarantee)
-    return [AllKappa(said, kappa=limit.value, interval=limit.interval)]
+    return [kinds.AllKappa(said, kappa=limit.value, interval=limit.interval)]
 
 
 def _about_populations(
@@ -286,19 +253,19 @@ def _about_population(
     error: float,
     together: Jointly | None,
     continues: Continues,
-) -> MeanPopulation | ShareKappa:
+) -> kinds.MeanPopulation | kinds.ShareKappa:
     plain = sound(whole)
     if isinstance(plain, Undecided):
         said = replace(common.of(scope, NO_GUARANTEE, continues), reason=plain.reason)
-        return MeanPopulation(said) if kappa is None else ShareKappa(said, kappa=kappa)
+        return kinds.MeanPopulation(said) if kappa is None else kinds.ShareKappa(said, kappa=kappa)
     sampled = plain.guarantee.assumptions
     if scope.of is About.CLASS:
         sampled = assumptions_within(common.sampling)
     guarantee = Guarantee(plain.guarantee.footing, error, sampled, together)
     said, value, around = common.of(scope, guarantee, continues), plain.value, plain.interval
     if kappa is None:
-        return MeanPopulation(said, value=1 - value, interval=failure_interval(around))
-    return ShareKappa(said, kappa=kappa, value=value, interval=around)
+        return kinds.MeanPopulation(said, value=1 - value, interval=failure_interval(around))
+    return kinds.ShareKappa(said, kappa=kappa, value=value, interval=around)
 
 
 def given_scales(claim: Claim) -> Claim:
@@ -316,24 +283,24 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
     if worst is None or worst[1].high == 1:
         return []
     i, around = worst
-    guarantee = Guarantee(Footing.SOUND, error, (), Jointly(Together.INPUTS, len(rows)))
+    guarantee = Guarantee.sound(error, Jointly(Together.INPUTS, len(rows)))
     said = common.of(Scope(About.INPUT, len(rows), rows[i].id), guarantee)
     fault = None
     if rows[i].clean_kept is False:
-        fault = CleanFault.FAILS
+        fault = kinds.CleanFault.FAILS
     elif not rows[i].right_when_clean:
-        fault = CleanFault.WRONG_LABEL
+        fault = kinds.CleanFault.WRONG_LABEL
     said = replace(said, trials=rows[i].result.trials)
-    return [Worst(said, interval=failure_interval(around), clean_fault=fault)]
+    return [kinds.Worst(said, interval=failure_interval(around), clean_fault=fault)]
 
 
 def _about_classes(common: Common, details: Samples, error: float) -> Claim:
     pairs = len(details.contrasts)
     alike = Assumed.EXCHANGEABLE_GROUPS if common.groups else Assumed.EXCHANGEABLE
     together = jointly(Together.PAIRS, pairs)
-    said = common.of(common.population, Guarantee(Footing.CONDITIONAL, error, (alike,), together))
+    said = common.of(common.population, Guarantee.given(error, (alike,), together))
     differ = len(differing(details.contrasts, error))
-    return ClassesDiffer(said, differ=differ, pairs=pairs, classes=len(details.classes))
+    return kinds.ClassesDiffer(said, differ=differ, pairs=pairs, classes=len(details.classes))
 
 
 def claim_about(
@@ -343,12 +310,12 @@ def claim_about(
     scope, result = Scope(About.INPUT, 1, row.id), row.result
     if isinstance(result, Bracket):
         proof = Said(scope, Randomness.NOTHING, result.guarantee, Continues.ANYTIME, result.trials)
-        return Radius(proof, value=result.low, interval=result.interval)
+        return kinds.Radius(proof, value=result.low, interval=result.interval)
     if isinstance(result, Extrapolation):
         counted = result.counted
         guarantee = replace(result.guarantee, error=counted.guarantee.error)  # of the count alone
         said = Said(scope, random, guarantee, Continues.ONCE, result.trials)
-        return Tail(said, value=result.failure, interval=failure_interval(counted.interval))
+        return kinds.Tail(said, value=result.failure, interval=failure_interval(counted.interval))
     known = result if isinstance(result, Estimate) else result.counted
     value = None if known is None else 1 - known.value
     around = None if known is None else failure_interval(known.interval)
@@ -358,11 +325,11 @@ def claim_about(
     reason = result.reason if isinstance(result, Undecided) else ""
     said = Said(scope, random, promise, decisions_continue(method), result.trials, reason=reason)
     if kappa is None:
-        return Failure(said, value=value, interval=around)
+        return kinds.Failure(said, value=value, interval=around)
     decision = Verdict.UNDECIDED
     if isinstance(result, Decision):
         decision = Verdict.PASS if result.holds else Verdict.FAIL
-    return Kappa(said, kappa=kappa, decision=decision, value=value, interval=around)
+    return kinds.Kappa(said, kappa=kappa, decision=decision, value=value, interval=around)
 
 
 def with_few_histograms(rows: Sequence[InputRow]) -> tuple[InputRow, ...]:

@@ -20,21 +20,11 @@ from surefoot.conclude.scope import (
     sampled_of,
     trials_of,
 )
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, Together
-from surefoot.core.claims import (
-    About,
-    AllKappa,
-    Claim,
-    CountKappa,
-    MeanPopulation,
-    MeanSet,
-    Requirement,
-    Said,
-    Scope,
-    Verdict,
-)
+from surefoot.core.claims import About, Claim, Requirement, Said, Scope, Verdict
 from surefoot.core.counts import Counts
-from surefoot.core.results import UNIT, Decision, Estimate, Footing, Guarantee, Undecided
+from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each, robust_of_these
 from surefoot.population.requirement import enough, more_inputs
@@ -169,11 +159,11 @@ def sampled_claim(
     model = claim_of_population(record)
     verdict, reason = verdict_of(decided)
     proved = decided.guarantee if isinstance(decided, Decision) else None
-    guarantee = proved or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
+    guarantee = proved or Guarantee.given(over.error, model.guarantee.assumptions)
     given = {Assumed.GIVEN_SCALES}.intersection(model.guarantee.assumptions)
     assumed = tuple(dict.fromkeys((*guarantee.assumptions, *given)))
     together = Jointly(Together.EVERY_CLASS) if scope.name else None
-    mean = isinstance(model, MeanPopulation)
+    mean = isinstance(model, kinds.MeanPopulation)
     claim = replace(
         model,
         said=Said(
@@ -211,7 +201,7 @@ def share_of_all(word: str, of_these: float | None) -> float:
 def of_these(record: Record, local: Sequence[Any], least: float, error: float) -> Claim:
     """Whether such a share of exactly these inputs fails at most so often."""
     counted = record.claims[0]
-    if not isinstance(counted, CountKappa):
+    if not isinstance(counted, kinds.CountKappa):
         raise InvalidArgument(
             "every input, or a share of these inputs, is required of decisions: use certify or "
             "KappaTest; or require a mean, such as 0.95"
@@ -221,8 +211,8 @@ def of_these(record: Record, local: Sequence[Any], least: float, error: float) -
             f"a share of these inputs lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
         )
     verdict, reason = verdict_of(robust_of_these(local, least, error))
-    said = replace(counted.said, guarantee=Guarantee(Footing.SOUND, error), reason=reason)
-    return AllKappa(said, kappa=counted.kappa, requirement=Requirement(least, verdict))
+    said = replace(counted.said, guarantee=Guarantee.sound(error), reason=reason)
+    return kinds.AllKappa(said, kappa=counted.kappa, requirement=Requirement(least, verdict))
 
 
 _MOST_TRIALS = 10**10
@@ -255,10 +245,10 @@ def of_precision(record: Record, least: float) -> Claim:
     return claim.answered(most, Verdict.UNDECIDED, f"{percent_range(around)} fail{reason}")
 
 
-def _precise_mean(record: Record) -> MeanSet | MeanPopulation:
+def _precise_mean(record: Record) -> kinds.MeanSet | kinds.MeanPopulation:
     """The mean that was asked for, which comes first."""
     claim = record.claims[0]
-    if not isinstance(claim, MeanSet | MeanPopulation):
+    if not isinstance(claim, kinds.MeanSet | kinds.MeanPopulation):
         raise InvalidArgument(f"run {record.digest[:12]} is no mean to a precision: use estimate")
     return claim
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from surefoot.catalogue.registry import complement
-from surefoot.conclude.sampling import NO_GUARANTEE, failure_interval, verdict_of
+from surefoot.conclude.sampling import failure_interval, verdict_of
 from surefoot.conclude.sampling_requirements import named_classes
 from surefoot.conclude.scope import (
     by_class,
@@ -17,15 +17,12 @@ from surefoot.conclude.scope import (
     sampled_of,
     trials_of,
 )
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together
 from surefoot.core.claims import (
     About,
-    CaseDifference,
-    CaseFailure,
-    CasesFailed,
     Claim,
     Continues,
-    NotWorse,
     Outcomes,
     Randomness,
     Requirement,
@@ -34,10 +31,10 @@ from surefoot.core.claims import (
     Scope,
 )
 from surefoot.core.results import (
+    NO_GUARANTEE,
     UNIT,
     Decision,
     Estimate,
-    Footing,
     Guarantee,
     Interval,
     Undecided,
@@ -45,14 +42,9 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcomes.rows import Case, OutcomeFile
-from surefoot.population import (
-    Difference,
-    Mean,
-    differences,
-    not_worse,
-    requirement,
-    requirement_of_each,
-)
+from surefoot.population.comparison import Difference, differences, not_worse
+from surefoot.population.mean import Mean
+from surefoot.population.requirement import requirement, requirement_of_each
 from surefoot.records.population import rows_by_id
 from surefoot.records.record import (
     ClassRow,
@@ -68,7 +60,7 @@ from surefoot.records.record import (
 from surefoot.records.spec import ComparisonSpec, OutcomeFileSpec
 from surefoot.statistics.multiplicity import shares
 
-COUNTED = Guarantee(Footing.SOUND, 0.0)
+COUNTED = Guarantee.sound()
 """Of what was counted, nothing is uncertain."""
 MOST_CLASSES = 200
 """Classes that share one error: with more of them no interval says much."""
@@ -158,7 +150,7 @@ def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim
     rates = [1 - row.result.value for row in rows if isinstance(row.result, Estimate)]
     claims = [
         population_claim(over, scope, rows, details.whole, together),
-        CasesFailed(
+        kinds.CasesFailed(
             counted, counted=outcomes_of(rows), failed=details.failed, rate=sum(rates) / len(rates)
         ),
     ]
@@ -193,7 +185,7 @@ def population_scope(over: Mean, rows: Sequence[InputRow]) -> Scope:
 
 def population_claim(
     over: Mean, scope: Scope, rows: Sequence[InputRow], whole: Whole, together: Jointly | None
-) -> CaseFailure:
+) -> kinds.CaseFailure:
     """How often such cases fail, or the reason why there is no number."""
     said = Said(
         scope,
@@ -204,10 +196,10 @@ def population_claim(
         reason=whole.reason if isinstance(whole, Undecided) else "",
     )
     if not isinstance(whole, Estimate):
-        return CaseFailure(said, counted=outcomes_of(rows))
+        return kinds.CaseFailure(said, counted=outcomes_of(rows))
     assumed = assumptions(rows, within_class=scope.of is About.CLASS)
-    promise = Guarantee(Footing.CONDITIONAL, over.error, assumed, together)
-    return CaseFailure(
+    promise = Guarantee.given(over.error, assumed, together)
+    return kinds.CaseFailure(
         replace(said, guarantee=promise),
         counted=outcomes_of(rows),
         value=1 - whole.value,
@@ -345,7 +337,7 @@ def _comparison_claims(
         trials=sum(row.result.trials for row in every),
     )
     of_pairs = [
-        CaseDifference(
+        kinds.CaseDifference(
             replace(said, names=(pair.first, pair.second)),
             counted=outcomes_of(every),
             value=0.0 - pair.value,
@@ -412,12 +404,12 @@ def _verdict(
     said = replace(
         record.claims[0].said,
         about=scope,
-        guarantee=Guarantee(Footing.CONDITIONAL, over.error, assumed, together),
+        guarantee=Guarantee.given(over.error, assumed, together),
         reason=reason,
     )
     number = None if least is None else complement(least)
     answer = Requirement(number, verdict)
-    return CaseFailure(said, counted=outcomes_of(record.inputs), requirement=answer)
+    return kinds.CaseFailure(said, counted=outcomes_of(record.inputs), requirement=answer)
 
 
 def of_tallies(
@@ -433,7 +425,7 @@ def of_tallies(
     verdict, reason = verdict_of(decided)
     guarantee = NO_GUARANTEE
     if isinstance(decided, Decision):
-        guarantee = Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
+        guarantee = Guarantee.given(over.error, model.guarantee.assumptions)
     said = replace(
         model,
         guarantee=guarantee,
@@ -441,7 +433,7 @@ def of_tallies(
         names=(name, *(other for other in parts if other != name)),
     )
     counted = outcomes_of([row for own in rows.values() for row in own])
-    return (NotWorse(said, requirement=Requirement(margin, verdict), counted=counted),)
+    return (kinds.NotWorse(said, requirement=Requirement(margin, verdict), counted=counted),)
 
 
 def _in_cases(forecast: str) -> str:

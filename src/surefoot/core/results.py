@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from surefoot.core.assumptions import Assumption, Jointly
 from surefoot.errors import InvalidArgument
@@ -72,6 +73,18 @@ class Guarantee:
     assumptions: tuple[Assumption, ...] = ()
     jointly: Jointly | None = None
 
+    @classmethod
+    def sound(cls, error: float = 0.0, jointly: Jointly | None = None) -> Self:
+        """One that takes nothing for granted; without an error, what is counted or proved."""
+        return cls(Footing.SOUND, error, (), jointly)
+
+    @classmethod
+    def given(
+        cls, error: float, assumptions: tuple[Assumption, ...], jointly: Jointly | None = None
+    ) -> Self:
+        """One that holds if these assumptions do."""
+        return cls(Footing.CONDITIONAL, error, assumptions, jointly)
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -95,6 +108,7 @@ class Interval:
 
 
 UNIT = Interval(0.0, 1.0)
+NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
 
 
 @dataclass(frozen=True)

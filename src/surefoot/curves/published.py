@@ -28,11 +28,6 @@ from surefoot.curves.levels import check_size, check_span, check_thresholds, sto
 from surefoot.errors import InvalidArgument
 
 
-def above(point: Point, threshold: float) -> bool:
-    """Surely at or above; equal counts as above."""
-    return point.interval.low >= threshold
-
-
 def exact_points(rates: Mapping[float, float], size: int) -> tuple[Point, ...]:
     """Points at which all inputs were evaluated, in rising order of level."""
     return tuple(
@@ -97,22 +92,37 @@ def share_above(points: Sequence[Point], threshold: float) -> float:
 
 
 def linear_crossings(
-    points: Sequence[Point], firm: Sequence[Point], threshold: float, meets: float
+    points: Sequence[Point], threshold: float, meets: float
 ) -> tuple[Crossing, ...]:
-    """One for every two neighbours in `firm` on different sides of the threshold.
+    """One for every two neighbours on different sides of the threshold; equal counts as above.
 
-    Its level is where the straight lines through `points` meet `meets`.
+    Its level is where the straight line between them meets `meets`.
     """
     crossings = []
-    for a, b in pairwise(firm):
-        falls = above(a, threshold)
-        if falls == above(b, threshold):
-            continue
-        between = [p for p in points if a.level <= p.level <= b.level]
-        length = share_above(between, meets)
-        at = a.level + length if falls else b.level - length
-        crossings.append(Crossing(at, Interval(a.level, b.level), falls))
+    for a, b in pairwise(points):
+        falls = a.interval.low >= threshold
+        if falls != (b.interval.low >= threshold):
+            length = share_above((a, b), meets)
+            at = a.level + length if falls else b.level - length
+            crossings.append(Crossing(at, Interval(a.level, b.level), falls))
     return tuple(crossings)
+
+
+@dataclass(frozen=True)
+class _PublishedCurve:
+    """What the published methods share: all inputs at every level, and no error to spend."""
+
+    low: float
+    high: float
+    thresholds: tuple[float, ...] = (0.8,)
+    evidence: ClassVar[type[Counts]] = Counts
+    needs: ClassVar[Needs] = Needs.LEVELS
+    error: ClassVar[float] = 0.0
+    concludes_early: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_span(self.low, self.high)
+        check_thresholds(self.thresholds)
 
 
 Rates = dict[float, float]
@@ -130,7 +140,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True)
-class AdaptiveCurve:
+class AdaptiveCurve(_PublishedCurve):
     """ASAP, with levels as shares of the range, ties above, and crossings interpolated.
 
     `curvature` is the paper's â, in accuracy per squared share of the range; None chooses it from
@@ -139,22 +149,14 @@ class AdaptiveCurve:
     threshold, None is 128; on a range of length L the paper's 128 is a `curvature` of 128 L².
     """
 
-    low: float
-    high: float
-    thresholds: tuple[float, ...] = (0.8,)
     curvature: float | None = None
     grid: int = _GRID
     as_printed: bool = False
     step: float | None = None
     size: int = 0
-    evidence: ClassVar[type[Counts]] = Counts
-    needs: ClassVar[Needs] = Needs.LEVELS
-    error: ClassVar[float] = 0.0
-    concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_span(self.low, self.high)
-        check_thresholds(self.thresholds)
+        super().__post_init__()
         if self.curvature is not None and not 0 < self.curvature < math.inf:
             raise InvalidArgument(f"curvature is a number above 0, got {self.curvature:g}: try 128")
         if not 2 <= self.grid <= 2**20:
@@ -230,10 +232,10 @@ class AdaptiveCurve:
                     pairs += [(middle, b), (a, middle)]
 
     def _curve(self, rates: Rates, bend: float, notes: tuple[str, ...]) -> Curve:
-        promise = Guarantee(Footing.CONDITIONAL, 0.0, (Parabolas(bend),))
+        promise = Guarantee.given(0.0, (Parabolas(bend),))
         points = self._points(rates)
         readings = tuple(self._reading(rates, bend, t, promise) for t in self.thresholds)
-        span, exact = Interval(self.low, self.high), Guarantee(Footing.SOUND, 0.0)
+        span, exact = Interval(self.low, self.high), Guarantee.sound()
         between = between_parabolas(points, bend, span.width)
         trials = self.size * len(points)
         return Curve(span, self.size, points, readings, exact, trials, notes, between)
@@ -263,7 +265,7 @@ class AdaptiveCurve:
                 surely, perhaps = surely + inside, perhaps + inside
         bounds = Interval(min(surely, 1.0), min(max(surely, perhaps), 1.0))
         value = min(max(value, bounds.low), bounds.high)
-        crossings = linear_crossings(points, points, threshold, meets)
+        crossings = linear_crossings(points, threshold, meets)
         return Reading(threshold, value, bounds, crossings, promise)
 
     def _printed(self, rates: Rates, bend: float, threshold: float, promise: Guarantee) -> Reading:
@@ -275,7 +277,7 @@ class AdaptiveCurve:
         if threshold in visited.values():
             promise = Guarantee(Footing.NONE, 1.0, (Assumed.PRINTED_BOUND,))
         points = self._points(visited)
-        crossings = linear_crossings(points, points, threshold, threshold)
+        crossings = linear_crossings(points, threshold, threshold)
         bounds = Interval(max(value - bound, 0.0), min(value + bound, 1.0))
         return Reading(threshold, value, bounds, crossings, promise)
 
@@ -319,21 +321,22 @@ RatesAt = Mapping[float, float]
 
 
 @dataclass(frozen=True)
-class UniformCurve:
-    """So many levels, evenly spread, the ends among them; the share of those at or above."""
+class _Comparator(_PublishedCurve):
+    """So many levels, at most."""
 
-    low: float
-    high: float
-    thresholds: tuple[float, ...] = (0.8,)
     levels: int = 41
-    size: int = 0
-    evidence: ClassVar[type[Counts]] = Counts
-    needs: ClassVar[Needs] = Needs.LEVELS
-    error: ClassVar[float] = 0.0
-    concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check(self)
+        super().__post_init__()
+        if not 2 <= self.levels <= 100_000:
+            raise InvalidArgument(f"levels: from 2 to 100,000 of them, got {self.levels}: try 41")
+
+
+@dataclass(frozen=True)
+class UniformCurve(_Comparator):
+    """So many levels, evenly spread, the ends among them; the share of those at or above."""
+
+    size: int = 0
 
     @property
     def forecast(self) -> int:
@@ -348,22 +351,11 @@ class UniformCurve:
 
 
 @dataclass(frozen=True)
-class RandomCurve:
+class RandomCurve(_Comparator):
     """So many levels, uniformly at random by `seed`; the share of those at or above."""
 
-    low: float
-    high: float
-    thresholds: tuple[float, ...] = (0.8,)
-    levels: int = 41
     seed: int = 1
     size: int = 0
-    evidence: ClassVar[type[Counts]] = Counts
-    needs: ClassVar[Needs] = Needs.LEVELS
-    error: ClassVar[float] = 0.0
-    concludes_early: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        _check(self)
 
     @property
     def forecast(self) -> int:
@@ -377,21 +369,14 @@ class RandomCurve:
 
 
 @dataclass(frozen=True)
-class QuadCurve:
+class QuadCurve(_Comparator):
     """`scipy.integrate.quad` on the indicator, with at most so many levels for all thresholds."""
 
-    low: float
-    high: float
-    thresholds: tuple[float, ...] = (0.8,)
     levels: int = 1024
     size: int = 0
-    evidence: ClassVar[type[Counts]] = Counts
-    needs: ClassVar[Needs] = Needs.LEVELS
-    error: ClassVar[float] = 0.0
-    concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check(self)
+        super().__post_init__()
         if self._parts() < 1:
             raise InvalidArgument(
                 f"levels: quad needs {_RULE} of them for every threshold, got {self.levels} for "
@@ -457,16 +442,6 @@ class _MissingLevel(Exception):
     """A level that the integrator asks for and that was not evaluated yet."""
 
 
-_Comparator = UniformCurve | RandomCurve | QuadCurve
-
-
-def _check(method: _Comparator) -> None:
-    check_span(method.low, method.high)
-    check_thresholds(method.thresholds)
-    if not 2 <= method.levels <= 100_000:
-        raise InvalidArgument(f"levels: from 2 to 100,000 of them, got {method.levels}: try 41")
-
-
 def _share_of_levels(method: UniformCurve | RandomCurve, levels: Sequence[float]) -> Steps:
     check_size(method.size)
     rates: dict[float, float] = {}
@@ -481,13 +456,16 @@ def _share_of_levels(method: UniformCurve | RandomCurve, levels: Sequence[float]
 
 
 def _curve(
-    method: _Comparator, rates: RatesAt, values: Mapping[float, float], notes: Sequence[str]
+    method: UniformCurve | RandomCurve | QuadCurve,
+    rates: RatesAt,
+    values: Mapping[float, float],
+    notes: Sequence[str],
 ) -> Curve:
     points = exact_points(rates, method.size)
     readings = tuple(
-        Reading(t, values[t], UNIT, linear_crossings(points, points, t, t), _PROMISE)
+        Reading(t, values[t], UNIT, linear_crossings(points, t, t), _PROMISE)
         for t in method.thresholds
     )
-    span, exact = Interval(method.low, method.high), Guarantee(Footing.SOUND, 0.0)
+    span, exact = Interval(method.low, method.high), Guarantee.sound()
     trials = method.size * len(points)
     return Curve(span, method.size, points, readings, exact, trials, tuple(notes))

@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot.core.counts import Outcomes, Severities
 from surefoot.core.procedure import Ask, Needs, TimeUp
-from surefoot.core.results import UNIT, Crossing, Curve, Footing, Guarantee, Interval, Reading
+from surefoot.core.results import UNIT, Crossing, Curve, Guarantee, Interval, Reading
 from surefoot.curves.assumptions import CURVATURE, MONOTONE, Assumption
 from surefoot.curves.conclude import (
     POPULATION_CELLS,
@@ -393,9 +393,7 @@ class SequentialCurve:
         return self._curve(walks, readings, notes, walks.contradiction(self.thresholds))
 
     def _promise(self, assumption: Assumption, raised: float) -> Guarantee:
-        return Guarantee(
-            Footing.CONDITIONAL, self.error, (assumption.stated(self.measure, raised),)
-        )
+        return Guarantee.given(self.error, (assumption.stated(self.measure, raised),))
 
     def _curve(
         self,
@@ -409,7 +407,7 @@ class SequentialCurve:
             size=self.size,
             points=points_of(search) if isinstance(search, KnownCurve) else search.points(),
             readings=readings,
-            guarantee=Guarantee(Footing.SOUND, self.error),
+            guarantee=Guarantee.sound(self.error),
             trials=sum(level.trials for level in search.levels.values()),
             notes=notes,
             contradiction=contradiction,

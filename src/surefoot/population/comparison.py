@@ -6,32 +6,19 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Together, jointly
 from surefoot.core.claims import Continues
-from surefoot.core.results import (
-    Bracket,
-    Decision,
-    Estimate,
-    Footing,
-    Guarantee,
-    Interval,
-    Undecided,
-)
+from surefoot.core.results import Bracket, Decision, Estimate, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
 from surefoot.population.requirement import Population, as_many, enough, more_inputs, sound
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import Ranks, check_share, masses, shortest
-
-if TYPE_CHECKING:
-    from surefoot.population.groups import Sampled
-
 
 Pairs = Collection[frozenset[str]]
 _LARGEST_ERROR = 0.999
@@ -79,7 +66,7 @@ def differences(
     pairs = list(combinations(local, 2))
     paid = [pair for pair in pairs if frozenset(pair) not in identical]
     wholes = {name: sound(population.conclude(local[name], population.error)) for name in local}
-    same = Guarantee(Footing.SOUND, 0.0)
+    same = Guarantee.sound()
     pairwise = []
     for a, b in pairs:
         if (a, b) not in paid:
@@ -91,7 +78,7 @@ def differences(
         if isinstance(mine, Estimate) and isinstance(other, Estimate):
             value = mine.value - other.value
         within = Interval(min(around.low, value), max(around.high, value))
-        promise = Guarantee(Footing.CONDITIONAL, error, _assumed(mine, other))
+        promise = Guarantee.given(error, _assumed(mine, other))
         pairwise.append(Difference(a, b, value, within, promise))
     return tuple(pairwise)
 
@@ -145,9 +132,9 @@ def not_worse(
     same = {other for other in local if frozenset((name, other)) in identical and margin >= 0}
     others = {other: local[other] for other in local if other != name and other not in same}
     if not others:
-        return Decision(claim, True, Guarantee(Footing.SOUND, 0.0), trials)
+        return Decision(claim, True, Guarantee.sound(), trials)
     wholes = [sound(population.conclude(results, population.error)) for results in local.values()]
-    promise = Guarantee(Footing.CONDITIONAL, population.error, _assumed(*wholes))
+    promise = Guarantee.given(population.error, _assumed(*wholes))
     holds = _holds(population, local[name], others, margin)
     if holds is not None:
         return Decision(claim, holds, promise, trials)
@@ -222,7 +209,7 @@ def not_worse_of_samples(
         return Undecided(reason, trials)
     gap = Interval(a.interval.low - b.interval.high, a.interval.high - b.interval.low)
     assumptions = dict.fromkeys((*a.guarantee.assumptions, *b.guarantee.assumptions))
-    promise = Guarantee(Footing.CONDITIONAL, error, (*assumptions, Assumed.SAME_POPULATION))
+    promise = Guarantee.given(error, (*assumptions, Assumed.SAME_POPULATION))
     claim = f"{population.quantity} is at most {margin!r} smaller than that of the other sample"
     if gap.low >= -margin:
         return Decision(claim, True, promise, trials)
@@ -283,11 +270,8 @@ def quantile_differences(
         around = _between(local[a], local[b], ranks, tested)
         mine, other = (sample_quantile(SortedEnds.of(local[name]), share) for name in (a, b))
         value = min(max(mine - other, around.low), around.high)
-        promise = Guarantee(
-            Footing.CONDITIONAL,
-            error,
-            assumptions_of([*local[a], *local[b]]),
-            jointly(Together.DIFFERENCES, len(pairs)),
+        promise = Guarantee.given(
+            error, assumptions_of([*local[a], *local[b]]), jointly(Together.DIFFERENCES, len(pairs))
         )
         differences.append(Difference(a, b, value, around, promise))
     return tuple(differences)

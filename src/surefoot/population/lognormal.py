@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Prior
-from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
+from surefoot.core.results import Bracket, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of
 from surefoot.statistics.ranks import check_share
@@ -89,7 +89,7 @@ class LogNormalPosterior:
             return Undecided("no input was refuted below the ceiling: there is nothing to fit")
         quantiles, weights = self._posterior(brackets)
         low, value, high = _read(quantiles, weights, (error / 2, 0.5, 1 - error / 2))
-        promise = Guarantee(Footing.CONDITIONAL, error, (*assumptions_of(local), *self.assumptions))
+        promise = Guarantee.given(error, (*assumptions_of(local), *self.assumptions))
         fit = _verdict(brackets, self.level)
         return Quantile(self.share, value, Interval(low, high), promise, len(local), fit=fit)
 
@@ -111,7 +111,10 @@ class LogNormalPosterior:
             middles, spreads = (np.linspace(x[0], x[-1], fine) for x in (middles, spreads))
             height = self._prior(middles, spreads) + brackets.finely(middles, spreads)
             inner = height[1:-1, 1:-1].max()
-            if inner == height.max() and _border(height).max() < inner - _NEGLIGIBLE / 2:
+            border = max(
+                side.max() for side in (height[0], height[-1], height[:, 0], height[:, -1])
+            )
+            if inner == height.max() and border < inner - _NEGLIGIBLE / 2:
                 break
         return self._quantile(middles, spreads).ravel(), np.exp(height - height.max()).ravel()
 
@@ -227,10 +230,6 @@ class _BracketCounts:
         every = np.append(self.lows[kind] + within, np.repeat(self.lows[~known], times[~known]))
         raised: Floats = np.maximum(every, every[every > 0].min() / 2)
         return raised
-
-
-def _border(grid: Floats) -> Floats:
-    return np.concatenate([grid[0], grid[-1], grid[:, 0], grid[:, -1]])
 
 
 def _log_mass(lows: Floats, highs: Floats, middles: Floats, spreads: Floats) -> Floats:

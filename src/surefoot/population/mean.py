@@ -38,19 +38,17 @@ _HOEFFDING = 0.25
 
 
 @dataclass(frozen=True)
-class Mean:
-    """Mean robustness of the population, with an interval that is wrong with at most `error`."""
+class _CountedMean:
+    """The mean that the trials themselves show; everything that carries a guarantee is about it."""
 
     error: float
     sampling: Sampling = Sampling.INDEPENDENT
-    kind: ClassVar[str] = "mean"
-    quantity: ClassVar[str] = "the mean robustness"
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
             raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}: try 0.05")
 
-    def conclude(self, local: Sequence[Sampled], error: float) -> Estimate | Undecided:
+    def counted_mean(self, local: Sequence[Sampled], error: float) -> Estimate | Undecided:
         """The mean, spending `error`; the order of `local` does not matter.
 
         Of groups: each is one value, the average over its inputs, and all of this holds of it.
@@ -67,7 +65,7 @@ class Mean:
         value = float(averages(known, _value).mean())
         around = self._interval(_Bounds.of(local), error)
         assumed = assumptions_of_sample(self.sampling, local)
-        promise = Guarantee(Footing.CONDITIONAL, error, assumed)
+        promise = Guarantee.given(error, assumed)
         within = Interval(min(around.low, value), max(around.high, value))
         return Estimate(value, within, promise, trials)
 
@@ -107,7 +105,7 @@ class Mean:
         else:
             around = betting_trials(kept, sizes, self.error)
         value = min(max(float(rates.mean()), around.low), around.high)
-        return Estimate(value, around, Guarantee(Footing.SOUND, self.error), total)
+        return Estimate(value, around, Guarantee.sound(self.error), total)
 
     def difference(
         self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
@@ -132,6 +130,18 @@ class Mean:
             above = p_value_above(bounds.lows, least + bounds.slack, self.error)
             below = p_value_above(1 - bounds.highs, 1 - least + bounds.slack, self.error)
         return PValues(above if least > 0 else 0.0, below)
+
+
+@dataclass(frozen=True)
+class Mean(_CountedMean):
+    """Mean robustness of the population, with an interval that is wrong with at most `error`."""
+
+    kind: ClassVar[str] = "mean"
+    quantity: ClassVar[str] = "the mean robustness"
+
+    def conclude(self, local: Sequence[Sampled], error: float) -> Estimate | Undecided:
+        """The mean, spending `error`; the order of `local` does not matter."""
+        return self.counted_mean(local, error)
 
 
 @dataclass(frozen=True)
@@ -251,29 +261,20 @@ def _interval(result: Result, estimate: Estimate, error: float) -> Interval | No
 
 
 @dataclass(frozen=True)
-class TailMean:
+class TailMean(_CountedMean):
     """The average of extrapolated robustness, beside the mean that the trials themselves show.
 
     Everything that carries a guarantee (interval, difference, requirement) is about the latter.
     """
 
-    error: float
-    sampling: Sampling = Sampling.INDEPENDENT
     kind: ClassVar[str] = "tail-mean"
     quantity: ClassVar[str] = "the counted mean robustness"
-
-    def __post_init__(self) -> None:
-        Mean(self.error)
-
-    @property
-    def _mean(self) -> Mean:
-        return Mean(self.error, self.sampling)
 
     def conclude(self, local: Sequence[Sampled], error: float) -> ExtrapolatedMean | Undecided:
         """Average, variance, number and completeness; the counted mean spends `error`."""
         inputs = members_of(local)
         fitted = [r for r in inputs if isinstance(r, Extrapolation)]
-        counted = self._mean.conclude(local, error)
+        counted = self.counted_mean(local, error)
         trials = sum(r.trials for r in local)
         if not fitted:
             estimate = counted if isinstance(counted, Estimate) else None
@@ -290,24 +291,6 @@ class TailMean:
             guarantee=Guarantee(Footing.NONE, 1.0, (Assumed.FITTED_ONLY,)),
             trials=trials,
         )
-
-    def continues(self, local: Sequence[Sampled]) -> Continues:
-        """Whether inputs may be added and the counted mean be read again."""
-        return self._mean.continues(local)
-
-    def studied(self, local: Sequence[Result]) -> Estimate | None:
-        """The counted mean of these inputs themselves."""
-        return self._mean.studied(local)
-
-    def difference(
-        self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
-    ) -> Interval:
-        """How much larger the first counted mean is."""
-        return self._mean.difference(first, second, error)
-
-    def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
-        """How surely the counted mean is at least `least`, and how surely it is less."""
-        return self._mean.evidence(local, least)
 
 
 def _variance(fitted: Sequence[Extrapolation]) -> float:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from surefoot.core.claims import About, Sampling
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Ask, Needs, TimeUp
-from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval
+from surefoot.core.results import UNIT, Estimate, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population.mean import unequal_error
-from surefoot.population.requirement import assumptions_of_sample
+from surefoot.population.requirement import assumptions_of_sample, least_number
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
 from surefoot.statistics.designs import SMALLEST_PROVED
 from surefoot.statistics.intervals import betting
@@ -27,6 +27,8 @@ from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, gue
 Asks = Generator[tuple[Ask, ...], list[Counts], "PrecisionResult"]
 _SMALLEST_WIDTH = 0.004
 """Below this a sequential design takes minutes to prove."""
+_MOST_INPUTS = 2**40
+"""Beyond this a forecast of inputs says no more: nobody has as many."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,10 @@ class Tally:
         return failed
 
     def ask_design(
-        self, level: float, precision: float, error: float, places: NDArray[np.int64]
-    ) -> Generator[tuple[Ask, ...], list[Counts], Interval]:
+        self, level: float, precision: float, guarantee: Guarantee, places: NDArray[np.int64]
+    ) -> Asks:
         """Single trials of the inputs at these places, one after the other, until it stops."""
-        design, kept = design_for(precision, error), 0
+        design, kept = design_for(precision, guarantee.error), 0
         for look, (before, now) in enumerate(pairwise((0, *design.looks))):
             trials = np.bincount(places[before:now], minlength=len(self.trials))
             failed = yield from self.ask(level, trials)
@@ -100,7 +102,8 @@ class Tally:
             if look + 1 == len(design.looks) or design.stops(look, kept):
                 break
         rate = 1 - kept / now
-        return Interval(max(0.0, rate - precision), min(1.0, rate + precision))
+        around = Interval(max(0.0, rate - precision), min(1.0, rate + precision))
+        return self.result(float(self.failed.sum() / self.trials.sum()), around, guarantee)
 
     def result(
         self, failure: float, around: Interval, guarantee: Guarantee, note: str = ""
@@ -173,13 +176,16 @@ class SetMean:
         tally = Tally(self.size)
         if not self.fresh:
             yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
-            return self._settled(tally)
+            mean = float(tally.failed.mean())  # itself: every trial of an input is the same
+            return tally.result(mean, Interval(mean, mean), Guarantee.sound())
         if design_fits(self.precision, self.error, self.size):
             return (yield from self._picked(tally))
         bounds, number = MeanBounds(self.size), 0
         try:
             while bounds.interval(self.error).width > 2 * self.precision:
-                guess = self._guess(tally)
+                guess = np.full(self.size, _FIRST_GUESS)
+                if tally.trials.any():
+                    guess = guesses(tally.failed, tally.trials)
                 mirror = float(guess.mean()) > 0.5
                 side = bounds.mirrored() if mirror else bounds
                 now = self._next_round(
@@ -192,11 +198,6 @@ class SetMean:
         except TimeUp:
             pass
         return self._conclude(bounds, tally)
-
-    def _guess(self, tally: Tally) -> NDArray[np.float64]:
-        if not tally.trials.any():
-            return np.full(self.size, _FIRST_GUESS)
-        return guesses(tally.failed, tally.trials)
 
     def _next_round(self, bounds: MeanBounds, guess: NDArray[np.float64], done: int) -> Round:
         """What is still needed by the guesses of now, or a part of it."""
@@ -226,27 +227,20 @@ class SetMean:
         value = bounds.value(self.error) if bounds.weight else 0.5
         late = around.width > 2 * self.precision
         note = f"the time was up at ± {around.width / 2:.2g}; more time narrows it" if late else ""
-        result = tally.result(value, around, Guarantee(Footing.SOUND, self.error), note)
+        result = tally.result(value, around, Guarantee.sound(self.error), note)
         return replace(result, anytime=True)
 
     def _picked(self, tally: Tally) -> Asks:
         """Single trials of inputs picked at random: each fails with the mean probability."""
         rng = np.random.default_rng(self.seed)
         places = rng.integers(0, self.size, self.size)
-        guarantee = Guarantee(Footing.SOUND, self.error)
+        guarantee = Guarantee.sound(self.error)
         try:
-            around = yield from tally.ask_design(self.level, self.precision, self.error, places)
+            return (yield from tally.ask_design(self.level, self.precision, guarantee, places))
         except TimeUp:
             return tally.result(
                 0.5, UNIT, guarantee, "the time was up before the design ended: give it more"
             )
-        rate = float(tally.failed.sum() / tally.trials.sum())
-        return tally.result(rate, around, guarantee)
-
-    def _settled(self, tally: Tally) -> PrecisionResult:
-        """The mean itself, where every trial of an input is the same."""
-        mean = float(tally.failed.mean())
-        return tally.result(mean, Interval(mean, mean), Guarantee(Footing.SOUND, 0.0))
 
 
 _SHARE_OF_REPEATS = 0.1
@@ -301,16 +295,8 @@ class PopulationMean:
         """Ask for single trials of more inputs, then for more trials of the same ones."""
         tally = Tally(self.size)
         if self._enough_inputs:
-            return (yield from self._sequential(tally))
-        return (yield from self._all_inputs(tally))
-
-    def _sequential(self, tally: Tally) -> Asks:
-        places = np.arange(self.size)
-        around = yield from tally.ask_design(self.level, self.precision, self.error, places)
-        rate = float(tally.failed.sum() / tally.trials.sum())
-        return tally.result(rate, around, self._guarantee)
-
-    def _all_inputs(self, tally: Tally) -> Asks:
+            places, promise = np.arange(self.size), self._guarantee
+            return (yield from tally.ask_design(self.level, self.precision, promise, places))
         failed = yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
         several = self.fresh and self.size > 1
         spent = (1 - _SHARE_OF_REPEATS) * self.error if several else self.error
@@ -321,7 +307,9 @@ class PopulationMean:
             more = (_MORE_TRIALS - 1) * tally.trials
             yield from tally.ask(self.level, more)
             rates = tally.failed / tally.trials
-            around = _both(around, betting(rates, _SHARE_OF_REPEATS * self.error))
+            other = betting(rates, _SHARE_OF_REPEATS * self.error)
+            low, high = max(around.low, other.low), min(around.high, other.high)
+            around = Interval(low, high) if low <= high else around
         mean = float((tally.failed / tally.trials).mean())
         value = min(max(mean, around.low), around.high)
         note = ""
@@ -329,19 +317,16 @@ class PopulationMean:
             reached = around.width / 2
             by_width = math.ceil(self.size * (reached / self.precision) ** 2)
             needed = min(by_width, inputs_needed(value, self.precision, spent))
+            number = "1 input allows" if self.size == 1 else f"{self.size:,} inputs allow"
             note = (
-                f"{_number_of(self.size)} ± {reached:.2g}, and more trials would hardly narrow it; "
+                f"{number} ± {reached:.2g}, and more trials would hardly narrow it; "
                 f"about {needed:,} inputs would be enough"
             )
         return tally.result(value, around, self._guarantee, note)
 
     @property
     def _guarantee(self) -> Guarantee:
-        return Guarantee(Footing.CONDITIONAL, self.error, assumptions_of_sample(self.sampling, ()))
-
-
-def _number_of(inputs: int) -> str:
-    return "1 input allows" if inputs == 1 else f"{inputs:,} inputs allow"
+        return Guarantee.given(self.error, assumptions_of_sample(self.sampling, ()))
 
 
 def _worth_more(tally: Tally) -> bool:
@@ -356,25 +341,13 @@ def _worth_more(tally: Tally) -> bool:
     return within > _LEAST_WITHIN * float(rates.var())
 
 
-def _both(one: Interval, other: Interval) -> Interval:
-    """What both say; the first where they have nothing in common."""
-    low, high = max(one.low, other.low), min(one.high, other.high)
-    return Interval(low, high) if low <= high else one
-
-
 def inputs_needed(failure: float, precision: float, error: float) -> int:
     """About how many inputs, with one trial each, make the mean known to `precision`.
 
     A forecast: Clopper-Pearson at the expected number of failures.
     """
-    low, high = 1, 2
-    while _half_width(failure, high, error) > precision and high < 2**40:
-        low, high = high, 2 * high
-    while high - low > max(1, low // 1000):
-        middle = (low + high) // 2
-        enough = _half_width(failure, middle, error) <= precision
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    needed = least_number(lambda n: _half_width(failure, n, error) <= precision, _MOST_INPUTS, 1000)
+    return needed or _MOST_INPUTS
 
 
 def likely_width(precision: float, error: float, size: int, failure: float) -> float:

@@ -13,18 +13,10 @@ from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together
 from surefoot.core.claims import Sampling
-from surefoot.core.results import (
-    Bracket,
-    Decision,
-    Footing,
-    Guarantee,
-    Interval,
-    Quantile,
-    Undecided,
-)
+from surefoot.core.results import Bracket, Decision, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, averages, members_of
-from surefoot.population.requirement import PValues, assumptions_of_sample
+from surefoot.population.requirement import PValues, assumptions_of_sample, least_number
 from surefoot.statistics.intervals import p_value_above
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import (
@@ -77,19 +69,25 @@ class SortedEnds:
 
 
 @dataclass(frozen=True)
-class OrderStatistics:
+class _OfShare:
+    """Which quantile, and the error that its interval may spend."""
+
+    share: float = 0.05
+    error: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_share(self.share, self.error)
+
+
+@dataclass(frozen=True)
+class OrderStatistics(_OfShare):
     """Sorted proofs bound the quantile from below, sorted counterexamples from above.
 
     Nothing is supposed of the distribution (Meeker, Hahn & Escobar 2017, chapter 5): half the
     error on either side, ranks counted from 1. The thesis' code is off by one rank.
     """
 
-    share: float = 0.05
-    error: float = 0.05
     kind: ClassVar[str] = "order-statistics"
-
-    def __post_init__(self) -> None:
-        check_share(self.share, self.error)
 
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The quantile, spending `error`."""
@@ -97,19 +95,14 @@ class OrderStatistics:
 
 
 @dataclass(frozen=True)
-class ShortestRanks:
+class ShortestRanks(_OfShare):
     """As order statistics, with the error split so that the ranks are as near as can be.
 
     Supposes no more than they do: the pair is settled by the number of inputs alone. Nothing is
     read from inside a bracket: there the critical radius is mostly close to the upper end.
     """
 
-    share: float = 0.05
-    error: float = 0.05
     kind: ClassVar[str] = "shortest-ranks"
-
-    def __post_init__(self) -> None:
-        check_share(self.share, self.error)
 
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The quantile, spending `error`."""
@@ -117,19 +110,16 @@ class ShortestRanks:
 
 
 @dataclass(frozen=True)
-class LowerBound:
+class LowerBound(_OfShare):
     """A level the quantile is not below, and nothing else: the whole error on one side."""
 
-    share: float = 0.05
-    error: float = 0.05
     kind: ClassVar[str] = "lower-bound"
-
-    def __post_init__(self) -> None:
-        check_share(self.share, self.error)
 
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The quantile, spending `error`; the upper end is infinite."""
-        return _between(local, self.share, error, _from_below, error)
+        return _between(
+            local, self.share, error, lambda n, *at: Ranks(lower_rank(n, *at), n + 1), error
+        )
 
 
 def of_each(
@@ -173,10 +163,6 @@ def bracket_ends(local: Sequence[Bracket]) -> tuple[Floats, Floats]:
     return np.array([b.low for b in local]), np.array([b.high for b in local])
 
 
-def _from_below(n: int, share: float, error: float) -> Ranks:
-    return Ranks(lower_rank(n, share, error), n + 1)
-
-
 def _between(
     local: Sequence[Bracket],
     share: float,
@@ -191,7 +177,7 @@ def _between(
     ranks = choose(n, share, error)
     around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
     value = min(max(sample_quantile(ends, share), around.low), around.high)
-    promise = Guarantee(Footing.CONDITIONAL, error, assumptions_of(local))
+    promise = Guarantee.given(error, assumptions_of(local))
     note = "; ".join(_notes(ends, ranks, share, below))
     return Quantile(share, value, around, promise, n, note=note)
 
@@ -274,7 +260,7 @@ class QuantileWithin:
         """What so many inputs tell, with a note where it is not enough."""
         ends = SortedEnds.of(local)
         around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
-        promise = Guarantee(Footing.CONDITIONAL, self.error, assumptions_of(local))
+        promise = Guarantee.given(self.error, assumptions_of(local))
         if around.width <= 2 * self.within:
             value, note = (around.low + around.high) / 2, ""
         else:
@@ -289,15 +275,10 @@ _SHARE_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class GroupQuantile:
+class GroupQuantile(_OfShare):
     """A quantile of the critical level, each group with the same weight; half the error an end."""
 
-    share: float = 0.05
-    error: float = 0.05
     kind: ClassVar[str] = "groups"
-
-    def __post_init__(self) -> None:
-        check_share(self.share, self.error)
 
     def conclude(self, local: Groups, error: float) -> Quantile | Undecided:
         """The quantile, spending `error`."""
@@ -308,7 +289,7 @@ class GroupQuantile:
         high = self._upper_end(local, np.unique(highs[np.isfinite(highs)]), error / 2)
         around = Interval(low, max(low, high))
         value = min(max(_sample_quantile(local, self.share), around.low), around.high)
-        promise = Guarantee(Footing.CONDITIONAL, error, assumed(local))
+        promise = Guarantee.given(error, assumed(local))
         note = "; ".join(_group_notes(len(local), self.share, around))
         return Quantile(self.share, value, around, promise, len(lows), note=note)
 
@@ -350,11 +331,9 @@ def requires_of_groups(
     if not local:
         return Undecided("there are no brackets to decide a requirement with")
     evidence = group_evidence(local, share, least, error)
-    claim = f"the {share:g}-quantile of the critical radius is at least {least:g}"
-    promise = Guarantee(Footing.CONDITIONAL, error, assumed(local))
-    for holds, p_value in ((True, evidence.above), (False, evidence.below)):
-        if p_value <= error:
-            return Decision(claim, holds, promise, len(local), p_value=p_value)
+    promise = Guarantee.given(error, assumed(local))
+    if (decided := _decided(evidence, share, least, promise, len(local))) is not None:
+        return decided
     proved = float(averages(local, lambda b: float(b.low >= least)).mean())
     refuted = float(averages(local, lambda b: float(b.high < least)).mean())
     return Undecided(
@@ -443,13 +422,20 @@ def requires(
     _check(least)
     if not local:
         return Undecided("there are no brackets to decide a requirement with")
-    evidence = evidence_at(local, share, least)
+    promise = Guarantee.given(error, assumptions_of(local))
+    decided = _decided(evidence_at(local, share, least), share, least, promise, len(local))
+    return decided or Undecided(_way_out(local, share, least, error), len(local))
+
+
+def _decided(
+    evidence: PValues, share: float, least: float, promise: Guarantee, number: int
+) -> Decision | None:
+    """Either answer, where its p-value is small enough for the promise."""
     claim = f"the {share:g}-quantile of the critical radius is at least {least:g}"
-    promise = Guarantee(Footing.CONDITIONAL, error, assumptions_of(local))
     for holds, p_value in ((True, evidence.above), (False, evidence.below)):
-        if p_value <= error:
-            return Decision(claim, holds, promise, len(local), p_value=p_value)
-    return Undecided(_way_out(local, share, least, error), len(local))
+        if p_value <= promise.error:
+            return Decision(claim, holds, promise, number, p_value=p_value)
+    return None
 
 
 def requires_of_interval(quantile: Quantile, least: float) -> Decision | Undecided:
@@ -503,24 +489,13 @@ def _inputs_for(unproved: float, refuted: float, share: float, error: float) -> 
         return fewest(share, error)
     if not (unproved < share or refuted > share):
         return None
-    low, high = 1, 2
-    while not _decides(high, unproved, refuted, share, error):
-        low, high = high, 2 * high
-        if high > _MOST_INPUTS:
-            return None
-    while high - low > max(1, low // 50):
-        middle = (low + high) // 2
-        if _decides(middle, unproved, refuted, share, error):
-            high = middle
-        else:
-            low = middle
-    return high
 
+    def decides(n: int) -> bool:
+        above = _at_most(math.ceil(unproved * n), n, share)
+        below = _at_least(math.floor(refuted * n), n, share)
+        return min(above, below) <= error
 
-def _decides(n: int, unproved: float, refuted: float, share: float, error: float) -> bool:
-    above = _at_most(math.ceil(unproved * n), n, share)
-    below = _at_least(math.floor(refuted * n), n, share)
-    return min(above, below) <= error
+    return least_number(decides, _MOST_INPUTS, 50)
 
 
 def _at_most(count: int, n: int, share: float) -> float:

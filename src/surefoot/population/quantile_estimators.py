@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
+from surefoot.core.results import Bracket, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.lognormal import (
     LEAST_INPUTS,
@@ -106,7 +106,7 @@ class AlgorithmOne:
         low, value, high = posterior.central(error)
         used = local[: posterior.inputs]
         rests = (*assumptions_of(used), *LogNormalPosterior(ceiling=self.ceiling).assumptions)
-        promise = Guarantee(Footing.CONDITIONAL, error, rests)
+        promise = Guarantee.given(error, rests)
         note = f"algorithm 1 used {len(used):,} of {len(local):,} inputs: {posterior.stopped}"
         fit = fit_of(local, self.level)
         return Quantile(

@@ -110,27 +110,19 @@ class CriticalQuantile:
     @property
     def _gap(self) -> float:
         """How far below a counterexample a proof is asked for."""
-        return (
-            self.tolerance
-            if self.within is None
-            else min(self.tolerance, self.within / _BRACKET_PARTS)
-        )
-
-    @property
-    def _rule(self) -> QuantileWithin | None:
-        if self.within is None:
-            return None
-        return QuantileWithin(self.within, self.quantile, self.error, self.size)
+        within = math.inf if self.within is None else self.within
+        return min(self.tolerance, within / _BRACKET_PARTS)
 
     def steps(self) -> Generator[tuple[Ask, ...], list[Proof], CriticalQuantileResult]:
         """Ask about inputs, some at a time, until the quantile is known as well as it can be."""
-        rule, known = self._rule, list[Proof]()
-        if rule is None:
+        known = list[Proof]()
+        if self.within is None:
             ranks = shortest(self.size, self.quantile, self.error)
             yield from self._settle_in_time(known, self.size, ranks)
             local = self._brackets(known)
             estimator = ShortestRanks(self.quantile, self.error)
             return CriticalQuantileResult(local, estimator.conclude(local, self.error))
+        rule = QuantileWithin(self.within, self.quantile, self.error, self.size)
         for size, ranks in zip(rule.sizes, rule.ranks, strict=True):
             ended = yield from self._settle_in_time(known, size, ranks)
             quantile = rule.conclude(self._brackets(known), ranks)

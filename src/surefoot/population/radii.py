@@ -95,7 +95,10 @@ def robust_accuracy(local: Sequence[Bracket], radius: float) -> RobustAccuracy:
     refuted = highs <= radius
     proved = (lows >= radius) & ~refuted
     count, safe = int(refuted.sum()), int(proved.sum())
-    severity = _mean_between(lows[refuted], highs[refuted]) if count else None
+    severity = None
+    if count:  # in floating point the two means may cross
+        low = float(lows[refuted].mean())
+        severity = Interval(low, max(low, float(highs[refuted].mean())))
     clean = int(np.count_nonzero(highs == 0))
     return RobustAccuracy(radius, safe, count, len(local) - safe - count, severity, clean)
 
@@ -154,9 +157,3 @@ def runtimes(local: Sequence[Bracket]) -> Runtimes | None:
     if not spent:
         return None
     return Runtimes(len(spent), sum(spent), spent[len(spent) // 2], spent[-1])
-
-
-def _mean_between(lows: Any, highs: Any) -> Interval:  # noqa: ANN401  arrays of the same length
-    """The mean of what lies between two ends each; in floating point the ends may cross."""
-    low = float(lows.mean())
-    return Interval(low, max(low, float(highs.mean())))

@@ -14,7 +14,6 @@ from surefoot.core.results import (
     Decision,
     Estimate,
     ExtrapolatedMean,
-    Footing,
     Guarantee,
     Interval,
     Result,
@@ -113,7 +112,7 @@ def requirement(
     if isinstance(whole, Undecided):
         return whole
     evidence = population.evidence(local, least)
-    promise = Guarantee(Footing.CONDITIONAL, population.error, whole.guarantee.assumptions)
+    promise = Guarantee.given(population.error, whole.guarantee.assumptions)
     claim = f"{population.quantity} is at least {least!r}"
     if evidence.above <= population.error:
         return Decision(claim, True, promise, whole.trials, p_value=evidence.above)
@@ -144,7 +143,21 @@ def enough(decided: Callable[[int], bool], inputs: int) -> int | None:
     while high > 1.05 * low + 1:
         middle = (low + high) // 2
         low, high = (low, middle) if decided(middle) else (middle, high)
-    return _rounded(high)
+    unit = 10.0 ** max(0, math.floor(math.log10(max(high, 1))) - 1)
+    return int(math.ceil(high / unit) * unit)
+
+
+def least_number(decides: Callable[[int], bool], most: int, parts: int) -> int | None:
+    """The first number from which on it decides, to one in so many parts; None beyond `most`."""
+    low, high = 1, 2
+    while not decides(high):
+        low, high = high, 2 * high
+        if high > most:
+            return None
+    while high - low > max(1, low // parts):
+        middle = (low + high) // 2
+        low, high = (low, middle) if decides(middle) else (middle, high)
+    return high
 
 
 def as_many(local: Sequence[Sampled], inputs: int) -> list[Sampled]:
@@ -167,12 +180,6 @@ def more_inputs(inputs: int, needed: int | None, continues: Continues, unit: str
         f"a new run planned with {many} {unit} would likely decide it. Adding {unit} to these and "
         "testing again would err more often than the confidence says"
     )
-
-
-def _rounded(n: float) -> int:
-    """Two digits, upwards."""
-    unit = 10.0 ** max(0, math.floor(math.log10(max(n, 1))) - 1)
-    return int(math.ceil(n / unit) * unit)
 
 
 @dataclass(frozen=True)
@@ -205,7 +212,7 @@ def requirement_of_each(
         holm([getattr(e, side) for e in evidence_by_class.values()]) for side in ("above", "below")
     )
     grouped = Sampling.GROUPED if any(map(is_grouped, groups.values())) else None
-    promise = Guarantee(Footing.CONDITIONAL, error, assumptions_within(grouped))
+    promise = Guarantee.given(error, assumptions_within(grouped))
     trials = {name: sum(r.trials for r in local) for name, local in groups.items()}
     sides = 1 if len(groups) == 1 else 2  # of one class only one of the two answers can be wrong
     rows: dict[str, Decision | Undecided] = {}

@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.claims import Sampling
 from surefoot.core.counts import Counts
-from surefoot.core.results import (
-    Decision,
-    Estimate,
-    Footing,
-    Guarantee,
-    Interval,
-    Result,
-    Undecided,
-)
+from surefoot.core.results import Decision, Estimate, Guarantee, Interval, Result, Undecided
 from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
 from surefoot.population.mean import counted, unequal_error, unequal_p_value
 from surefoot.population.requirement import PValues, assumptions_of_sample
@@ -67,7 +59,7 @@ class RobustShare:
         value = float(_declared(local, True).mean())
         around = Interval(min(max(0.0, low), value), max(min(1.0, high), value))
         assumed = assumptions_of_sample(self.sampling, local)
-        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, assumed), trials)
+        return Estimate(value, around, Guarantee.given(error, assumed), trials)
 
     def _declared_between(self, local: Sequence[Sampled], error: float) -> Interval:
         """From P(declared robust) to 1 - P(declared fragile), each end at half the error.
@@ -93,8 +85,8 @@ class RobustShare:
     ) -> Interval:
         """How much larger the first share is: an interval from the same inputs decided twice."""
         a = max(_decision_error(first), _decision_error(second))
-        lows = (1 + _declared(first, True) - _not_declared(second, False)) / 2
-        highs = (1 + _not_declared(first, False) - _declared(second, True)) / 2
+        lows = (1 + _declared(first, True) - (1.0 - _declared(second, False))) / 2
+        highs = (1 + (1.0 - _declared(first, False)) - _declared(second, True)) / 2
         low, high = 2 * betting(lows, error).low - 1, 2 * betting(highs, error).high - 1
         return Interval(max(-1.0, (low - a) / (1 - a)), min(1.0, (high + a) / (1 - a)))
 
@@ -131,17 +123,13 @@ def every_input_at_most(local: Sequence[Result]) -> Estimate | None:
     if not estimates or len(estimates) < len(local):
         return None
     bound = upwards(max(1 - r.interval.low for r in estimates))
-    promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in estimates))
+    promise = Guarantee.sound(max(r.guarantee.error for r in estimates))
     return Estimate(bound, Interval(0.0, bound), promise, sum(r.trials for r in local))
 
 
 def _declared(local: Sequence[Sampled], holds: bool) -> NDArray[np.float64]:
     """1 for an input that was declared so, else 0; of a group, the share of its inputs."""
     return averages(local, lambda r: float(isinstance(r, Decision) and r.holds is holds))
-
-
-def _not_declared(local: Sequence[Sampled], holds: bool) -> NDArray[np.float64]:
-    return 1.0 - _declared(local, holds)
 
 
 def _decision_error(local: Sequence[Sampled]) -> float:
@@ -179,7 +167,7 @@ def robust_of_these(local: Sequence[Result], least: float, error: float) -> Deci
     f = n - m + 1
     robust = sum(r.holds for r in decisions)
     claim = f"for {m} of {n} inputs studied {decisions[0].claim}"
-    promise = Guarantee(Footing.SOUND, error)
+    promise = Guarantee.sound(error)
     if m == 0 or _too_many_robust(robust - (n - f), f, a, error):
         return Decision(claim, True, promise, trials)
     if fragile_at_least(local, error) >= f:
