@@ -14,7 +14,7 @@ from surefoot.evidence.envelope import (
     read_private_key,
     read_public_key,
 )
-from surefoot.evidence.packed import journal_entries, pack, unpack
+from surefoot.evidence.packed import Unpacking, journal_entries, pack
 
 
 def test_the_encoding_that_is_signed_is_that_of_the_specification():
@@ -71,18 +71,18 @@ def test_a_file_that_is_no_evidence_is_refused_in_one_sentence(content, tmp_path
 def test_a_packed_table_cannot_grow_beyond_what_it_says():
     table = pack({"a": "0" * 10_000_000})
     assert len(table["data"]) < 20_000
-    assert unpack(table) == {"a": "0" * 10_000_000}
+    assert Unpacking().table(table) == {"a": "0" * 10_000_000}
     with pytest.raises(EvidenceFailed, match="not as long as it says"):
-        unpack(table | {"bytes": 1000})
+        Unpacking().table(table | {"bytes": 1000})
     with pytest.raises(EvidenceFailed, match="all together may have"):
-        unpack(table | {"bytes": 10**12})
+        Unpacking().table(table | {"bytes": 10**12})
 
 
 def test_nothing_hides_behind_a_packed_table():
     table = pack({"a": "0" * 10_000})
     longer = base64.b64encode(base64.b64decode(table["data"]) + b"more").decode()
     with pytest.raises(EvidenceFailed, match="not as long as it says"):
-        unpack(table | {"data": longer})
+        Unpacking().table(table | {"data": longer})
 
 
 @pytest.mark.parametrize(("start", "stop"), [(3, 3), (3, 2), (-1, 2), (0, 2**53 + 1)])

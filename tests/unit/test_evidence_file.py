@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 import surefoot as sf
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence.envelope import PAYLOAD_TYPE, Envelope, read_envelope
-from surefoot.evidence.packed import unpack
+from surefoot.evidence.packed import Unpacking
 from tests.worlds import linear_model, points, study
 
 SCHEMA = json.loads(
@@ -48,7 +48,7 @@ def statement_of(path):
     statement = json.loads(read_envelope(path).payload)
     predicate = statement["predicate"]
     for name in ("inputs", "journal"):
-        predicate[name] = unpack(predicate[name])
+        predicate[name] = Unpacking().table(predicate[name])
     return statement
 
 

@@ -30,6 +30,11 @@ class Check:
         return f"{self.status}: {self.subject}" + (f" [{self.reason}]" if self.reason else "")
 
 
+def any_is(status: Status, checks: Iterable[Check]) -> bool:
+    """Whether one of the checks came to this."""
+    return any(check.status is status for check in checks)
+
+
 def of_part(name: str, check: Check) -> Check:
     """The check, with the name of the run that it is of; as it is where there is only one run."""
     return replace(check, subject=f"{name}: {check.subject}") if name else check
@@ -49,11 +54,11 @@ class Again:
     @property
     def conclusion(self) -> str:
         """The part of the whole sentence about the trials."""
-        if any(check.status is Status.REFUTED for check in self.subjects):
+        if any_is(Status.REFUTED, self.subjects):
             return "model or data are not those of the run; nothing was run again"
-        if any(check.status is Status.REFUTED for check in self.trials):
+        if any_is(Status.REFUTED, self.trials):
             return "what was run again came out otherwise than the file says"
-        if any(check.status is Status.OPEN for check in (*self.subjects, *self.trials)):
+        if any_is(Status.OPEN, (*self.subjects, *self.trials)):
             return "not all that was to be run again could be"
         return self.sample or "what was run again came out as it says"
 
@@ -96,38 +101,38 @@ class EvidenceCheck:
 
         That nobody checked who signed is said and does not count.
         """
-        if any(check.status is Status.REFUTED for check in self.checks):
+        if any_is(Status.REFUTED, self.checks):
             return 1
         computed = (*self.claims, *self.verdicts, *self.results, *self._again)
-        return 2 if any(check.status is Status.OPEN for check in computed) else 0
+        return 2 if any_is(Status.OPEN, computed) else 0
 
     @property
     def conclusion(self) -> str:
         """The whole in one sentence."""
         if self.signature.status is Status.REFUTED:
             return "Refuted: the file is not what was signed; nothing else of it was checked."
-        if any(check.status is Status.REFUTED for check in self._again):
-            return f"Refuted: {self._again_words}."
+        again = "" if self.again is None else self.again.conclusion
+        if any_is(Status.REFUTED, self._again):
+            return f"Refuted: {again}."
         if self.exit_code == 1:
             bad = sum(check.status is Status.REFUTED for check in self.claims)
             what = f"{bad} of {len(self.claims)} claims" if bad else "a part of the file"
-            if any(check.status is Status.REFUTED for check in self.verdicts):
+            if any_is(Status.REFUTED, self.verdicts):
                 what = f"{what}, and a verdict," if bad else "a verdict"
             return f"Refuted: {what} cannot have come from this study and this journal."
         followed = sum(check.status is Status.FOLLOWS for check in self.claims)
-        more = "" if self.again is None else f", and {self._again_words}"
+        more = f", and {again}" if again else ""
         if self.exit_code == 2:
             known = sum(check.status is Status.FOLLOWS for check in self.verdicts)
             if known < len(self.verdicts):
                 more = f", and {known} of {len(self.verdicts)} verdicts{more}"
             said = f"Undecided: {followed} of {len(self.claims)} claims were recomputed{more}."
             return f"{said}{self._unmet_words}"
-        claims = "the claim follows" if followed == 1 else f"all {followed} claims follow"
+        claims = "The claim follows" if followed == 1 else f"All {followed} claims follow"
         number = len(self.verdicts)
-        verdicts = "" if not number else f", and so do {number} verdicts"
+        verdicts = f", and so do {number} verdicts" if number else ""
         verdicts = ", and so does the verdict" if number == 1 else verdicts
-        said = f"{claims[:1].upper()}{claims[1:]} from the journal in this file{verdicts}{more}."
-        return f"{said}{self._unmet_words}"
+        return f"{claims} from the journal in this file{verdicts}{more}.{self._unmet_words}"
 
     @property
     def _unmet_words(self) -> str:
@@ -139,32 +144,27 @@ class EvidenceCheck:
         be = "is" if number == 1 else "are"
         return f" But {which} {be} not PASS: {escape_unprintable(self.unmet[0])}"
 
-    @property
-    def _again_words(self) -> str:
-        return "" if self.again is None else self.again.conclusion
-
     def __str__(self) -> str:
         """In short, then the answers of a sceptic's questions, one after the other."""
-        parts: list[tuple[str, Iterable[object]]] = [("Who signed it?", [self.signature.subject])]
-        if self.intact is not None:
-            reason = f" {self.intact.reason}" if self.intact.reason else ""
-            parts.append(("Is it intact?", [self.intact.subject + reason]))
-        parts.append(("What is it about?", self.about))
-        parts.append(("What did the run itself note, as the file says it?", self.noted))
-        parts.append(("Do the claims follow from the journal?", self.claims))
-        if self.claims:
-            nothing = ["Nothing was required of it."]
-            parts.append(("And the verdicts on what was required?", self.verdicts or nothing))
-        parts.append(("And the results behind them?", self.results))
+        verdicts = self.verdicts or ["Nothing was required of it."]
+        parts: list[tuple[str, Iterable[object]]] = [
+            ("Who signed it?", [self.signature.subject]),
+            ("Is it intact?", _sentences([] if self.intact is None else [self.intact])),
+            ("What is it about?", self.about),
+            ("What did the run itself note, as the file says it?", self.noted),
+            ("Do the claims follow from the journal?", self.claims),
+            ("And the verdicts on what was required?", verdicts if self.claims else ()),
+            ("And the results behind them?", self.results),
+        ]
         if self.again is None:
             parts.append(("What is not covered?", self.not_covered))
         else:
-            parts.append(
-                ("Is this the model, and are these the data?", _sentences(self.again.subjects))
-            )
-            parts.append(("Were the trials really run?", _sentences(self.again.trials)))
-            parts.append(("What could a forger still do?", self.again.forger))
-            parts.append(("What else is not covered?", self.not_covered))
+            parts += [
+                ("Is this the model, and are these the data?", _sentences(self.again.subjects)),
+                ("Were the trials really run?", _sentences(self.again.trials)),
+                ("What could a forger still do?", self.again.forger),
+                ("What else is not covered?", self.not_covered),
+            ]
         lines = [
             "\n  ".join([title, *(escape_unprintable(str(line)) for line in body)])
             for title, body in parts

@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from surefoot.conclude.facts import draws_of
-from surefoot.core.claims import Claim, Verdict
+from surefoot.core.claims import Verdict
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.evidence.answers import Check, EvidenceCheck, Status, of_part
 from surefoot.evidence.check_run import (
@@ -118,7 +118,12 @@ def read_and_check(
         try:
             return within(seconds, check)
         except OutOfTime:
-            return EvidenceCheck("", signature, claims=(_late(seconds),)), None
+            reason = (
+                f"not done within {seconds:.4g} seconds: pass a larger --time-limit (time_limit), "
+                "unless somebody made the file to be slow"
+            )
+            late = Check(Status.OPEN, "the claims", reason)
+            return EvidenceCheck("", signature, claims=(late,)), None
     except EvidenceFailed as error:
         named = str(error).startswith(str(path))
         raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
@@ -130,14 +135,6 @@ def read_and_check(
         raise EvidenceFailed(
             f"{path}: it needs more memory than the evidence of a run of surefoot: {NEW_COPY}"
         ) from error
-
-
-def _late(seconds: float) -> Check:
-    reason = (
-        f"not done within {seconds:.4g} seconds: pass a larger --time-limit (time_limit), unless "
-        "somebody made the file to be slow"
-    )
-    return Check(Status.OPEN, "the claims", reason)
 
 
 def check_statement(evidence: Evidence) -> EvidenceCheck:
@@ -175,6 +172,8 @@ def _signature(envelope: Envelope, key: str | Path | None) -> Check:
 def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
     claims, results = _check_members(evidence)
     sound = all(one.status is Status.FOLLOWS for one in results)
+    unmet = [one for one in evidence.record.verdicts if one.verdict is not Verdict.PASS]
+    unmet.sort(key=lambda claim: claim.verdict is not Verdict.FAIL)  # those that refute first
     return EvidenceCheck(
         evidence.record.digest,
         signature,
@@ -184,16 +183,9 @@ def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
         (*results, *check_words(evidence)),
         not_covered(evidence),
         tuple(check_verdicts(evidence) if sound else resting(check_verdicts(evidence))),
-        _unmet(evidence.record.verdicts),
+        tuple(map(claim_words, unmet)),
         noted=noted(evidence),
     )
-
-
-def _unmet(verdicts: Sequence[Claim]) -> tuple[str, ...]:
-    """Those that do not pass, in words; those that refute first."""
-    unmet = [claim for claim in verdicts if claim.verdict is not Verdict.PASS]
-    unmet.sort(key=lambda claim: claim.verdict is not Verdict.FAIL)
-    return tuple(map(claim_words, unmet))
 
 
 def _check_members(evidence: Evidence) -> tuple[list[Check], list[Check]]:
@@ -215,9 +207,8 @@ def _about(evidence: Evidence) -> tuple[str, ...]:
     parts = list(evidence.members.values())
     lines = []
     for part in parts:
-        model = part.study.model
-        covers = model.covers or "the model"
-        lines.append(f"Model {part.model}: SHA-256 {model.digest} ({covers}).")
+        digest, covers = part.study.model.digest, part.study.model.covers or "the model"
+        lines.append(f"Model {part.model}: SHA-256 {digest} ({covers}).")
     for part in parts:
         inputs = part.study.inputs
         lines.append(

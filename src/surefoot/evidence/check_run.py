@@ -24,16 +24,13 @@ from surefoot.records.record import (
     Comparison,
     Details,
     EarlierModel,
-    InputRow,
     Radii,
     Record,
     RecordBody,
     Requirements,
     Samples,
 )
-from surefoot.report.clauses import (
-    quantity_words,
-)
+from surefoot.report.clauses import quantity_words
 from surefoot.report.sentences import sentence
 
 BROKEN = (
@@ -103,29 +100,30 @@ _SHARED = ("model", "inputs", "bounds", "perturbation", "property", "seed")
 
 def check_run(evidence: Evidence) -> tuple[list[Check], list[Check]]:
     """The checks of the claims and of the results of one study."""
-    record = evidence.record
-    stated, others = _split_claims(record)
+    record, what = evidence.record, "the results of the inputs"
     try:
         body = recompute(record, evidence.entries)
     except NotRecomputed as error:
-        claims = [Check(Status.OPEN, claim_words(claim), str(error)) for claim in record.claims]
-        return claims, [Check(Status.OPEN, "the results of the inputs", str(error))]
+        return _all_of(record.claims, what, Status.OPEN, str(error))
     except (*BROKEN, MemoryError) as error:
         words = str(error) if isinstance(error, DoesNotFollow | ReplayMismatch) else repr(error)
-        claims = [Check(Status.REFUTED, claim_words(c), words[:300]) for c in record.claims]
-        return claims, [Check(Status.REFUTED, "the results of the inputs", words[:300])]
+        return _all_of(record.claims, what, Status.REFUTED, words[:300])
+    sampled = isinstance(record.details, Samples)  # a claim at a radius is of an attack beside it
+    stated: list[Claim] = []
+    others: list[Claim] = []
+    for claim in record.claims:
+        (others if sampled and isinstance(claim, RobustAtRadius) else stated).append(claim)
     claims = compare_claims(stated, body.claims)
-    results = _check_results(evidence, body)
     beside = _check_attack(evidence, others)
-    return claims + beside[0], results + beside[1]
+    return claims + beside[0], _check_results(evidence, body) + beside[1]
 
 
-def _split_claims(record: Record) -> tuple[list[Claim], list[RobustAtRadius]]:
-    """The claims of the study itself, and those of an attack beside it."""
-    if not isinstance(record.details, Samples):
-        return list(record.claims), []
-    attacked = [claim for claim in record.claims if isinstance(claim, RobustAtRadius)]
-    return [claim for claim in record.claims if not isinstance(claim, RobustAtRadius)], attacked
+def _all_of(
+    claims: Sequence[Claim], what: str, status: Status, reason: str
+) -> tuple[list[Check], list[Check]]:
+    """All claims, and what they rest on, for one reason."""
+    checks = [Check(status, words, reason) for words in (*map(claim_words, claims), what)]
+    return checks[:-1], checks[-1:]
 
 
 def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Check], list[Check]]:
@@ -138,16 +136,12 @@ def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Che
         return [Check(Status.OPEN, claim_words(claim), reason) for claim in claims], []
     wrong = _other_attack(evidence, attack, summary)
     if wrong:
-        refuted = [Check(Status.REFUTED, claim_words(claim), wrong) for claim in claims]
-        return refuted, [Check(Status.REFUTED, "the attack beside it", wrong)]
+        return _all_of(claims, "the attack beside it", Status.REFUTED, wrong)
     own, results = check_run(attack)
     checks = compare_claims(claims, attack.record.claims)
     bad = next((one for one in own if one.status is not Status.FOLLOWS), None)
     if bad is not None:
-        checks = [
-            Check(bad.status, one.subject, bad.reason) if one.status is Status.FOLLOWS else one
-            for one in checks
-        ]
+        checks = resting(checks, bad.status, bad.reason)
     found = attack.record.details
     found = replace(found, run=attack.record.digest) if isinstance(found, AttackSummary) else found
     different = first_difference(plain(summary), plain(found))
@@ -171,16 +165,19 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
     record, checks = evidence.record, []
     rows = sum(map(len, evidence.entries.values()))
     journal = f"{rows:,} rows of the journal and {body.trials:,} trials"
-    wrong = _wrong_rows(record.inputs, body.inputs)
+    wrong = [f"(the file has {len(record.inputs):,} of {len(body.inputs):,})"]
+    if len(record.inputs) == len(body.inputs):
+        wrong = [
+            one.id
+            for one, other in zip(record.inputs, body.inputs, strict=True)
+            if one != other and first_difference(plain(one), plain(other)) is not None
+        ]
     if wrong:
         more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
         checks.append(Check(Status.REFUTED, f"the result of input {wrong[0]}{more}"))
     elif record.inputs:
-        checks.append(
-            Check(
-                Status.FOLLOWS, f"the results of all {len(record.inputs):,} inputs, from {journal}"
-            )
-        )
+        words = f"the results of all {len(record.inputs):,} inputs, from {journal}"
+        checks.append(Check(Status.FOLLOWS, words))
     else:
         checks.append(Check(Status.FOLLOWS, f"the curve, from {journal}"))
     details = _without_model(record.details)
@@ -190,16 +187,6 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
     if different is not None:
         checks.append(Check(Status.REFUTED, f"the summary: {different}"))
     return checks
-
-
-def _wrong_rows(stated: Sequence[InputRow], computed: Sequence[InputRow]) -> list[str]:
-    if len(stated) != len(computed):
-        return [f"(the file has {len(stated):,} of {len(computed):,})"]
-    return [
-        one.id
-        for one, other in zip(stated, computed, strict=True)
-        if one != other and first_difference(plain(one), plain(other)) is not None
-    ]
 
 
 def _without_model(details: Details) -> Details:
@@ -215,9 +202,7 @@ def check_comparison(evidence: Evidence) -> tuple[list[Check], list[Check]]:
     try:
         joined = _joined(record, records)
     except (*BROKEN, MemoryError) as error:
-        reason = str(error)[:300]
-        claims = [Check(Status.REFUTED, claim_words(claim), reason) for claim in record.claims]
-        return claims, [Check(Status.REFUTED, "the comparison", reason)]
+        return _all_of(record.claims, "the comparison", Status.REFUTED, str(error)[:300])
     different = first_difference(plain(record.details), plain(joined.details))
     rest = ("spec", "trials", "stopped_early", "inputs")
     different = different or next(
@@ -296,11 +281,15 @@ def _decided(evidence: Evidence, required: Requirements) -> tuple[Claim, ...]:
     return (*verdicts, *compared)
 
 
-def resting(checks: Sequence[Check]) -> list[Check]:
-    """Checks of what rests on results that were not recomputed, or do not follow."""
-    reason = "the results that it rests on were not recomputed, or do not follow"
+_RESTING = "the results that it rests on were not recomputed, or do not follow"
+
+
+def resting(
+    checks: Sequence[Check], status: Status = Status.OPEN, reason: str = _RESTING
+) -> list[Check]:
+    """Checks of what rests on something that does not follow: then it does not follow either."""
     return [
-        Check(Status.OPEN, one.subject, reason) if one.status is Status.FOLLOWS else one
+        Check(status, one.subject, reason) if one.status is Status.FOLLOWS else one
         for one in checks
     ]
 

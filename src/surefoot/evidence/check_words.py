@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib import metadata
 
@@ -35,20 +36,16 @@ def derived_words(spec: StudySpec) -> dict[str, tuple[str, ...]]:
     Whether values are rounded to whole numbers is known of the model alone.
     """
     words: dict[str, tuple[str, ...]] = {}
-    try:
+    with suppress(*BROKEN):
         perturbation = perturbation_of(spec.perturbation.kind, spec.perturbation.options)
         needs = METHODS[spec.method.kind].needs
         words["perturbation"] = tuple(
             perturbation_words(perturbation, spec.bounds, needs, whole_numbers=whole)
             for whole in (False, True)
         )
-    except BROKEN:
-        pass
-    try:
+    with suppress(*BROKEN):
         prop = PROPERTIES[spec.property.kind](**spec.property.options)
         words |= {"property": (prop.phrase,), "reference": (str(prop.reference),)}
-    except BROKEN:
-        pass
     return words
 
 
@@ -85,17 +82,12 @@ def check_rebuilt_words(evidence: Evidence, here: SpecWords) -> list[Check]:
 
 def _status(run: Evidence) -> tuple[Status, str]:
     """What other words than ours come to: another version may have written them."""
-    if run.record.environment.get("surefoot") == _version():
+    own: str | None = None
+    with suppress(metadata.PackageNotFoundError):
+        own = metadata.version("surefoot")
+    if run.record.environment.get("surefoot") == own:
         return Status.REFUTED, ""
     return Status.OPEN, "; another version of surefoot wrote it, and may have other words"
-
-
-def _version() -> str | None:
-    """Of this surefoot, as a run records it."""
-    try:
-        return metadata.version("surefoot")
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def unchecked_words(evidence: Evidence, *, with_model: bool = False) -> list[str]:

@@ -10,6 +10,8 @@ import base64
 import binascii
 import hashlib
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -61,11 +63,12 @@ def new_key(path: str | Path) -> Path:
 def read_private_key(path: str | Path) -> Ed25519PrivateKey:
     """The private key of a PEM file without a password."""
     content, serialization = _key_bytes(path), _serialization()
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     try:
         key = serialization.load_pem_private_key(content, None)
-    except (ValueError, TypeError, _unsupported()) as error:
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise InvalidArgument(
             f"{path} is no private key in PEM without a password: make one with "
             "surefoot key new -o key.pem"
@@ -80,13 +83,14 @@ def read_private_key(path: str | Path) -> Ed25519PrivateKey:
 def read_public_key(path: str | Path) -> Ed25519PublicKey:
     """The public key of a PEM file."""
     content, serialization = _key_bytes(path), _serialization()
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     if b"PRIVATE KEY" in content:
         raise InvalidArgument(f"{path} is a private key: pass the public one, such as key.pub")
     try:
         key = serialization.load_pem_public_key(content)
-    except (ValueError, TypeError, _unsupported()) as error:
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise InvalidArgument(f"{path} is no public key in PEM: pass the file key.pub") from error
     if not isinstance(key, Ed25519PublicKey):
         raise InvalidArgument(
@@ -105,30 +109,25 @@ def key_id(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def is_signed_by(key: Ed25519PublicKey, signature: bytes, message: bytes) -> bool:
-    """Whether the signature of the message is that of this key."""
-    from cryptography.exceptions import InvalidSignature
-
-    try:
-        key.verify(signature, message)
-    except InvalidSignature:
-        return False
-    return True
-
-
 def _key_bytes(path: str | Path) -> bytes:
-    try:
-        if Path(path).exists() and not Path(path).is_file():  # a pipe would wait for ever
-            raise InvalidArgument(f"the key {path} is no plain file: pass a PEM file")
-        with Path(path).open("rb") as file:
-            content = file.read(_MOST_KEY_BYTES + 1)
-    except OSError as error:
-        raise InvalidArgument(
-            f"the key {path} cannot be read ({error.strerror or error}): check the path"
-        ) from error
+    content = _file_bytes(path, _MOST_KEY_BYTES, InvalidArgument, "the key ", ": pass a PEM file")
     if len(content) > _MOST_KEY_BYTES:
         raise InvalidArgument(f"{path} is too long for a key: pass a PEM file")
     return content
+
+
+def _file_bytes(
+    path: str | Path, most: int, refusal: Callable[[str], Exception], what: str, no_file: str
+) -> bytes:
+    """The first bytes of a file, one more than it may have; refused where it cannot be read."""
+    try:
+        if Path(path).exists() and not Path(path).is_file():  # a pipe would wait for ever
+            raise refusal(f"{what}{path} is no plain file{no_file}")
+        with Path(path).open("rb") as file:
+            return file.read(most + 1)
+    except OSError as error:
+        problem = error.strerror or error
+        raise refusal(f"{what}{path} cannot be read ({problem}): check the path") from error
 
 
 def _write_new(path: Path, content: bytes, mode: int) -> None:
@@ -151,12 +150,6 @@ def _serialization() -> ModuleType:
             "signatures need cryptography: pip install 'surefoot[sign]'"
         ) from error
     return serialization
-
-
-def _unsupported() -> type[Exception]:
-    from cryptography.exceptions import UnsupportedAlgorithm
-
-    return UnsupportedAlgorithm
 
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
@@ -184,8 +177,14 @@ class Envelope:
 
     def is_signed_by(self, key: Ed25519PublicKey) -> bool:
         """Whether one of the signatures is that of this key; the names in the file do not count."""
+        from cryptography.exceptions import InvalidSignature
+
         message = pre_authentication_encoding(self.payload_type, self.payload)
-        return any(is_signed_by(key, one.content, message) for one in self.signatures)
+        for one in self.signatures:
+            with suppress(InvalidSignature):
+                key.verify(one.content, message)
+                return True
+        return False
 
     def signed(self, key: Ed25519PrivateKey) -> Envelope:
         """The same, signed with this key."""
@@ -215,18 +214,8 @@ def pre_authentication_encoding(payload_type: str, payload: bytes) -> bytes:
 
 def read_envelope(path: str | Path) -> Envelope:
     """The envelope of a file, every field checked; the payload is not parsed."""
-    try:
-        if Path(path).exists() and not Path(path).is_file():  # a pipe would wait for ever
-            raise EvidenceFailed(
-                f"{path} is no plain file, but a folder, a pipe or a device: pass a file of "
-                "surefoot evidence"
-            )
-        with Path(path).open("rb") as file:
-            content = file.read(MOST_FILE_BYTES + 1)
-    except OSError as error:
-        raise EvidenceFailed(
-            f"{path} cannot be read ({error.strerror or error}): check the path"
-        ) from error
+    other = ", but a folder, a pipe or a device: pass a file of surefoot evidence"
+    content = _file_bytes(path, MOST_FILE_BYTES, EvidenceFailed, "", other)
     if len(content) > MOST_FILE_BYTES:
         raise EvidenceFailed(
             f"{path} is larger than {MOST_FILE_BYTES:,} bytes: it is no evidence; pass a file of "
@@ -263,10 +252,8 @@ def _signature(value: Json, path: str | Path) -> Signature:
 
 
 def _from_base64(text: Json, path: str | Path) -> bytes:
-    try:
+    with suppress(binascii.Error, ValueError, TypeError):
         content = base64.b64decode(text, validate=True)
         if base64.b64encode(content).decode() == text:
             return content
-    except (binascii.Error, ValueError, TypeError):
-        pass
     raise EvidenceFailed(f"{path} is damaged: its payload or a signature is not base64; {NEW_COPY}")

@@ -109,11 +109,6 @@ class Unpacking:
             ) from error
 
 
-def unpack(table: Json) -> Json:
-    """The table of a packed form; anything else as it is."""
-    return Unpacking().table(table)
-
-
 def _without_doubles(pairs: list[tuple[str, Json]]) -> Table:
     names = dict(pairs)
     if len(names) < len(pairs):
@@ -230,20 +225,15 @@ def without_arrays(inputs: Table, journal: Table) -> tuple[Table, Table, Table |
     if not places:
         return inputs, journal, None
     arrays = [_bytes_of(text) or b"" for text in places]
-    data = zlib.compress(b"".join(map(_shuffled, arrays)), 9)
-    table = {
-        "encoding": ENCODING,
-        "lengths": [len(one) for one in arrays],
-        "data": base64.b64encode(data).decode(),
-    }
-    return inputs, journal, table
+    # The bytes of one place together: those of neighbouring values are alike, and pack better.
+    parts = [one[place::_VALUE] for one in arrays for place in range(_VALUE)]
+    data = base64.b64encode(zlib.compress(b"".join(parts), 9)).decode()
+    lengths = [len(one) for one in arrays]
+    return inputs, journal, {"encoding": ENCODING, "lengths": lengths, "data": data}
 
 
 def with_arrays(
-    inputs: Table,
-    journal: Table,
-    table: Json,
-    unpacking: Unpacking,
+    inputs: Table, journal: Table, table: Json, unpacking: Unpacking
 ) -> tuple[Table, Table]:
     """Inputs and journal with the arrays themselves, as `without_arrays` had them."""
     if table is None:
@@ -266,11 +256,7 @@ def with_arrays(
     return _replaced(inputs, journal, array)
 
 
-def _replaced(
-    inputs: Table,
-    journal: Table,
-    change: Callable[[Json], Json],
-) -> tuple[Table, Table]:
+def _replaced(inputs: Table, journal: Table, change: Callable[[Json], Json]) -> tuple[Table, Table]:
     """Copies with every counterexample changed."""
     results = [
         one | {"witness": change(one["witness"])} if "witness" in one else one
@@ -296,10 +282,6 @@ def _bytes_of(text: str) -> bytes | None:
         return None
     whole = len(content) % _VALUE == 0 and base64.b64encode(content).decode() == text
     return content if whole else None
-
-
-def _shuffled(content: bytes) -> bytes:
-    return b"".join(content[place::_VALUE] for place in range(_VALUE))
 
 
 def _in_order(content: bytes) -> bytes:

@@ -14,9 +14,7 @@ from surefoot.conclude.precision import conclude_mean, mean_procedure, results_o
 from surefoot.conclude.radii import at_radii, brackets_of, conclude_attack, conclude_radii, searches
 from surefoot.conclude.sampling import conclude_samples
 from surefoot.conclude.scope import all_in_scope, assuming
-from surefoot.core.assumptions import (
-    Assumed,
-)
+from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import Randomness, RobustAtRadius
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Joint, Needs, Pinned
@@ -65,15 +63,10 @@ def facts_of(record: Record, entries: Entries) -> StudyFacts:
         raise NotRecomputed("it is no study of one model: the evidence of each study has a file")
     number = spec.inputs.number
     if not max(1, len(record.inputs)) <= number <= _MOST_INPUTS:
-        raise EvidenceFailed(
-            f"the file is damaged: {len(record.inputs):,} inputs of {str(number)[:20]} cannot be; "
-            f"{NEW_COPY}"
-        )
+        raise _damaged(f"{len(record.inputs):,} inputs of {str(number)[:20]} cannot be")
     names = Counter(row.id for row in record.inputs)
     if any(uses > 1 for uses in names.values()):
-        raise EvidenceFailed(
-            f"the file is damaged: input {names.most_common(1)[0][0]} is twice; {NEW_COPY}"
-        )
+        raise _damaged(f"input {names.most_common(1)[0][0]} is twice")
     kind = spec.method.kind
     if kind not in METHODS or METHODS[kind] is AttackFunction:
         raise NotRecomputed(f"the method {kind} is code of its user, which is not in this file")
@@ -86,6 +79,10 @@ def facts_of(record: Record, entries: Entries) -> StudyFacts:
     elif not isinstance(level, int | float):  # several perturbations together, or one of one's own
         level = next((e.level for own in entries.values() for e in own), 0.0)
     return recorded_facts(record.digest, spec, record.inputs, draws=draws, level=float(level))
+
+
+def _damaged(problem: str) -> EvidenceFailed:
+    return EvidenceFailed(f"the file is damaged: {problem}; {NEW_COPY}")
 
 
 def replay(
@@ -153,9 +150,7 @@ def _mean(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
 def _curves(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """The classes by their names in the record, in the order of their numbers in the journal."""
     if not isinstance(record.details, Curves):
-        raise EvidenceFailed(
-            f"the file is damaged: the details are not those of a curve; {NEW_COPY}"
-        )
+        raise _damaged("the details are not those of a curve")
     picks = facts.randomness is Randomness.FRESH and not facts.of_population
     number = facts.spec.inputs.number
     named = {WHOLE: Subject(WHOLE, tuple(range(number)), picks)}
@@ -174,7 +169,7 @@ def _curves(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
 def _radii(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """Points drawn within the brackets are taken from the record: only the model has them."""
     if not isinstance(record.details, Radii):
-        raise EvidenceFailed(f"the file is damaged: the details are not those of radii; {NEW_COPY}")
+        raise _damaged("the details are not those of radii")
     subjects, procedures = searches(facts, _each(record))
     answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
     brackets, searched = brackets_of(subjects, answers)
@@ -196,9 +191,7 @@ def _radii(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
 def _attack(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """The counts of the summary; how the ball is written is taken from the record."""
     if not isinstance(record.details, AttackSummary):
-        raise EvidenceFailed(
-            f"the file is damaged: the details are not those of an attack; {NEW_COPY}"
-        )
+        raise _damaged("the details are not those of an attack")
     rows = _rows(facts, record, _replay_each(facts, record, entries))
     return conclude_attack(facts, rows, record.details)
 

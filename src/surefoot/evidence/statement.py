@@ -10,20 +10,8 @@ from pathlib import PurePath
 
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
-from surefoot.evidence.packed import (
-    NEW_COPY,
-    Json,
-    Table,
-    Unpacking,
-    input_columns,
-    input_rows,
-    journal_columns,
-    journal_entries,
-    json_text,
-    pack,
-    with_arrays,
-    without_arrays,
-)
+from surefoot.evidence import packed
+from surefoot.evidence.packed import NEW_COPY, Json, Table, Unpacking, json_text
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.records.record import Curves, Radii, Record, Samples
 from surefoot.records.spec import ComparisonSpec, StudySpec
@@ -36,11 +24,7 @@ _SMALLEST = 1e-15
 
 
 def first_difference(
-    one: Json,
-    other: Json,
-    *,
-    exactly: bool = False,
-    path: str = "",
+    one: Json, other: Json, *, exactly: bool = False, path: str = ""
 ) -> str | None:
     """The name of the first part that differs; None where nothing does."""
     if isinstance(one, dict) and isinstance(other, dict):
@@ -181,19 +165,14 @@ def evidence_of(
 ) -> Evidence:
     """The evidence of a run; images, and the places of files, are left out."""
     source, details = record.source, record.details
-    match details:
-        case Samples():
-            details = replace(details, examples=())
-        case Radii():
-            details = replace(details, examples=())
-        case Curves():
-            details = replace(details, strip=None)
-        case _:
-            pass
-    if isinstance(record.spec, ComparisonSpec):
-        words = "data"
-    else:
-        words = record.study.words.source or "data"
+    if isinstance(details, Samples):
+        details = replace(details, examples=())
+    elif isinstance(details, Curves):
+        details = replace(details, strip=None)
+    elif isinstance(details, Radii):
+        details = replace(details, examples=())
+    compared = isinstance(record.spec, ComparisonSpec)
+    words = "data" if compared else record.study.words.source or "data"
     return Evidence(
         replace(record, source=None, details=details),
         entries,
@@ -209,8 +188,8 @@ def evidence_of(
 def statement_bytes(evidence: Evidence) -> bytes:
     """The statement as the payload of an envelope; long tables are packed."""
     statement = _statement(evidence)
-    packed = _each_run(statement["predicate"], pack)
-    return json_text(statement | {"predicate": packed}).encode("utf-8", "surrogatepass")
+    statement["predicate"] = _each_run(statement["predicate"], packed.pack)
+    return json_text(statement).encode("utf-8", "surrogatepass")
 
 
 def read_statement(payload: bytes) -> Evidence:
@@ -300,8 +279,9 @@ def _predicate(evidence: Evidence) -> Table:
     """One run, with the attack beside it; or a comparison with its parts."""
     record = evidence.record
     plain: Table = json.loads(record_to_json(replace(record, inputs=())))
-    inputs, journal = input_columns(record.inputs), journal_columns(evidence.entries)
-    inputs, journal, arrays = without_arrays(inputs, journal)
+    inputs, journal, arrays = packed.without_arrays(
+        packed.input_columns(record.inputs), packed.journal_columns(evidence.entries)
+    )
     origin = {name: plain[name] for name in _ORIGIN} | {"command": evidence.command}
     return {
         "model": evidence.model,
@@ -318,7 +298,7 @@ def _predicate(evidence: Evidence) -> Table:
 
 
 def _evidence(predicate: Table, unpacking: Unpacking) -> Evidence:
-    inputs, journal = with_arrays(
+    inputs, journal = packed.with_arrays(
         predicate["inputs"], predicate["journal"], predicate["counterexamples"], unpacking
     )
     origin = predicate["origin"]
@@ -327,8 +307,8 @@ def _evidence(predicate: Table, unpacking: Unpacking) -> Evidence:
     record = record_from_json(json.dumps(plain | {"inputs": (), "source": None}))
     attack, earlier = predicate["attack"], predicate["earlier"]
     return Evidence(
-        replace(record, inputs=input_rows(inputs)),
-        journal_entries(journal),
+        replace(record, inputs=packed.input_rows(inputs)),
+        packed.journal_entries(journal),
         str(predicate["model"]),
         str(predicate["data"]),
         str(origin["command"]),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from surefoot.conclude.curves import WHOLE
 from surefoot.core.procedure import Needs
 from surefoot.engine.outputs import ROUNDING
-from surefoot.evidence.answers import Again, Check, EvidenceCheck, Status, of_part
+from surefoot.evidence.answers import Again, Check, EvidenceCheck, Status, any_is, of_part
 from surefoot.evidence.check import not_covered
 from surefoot.evidence.check_words import check_rebuilt_words
 from surefoot.evidence.statement import Evidence
@@ -30,10 +30,14 @@ def compare_inputs(study: Study, evidence: Evidence) -> Check:
     """
     details = evidence.record.details
     if isinstance(details, Curves):
-        return _compare_classes(study, details)
+        named = [(n, len(s.rows)) for n, s in subjects_of(study).items() if n != WHOLE]
+        if named != [(row.name, row.inputs) for row in details.classes]:
+            return Check(Status.REFUTED, "No: the classes of the file are not those of the data.")
+        of = f"the {len(named):,} classes and all inputs" if named else "all inputs"
+        return Check(Status.FOLLOWS, f"The curves are those of {of} of these data.")
     rows = evidence.record.inputs
     places = {name: i for i, name in enumerate(study.fitted.ids)}
-    strange = [row.id for row in rows if not _is_of_data(study, row, places)]
+    strange = [row.id for row in rows if not _is_of_data(study, row, places.get(row.id))]
     if strange:
         return Check(
             Status.REFUTED,
@@ -71,10 +75,10 @@ def _is_other_loss(study: Study, evidence: Evidence) -> bool:
     return not math.isclose(here.mean, stated.mean, rel_tol=ROUNDING, abs_tol=ROUNDING)
 
 
-def _is_of_data(study: Study, row: InputRow, places: Mapping[str, int]) -> bool:
-    if row.id not in places:
+def _is_of_data(study: Study, row: InputRow, place: int | None) -> bool:
+    if place is None:
         return False
-    inputs, place = study.fitted, places[row.id]
+    inputs = study.fitted
     label = None if inputs.labels is None else int(inputs.labels[place])
     group = inputs.groups[place] if inputs.groups else ""
     return (row.label, row.group) == (label, group)
@@ -85,14 +89,6 @@ def _is_of_model(study: Study, row: InputRow, place: int) -> bool:
     if labelled and row.predicted != int(study.predicted[place]):
         return False
     return row.clean_kept is None or row.clean_kept == bool(study.clean_kept[place])
-
-
-def _compare_classes(study: Study, details: Curves) -> Check:
-    named = [(n, len(s.rows)) for n, s in subjects_of(study).items() if n != WHOLE]
-    if named != [(row.name, row.inputs) for row in details.classes]:
-        return Check(Status.REFUTED, "No: the classes of the file are not those of the data.")
-    of = f"the {len(named):,} classes and all inputs" if named else "all inputs"
-    return Check(Status.FOLLOWS, f"The curves are those of {of} of these data.")
 
 
 _SEEDS = (
@@ -118,7 +114,7 @@ def check_with_model(
     if not rebuilt.runs:
         return replace(check, again=Again(rebuilt.checks))
     inputs = [of_part(run.name, compare_inputs(run.study, run.evidence)) for run in rebuilt.runs]
-    others = [] if _refuted(inputs) else _run_again(rebuilt.runs, request)
+    others = [] if any_is(Status.REFUTED, inputs) else _run_again(rebuilt.runs, request)
     words = [
         of_part(run.name, one)
         for run in rebuilt.runs
@@ -129,15 +125,11 @@ def check_with_model(
     again = Again(
         rebuilt.checks,
         checks,
-        () if _refuted(checks) else tuple(dict.fromkeys(forger)),
+        () if any_is(Status.REFUTED, checks) else tuple(dict.fromkeys(forger)),
         ", and ".join(other.sample for other in others if other.sample),
     )
     whole = len(rebuilt.runs) == len(evidence.members)
     return replace(check, again=again, not_covered=not_covered(evidence, with_model=whole))
-
-
-def _refuted(checks: Sequence[Check]) -> bool:
-    return any(one.status is Status.REFUTED for one in checks)
 
 
 def _run_again(runs: Sequence[RebuiltRun], request: RerunRequest) -> list[Again]:

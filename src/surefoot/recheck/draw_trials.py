@@ -31,6 +31,8 @@ SHARE = 0.01
 MOST_TRIALS = 10**15
 """Of a journal: a million trials a second for thirty years."""
 
+_Sizes = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""The sizes that rows have, and how many rows have each."""
 K = TypeVar("K", bound=Hashable)
 """What names the subject of some rows: its id, or a run and the id."""
 
@@ -103,7 +105,8 @@ def draw_trials(
             f"the journal of this file claims {total:,} trials, more than {MOST_TRIALS:,}: nobody "
             f"ran them; {NEW_COPY}"
         )
-    number = _number_to_draw(sizes, total, SHARE if share is None else share, single)
+    kinds = np.unique(np.array(sizes, dtype=np.float64), return_counts=True)
+    number = _number_to_draw(kinds, total, SHARE if share is None else share, single)
     if share is None:
         number = max(number, draws_for(total))
     if number == total:
@@ -129,8 +132,9 @@ def draw_trials(
             name, entry = rows[row]
             drawn.setdefault(name, []).append(entry)
     chosen = {name: tuple(own) for name, own in drawn.items()}
-    enough = _share_of(sizes, total, draws_for(total), single)
-    return TrialDraw(seed, total, len(rows), number, chosen, enough)
+    # The share that asks for so many draws: that of the trials run again, in the mean.
+    enough = draws_for(total) if single else _expected_trials(kinds, total, draws_for(total))
+    return TrialDraw(seed, total, len(rows), number, chosen, min(1.0, enough / total))
 
 
 def _one_trial(entry: Entry, offset: int) -> Entry:
@@ -145,7 +149,7 @@ def _one_trial(entry: Entry, offset: int) -> Entry:
     raise TypeError(type(evidence))
 
 
-def _number_to_draw(sizes: Sequence[int], total: int, share: float, single: bool) -> int:
+def _number_to_draw(kinds: _Sizes, total: int, share: float, single: bool) -> int:
     """Draws after which, in the mean, at most this share of all trials is run again.
 
     It depends on the sizes of rows alone, never on what is drawn: so the probability to notice is
@@ -155,11 +159,10 @@ def _number_to_draw(sizes: Sequence[int], total: int, share: float, single: bool
         return total
     if single:
         return max(1, math.ceil(share * total))
-    values, repeats = np.unique(np.array(sizes, dtype=np.float64), return_counts=True)
     low, high = 1, total
     while high - low > 0:
         middle = (low + high + 1) // 2
-        if _expected_trials(values, repeats, float(total), middle) <= share * total:
+        if _expected_trials(kinds, total, middle) <= share * total:
             low = middle
         else:
             high = middle - 1
@@ -178,18 +181,9 @@ def draws_for(total: int) -> int:
     return low
 
 
-def _share_of(sizes: Sequence[int], total: int, drawn: int, single: bool) -> float:
-    """The share that asks for so many draws: that of the trials run again, in the mean."""
-    if single:
-        return min(1.0, drawn / total)
-    values, repeats = np.unique(np.array(sizes, dtype=np.float64), return_counts=True)
-    return min(1.0, _expected_trials(values, repeats, float(total), drawn) / total)
-
-
-def _expected_trials(
-    sizes: NDArray[np.float64], repeats: NDArray[np.int64], total: float, drawn: int
-) -> float:
+def _expected_trials(kinds: _Sizes, number: int, drawn: int) -> float:
     """Trials of rows that hold at least one of `drawn` trials, in the mean."""
+    (sizes, repeats), total = kinds, float(number)
     rest = total - sizes - drawn
     logs = (
         gammaln(total - sizes + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -18,7 +18,7 @@ from surefoot.conclude.facts import StudyFacts
 from surefoot.core.procedure import Needs
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
-from surefoot.evidence.answers import Check, Status, of_part
+from surefoot.evidence.answers import Check, Status, any_is, of_part
 from surefoot.evidence.check import verify_command
 from surefoot.evidence.check_words import command_words, compare_data, compare_models, model_of
 from surefoot.evidence.recompute import NotRecomputed, facts_of
@@ -123,7 +123,12 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
         except NotRecomputed as error:
             of = f" of {name}" if name else ""
             checks.append(Check(Status.OPEN, f"Nothing{of} can be run again: {error}."))
-        _refuse_named_program(part.study, request.files.trust)
+        program = part.study.method.text("verifier")
+        if program and not request.files.trust:  # never started only because a file names it
+            raise InvalidArgument(
+                f"the proofs of this file are those of a program that it names ({program[:80]!r}): "
+                "pass --trust (trust=True) to run it here"
+            )
     if not recorded:
         return Rebuilt(tuple(checks))
     known = {name: parts[name] for name in recorded}
@@ -140,26 +145,22 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
         if model is not None:
             own[name] = model, inputs
     checks += compare_models(known, models)
-    if not _is_refuted(checks):
-        again = verify_command(evidence)
+    again = verify_command(evidence)
+    if not any_is(Status.REFUTED, checks):
         checks += dict.fromkeys(compare_data(known[n], *one, again) for n, one in own.items())
-    if _is_refuted(checks):
+    if any_is(Status.REFUTED, checks):
         return Rebuilt(tuple(checks))
     details = evidence.record.details
     by_level = isinstance(details, Comparison) and details.along == LEVELS
     runs = []
     for name, (model, inputs) in own.items():
         study = _study(known[name], recorded[name], request, model, inputs, by_level=by_level)
-        other = other_difference(known[name], study, verify_command(evidence))
+        other = other_difference(known[name], study, again)
         if other is None:
             runs.append(RebuiltRun(name, known[name], study))
         else:
             checks.append(of_part(name, other))
-    return Rebuilt(tuple(checks), () if _is_refuted(checks) else tuple(runs))
-
-
-def _is_refuted(checks: Sequence[Check]) -> bool:
-    return any(check.status is Status.REFUTED for check in checks)
+    return Rebuilt(tuple(checks), () if any_is(Status.REFUTED, checks) else tuple(runs))
 
 
 def _study(
@@ -219,16 +220,6 @@ def _property(spec: StudySpec, request: RerunRequest) -> Property:
             "in the run (--property @module:name, property=)"
         ) from error
     return prop
-
-
-def _refuse_named_program(spec: StudySpec, trust: bool) -> None:
-    """Never start a program because a file names it: only with `trust`."""
-    program = spec.method.text("verifier")
-    if program and not trust:
-        raise InvalidArgument(
-            f"the proofs of this file are those of a program that it names ({program[:80]!r}): "
-            "pass --trust (trust=True) to run it here"
-        )
 
 
 def other_difference(evidence: Evidence, study: Study, again: str) -> Check | None:

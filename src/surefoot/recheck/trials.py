@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -116,12 +117,9 @@ def check_trials(
 
 def _totals(runs: Sequence[RebuiltRun]) -> tuple[dict[str, int], dict[str, int]]:
     """Trials, and failed ones, that the journal of each run has."""
-    trials, failed = dict.fromkeys((r.name for r in runs), 0), {r.name: 0 for r in runs}
-    for run in runs:
-        for rows in run.evidence.entries.values():
-            trials[run.name] += sum(entry.stop - entry.start for entry in rows)
-            failed[run.name] += sum(failures_of(entry.evidence) for entry in rows)
-    return trials, failed
+    own = {run.name: list(chain(*run.evidence.entries.values())) for run in runs}
+    trials = {name: sum(e.stop - e.start for e in entries) for name, entries in own.items()}
+    return trials, {n: sum(failures_of(e.evidence) for e in entries) for n, entries in own.items()}
 
 
 def _rerun(

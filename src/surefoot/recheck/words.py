@@ -205,18 +205,13 @@ def _percent(share: float) -> str:
 
 def why_else(evidence: Evidence) -> str:
     """What else than a forger can cause a few differences."""
-    versions = _other_versions(evidence, environment())
+    here, there = environment(), evidence.record.environment
+    names = [name for name in here.keys() | there.keys() if here.get(name) != there.get(name)]
+    versions = ", ".join(
+        f"{name} {here.get(name, 'none')} instead of {there.get(name, 'none')}"
+        for name in sorted(names)
+    )
     innocent = "In a near tie another processor, number of threads or library can decide otherwise"
     if versions:
         return f"{innocent}; here is {versions}: check it once more with the versions of the run."
     return f"{innocent}; the versions here are those of the run."
-
-
-def _other_versions(evidence: Evidence, here: Mapping[str, str]) -> str:
-    """Versions that are not those of the run, in words; empty where all are."""
-    there = evidence.record.environment
-    names = [name for name in here.keys() | there.keys() if here.get(name) != there.get(name)]
-    return ", ".join(
-        f"{name} {here.get(name, 'none')} instead of {there.get(name, 'none')}"
-        for name in sorted(names)
-    )
