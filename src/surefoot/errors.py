@@ -1,5 +1,8 @@
 """Every exception we raise on purpose. The message is one sentence: the value and the way out."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 
 class SurefootError(Exception):
     """Base of all errors raised on purpose."""
@@ -18,6 +21,27 @@ class InvalidArgument(SurefootError, ValueError):
     def __init__(self, message: str = "", *, option: str = "", value: object = None) -> None:
         super().__init__(message)
         self.option, self.value = option, value
+
+
+def system_words(error: Exception) -> str:
+    """What the system says of an error of its own, without number and path."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+@contextmanager
+def refusing(
+    what: str,
+    way_out: str,
+    *errors: type[Exception],
+    words: Callable[[Exception], str] = str,
+) -> Iterator[None]:
+    """These errors become a refusal: `what` cannot be done, the error in brackets, the way out."""
+    try:
+        yield
+    except InvalidArgument:  # a ValueError too, and a refusal already
+        raise
+    except errors as error:
+        raise InvalidArgument(f"{what} ({words(error)}): {way_out}") from error
 
 
 class MissingPackage(SurefootError, ImportError):

@@ -20,7 +20,7 @@ from surefoot.verify.branch_and_bound import (
 )
 from surefoot.verify.counterexample_search import attack_problem
 from surefoot.verify.layer_bounds import bound_layers
-from surefoot.verify.linear_relaxation import Box, proved_linear_bounds, value_and_gradient
+from surefoot.verify.linear_relaxation import Box, Relaxation, proved_linear_bounds
 from tests.unit.small_networks import exact_radius, random_network
 
 
@@ -132,7 +132,7 @@ def test_rounding_is_paid_for(scale: float, shift: float) -> None:
         nodes, _ = bound_nodes(bounds, root_nodes(bounds), 4, (0.2, 0.15))
         lines = nodes.lines(bounds.slope)
         linear_bounds = proved_linear_bounds(
-            bounds, 2, bounds.rows, bounds.offsets, lines, nodes.alpha, None
+            bounds, bounds.rows, bounds.offsets, lines, nodes.alpha, None
         )
         for point in rng.uniform(bounds.box.lower, bounds.box.upper, (5, 3)):
             rational = [Fraction(v) for v in point]
@@ -152,14 +152,14 @@ def test_the_gradient_is_the_slope_of_the_bound() -> None:
     lines = nodes.lines(bounds.slope)
     alpha = rng.uniform(lines.least_slope, lines.most_slope)
     signed_beta = rng.normal(0, 0.1, alpha.shape)
-    args = (bounds.layers, bounds.depth, bounds.rows, bounds.offsets, lines)
-    slopes = value_and_gradient(*args, alpha, signed_beta)
+    args = (bounds.layers, bounds.rows, bounds.offsets, lines)
+    slopes = Relaxation(*args, alpha, signed_beta).value_and_gradient()
     for _ in range(20):
         i = rng.integers(alpha.shape[1])
         for which, gradient in enumerate((slopes.alpha, slopes.signed_beta)):
             moved = [alpha.copy(), signed_beta.copy()]
             moved[which][:, i] += 1e-7
-            change = (value_and_gradient(*args, *moved).value - slopes.value) / 1e-7
+            change = (Relaxation(*args, *moved).value() - slopes.value) / 1e-7
             assert np.allclose(change, gradient[:, i], atol=1e-4, rtol=1e-4)
 
 

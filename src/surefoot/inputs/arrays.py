@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.inputs.images import Shape, Size
 from surefoot.inputs.labels import ClassNames, Data, GivenLabels, Labels, Targets, read_labels
 from surefoot.subject.inputs import Feature, Inputs
@@ -186,13 +186,9 @@ def from_arrays(x: Data, source: str, options: ReadOptions) -> Inputs:
 def _real_numbers(x: Data, source: str) -> NDArray[Data]:
     """An array of real numbers whose first axis counts inputs; anything else is refused."""
     refuse_masked([x], source)
-    try:
+    one_shape, way_out = "inputs must all have one shape", "give each the same number of values"
+    with refusing(f"{source}: {one_shape}", way_out, ValueError):
         values = np.asarray(x)
-    except ValueError as error:
-        raise InvalidArgument(
-            f"{source}: inputs must all have one shape ({error}): give each the same number of "
-            "values"
-        ) from error
     if not any(np.issubdtype(values.dtype, kind) for kind in (np.integer, np.floating)):
         raise InvalidArgument(
             f"{source}: inputs must be real numbers, got {values.dtype}: convert them to float"

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.core.assumptions import (
-    Assumed,
-)
+from surefoot.core.assumptions import Assumed
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
+from surefoot.inputs.items import no_csv_refused
 
 COLUMNS = ("network", "split", "image", "lower", "upper", "runtime_s")
 _VERONA = {
@@ -55,17 +54,13 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
     refuted: infinite. An empty `runtime_s` is not known. Nothing is left out.
     """
     file = Path(path)
-    try:
+    with no_csv_refused(file):
+        if not file.exists():
+            raise InvalidArgument(f"there is no file {file}: check the path")
         with file.open(newline="", encoding="utf-8-sig") as opened:
             reader = csv.DictReader(opened)
             rows = [(reader.line_num, row) for row in reader]
             names = reader.fieldnames or ()
-    except FileNotFoundError as error:
-        raise InvalidArgument(f"there is no file {file}: check the path") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(
-            f"{file} cannot be read as CSV ({error}): save it as UTF-8 text"
-        ) from error
     if "epsilon_value" in names:
         names, rows = COLUMNS, [(line, _from_verona(row)) for line, row in rows]
     missing = [name for name in COLUMNS if name not in names]
@@ -109,13 +104,10 @@ def _published(file: Path, line: int, row: Mapping[str, str | None]) -> Publishe
             "lie above what is refuted: correct the row"
         )
     seconds = _number(file, line, "runtime_s", text["runtime_s"], math.nan)
-    bracket = Bracket(
-        Interval(low, high),
-        Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.PUBLISHED,)),
-        "" if text["lower"] and text["upper"] else "the search ended early",
-    )
+    guarantee = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.PUBLISHED,))
+    ended = "" if text["lower"] and text["upper"] else "the search ended early"
     return PublishedBracket(
-        bracket=bracket,
+        bracket=Bracket(Interval(low, high), guarantee, ended),
         seconds=None if math.isnan(seconds) else seconds,
         **{name: text.get(name, "") for name in _TEXTS},
     )

@@ -11,7 +11,7 @@ from typing import IO
 
 import numpy as np
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.inputs.arrays import ReadOptions, from_arrays
 from surefoot.inputs.images import MOST_BYTES
 from surefoot.inputs.labels import read_class_names
@@ -35,7 +35,16 @@ def from_npz(path: Path, options: ReadOptions) -> Inputs:
     Labels and class names, where given, go before those in the file. Targets are the true outputs
     or the name of the array that holds them; then y holds no labels. True: y holds them.
     """
-    try:
+    objects = f"{path} holds arrays of Python objects or is damaged"
+    with (  # damaged, encrypted, or written by another program: errors of many kinds
+        refusing(
+            f"{path} cannot be read as .npz",
+            "save it again with numpy.savez",
+            Exception,
+            words=error_text,
+        ),
+        refusing(objects, "save plain numbers", ValueError),
+    ):
         with zipfile.ZipFile(path) as archive:
             whole = sum(member.file_size for member in archive.infolist())
         _refuse_huge(path, whole)
@@ -67,16 +76,6 @@ def from_npz(path: Path, options: ReadOptions) -> Inputs:
             ids = stored[keys["ids"]].tolist() if "ids" in keys else None
             options = replace(options, ids=ids).with_true_outputs()
             return from_arrays(stored[points], str(path), options)
-    except InvalidArgument:
-        raise
-    except ValueError as error:
-        raise InvalidArgument(
-            f"{path} holds arrays of Python objects or is damaged ({error}): save plain numbers"
-        ) from error
-    except Exception as error:  # damaged, encrypted, or written by another program
-        raise InvalidArgument(
-            f"{path} cannot be read as .npz ({error_text(error)}): save it again with numpy.savez"
-        ) from error
 
 
 def from_npy(path: Path, options: ReadOptions) -> Inputs:
@@ -91,19 +90,14 @@ def read_npy(path: Path) -> HostArray:
     """The array in an .npy file."""
     if path.exists() and not path.is_file():  # opening a pipe would wait for ever
         raise InvalidArgument(f"{path} is no plain file: save the array in one")
-    try:
+    what, way_out = f"{path} cannot be read as .npy", "save it again with numpy.save"
+    with refusing(what, way_out, Exception, words=error_text):  # damaged, or no array
         _refuse_huge(path, path.stat().st_size)
         with path.open("rb") as file:
             refuse_too_large(str(path), _stated_bytes(file), _WAY_OUT)
             file.seek(0)
             loaded: HostArray = np.lib.format.read_array(file, allow_pickle=False)
-    except InvalidArgument:
-        raise
-    except Exception as error:  # damaged, or no array
-        raise InvalidArgument(
-            f"{path} cannot be read as .npy ({error_text(error)}): save it again with numpy.save"
-        ) from error
-    return loaded
+            return loaded
 
 
 def _refuse_huge(path: Path, size: int) -> None:

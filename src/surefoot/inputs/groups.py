@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.inputs.bounded_pattern import BoundedPattern
 from surefoot.inputs.files import read_npy
 from surefoot.inputs.items import csv_rows
@@ -130,15 +130,14 @@ def _is_file(source: Data, suffix: str) -> bool:
 
 def _npz_array(source: Data, name: str, *, needed: bool) -> Data:
     """The array of this name; None where there is none and none is needed."""
-    try:
-        with np.load(source, allow_pickle=False) as stored:
-            keys = {key.lower(): key for key in stored.files}
-            if name.lower() in keys:
-                return stored[keys[name.lower()]]
-    except ValueError as error:
-        raise InvalidArgument(
-            f"{source}: the array {name} holds Python objects ({error}): save text or integers"
-        ) from error
+    what = f"{source}: the array {name} holds Python objects"
+    with (
+        refusing(what, "save text or integers", ValueError),
+        np.load(source, allow_pickle=False) as stored,
+    ):
+        keys = {key.lower(): key for key in stored.files}
+        if name.lower() in keys:
+            return stored[keys[name.lower()]]
     if not needed:
         return None
     raise InvalidArgument(

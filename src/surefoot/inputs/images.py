@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.subject.protocols import HostArray
 from surefoot.system.memory_limits import refuse_too_large
 
@@ -123,13 +123,10 @@ def read_opened(image: ImageSource, get: Callable[[Any], Any]) -> Any:  # noqa: 
     """What `get` makes of an image; one that cannot be read is refused."""
     from PIL import Image
 
-    try:
-        with image.open() as opened:
-            return get(opened)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InvalidArgument(
-            f"{image.name} cannot be read as an image ({error}): save it again, or leave it out"
-        ) from error
+    what, way_out = f"{image.name} cannot be read as an image", "save it again, or leave it out"
+    errors = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+    with refusing(what, way_out, *errors), image.open() as opened:
+        return get(opened)
 
 
 def _header(opened: Any) -> _Header:  # noqa: ANN401  an image of Pillow

@@ -6,13 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing, system_words
 from surefoot.inputs.arrays import ReadOptions, labelled_inputs
 from surefoot.inputs.files import read_npy
 from surefoot.inputs.labels import Data, Labels, read_labels
@@ -31,19 +32,15 @@ def csv_header(path: Path) -> list[str]:
 
 def csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
     """The first row of a .csv file, and the others that are not empty."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            return next(reader, []), [row for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        refuse_csv(path, error)
+    with no_csv_refused(path), path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        return next(reader, []), [row for row in reader if row]
 
 
-def refuse_csv(path: Path, error: Exception) -> NoReturn:
-    """Refuse a file that is no CSV."""
-    raise InvalidArgument(
-        f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
-    ) from error
+def no_csv_refused(path: Path) -> AbstractContextManager[None]:
+    """Within it an error of reading becomes the refusal of a file that is no CSV."""
+    what, way_out = f"{path} cannot be read as CSV", "save it as UTF-8 text"
+    return refusing(what, way_out, OSError, UnicodeDecodeError, csv.Error)
 
 
 def refuse_cells(path: Path, number: int, row: Sequence[str], header: Sequence[str]) -> NoReturn:
@@ -68,25 +65,20 @@ def refuse_twice(names: Sequence[str], what: str) -> None:
         raise InvalidArgument(f"{what} {again!r} twice: leave one of them out")
 
 
-def _pairs(path: Path, number: int, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    refuse_twice([key for key, _ in pairs], f"{path}, line {number} has the field")
-    return dict(pairs)
-
-
 def json_row(path: Path, number: int, line: str) -> dict[str, Any]:
     """One line of a .jsonl file: an object with the field text, and each field once."""
-    try:
-        row = json.loads(line, object_pairs_hook=lambda pairs: _pairs(path, number, pairs))
-    except InvalidArgument:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgument(
-            f"{path}, line {number} is no JSON ({error}): write one object a line"
-        ) from error
+    place = f"{path}, line {number}"
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        refuse_twice([key for key, _ in pairs], f"{place} has the field")
+        return dict(pairs)
+
+    with refusing(f"{place} is no JSON", "write one object a line", ValueError, RecursionError):
+        row = json.loads(line, object_pairs_hook=distinct)
     if not isinstance(row, dict) or not isinstance(row.get("text"), str):
         what = f"the fields {', '.join(map(str, row))}" if isinstance(row, dict) else "no object"
         raise InvalidArgument(
-            f"{path}, line {number} holds {what[:80]}: every line must be an object with the field "
+            f"{place} holds {what[:80]}: every line must be an object with the field "
             'text, such as {"text": "a good film", "label": 1}'
         )
     return row
@@ -210,10 +202,8 @@ def from_item_path(path: Path, options: ReadOptions) -> Inputs:
 def _from_text_table(path: Path, options: ReadOptions) -> Inputs:
     """A CSV file with the columns text and, where known, label and id."""
     csv.field_size_limit(_MOST_CELL)
-    try:
+    with no_csv_refused(path):
         lines = list(csv.reader(io.StringIO(_read_text(path), newline=""), strict=True))
-    except csv.Error as error:
-        refuse_csv(path, error)
     header = [name.strip() for name in lines[0]]
     refuse_twice(header, f"{path} has the column")
     rows = []
@@ -283,22 +273,16 @@ def _from_rows(path: Path, rows: list[dict[str, Any]], word: str, options: ReadO
 
 
 def _read_bytes(path: Path) -> bytes:
-    try:
+    what, way_out = f"{path} cannot be read", "choose a file that you may read"
+    with refusing(what, way_out, OSError, words=system_words):
         if path.stat().st_size > _MOST_BYTES:
             raise InvalidArgument(
                 f"{path} has more than {_MOST_BYTES // 2**30} GiB: take a part of it"
             )
         return path.read_bytes()
-    except OSError as error:
-        raise InvalidArgument(
-            f"{path} cannot be read ({error.strerror or error}): choose a file that you may read"
-        ) from error
 
 
 def _read_text(path: Path) -> str:
-    try:
+    way_out = "convert it, or read its bytes (--read-as bytes)"
+    with refusing(f"{path} is not UTF-8", way_out, UnicodeDecodeError):
         return _read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(
-            f"{path} is not UTF-8 ({error}): convert it, or read its bytes (--read-as bytes)"
-        ) from error

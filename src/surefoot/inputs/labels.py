@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.subject.protocols import HostArray, Item
 
 GivenLabels = Any
@@ -74,18 +74,13 @@ def _from_file(path: Path) -> ClassNames:
             f"{path} is no file of class names (a plain file of at most {_MOST_BYTES // 2**20} "
             f"MiB): give {_FORMS}"
         )
-    try:
+    what, way_out = f"{path} cannot be read as class names", "save it as UTF-8 text"
+    with refusing(what, way_out, OSError, UnicodeDecodeError):
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidArgument(
-            f"{path} cannot be read as class names ({error}): save it as UTF-8 text"
-        ) from error
-    if text.lstrip()[:1] in ("{", "["):
-        value = _parsed(text, path)
-        return (
-            _of_mapping(value, str(path)) if isinstance(value, dict) else _of_list(value, str(path))
-        )
-    return _of_lines(text.rstrip().splitlines(), str(path))
+    if text.lstrip()[:1] not in ("{", "["):
+        return _of_lines(text.rstrip().splitlines(), str(path))
+    value = _parsed(text, path)
+    return _of_mapping(value, str(path)) if isinstance(value, dict) else _of_list(value, str(path))
 
 
 def _parsed(text: str, path: Path) -> Any:  # noqa: ANN401  what a file holds
@@ -217,19 +212,15 @@ def read_labels(
 def _column(labels: GivenLabels, source: str) -> HostArray:
     if np.ma.is_masked(labels):
         raise InvalidArgument(f"{source}: some labels are masked: leave those inputs out")
-    try:
+    what = f"{source}: labels must be one class number or class name an input"
+    with refusing(what, "give a flat list", ValueError):
         column = np.asarray(labels)
-    except ValueError as error:
-        raise InvalidArgument(
-            f"{source}: labels must be one class number or class name an input ({error}): give a "
-            "flat list"
-        ) from error
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1 or column.dtype.kind not in "biufUSTO":
         raise InvalidArgument(
-            f"{source}: labels must be one class number or class name an input, got shape "
-            f"{column.shape} of {column.dtype}: for a one-hot table give y.argmax(axis=1)"
+            f"{what}, got shape {column.shape} of {column.dtype}: for a one-hot table give "
+            "y.argmax(axis=1)"
         )
     return column
 

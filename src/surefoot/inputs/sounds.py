@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.inputs.images import MOST_BYTES, Stacked
 from surefoot.system.memory_limits import refuse_too_large
 
@@ -96,15 +96,12 @@ def read_sound(file: Path) -> tuple[SoundFormat, NDArray[np.float32]]:
 
     Whole numbers are divided so that they fill -1 to 1; floats stay as they are.
     """
-    try:
+    what, way_out = f"{file} cannot be read as a .wav file", "save it as PCM or float WAV"
+    with refusing(what, way_out, OSError, ValueError, struct.error):
         if file.stat().st_size > MOST_BYTES:
             raise ValueError(f"it is larger than {MOST_BYTES // 2**30} GiB")
         with file.open("rb") as opened:
             form, content = _parts(opened)
-    except (OSError, ValueError, struct.error) as error:
-        raise InvalidArgument(
-            f"{file} cannot be read as a .wav file ({error}): save it as PCM or float WAV"
-        ) from error
     return form, np.ascontiguousarray(_samples(form, content).reshape(-1, form.channels).T)
 
 

@@ -19,23 +19,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from surefoot.graph.network import Floats
-from surefoot.verify.counterexample_search import (
-    AttackProblem,
-    descend_margins,
-    refine_lowest,
-)
+from surefoot.verify import linear_relaxation as relax
+from surefoot.verify.counterexample_search import AttackProblem, descend_margins, refine_lowest
 from surefoot.verify.layer_bounds import Expired, Multipliers, optimise_multipliers
-from surefoot.verify.linear_relaxation import (
-    ActivationLines,
-    Array,
-    LayerBounds,
-    LinearBounds,
-    activation_lines,
-    propagate_back,
-    proved_linear_bounds,
-    proved_radius,
-    value_only,
-)
+from surefoot.verify.linear_relaxation import ActivationLines, Array, LayerBounds, LinearBounds
 
 _BLOCK_NODES = 64
 """Nodes that are queued together, so that the queue stays short. Chosen by hand; results do not
@@ -68,7 +55,8 @@ class NodeBatch:
 
     def lines(self, slope: Floats) -> ActivationLines:
         """The lines about the undecided neurons of each node, in float64."""
-        return activation_lines(self.lower.astype(float), self.upper.astype(float), slope[None])
+        lower, upper = self.lower.astype(float), self.upper.astype(float)
+        return relax.activation_lines(lower, upper, slope[None])
 
 
 def join_nodes(parts: Sequence[NodeBatch]) -> NodeBatch:
@@ -80,16 +68,6 @@ def join_nodes(parts: Sequence[NodeBatch]) -> NodeBatch:
     )
 
 
-def rounded_down(a: Floats) -> Array:
-    """Float32 values that are not above."""
-    return np.nextafter(a.astype(np.float32), np.float32(-np.inf))
-
-
-def rounded_up(a: Floats) -> Array:
-    """Float32 values that are not below."""
-    return np.nextafter(a.astype(np.float32), np.float32(np.inf))
-
-
 def root_nodes(bounds: LayerBounds) -> NodeBatch:
     """One node for each margin, nothing fixed."""
     count, columns = len(bounds.rows), len(bounds.lower)
@@ -97,18 +75,13 @@ def root_nodes(bounds: LayerBounds) -> NodeBatch:
     def each(a: Array) -> Array:
         return np.repeat(a[None], count, axis=0)
 
-    flat = np.zeros((count, columns), np.float32)
+    infinity = np.float32(np.inf)  # rounded outwards: bounds in float32 must hold too
+    lower = np.nextafter(bounds.lower.astype(np.float32), -infinity)
+    upper = np.nextafter(bounds.upper.astype(np.float32), infinity)
     slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope).astype(np.float32)
-    return NodeBatch(
-        np.arange(count),
-        np.zeros(count, np.intp),
-        each(rounded_down(bounds.lower)),
-        each(rounded_up(bounds.upper)),
-        np.zeros((count, columns), np.int8),
-        each(slopes),
-        flat,
-        np.zeros(count),
-    )
+    sign, beta = np.zeros((count, columns), np.int8), np.zeros((count, columns), np.float32)
+    sides = each(lower), each(upper), sign, each(slopes), beta
+    return NodeBatch(np.arange(count), np.zeros(count, np.intp), *sides, np.zeros(count))
 
 
 def split_nodes(nodes: NodeBatch, column: NDArray[np.intp]) -> NodeBatch:
@@ -180,11 +153,12 @@ def choose_neuron(
     without search (filtered smart branching, De Palma et al. 2021).
     """
     layers, count = bounds.layers_float32, len(nodes)
-    lines = nodes.lines(bounds.slope).astype(np.float32)
+    lines = nodes.lines(bounds.slope).float32()
     rows = bounds.rows[nodes.row].astype(np.float32)
     offsets = bounds.offsets[nodes.row].astype(np.float32)
     signed_beta = nodes.beta * nodes.sign
-    backward = propagate_back(layers, bounds.depth, rows, offsets, lines, nodes.alpha, signed_beta)
+    relaxed = relax.Relaxation(layers, rows, offsets, lines, nodes.alpha, signed_beta)
+    backward = relaxed.propagate_back()
     per_layer = zip(backward.output_coefficients, layers.columns, strict=True)
     parts = [part[:, : columns.stop - columns.start] for part, columns in per_layer]
     coefficients = np.concatenate(parts, axis=1)
@@ -196,8 +170,7 @@ def choose_neuron(
         return np.zeros(count, np.intp), np.zeros(count, np.bool_)
     tried = np.argpartition(-loss, width - 1, axis=1)[:, :width]
     splittable = np.take_along_axis(undecided, tried, axis=1)
-    children = _child_bounds(bounds, lines, rows, offsets, nodes.alpha, signed_beta, tried)
-    value = np.minimum(children, 0)
+    value = np.minimum(_child_bounds(relaxed, signed_beta, bounds.slope, tried), 0)
     gain = value.min(axis=0) + _BETTER_CHILD_WEIGHT * value.max(axis=0)
     best = np.where(splittable, gain, -np.inf).argmax(axis=1)
     each = np.arange(count)
@@ -205,37 +178,21 @@ def choose_neuron(
 
 
 def _child_bounds(
-    bounds: LayerBounds,
-    lines: ActivationLines,
-    rows: Array,
-    offsets: Array,
-    alpha: Array,
-    signed_beta: Array,
-    columns: NDArray[np.intp],
+    parents: relax.Relaxation, signed_beta: Array, slope: Floats, columns: NDArray[np.intp]
 ) -> Array:
     """The bounds (side, node, column) after fixing one column, all multipliers as they are."""
     count, width = columns.shape
     node = np.repeat(np.arange(count), width)
     row, column = np.arange(count * width), columns.reshape(-1)
-    upper_slope, upper_offset = lines.upper_slope[node], lines.upper_offset[node]
-    slopes = alpha[node]
+    upper_slope, upper_offset = parents.lines.upper_slope[node], parents.lines.upper_offset[node]
+    rows, offsets, slopes = parents.rows[node], parents.constant[node], parents.alpha[node]
     upper_offset[row, column] = 0
-    child_lines = replace(lines, upper_slope=upper_slope, upper_offset=upper_offset)
+    lines = replace(parents.lines, upper_slope=upper_slope, upper_offset=upper_offset)
+    child = relax.Relaxation(parents.layers, rows, offsets, lines, slopes, signed_beta[node])
     values = []
-    for slope in (np.float32(1), bounds.slope[column]):
-        upper_slope[row, column] = slope
-        slopes[row, column] = slope
-        values.append(
-            value_only(
-                bounds.layers_float32,
-                bounds.depth,
-                rows[node],
-                offsets[node],
-                child_lines,
-                slopes,
-                signed_beta[node],
-            )
-        )
+    for side in (np.float32(1), slope[column]):  # written into what the child already holds
+        upper_slope[row, column] = slopes[row, column] = side
+        values.append(child.value())
     return np.stack(values).reshape(2, count, width)
 
 
@@ -313,19 +270,10 @@ def _radius_by_weights(bounds: LayerBounds, node: NodeBatch, weights: Floats) ->
     region_columns = np.flatnonzero(node.sign[0])
     signed_beta = np.zeros((1, len(bounds.lower)))
     signed_beta[0, region_columns] = weights[1:] * node.sign[0, region_columns]
-    lines = node.lines(bounds.slope)
-    linear_bounds = proved_linear_bounds(
-        bounds,
-        bounds.depth,
-        weights[0] * bounds.rows[node.row],
-        weights[0] * bounds.offsets[node.row],
-        lines,
-        node.alpha,
-        signed_beta,
-    )
-    return float(
-        proved_radius(bounds.box, linear_bounds, np.full(1, bounds.box.radius), _NEWTON_STEPS)[0]
-    )
+    rows, offsets = weights[0] * bounds.rows[node.row], weights[0] * bounds.offsets[node.row]
+    lines, start = node.lines(bounds.slope), np.full(1, bounds.box.radius)
+    proved = relax.proved_linear_bounds(bounds, rows, offsets, lines, node.alpha, signed_beta)
+    return float(relax.proved_radius(bounds.box, proved, start, _NEWTON_STEPS)[0])
 
 
 def _nearest_counterexample(
@@ -450,7 +398,9 @@ def prove_by_branching(
     """
     radius = bounds.box.radius
     open_nodes, leaves_low = OpenNodes(), radius
-    batch = _batch_size(bounds, settings)
+    # Fewer nodes at once in a large network, so that the clock is read often enough.
+    each = 8.0 * settings.steps * sum(w.size for w in bounds.layers.weights)
+    batch = int(min(settings.batch, max(_LEAST_BATCH, settings.work / max(1.0, each))))
     most = max(settings.batch, _NODE_MEMORY // (_BYTES_PER_NEURON * max(1, len(bounds.lower))))
 
     def aim() -> float:
@@ -480,8 +430,11 @@ def prove_by_branching(
         for i in np.flatnonzero(~undecided):
             if watch.expired():
                 return TreeResult(proved, False)
-            leaf = nodes.take(slice(i, i + 1))
-            leaves_low = min(leaves_low, _leaf_radius(bounds, leaf, upper, aim()))
+            node = nodes.take(slice(i, i + 1))
+            leaf = solve_leaf(bounds, node, aim())
+            if leaf.point is not None:
+                upper.try_counterexample(leaf.point)
+            leaves_low = min(leaves_low, max(leaf.radius, float(node.radius[0])))
         nodes, column = nodes.take(undecided), column[undecided]
         if not len(nodes):
             continue
@@ -491,12 +444,6 @@ def prove_by_branching(
         _attack(bounds, problem, children, slopes, upper, aim(), settings.tries)
         open_nodes.put(children.take(children.radius < aim()))
     return TreeResult(min(leaves_low, aim()), True)
-
-
-def _batch_size(bounds: LayerBounds, settings: TreeSettings) -> int:
-    """How many nodes at once: fewer in a large network, so that the clock is read often enough."""
-    each = 8.0 * settings.steps * sum(w.size for w in bounds.layers.weights)
-    return int(min(settings.batch, max(_LEAST_BATCH, settings.work / max(1.0, each))))
 
 
 def _bound_children(
@@ -526,34 +473,19 @@ def bound_nodes(
     lines = nodes.lines(bounds.slope)
     rows, offsets = bounds.rows[nodes.row], bounds.offsets[nodes.row]
     alpha = np.clip(nodes.alpha, lines.least_slope, lines.most_slope).astype(np.float32)
-    best = optimise_multipliers(
-        bounds.layers_float32,
-        bounds.depth,
-        rows.astype(np.float32),
-        offsets.astype(np.float32),
-        lines.astype(np.float32),
-        nodes.sign.astype(np.float32),
-        Multipliers(alpha, nodes.beta),
-        steps,
-        rates,
-        _positive_in_float32(bounds),
-    )
-    proved = proved_linear_bounds(
-        bounds, bounds.depth, rows, offsets, lines, best.alpha, best.beta * nodes.sign
-    )
+    positive = float(_FLOAT32_SLACK * (np.abs(bounds.rows) @ bounds.largest[-1]).max())
+    how = (nodes.sign.astype(np.float32), Multipliers(alpha, nodes.beta), steps, rates, positive)
+    best = optimise_multipliers(bounds.layers_float32, rows, offsets, lines, *how)
+    signed_beta = best.beta * nodes.sign
+    proved = relax.proved_linear_bounds(bounds, rows, offsets, lines, best.alpha, signed_beta)
     least = bounds.box.floor(proved.a, proved.c)
     radius = np.where(least > 0, bounds.box.radius, nodes.radius)
     short = np.flatnonzero(least <= 0)
     if len(short):
         part = LinearBounds(proved.a[short], proved.c[short])
-        better = proved_radius(bounds.box, part, nodes.radius[short])
+        better = relax.proved_radius(bounds.box, part, nodes.radius[short])
         radius[short] = np.maximum(radius[short], better)
     return replace(nodes, alpha=best.alpha, beta=best.beta, radius=radius), proved.a
-
-
-def _positive_in_float32(bounds: LayerBounds) -> float:
-    """A float32 value that float64 will most likely confirm as positive."""
-    return float(_FLOAT32_SLACK * (np.abs(bounds.rows) @ bounds.largest[-1]).max())
 
 
 def _attack(
@@ -582,11 +514,3 @@ def _attack(
     )
     if margin.min() <= 0:
         upper.try_counterexample(refine_lowest(problem, points, margin).astype(np.float64))
-
-
-def _leaf_radius(bounds: LayerBounds, node: NodeBatch, upper: UpperEnd, aim: float) -> float:
-    """The radius proved for a node without undecided neurons; its counterexample is tried."""
-    leaf = solve_leaf(bounds, node, aim)
-    if leaf.point is not None:
-        upper.try_counterexample(leaf.point)
-    return max(leaf.radius, float(node.radius[0]))

@@ -12,18 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.graph.network import Floats, Layer, MarginQuestion
-from surefoot.verify.linear_relaxation import (
-    ActivationLines,
-    Array,
-    BoundGradient,
-    Box,
-    HiddenLayers,
-    LayerBounds,
-    activation_lines,
-    proved_linear_bounds,
-    value_and_gradient,
-    value_only,
-)
+from surefoot.verify import linear_relaxation as relax
+from surefoot.verify.linear_relaxation import ActivationLines, Array, Box, HiddenLayers, LayerBounds
 
 _COMPACT_BELOW = 0.7
 """Share of unfinished rows below which the finished ones are dropped from the arrays. Chosen by
@@ -40,21 +30,26 @@ class Multipliers:
 
 def optimise_multipliers(
     layers: HiddenLayers,
-    depth: int,
-    rows: Array,
-    constant: Array,
-    lines: ActivationLines,
+    exact_rows: Floats,
+    exact_constant: Floats,
+    exact_lines: ActivationLines,
     sign: Array | None,
     start: Multipliers,
     steps: int,
     rates: tuple[float, float],
     enough: float,
 ) -> Multipliers:
-    """The best multipliers met in `steps` steps of Adam; a row above `enough` is left alone."""
+    """The best multipliers met in `steps` steps of Adam; a row above `enough` is left alone.
+
+    In float32, which is twice as fast: multipliers are only proposed, and bounded in float64 after.
+    """
+    rows, constant = exact_rows.astype(np.float32), exact_constant.astype(np.float32)
+    lines = exact_lines.float32()
     best_value = np.full(len(rows), -np.inf, rows.dtype)
     best = Multipliers(start.alpha.copy(), start.beta.copy())
     active = np.arange(len(rows))
-    current, moments = start, _zero_moments(start)
+    current = start
+    moments = tuple(np.zeros_like(a) for a in (start.alpha, start.alpha, start.beta, start.beta))
     for step in range(steps + 1):
         unfinished = best_value[active] <= enough
         if not unfinished.any():
@@ -68,43 +63,28 @@ def optimise_multipliers(
             current = Multipliers(current.alpha[index], beta)
             moments = tuple(a[index] if len(a) == len(unfinished) else a for a in moments)
         signed_beta = None if sign is None else current.beta * sign
-        problem = layers, depth, rows, constant, lines, current.alpha, signed_beta
-        gradient = value_and_gradient(*problem) if step < steps else None
-        value = value_only(*problem) if gradient is None else gradient.value
+        relaxed = relax.Relaxation(layers, rows, constant, lines, current.alpha, signed_beta)
+        gradient = relaxed.value_and_gradient() if step < steps else None
+        value = relaxed.value() if gradient is None else gradient.value
         better = value > best_value[active]
         place = active[better]
         best_value[place] = value[better]
         best.alpha[place] = current.alpha[better]
         if sign is not None:
             best.beta[place] = current.beta[better]
-        if gradient is not None:
-            current = _adam_step(current, gradient, sign, lines, moments, step, rates)
+        if gradient is None:  # after the last step there is only a bound to take
+            break
+        alpha = current.alpha + rates[0] * _adam_direction(gradient.alpha, *moments[:2], step)
+        np.clip(alpha, lines.least_slope, lines.most_slope, out=alpha)
+        beta = current.beta
+        if sign is not None:
+            beta = beta + rates[1] * _adam_direction(
+                gradient.signed_beta * sign, *moments[2:], step
+            )
+            np.maximum(beta, 0.0, out=beta)
+            beta *= sign != 0
+        current = Multipliers(alpha, beta)
     return best
-
-
-def _zero_moments(start: Multipliers) -> tuple[Array, ...]:
-    return tuple(np.zeros_like(a) for a in (start.alpha, start.alpha, start.beta, start.beta))
-
-
-def _adam_step(
-    current: Multipliers,
-    gradient: BoundGradient,
-    sign: Array | None,
-    lines: ActivationLines,
-    moments: tuple[Array, ...],
-    step: int,
-    rates: tuple[float, float],
-) -> Multipliers:
-    alpha = current.alpha + rates[0] * _adam_direction(gradient.alpha, moments[0], moments[1], step)
-    np.clip(alpha, lines.least_slope, lines.most_slope, out=alpha)
-    if sign is None:
-        return Multipliers(alpha, current.beta)
-    beta = current.beta + rates[1] * _adam_direction(
-        gradient.signed_beta * sign, moments[2], moments[3], step
-    )
-    np.maximum(beta, 0.0, out=beta)
-    beta *= sign != 0
-    return Multipliers(alpha, beta)
 
 
 def _adam_direction(gradient: Array, first: Array, second: Array, step: int) -> Array:
@@ -239,16 +219,17 @@ def _add_layer(
 def _neuron_bounds(
     bounds: LayerBounds, layer: Layer, box: Box, expired: Expired
 ) -> tuple[Floats, Floats]:
-    depth, n = len(bounds.layers.weights), len(layer.bias)
+    n = len(layer.bias)
     rows = np.concatenate([layer.weights, -layer.weights])
     constant = np.concatenate([layer.bias, -layer.bias])
-    if depth == 0:
+    if not bounds.layers.weights:
         size = np.abs(layer.weights) @ bounds.largest[0] + np.abs(layer.bias)
         floor = box.floor(rows, constant)
         floor -= bounds.rounding_unit * np.concatenate([size, size]) + bounds.underflow
         return floor[:n], -floor[n:]
-    alpha = _first_slopes(bounds.lower, bounds.upper, bounds.slope)[None].repeat(2 * n, axis=0)
-    floor = _proved_minima(bounds, depth, rows, constant, alpha, expired)
+    first_slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope)
+    alpha = first_slopes[None].repeat(2 * n, axis=0)
+    floor = _proved_minima(bounds, rows, constant, alpha, expired)
     lower, upper = floor[:n].copy(), -floor[n:]
     open_neurons = np.flatnonzero((lower < 0) & (upper > 0) & (layer.slope < 1))
     if not len(open_neurons):
@@ -258,50 +239,30 @@ def _neuron_bounds(
     slopes: Array = alpha[both].astype(np.float32)
     work = _SEARCH_STEPS * 4.0 * len(both) * sum(w.size for w in bounds.layers.weights)
     if work <= _MOST_SEARCH_WORK:
-        slopes = _search_slopes(bounds, depth, rows, constant, slopes)
+        hidden, start = bounds.layers.float32(), np.zeros((len(rows), 0), np.float32)
+        lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
+        how = (None, Multipliers(slopes, start), _SEARCH_STEPS, _SEARCH_RATES, 0.0)
+        slopes = optimise_multipliers(hidden, rows, constant, lines, *how).alpha
         m = len(open_neurons)
-        tighter = _proved_minima(bounds, depth, rows, constant, slopes, expired)
+        tighter = _proved_minima(bounds, rows, constant, slopes, expired)
         lower[open_neurons] = np.maximum(lower[open_neurons], tighter[:m])
         upper[open_neurons] = np.minimum(upper[open_neurons], -tighter[m:])
     return lower, upper
 
 
-def _first_slopes(lower: Floats, upper: Floats, slope: Floats) -> Floats:
-    return np.where(upper > -lower, 1.0, slope)
-
-
-def _search_slopes(
-    bounds: LayerBounds, depth: int, rows: Floats, constant: Floats, alpha: Array
-) -> Array:
-    lines = activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
-    start = Multipliers(alpha, np.zeros((len(rows), 0), np.float32))
-    return optimise_multipliers(
-        bounds.layers.float32(),
-        depth,
-        rows.astype(np.float32),
-        constant.astype(np.float32),
-        lines.astype(np.float32),
-        None,
-        start,
-        _SEARCH_STEPS,
-        _SEARCH_RATES,
-        0.0,
-    ).alpha
-
-
 def _proved_minima(
-    bounds: LayerBounds, depth: int, rows: Floats, constant: Floats, alpha: Array, expired: Expired
+    bounds: LayerBounds, rows: Floats, constant: Floats, alpha: Array, expired: Expired
 ) -> Floats:
     """Proved minima of the rows over the box, in pieces that fit into memory."""
-    lines = activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
+    lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
     piece = max(1, _CHUNK_VALUES // max(w.shape[1] for w in bounds.layers.weights))
     floors = []
     for i in range(0, len(rows), piece):
         if expired():
             raise OutOfTime
         part = slice(i, i + piece)
-        linear_bounds = proved_linear_bounds(
-            bounds, depth, rows[part], constant[part], lines, alpha[part], None
+        proved = relax.proved_linear_bounds(
+            bounds, rows[part], constant[part], lines, alpha[part], None
         )
-        floors.append(bounds.box.floor(linear_bounds.a, linear_bounds.c))
+        floors.append(bounds.box.floor(proved.a, proved.c))
     return np.concatenate(floors)

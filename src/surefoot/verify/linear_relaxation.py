@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -87,18 +87,10 @@ class HiddenLayers:
 
     def float32(self) -> HiddenLayers:
         """The same in float32, for searching."""
-        return HiddenLayers(
-            _as_float32(self.weights),
-            _as_float32(self.bias),
-            _as_float32(self.slope),
-            self.columns,
-            self.centre.astype(np.float32),
-            self.half_width.astype(np.float32),
-        )
-
-
-def _as_float32(parts: tuple[Array, ...]) -> tuple[Array, ...]:
-    return tuple(part.astype(np.float32) for part in parts)
+        parts = (self.weights, self.bias, self.slope)
+        weights, bias, slope = (tuple(a.astype(np.float32) for a in part) for part in parts)
+        centre, half_width = (a.astype(np.float32) for a in (self.centre, self.half_width))
+        return HiddenLayers(weights, bias, slope, self.columns, centre, half_width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,23 +108,14 @@ class ActivationLines:
 
     def take(self, index: NDArray[Any]) -> ActivationLines:
         """The lines of some nodes."""
-        if len(self.upper_slope) == 1:
+        if len(self.upper_slope) == 1:  # the same lines for all
             return self
-        return ActivationLines(
-            self.upper_slope[index],
-            self.upper_offset[index],
-            self.least_slope[index],
-            self.most_slope[index],
-        )
+        return ActivationLines(*(getattr(self, part.name)[index] for part in fields(self)))
 
-    def astype(self, kind: type[np.floating[Any]]) -> ActivationLines:
-        """The same in another precision."""
-        return ActivationLines(
-            self.upper_slope.astype(kind),
-            self.upper_offset.astype(kind),
-            self.least_slope.astype(kind),
-            self.most_slope.astype(kind),
-        )
+    def float32(self) -> ActivationLines:
+        """The same in float32, for searching."""
+        parts = (getattr(self, part.name) for part in fields(self))
+        return ActivationLines(*(part.astype(np.float32) for part in parts))
 
 
 def activation_lines(lower: Array, upper: Array, slope: Array) -> ActivationLines:
@@ -159,37 +142,6 @@ class BackwardPass:
     constant: Array
 
 
-def propagate_back(
-    layers: HiddenLayers,
-    depth: int,
-    rows: Array,
-    constant: Array,
-    lines: ActivationLines,
-    alpha: Array,
-    signed_beta: Array | None,
-) -> BackwardPass:
-    """Bound rows·h, h the outputs of layer `depth` − 1, by the sums of the first layer."""
-    after: list[Array] = [rows] * depth
-    before: list[Array] = [rows] * depth
-    coefficients = rows
-    for j in range(depth - 1, -1, -1):
-        cols = layers.columns[j]
-        m = cols.stop - cols.start
-        z = coefficients * layers.slope[j]
-        below = np.minimum(coefficients[:, :m], 0.0)
-        constant = constant + (below * lines.upper_offset[:, cols]).sum(axis=1)
-        z[:, :m] = (
-            below * lines.upper_slope[:, cols] + (coefficients[:, :m] - below) * alpha[:, cols]
-        )
-        if signed_beta is not None:
-            z[:, :m] -= signed_beta[:, cols]
-        after[j], before[j] = coefficients, z
-        if j:
-            constant = constant + z @ layers.bias[j]
-            coefficients = z @ layers.weights[j]
-    return BackwardPass(after, before, constant)
-
-
 @dataclass(frozen=True, eq=False)
 class BoundGradient:
     """The bound at the box's radius and its gradient."""
@@ -199,56 +151,74 @@ class BoundGradient:
     signed_beta: Array
 
 
-def value_and_gradient(
-    layers: HiddenLayers,
-    depth: int,
-    rows: Array,
-    constant: Array,
-    lines: ActivationLines,
-    alpha: Array,
-    signed_beta: Array | None,
-) -> BoundGradient:
-    """The bound over the whole box, and its gradient in `alpha` and `signed_beta`.
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """rows·h + constant, h the outputs of the last of the layers, with lines about its neurons.
 
-    The gradient is one forward pass of the relaxed network at the bound's worst point.
+    `alpha` are the slopes of the lines below undecided neurons; `signed_beta`, where branching has
+    fixed sides of neurons, their multipliers times the side.
     """
-    backward = propagate_back(layers, depth, rows, constant, lines, alpha, signed_beta)
-    value, widths = _value_at_worst_point(layers, backward)
-    v = layers.sums_at_centre - np.copysign(1.0, widths, out=widths) @ layers.scaled_weights.T
-    to_alpha, to_signed_beta = np.empty_like(alpha), np.empty_like(alpha)
-    for j in range(depth):
-        cols = layers.columns[j]
-        m = cols.stop - cols.start
-        coefficients, sums = backward.output_coefficients[j][:, :m], v[:, :m]
-        to_alpha[:, cols] = np.maximum(coefficients, 0.0) * sums
-        to_signed_beta[:, cols] = -sums
-        if j + 1 < depth:
-            h = v * layers.slope[j]
-            chord = lines.upper_slope[:, cols] * sums + lines.upper_offset[:, cols]
-            h[:, :m] = np.where(coefficients < 0, chord, alpha[:, cols] * sums)
-            v = h @ layers.weights[j + 1].T + layers.bias[j + 1]
-    return BoundGradient(value, to_alpha, to_signed_beta)
 
+    layers: HiddenLayers
+    rows: Array
+    constant: Array
+    lines: ActivationLines
+    alpha: Array
+    signed_beta: Array | None
 
-def value_only(
-    layers: HiddenLayers,
-    depth: int,
-    rows: Array,
-    constant: Array,
-    lines: ActivationLines,
-    alpha: Array,
-    signed_beta: Array | None,
-) -> Array:
-    """The bound over the whole box."""
-    return _value_at_worst_point(
-        layers, propagate_back(layers, depth, rows, constant, lines, alpha, signed_beta)
-    )[0]
+    def propagate_back(self) -> BackwardPass:
+        """A bound from below by the sums of the first layer."""
+        layers, lines, depth = self.layers, self.lines, len(self.layers.weights)
+        after: list[Array] = [self.rows] * depth
+        before: list[Array] = [self.rows] * depth
+        coefficients, constant = self.rows, self.constant
+        for j in range(depth - 1, -1, -1):
+            cols = layers.columns[j]
+            m = cols.stop - cols.start
+            z = coefficients * layers.slope[j]
+            below = np.minimum(coefficients[:, :m], 0.0)
+            above = coefficients[:, :m] - below
+            constant = constant + (below * lines.upper_offset[:, cols]).sum(axis=1)
+            z[:, :m] = below * lines.upper_slope[:, cols] + above * self.alpha[:, cols]
+            if self.signed_beta is not None:
+                z[:, :m] -= self.signed_beta[:, cols]
+            after[j], before[j] = coefficients, z
+            if j:
+                constant = constant + z @ layers.bias[j]
+                coefficients = z @ layers.weights[j]
+        return BackwardPass(after, before, constant)
 
+    def value(self) -> Array:
+        """The bound over the whole box."""
+        return self._value_at_worst_point(self.propagate_back())[0]
 
-def _value_at_worst_point(layers: HiddenLayers, backward: BackwardPass) -> tuple[Array, Array]:
-    z = backward.sum_coefficients[0]
-    widths = z @ layers.scaled_weights
-    return backward.constant + z @ layers.sums_at_centre - np.abs(widths).sum(axis=1), widths
+    def value_and_gradient(self) -> BoundGradient:
+        """The bound over the whole box, and its gradient in `alpha` and `signed_beta`.
+
+        The gradient is one forward pass of the relaxed network at the bound's worst point.
+        """
+        layers, lines, depth = self.layers, self.lines, len(self.layers.weights)
+        backward = self.propagate_back()
+        value, widths = self._value_at_worst_point(backward)
+        v = layers.sums_at_centre - np.copysign(1.0, widths, out=widths) @ layers.scaled_weights.T
+        to_alpha, to_signed_beta = np.empty_like(self.alpha), np.empty_like(self.alpha)
+        for j in range(depth):
+            cols = layers.columns[j]
+            m = cols.stop - cols.start
+            coefficients, sums = backward.output_coefficients[j][:, :m], v[:, :m]
+            to_alpha[:, cols] = np.maximum(coefficients, 0.0) * sums
+            to_signed_beta[:, cols] = -sums
+            if j + 1 < depth:
+                h = v * layers.slope[j]
+                chord = lines.upper_slope[:, cols] * sums + lines.upper_offset[:, cols]
+                h[:, :m] = np.where(coefficients < 0, chord, self.alpha[:, cols] * sums)
+                v = h @ layers.weights[j + 1].T + layers.bias[j + 1]
+        return BoundGradient(value, to_alpha, to_signed_beta)
+
+    def _value_at_worst_point(self, backward: BackwardPass) -> tuple[Array, Array]:
+        z, layers = backward.sum_coefficients[0], self.layers
+        widths = z @ layers.scaled_weights
+        return backward.constant + z @ layers.sums_at_centre - np.abs(widths).sum(axis=1), widths
 
 
 _NEWTON_CAUTION = 1 - 1e-9
@@ -280,11 +250,6 @@ class LayerBounds:
     rounding_unit: float
     underflow: float
 
-    @property
-    def depth(self) -> int:
-        """How many hidden layers there are."""
-        return len(self.layers.weights)
-
 
 @dataclass(frozen=True, eq=False)
 class LinearBounds:
@@ -296,7 +261,6 @@ class LinearBounds:
 
 def proved_linear_bounds(
     bounds: LayerBounds,
-    depth: int,
     rows: Floats,
     constant: Floats,
     lines: ActivationLines,
@@ -307,23 +271,18 @@ def proved_linear_bounds(
     layers = bounds.layers
     inside = np.clip(alpha.astype(np.float64), lines.least_slope, lines.most_slope)
     beta = None if signed_beta is None else signed_beta.astype(np.float64)
-    backward = propagate_back(layers, depth, rows, constant, lines, inside, beta)
+    backward = Relaxation(layers, rows, constant, lines, inside, beta).propagate_back()
     a = backward.sum_coefficients[0] @ layers.weights[0]
     c = backward.constant + backward.sum_coefficients[0] @ layers.bias[0]
-    return LinearBounds(a, c - _rounding_limit(bounds, backward, constant, beta) - bounds.underflow)
-
-
-def _rounding_limit(
-    bounds: LayerBounds, backward: BackwardPass, constant: Floats, signed_beta: Floats | None
-) -> Floats:
+    # Every sum above is rounded: what that can lose is subtracted, in the size of its terms.
     total = np.abs(constant)
     for j, coefficients in enumerate(backward.output_coefficients):
         total = total + np.abs(coefficients) @ bounds.sum_sizes[j]
-        if signed_beta is not None:
-            cols = bounds.layers.columns[j]
+        if beta is not None:
+            cols = layers.columns[j]
             own_sizes = bounds.sum_sizes[j][: cols.stop - cols.start]
-            total = total + np.abs(signed_beta[:, cols]) @ own_sizes
-    return np.asarray(bounds.rounding_unit * total)
+            total = total + np.abs(beta[:, cols]) @ own_sizes
+    return LinearBounds(a, c - np.asarray(bounds.rounding_unit * total) - bounds.underflow)
 
 
 def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: int = 2) -> Floats:
