@@ -199,7 +199,7 @@ BUGS = (
         "unit/test_verify_branch_and_bound.py unit/test_verify_bracket_search.py "
         "unit/test_verify_tiny_networks.py"),
     Bug("beta-forgotten", "graph", "_gemm",
-        'attributes.get("beta", 1.0) * rest[0].astype(', "rest[0].astype(",
+        'attributes.get("beta", 1.0) * bias.astype(', "bias.astype(",
         "unit/test_graph_read_network.py unit/test_graph_reader_check.py"),
     Bug("softmax-over-another-axis", "graph", "_softmax",
         "-1 if op.opset >= 13 else 1", "1",

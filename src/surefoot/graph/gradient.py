@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,16 +12,10 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.graph import operator_gradients as operators
 from surefoot.graph.network import Values
-from surefoot.graph.onnx_file import Attributes, quiet_session
-from surefoot.graph.operator_gradients import (
-    MULTI_INPUT,
-    OTHER_METHODS,
-    SINGLE_INPUT,
-    OperatorRun,
-    input_gradients,
-)
+from surefoot.graph.onnx_file import attributes_of, quiet_session, require_onnx
 from surefoot.subject.protocols import Array
 
 if TYPE_CHECKING:
@@ -57,15 +50,8 @@ def as_rows(raw: Array, expected: int) -> Array:
 
 
 _STEP_OPERATORS = {
-    "Shape",
-    "Size",
-    "ConstantOfShape",
-    "ArgMax",
-    "Equal",
-    "Greater",
-    "Less",
-    "NonZero",
-}
+    "Shape", "Size", "ConstantOfShape", "ArgMax", "Equal", "Greater", "Less", "NonZero",
+}  # fmt: skip
 _SAME_VALUES = {"Identity", "ZipMap"}
 _LEFT_OUT_AT_END = {"Softmax", "LogSoftmax", "Sigmoid", "Relu", *_SAME_VALUES}
 
@@ -138,40 +124,47 @@ class GradientGraph:
         """The gradient in the input of the sum of weights · scores, row by row."""
         if not weights.any():
             return np.zeros(values[self.input_name].shape, np.float32)
-        scores = values[self.scores_name]
+        scores, onnx = values[self.scores_name], require_onnx()
         gradients = {self.scores_name: weights.reshape(scores.shape)}
         for node in reversed(self.nodes):
             output_gradients = tuple(gradients.get(name) for name in node.output)
             if all(g is None for g in output_gradients):
                 continue
-            op = OperatorRun(
+            op = operators.OperatorRun(
                 node.op_type,
                 self.opset,
-                _attributes(node),
+                attributes_of(onnx, node),
                 tuple(values[name] if name else None for name in node.input),
                 tuple(values[name] for name in node.output if name in values),
                 output_gradients,
             )
             places = {i for i, name in enumerate(node.input) if name in self.smooth}
-            for place, g in input_gradients(op, places).items():
+            for place, g in operators.input_gradients(op, places).items():
                 name = node.input[place]
                 gradients[name] = gradients[name] + g if name in gradients else g
-        gradient = gradients.get(self.input_name)
-        if gradient is None:
-            return np.zeros(values[self.input_name].shape, np.float32)
-        return _single(gradient)
+        nothing = np.zeros(values[self.input_name].shape, np.float32)
+        return _single(gradients.get(self.input_name, nothing))
 
 
 def read_gradient_graph(source: Path | bytes, input_name: str, output_name: str) -> GradientGraph:
     """The graph of a file; an operator whose gradient is not known is refused by name."""
-    onnx = _onnx()
+    onnx = require_onnx("the gradients of an ONNX file need the package onnx")
     model = onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(str(source))
     graph = model.graph
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
     constants = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
     scores, gives_logits = _scores_tensor(graph, output_name)
-    smooth = _smooth_tensors(graph, input_name)
-    nodes = _nodes_between(graph, scores, smooth)
+    smooth = {input_name}  # what changes with the input, as far as the operators' names tell
+    for node in graph.node:
+        if not _is_step(onnx, node) and smooth & set(node.input):
+            smooth |= set(node.output)
+    smooth -= {""}
+    behind, between = {scores}, []
+    for node in reversed(graph.node):
+        if behind & set(node.output) and smooth & set(node.output):
+            behind |= set(node.input) & smooth
+            between.append(node)
+    nodes = tuple(between[::-1])
     for node in nodes:
         _check_known(node, smooth)
     used = {name for node in nodes for name in (*node.input, *node.output) if name}
@@ -191,16 +184,6 @@ def read_gradient_graph(source: Path | bytes, input_name: str, output_name: str)
     )
 
 
-def _onnx() -> ModuleType:
-    try:
-        onnx = import_module("onnx")
-    except ImportError as error:
-        raise MissingPackage(
-            "the gradients of an ONNX file need the package onnx: pip install 'surefoot[verify]'"
-        ) from error
-    return onnx
-
-
 def _scores_tensor(graph: GraphProto, output_name: str) -> tuple[str, bool]:
     """The tensor before what only squeezes the scores, and whether something was left out."""
     producers = {out: node for node in graph.node for out in node.output}
@@ -211,49 +194,25 @@ def _scores_tensor(graph: GraphProto, output_name: str) -> tuple[str, bool]:
     return name, gives_logits
 
 
-def _smooth_tensors(graph: GraphProto, input_name: str) -> set[str]:
-    """The tensors that change with the input, smoothly as far as the operators' names tell."""
-    smooth = {input_name}
-    for node in graph.node:
-        if not _is_step(node) and smooth & set(node.input):
-            smooth |= set(node.output)
-    return smooth - {""}
-
-
-def _is_step(node: NodeProto) -> bool:
+def _is_step(onnx: ModuleType, node: NodeProto) -> bool:
     """Whether its outputs are whole numbers, so without gradient."""
-    from onnx import TensorProto
-
-    floats = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
-    if node.op_type == "Cast":
-        return _attributes(node)["to"] not in floats
-    return node.op_type in _STEP_OPERATORS
-
-
-def _nodes_between(graph: GraphProto, scores: str, smooth: set[str]) -> tuple[NodeProto, ...]:
-    """The nodes between input and scores, in the file's order."""
-    used, nodes = {scores}, []
-    for node in reversed(graph.node):
-        if used & set(node.output) and smooth & set(node.output):
-            used |= set(node.input) & smooth
-            nodes.append(node)
-    return tuple(nodes[::-1])
+    if node.op_type != "Cast":
+        return node.op_type in _STEP_OPERATORS
+    kinds = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
+    floats = [getattr(onnx.TensorProto, kind) for kind in kinds]
+    return attributes_of(onnx, node)["to"] not in floats
 
 
 def _check_known(node: NodeProto, smooth: set[str]) -> None:
     places = {i for i, name in enumerate(node.input) if name in smooth}
-    known = node.op_type in MULTI_INPUT or (node.op_type in SINGLE_INPUT and places == {0})
+    single = node.op_type in operators.SINGLE_INPUT
+    known = node.op_type in operators.MULTI_INPUT or (single and places == {0})
     if not known or node.domain not in ("", "ai.onnx"):
+        second = " for a second input" if single else ""
         raise InvalidArgument(
-            f"the gradient of the operator {node.op_type} is not known"
-            f"{' for a second input' if node.op_type in SINGLE_INPUT else ''}: {OTHER_METHODS}"
+            f"the gradient of the operator {node.op_type} is not known{second}: "
+            f"{operators.OTHER_METHODS}"
         )
-
-
-def _attributes(node: NodeProto) -> Attributes:
-    from onnx import helper
-
-    return {a.name: helper.get_attribute_value(a) for a in node.attribute}
 
 
 def _single(value: Values) -> Values:

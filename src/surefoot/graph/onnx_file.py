@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.errors import InvalidArgument, MissingPackage, refusing
+from surefoot.system.user_code import error_text
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -24,15 +26,17 @@ Attributes = Mapping[str, Any]
 """Of an operator, by name: numbers, texts, lists of numbers or a tensor."""
 
 
-def require_onnx() -> ModuleType:
+def require_onnx(why: str = "proofs read the layers of an ONNX file") -> ModuleType:
     """The onnx package, or the line that installs it."""
     try:
-        onnx = import_module("onnx")
+        return import_module("onnx")
     except ImportError as error:
-        raise MissingPackage(
-            "proofs read the layers of an ONNX file: pip install 'surefoot[verify]'"
-        ) from error
-    return onnx
+        raise MissingPackage(f"{why}: pip install 'surefoot[verify]'") from error
+
+
+def one_line(error: Exception) -> str:
+    """The beginning of what an error of onnx says, which may take many lines."""
+    return " ".join(str(error).split())[:160]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +59,10 @@ class ParsedGraph:
 def parse_graph(source: Source, shape: tuple[int, ...] | None) -> ParsedGraph:
     """The file with its input and its ending found; `shape` of one input where it is left open."""
     onnx = require_onnx()
-    try:
+    what = "this cannot be read as an ONNX model"
+    with refusing(what, "export it again", Exception, words=one_line):
         model = onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(source)
         wide = _widened(onnx, model)
-    except Exception as error:
-        text = " ".join(str(error).split())[:160]
-        raise InvalidArgument(
-            f"this cannot be read as an ONNX model ({text}): export it again"
-        ) from error
     inits = {i.name for i in model.graph.initializer}
     feeds = [i for i in model.graph.input if i.name not in inits]
     if len(feeds) != 1 or len(model.graph.output) != 1:
@@ -201,16 +201,17 @@ class WeightFiles:
         return whole.hexdigest()
 
 
+def no_onnx_refused(path: Path) -> AbstractContextManager[None]:
+    """Within it an error of reading becomes the refusal of a file that is no ONNX model."""
+    way_out = "export it again, or check that the download is complete"
+    return refusing(f"{path} cannot be read as an ONNX model", way_out, Exception, words=error_text)
+
+
 def read_weight_files(path: Path) -> WeightFiles:
     """The file and what it names; refused where that is missing or outside its folder."""
     content = path.read_bytes()
-    try:
-        names = sorted(set(_locations(content)))
-    except ValueError as error:
-        raise InvalidArgument(
-            f"{path} cannot be read as an ONNX model ({error}): export it again, or check that "
-            "the download is complete"
-        ) from error
+    with no_onnx_refused(path):
+        names = sorted(set(_locations(memoryview(content), "model", 0)))
     return WeightFiles(path, content, {name: _inside(path, name) for name in names})
 
 
@@ -295,12 +296,8 @@ def _inside(path: Path, name: str) -> Path:
     return weights
 
 
-def _locations(content: bytes) -> Iterator[str]:
+def _locations(message: memoryview, kind: str, depth: int) -> Iterator[str]:
     """The file of every tensor that is stored elsewhere; ValueError where it is no protobuf."""
-    yield from _walk(memoryview(content), "model", 0)
-
-
-def _walk(message: memoryview, kind: str, depth: int) -> Iterator[str]:
     if depth > _MOST_NESTING:
         raise ValueError("it is nested too deeply")
     below = _MESSAGES[kind]
@@ -311,7 +308,7 @@ def _walk(message: memoryview, kind: str, depth: int) -> Iterator[str]:
             if pair.get(1) == b"location":
                 yield pair.get(2, b"").decode(errors="replace")
         elif inner is not None:
-            yield from _walk(value, inner, depth + 1)
+            yield from _locations(value, inner, depth + 1)
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:

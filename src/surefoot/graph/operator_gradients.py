@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from types import EllipsisType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,11 +40,15 @@ def _front_padding(
     if mode == "VALID":
         return [0] * n
     stride, dilation = _per_axis(attributes, "strides", n), _per_axis(attributes, "dilations", n)
-    whole = [
-        max((o - 1) * s + (k - 1) * d + 1 - i, 0)
-        for i, o, k, s, d in zip(size, out, kernel, stride, dilation, strict=True)
-    ]
+    extent = _extent(out, kernel, stride, dilation)
+    whole = [max(e - i, 0) for e, i in zip(extent, size, strict=True)]
     return [w // 2 if mode == "SAME_UPPER" else w - w // 2 for w in whole]
+
+
+def _extent(out: list[int], kernel: list[int], stride: list[int], dilation: list[int]) -> list[int]:
+    """The length that the windows cover along each axis, padding included."""
+    axes = zip(out, kernel, stride, dilation, strict=True)
+    return [(o - 1) * s + (k - 1) * d + 1 for o, k, s, d in axes]
 
 
 def convolution_gradient(attributes: Attributes, x: Values, weights: Values, g: Values) -> Values:
@@ -52,23 +57,16 @@ def convolution_gradient(attributes: Attributes, x: Values, weights: Values, g: 
     kernel, size, out = list(weights.shape[2:]), list(x.shape[2:]), list(g.shape[2:])
     front = _front_padding(attributes, size, out, kernel)
     stride, dilation = _per_axis(attributes, "strides", n), _per_axis(attributes, "dilations", n)
-    extent = [
-        (o - 1) * s + (k - 1) * d + 1
-        for o, k, s, d in zip(out, kernel, stride, dilation, strict=True)
-    ]
+    extent = _extent(out, kernel, stride, dilation)
     # what the windows cover, less the padding in front; a rest behind was not covered
-    run = _transposed(
-        tuple(kernel), tuple(stride), tuple(dilation), int(attributes.get("group", 1))
-    )
+    group = int(attributes.get("group", 1))
+    run = _transposed(tuple(kernel), tuple(stride), tuple(dilation), group)
     fed = {"g": np.ascontiguousarray(g, np.float32), "w": weights.astype(np.float32)}
     (covered,) = run.run(None, fed)
     gradient = np.zeros(x.shape, np.float32)
-    into, take = [slice(None)] * 2, [slice(None)] * 2
-    for b, r, i in zip(front, extent, size, strict=True):
-        covered_size = min(r - b, i)
-        into.append(slice(0, covered_size))
-        take.append(slice(b, b + covered_size))
-    gradient[tuple(into)] = covered[tuple(take)]
+    lengths = [min(r - b, i) for b, r, i in zip(front, extent, size, strict=True)]
+    take = (slice(b, b + length) for b, length in zip(front, lengths, strict=True))
+    gradient[(..., *map(slice, lengths))] = covered[(..., *take)]
     return gradient
 
 
@@ -103,32 +101,14 @@ class _Windows:
         n = x.ndim - 2
         self.kernel = [int(k) for k in attributes["kernel_shape"]]
         self.size, self.out = list(x.shape[2:]), list(y.shape[2:])
-        self.stride, self.dilation = (
-            _per_axis(attributes, "strides", n),
-            _per_axis(attributes, "dilations", n),
-        )
+        self.stride = _per_axis(attributes, "strides", n)
+        self.dilation = _per_axis(attributes, "dilations", n)
         self.front = _front_padding(attributes, self.size, self.out, self.kernel)
-        self.padded_size = [
-            max((o - 1) * s + (k - 1) * d + 1, b + i)
-            for o, k, s, d, b, i in zip(
-                self.out,
-                self.kernel,
-                self.stride,
-                self.dilation,
-                self.front,
-                self.size,
-                strict=True,
-            )
-        ]
-
-    @property
-    def inner(self) -> tuple[slice, ...]:
-        """Where the input lies in the padded array."""
-        return (
-            slice(None),
-            slice(None),
-            *(slice(b, b + i) for b, i in zip(self.front, self.size, strict=True)),
-        )
+        covered = _extent(self.out, self.kernel, self.stride, self.dilation)
+        with_input = [b + i for b, i in zip(self.front, self.size, strict=True)]
+        self.padded_size = list(map(max, covered, with_input))
+        ends = zip(self.front, with_input, strict=True)
+        self.inner = (..., *(slice(b, e) for b, e in ends))  # where the input lies when padded
 
     def padded(self, x: Values, value: float) -> Values:
         """The input among such values."""
@@ -136,18 +116,12 @@ class _Windows:
         padded[self.inner] = x
         return padded
 
-    def places(self) -> Iterator[tuple[slice, ...]]:
+    def places(self) -> Iterator[tuple[EllipsisType | slice, ...]]:
         """One slice of the padded array for each place of the kernel, of the output's shape."""
         for place in product(*map(range, self.kernel)):
             starts = [p * d for p, d in zip(place, self.dilation, strict=True)]
-            yield (
-                slice(None),
-                slice(None),
-                *(
-                    slice(b, b + (o - 1) * s + 1, s)
-                    for b, o, s in zip(starts, self.out, self.stride, strict=True)
-                ),
-            )
+            axes = zip(starts, self.out, self.stride, strict=True)
+            yield (..., *(slice(b, b + (o - 1) * s + 1, s) for b, o, s in axes))
 
 
 def max_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Values) -> Values:
@@ -167,10 +141,10 @@ def average_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Value
     windows = _Windows(attributes, x, y)
     counts = windows.padded(np.ones((1, 1, *x.shape[2:]), np.float32), 0.0)
     if attributes.get("count_include_pad", 0):
-        pads = [int(p) for p in attributes.get("pads", [0] * 2 * len(windows.size))]
-        behind = pads[len(windows.size) :]
-        ends = [b + i + e for b, i, e in zip(windows.front, windows.size, behind, strict=True)]
-        counts[(slice(None), slice(None), *(slice(0, e) for e in ends))] = 1.0
+        n = len(windows.size)
+        behind = [int(p) for p in attributes.get("pads", [0] * 2 * n)[n:]]
+        ends = zip(windows.front, windows.size, behind, strict=True)
+        counts[(..., *(slice(b + i + e) for b, i, e in ends))] = 1.0
     counted = np.add.reduce([counts[place] for place in windows.places()])
     gradient, share = windows.padded(np.zeros_like(x), 0.0), g / counted
     for place in windows.places():
@@ -283,12 +257,10 @@ def _batch_norm(op: OperatorRun) -> Values:
 
 
 def _layer_norm(op: OperatorRun) -> Values:
-    first = op.attributes.get("axis", -1) % op.x.ndim
-    axes = tuple(range(first, op.x.ndim))
+    axes = tuple(range(op.attributes.get("axis", -1) % op.x.ndim, op.x.ndim))
     centred = op.x - op.x.mean(axis=axes, keepdims=True)
-    spread = np.sqrt(
-        (centred**2).mean(axis=axes, keepdims=True) + op.attributes.get("epsilon", 1e-5)
-    )
+    variance = (centred**2).mean(axis=axes, keepdims=True)
+    spread = np.sqrt(variance + op.attributes.get("epsilon", 1e-5))
     unit, g = centred / spread, op.g * op.input(1)
     rest = g.mean(axis=axes, keepdims=True) + unit * (g * unit).mean(axis=axes, keepdims=True)
     return np.asarray((g - rest) / spread)
@@ -376,10 +348,6 @@ def _selection(op: OperatorRun) -> Values:
     return gradient.astype(np.float32).reshape(op.x.shape)
 
 
-def _hard_sigmoid(op: OperatorRun) -> Values:
-    return np.where((op.y > 0) & (op.y < 1), op.g * op.attributes.get("alpha", 0.2), 0.0)
-
-
 def _gelu(op: OperatorRun) -> Values:
     from scipy.special import ndtr
 
@@ -393,13 +361,11 @@ def _pow(op: OperatorRun) -> Values:
     return np.asarray(op.g * power * op.x ** (power - 1))
 
 
-def _reshaped(op: OperatorRun) -> Values:
-    return op.g.reshape(op.x.shape)
-
-
 SINGLE_INPUT: dict[str, Callable[[OperatorRun], Values]] = {
     **dict.fromkeys(("Identity", "Dropout", "Cast"), lambda op: op.g),
-    **dict.fromkeys(("Flatten", "Reshape", "Squeeze", "Unsqueeze"), _reshaped),
+    **dict.fromkeys(
+        ("Flatten", "Reshape", "Squeeze", "Unsqueeze"), lambda op: op.g.reshape(op.x.shape)
+    ),
     **dict.fromkeys(("Slice", "Gather", "Split", "Expand", "Tile", "DepthToSpace"), _selection),
     **dict.fromkeys(("Softmax", "LogSoftmax"), _softmax),
     **dict.fromkeys(("ReduceMean", "ReduceSum"), _reduction),
@@ -414,7 +380,9 @@ SINGLE_INPUT: dict[str, Callable[[OperatorRun], Values]] = {
     "Gelu": _gelu,
     "GlobalAveragePool": lambda op: np.broadcast_to(op.g, op.x.shape) * (op.y.size / op.x.size),
     "GlobalMaxPool": _global_max,
-    "HardSigmoid": _hard_sigmoid,
+    "HardSigmoid": lambda op: np.where(
+        (op.y > 0) & (op.y < 1), op.g * op.attributes.get("alpha", 0.2), 0.0
+    ),
     "HardSwish": lambda op: op.g * np.where(abs(op.x) < 3, (2 * op.x + 3) / 6, op.x >= 3),
     "LayerNormalization": _layer_norm,
     "LeakyRelu": lambda op: op.g * np.where(op.x > 0, 1.0, op.attributes.get("alpha", 0.01)),

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, Values, linear_layer
 from surefoot.graph.onnx_file import (
     Attributes,
-    ParsedGraph,
     Source,
     attributes_of,
+    one_line,
     parse_graph,
     require_onnx,
 )
-from surefoot.graph.reader_check import check_reader
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -127,157 +126,132 @@ def layer_outputs(columns: Floats) -> AffineValue:
     return AffineValue(columns, nothing, RoundingLoss(nothing, nothing), one_to_one=True)
 
 
-Constants = Sequence[Values | None]
-"""What else an operator takes, in order: known arrays, None where one is left out."""
+@dataclass(frozen=True, eq=False)
+class _Operator:
+    """One operator on an affine value: its other inputs, None where one is left out.
+
+    `swapped`: a constant came before the value.
+    """
+
+    value: AffineValue
+    constants: Sequence[Values | None]
+    attributes: Attributes
+    swapped: bool
+
+    def constant(self, place: int) -> Values | None:
+        """Another input, None where there is none."""
+        return self.constants[place] if place < len(self.constants) else None
+
+    @property
+    def weights(self) -> Floats:
+        """The first of the other inputs, which must be there."""
+        return np.asarray(self.constants[0], np.float64)
+
+    @property
+    def axes(self) -> list[int] | None:
+        """Of newer files an input, of older ones an attribute."""
+        given = self.constant(0)
+        axes = self.attributes.get("axes") if given is None else given
+        return None if axes is None else [int(v) for v in axes]
+
+
 _CHUNK_VALUES = 1 << 24
 """Values of the windows of one piece, 128 MiB in float64: a whole batch would fill the memory."""
 
 
-def apply_affine(
-    kind: str,
-    value: AffineValue,
-    constants: Constants,
-    attributes: Attributes,
-    swapped: bool,
-) -> AffineValue | None:
-    """The value after one operator, or nothing when the operator is not one of these.
-
-    `constants` are the other inputs; `swapped`: a constant came before the value.
-    """
-    first = constants[0].astype(np.float64) if constants and constants[0] is not None else None
-    if kind in _SHAPES:
-        return _SHAPES[kind](value, constants, attributes)
-    if kind in _WITH_WEIGHTS and first is not None:
-        return _WITH_WEIGHTS[kind](value, first, constants[1:], attributes, swapped)
-    if kind == "AveragePool":
-        return _average_pool(value, attributes)
-    if kind == "GlobalAveragePool":
-        axes = tuple(range(3, value.columns.ndim))
-        terms = int(np.prod(value.shape[2:]))
-        return value.multiplied(lambda a, _: a.mean(axis=axes, keepdims=True), np.ones(1), terms)
-    return None
+def _flatten(op: _Operator) -> AffineValue:
+    lead = int(np.prod(op.value.shape[: int(op.attributes.get("axis", 1))]))
+    return op.value.rearranged(lambda a: a.reshape(len(a), lead, -1))
 
 
-def _flatten(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
-    axis = int(attributes.get("axis", 1))
-    lead = int(np.prod(value.shape[:axis]))
-    return value.rearranged(lambda a: a.reshape(len(a), lead, -1))
+def _reshape(op: _Operator) -> AffineValue:
+    given = op.constant(0)
+    shape = [int(v) for v in (op.attributes["shape"] if given is None else given)]
+    if not op.attributes.get("allowzero", 0):
+        shape = [op.value.shape[i] if v == 0 else v for i, v in enumerate(shape)]
+    return op.value.rearranged(lambda a: a.reshape(len(a), *shape))
 
 
-def _reshape(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
-    given = constants[0] if constants else None
-    shape = [int(v) for v in (attributes["shape"] if given is None else given)]
-    if not attributes.get("allowzero", 0):
-        shape = [value.shape[i] if v == 0 else v for i, v in enumerate(shape)]
-    return value.rearranged(lambda a: a.reshape(len(a), *shape))
+def _transpose(op: _Operator) -> AffineValue:
+    perm = op.attributes.get("perm", range(len(op.value.shape))[::-1])
+    return op.value.rearranged(lambda a: a.transpose(0, *(p + 1 for p in perm)))
 
 
-def _transpose(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
-    perm = attributes.get("perm", range(len(value.shape))[::-1])
-    return value.rearranged(lambda a: a.transpose(0, *(p + 1 for p in perm)))
+def _squeeze(op: _Operator) -> AffineValue:
+    shape, axes = op.value.shape, op.axes
+    rank = len(shape)
+    dropped = [i for i in range(rank) if shape[i] == 1] if axes is None else axes
+    remaining = [s for i, s in enumerate(shape) if i not in {g % rank for g in dropped}]
+    return op.value.rearranged(lambda a: a.reshape(len(a), *remaining))
 
 
-def _axes(constants: Constants, attributes: Attributes) -> list[int] | None:
-    axes = constants[0] if constants and constants[0] is not None else attributes.get("axes")
-    return None if axes is None else [int(v) for v in axes]
-
-
-def _squeeze(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
-    rank = len(value.shape)
-    axes = _axes(constants, attributes)
-    dropped = [i for i in range(rank) if value.shape[i] == 1] if axes is None else axes
-    remaining = [s for i, s in enumerate(value.shape) if i not in {g % rank for g in dropped}]
-    return value.rearranged(lambda a: a.reshape(len(a), *remaining))
-
-
-def _unsqueeze(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
-    axes = _axes(constants, attributes) or []
-    rank = len(value.shape) + len(axes)
+def _unsqueeze(op: _Operator) -> AffineValue:
+    axes = op.axes or []
+    rank = len(op.value.shape) + len(axes)
     places = tuple(a % rank + 1 for a in axes)
-    return value.rearranged(lambda a: np.expand_dims(a, places))
+    return op.value.rearranged(lambda a: np.expand_dims(a, places))
 
 
-def _same(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
-    return value
-
-
-def _gemm(
-    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
-) -> AffineValue:
-    if swapped or attributes.get("transA", 0):
+def _gemm(op: _Operator) -> AffineValue:
+    attributes, bias = op.attributes, op.constant(1)
+    if op.swapped or attributes.get("transA", 0):
         raise InvalidArgument(
             "Gemm is read only as value·weights + bias: export the layer as a plain linear layer"
         )
-    weights = attributes.get("alpha", 1.0) * (b.T if attributes.get("transB", 0) else b)
-    product = value.multiplied(lambda a, w: a @ w, weights, len(weights))
-    if not rest or rest[0] is None:
+    b = op.weights.T if attributes.get("transB", 0) else op.weights
+    weights = attributes.get("alpha", 1.0) * b
+    product = op.value.multiplied(lambda a, w: a @ w, weights, len(weights))
+    if bias is None:
         return product
-    return product.shifted(attributes.get("beta", 1.0) * rest[0].astype(np.float64))
+    return product.shifted(attributes.get("beta", 1.0) * bias.astype(np.float64))
 
 
-def _matmul(
-    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
-) -> AffineValue:
-    if swapped:
-        return value.multiplied(lambda a, w: w @ a, b, b.shape[-1])
-    return value.multiplied(lambda a, w: a @ w, b, b.shape[-2])
+def _matmul(op: _Operator) -> AffineValue:
+    b = op.weights
+    if op.swapped:
+        return op.value.multiplied(lambda a, w: w @ a, b, b.shape[-1])
+    return op.value.multiplied(lambda a, w: a @ w, b, b.shape[-2])
 
 
-def _add(
-    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
-) -> AffineValue:
-    return value.shifted(b)
+def _sub(op: _Operator) -> AffineValue:
+    if op.swapped:
+        return op.value.scaled(np.asarray(-1.0)).shifted(op.weights)
+    return op.value.shifted(-op.weights)
 
 
-def _sub(
-    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
-) -> AffineValue:
-    return value.scaled(np.asarray(-1.0)).shifted(b) if swapped else value.shifted(-b)
-
-
-def _mul(
-    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
-) -> AffineValue:
-    return value.scaled(b)
-
-
-def _div(
-    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
-) -> AffineValue:
-    if swapped or (b == 0).any():
+def _div(op: _Operator) -> AffineValue:
+    if op.swapped or (op.weights == 0).any():
         raise InvalidArgument(
             "Div is read only as a value over constants other than 0: fold it into the weights"
         )
-    return value.scaled(1 / b)
+    return op.value.scaled(1 / op.weights)
 
 
-def _norm(
-    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
-) -> AffineValue:
-    if attributes.get("training_mode", 0):
+def _norm(op: _Operator) -> AffineValue:
+    if op.attributes.get("training_mode", 0):
         raise InvalidArgument(
             "BatchNormalization is in training mode: export the model after eval()"
         )
-    bias, mean, variance = (np.asarray(r, np.float64) for r in rest)
-    scale = b / np.sqrt(variance + attributes.get("epsilon", 1e-5))
-    shape = (1, -1, *(1,) * (len(value.shape) - 2))
+    bias, mean, variance = (np.asarray(r, np.float64) for r in op.constants[1:])
+    scale = op.weights / np.sqrt(variance + op.attributes.get("epsilon", 1e-5))
+    shape = (1, -1, *(1,) * (len(op.value.shape) - 2))
     size = (np.abs(bias) + np.abs(mean * scale)).reshape(shape)
-    return value.scaled(scale.reshape(shape)).shifted((bias - mean * scale).reshape(shape), size)
+    moved = (bias - mean * scale).reshape(shape)
+    return op.value.scaled(scale.reshape(shape)).shifted(moved, size)
 
 
-def _conv(
-    value: AffineValue, b: Floats, rest: Constants, attributes: Attributes, swapped: bool
-) -> AffineValue:
+def _conv(op: _Operator) -> AffineValue:
+    b, bias = op.weights, op.constant(1)
     kernel = b.shape[2:]
-    layout = _window_layout(attributes, value.shape[2:], kernel)
-    groups = int(attributes.get("group", 1))
+    layout = _window_layout(op.attributes, op.value.shape[2:], kernel)
+    groups = int(op.attributes.get("group", 1))
     terms = int(np.prod(b.shape[1:]))
-    product = value.multiplied(
+    product = op.value.multiplied(
         lambda a, w: _convolve(a[:, 0], w, layout, groups)[:, None], b, terms
     )
-    if not rest or rest[0] is None:
+    if bias is None:
         return product
-    return product.shifted(rest[0].astype(np.float64).reshape(1, -1, *(1,) * len(kernel)))
+    return product.shifted(bias.astype(np.float64).reshape(1, -1, *(1,) * len(kernel)))
 
 
 @dataclass(frozen=True)
@@ -303,11 +277,8 @@ def _window_layout(
             less, more = total // 2, total - total // 2
             pads.append((less, more) if auto == b"SAME_UPPER" else (more, less))
     else:
-        flat = (
-            [int(p) for p in attributes.get("pads", [0] * 2 * rank)]
-            if auto == b"NOTSET"
-            else [0] * 8
-        )
+        none = [0] * 2 * rank
+        flat = [int(p) for p in attributes.get("pads", none)] if auto == b"NOTSET" else none
         pads = [(flat[i], flat[i + rank]) for i in range(rank)]
     return _WindowLayout(pads, strides, dilations)
 
@@ -339,7 +310,8 @@ def _convolve(a: Floats, weights: Floats, layout: _WindowLayout, groups: int) ->
     return np.concatenate(out)
 
 
-def _average_pool(value: AffineValue, attributes: Attributes) -> AffineValue:
+def _average_pool(op: _Operator) -> AffineValue:
+    value, attributes = op.value, op.attributes
     if attributes.get("ceil_mode", 0):
         raise InvalidArgument("AveragePool with ceil_mode is not read: pad the input instead")
     kernel = tuple(int(k) for k in attributes["kernel_shape"])
@@ -355,42 +327,47 @@ def _average_pool(value: AffineValue, attributes: Attributes) -> AffineValue:
     return pooled.scaled(np.asarray(1 / count))
 
 
-def _dropout(value: AffineValue, constants: Constants, attributes: Attributes) -> AffineValue:
-    training = len(constants) > 1 and constants[1] is not None and bool(np.any(constants[1]))
-    if training:
+def _global_average_pool(op: _Operator) -> AffineValue:
+    axes = tuple(range(3, op.value.columns.ndim))
+    terms = int(np.prod(op.value.shape[2:]))
+    return op.value.multiplied(lambda a, _: a.mean(axis=axes, keepdims=True), np.ones(1), terms)
+
+
+def _dropout(op: _Operator) -> AffineValue:
+    training = op.constant(1)
+    if training is not None and np.any(training):
         raise InvalidArgument("Dropout is in training mode: export the model after eval()")
-    return value
+    return op.value
 
 
-_SHAPES: dict[str, Callable[[AffineValue, Constants, Attributes], AffineValue]] = {
+_SHAPES: dict[str, Callable[[_Operator], AffineValue]] = {
     "Flatten": _flatten,
     "Reshape": _reshape,
     "Transpose": _transpose,
     "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze,
-    "Identity": _same,
+    "Identity": lambda op: op.value,
     "Dropout": _dropout,
+    "AveragePool": _average_pool,
+    "GlobalAveragePool": _global_average_pool,
 }
-_WITH_WEIGHTS: dict[
-    str, Callable[[AffineValue, Floats, Constants, Attributes, bool], AffineValue]
-] = {
+_WITH_WEIGHTS: dict[str, Callable[[_Operator], AffineValue]] = {
     "Gemm": _gemm,
     "MatMul": _matmul,
-    "Add": _add,
+    "Add": lambda op: op.value.shifted(op.weights),
     "Sub": _sub,
-    "Mul": _mul,
+    "Mul": lambda op: op.value.scaled(op.weights),
     "Div": _div,
     "BatchNormalization": _norm,
     "Conv": _conv,
 }
-AFFINE = frozenset({*_SHAPES, *_WITH_WEIGHTS, "AveragePool", "GlobalAveragePool"})
-
-
-__all__ = ["check_reader", "read_network"]
+"""Affine operators: those that take the value alone, and those that take a constant beside it."""
 
 _MOST_WEIGHTS = 120_000_000
 """Weights of a dense layer, 1 GB in float64: proofs are for small networks."""
-_OPERATORS = sorted({*AFFINE, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"})
+_OPERATORS = sorted(
+    {*_SHAPES, *_WITH_WEIGHTS, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"}
+)
 
 
 @dataclass(eq=False)
@@ -410,13 +387,18 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     """
     graph = parse_graph(source, shape)
     helper = require_onnx().numpy_helper
-    state = _ReaderState(
-        [], {i.name: helper.to_array(i) for i in graph.model_float64.graph.initializer}
-    )
+    constants = graph.model_float64.graph.initializer
+    state = _ReaderState([], {one.name: helper.to_array(one) for one in constants})
     n = int(np.prod(graph.shape))
     _check_size(n, n, "the input")
     state.values[graph.input_name] = layer_outputs(np.eye(n).reshape(n, *graph.shape))
-    nodes = _nodes_before_scores(graph)
+    nodes: list[NodeProto] = []  # that the label depends on, the last first
+    used = {graph.scores_name}
+    for node in reversed(graph.model_float64.graph.node):
+        if used & set(node.output):
+            used |= set(node.input)
+            nodes.append(node)
+    nodes.reverse()
     for i, node in enumerate(nodes):
         needed = {name for later in nodes[i + 1 :] for name in later.input} | {graph.scores_name}
         _read_node(state, node, needed)
@@ -429,16 +411,6 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     return Network((*state.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
 
 
-def _nodes_before_scores(graph: ParsedGraph) -> list[NodeProto]:
-    """The nodes that the label depends on, in the file's order."""
-    used, nodes = {graph.scores_name}, []
-    for node in reversed(graph.model_float64.graph.node):
-        if used & set(node.output):
-            used |= set(node.input)
-            nodes.append(node)
-    return nodes[::-1]
-
-
 def _read_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> None:
     """One node, or a sentence that says why it cannot be read."""
     if node.domain not in ("", "ai.onnx"):
@@ -446,17 +418,12 @@ def _read_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> None:
             f"proofs do not read the operator {node.op_type} of {node.domain}: use the operators "
             "of ONNX itself, or a statistical method, which takes any model"
         )
-    try:
+    what = f"the operator {node.op_type} that makes {node.output[0]} cannot be read"
+    way_out = "export the model again, or use a statistical method, which takes any model"
+    with refusing(
+        what, way_out, Exception, words=lambda error: f"{type(error).__name__}: {one_line(error)}"
+    ):
         _read_known_node(state, node, needed)
-    except InvalidArgument:
-        raise
-    except Exception as error:
-        text = " ".join(str(error).split())[:160]
-        raise InvalidArgument(
-            f"the operator {node.op_type} that makes {node.output[0]} cannot be read "
-            f"({type(error).__name__}: {text}): export the model again, or use a statistical "
-            "method, which takes any model"
-        ) from error
 
 
 def _read_known_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> None:
@@ -478,16 +445,16 @@ def _read_known_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> 
         values[out] = values[inputs[0]].plus(second.scaled(sign))
     else:
         others = [state.constants.get(name) for name in node.input if name not in known]
-        swapped = bool(inputs) and inputs[0] not in known
-        value = None
-        if len(known) == 1:
-            value = apply_affine(node.op_type, values[known[0]], others, attributes, swapped)
-        if value is None:
+        op = _Operator(values[known[0]], others, attributes, inputs[0] not in known)
+        tables = (_SHAPES, _WITH_WEIGHTS) if op.constant(0) is not None else (_SHAPES,)
+        read = next((table[node.op_type] for table in tables if node.op_type in table), None)
+        if read is None or len(known) > 1:
             raise InvalidArgument(
                 f"proofs do not read the operator {node.op_type} on values that depend on the "
                 f"input: use a network of {', '.join(_OPERATORS)}, or a statistical method, which "
                 "takes any model"
             )
+        value = read(op)
         _check_size(len(value.columns), value.constant.size, node.op_type)
         values[out] = value
 
@@ -514,15 +481,13 @@ def _activate(state: _ReaderState, name: str, out: str, slope: float, needed: se
     parts = [state.values[name], *(state.values[k] for k in carried)]
     total = sum(p.constant.size for p in parts)
     _check_size(total, total, "a layer")
-    matrices = [_matrix(p) for p in parts]
-    weights = np.concatenate([m for m, _, _ in matrices])
-    bias = np.concatenate([b for _, b, _ in matrices])
-    lost = np.concatenate([loss.constant for _, _, loss in matrices])
-    factor = np.concatenate([loss.factor for _, _, loss in matrices])
-    slopes = np.concatenate(
-        [np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)]
-    )
-    state.layers.append(Layer(weights, bias, slopes, RoundingLoss(lost, factor)))
+    weights, bias, losses = zip(*map(_matrix, parts), strict=True)
+    lost = np.concatenate([loss.constant for loss in losses])
+    factor = np.concatenate([loss.factor for loss in losses])
+    slopes = np.ones(total)
+    slopes[: parts[0].constant.size] = slope
+    layer = np.concatenate(weights), np.concatenate(bias), slopes, RoundingLoss(lost, factor)
+    state.layers.append(Layer(*layer))
     unit, start = np.eye(total), 0
     state.values = {}
     for key, part in zip([out, *carried], parts, strict=True):

@@ -6,14 +6,21 @@ is compared by itself and in its own size, so neither tiny scores nor a huge one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats, Network, Values, score_sizes
-from surefoot.graph.onnx_file import ParsedGraph, Source, parse_graph, require_onnx
+from surefoot.graph.onnx_file import (
+    ParsedGraph,
+    Source,
+    one_line,
+    parse_graph,
+    quiet_session,
+    require_onnx,
+)
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -56,11 +63,16 @@ def check_reader(
     where the model's output has another label: then a proof about them would be worthless.
     """
     graph = parse_graph(source, network.shape)
-    x = _random_inputs(graph, low, high, inputs, seed)
-    ours = _raw_scores(network, x.astype(np.float64))
+    # Random points, random corners and points mostly at the lower end, in turn.
+    share = np.random.default_rng(seed).random((inputs, *graph.shape))
+    share[1::3] = np.rint(share[1::3])
+    share[2::3] = np.maximum(4 * share[2::3] - 3, 0.0)
+    x: Values = (low + share * (high - low)).astype(graph.dtype)
+    flat = x.reshape(len(x), -1).astype(np.float64)
+    ours = replace(network, ends_in_relu=False).scores(flat)
     widest = max(layer.weights.shape[1] for layer in network.layers)
     terms = widest * len(network.layers)
-    sizes = score_sizes(network, x.reshape(len(x), -1).astype(np.float64))
+    sizes = score_sizes(network, flat)
     pairs = _Pairs(_pairs(ours), sizes[:, :, None] + sizes[:, None, :])
     _compare(
         pairs, _reference_scores(graph, x), _FLOAT64_SHARE, terms * 2.0**-52, "onnx's reference"
@@ -72,14 +84,6 @@ def check_reader(
     return difference
 
 
-def _random_inputs(graph: ParsedGraph, low: float, high: float, count: int, seed: int) -> Values:
-    """Random points, random corners and points mostly at the lower end, in turn."""
-    share = np.random.default_rng(seed).random((count, *graph.shape))
-    share[1::3] = np.rint(share[1::3])
-    share[2::3] = np.maximum(4 * share[2::3] - 3, 0.0)
-    return np.asarray((low + share * (high - low)).astype(graph.dtype))
-
-
 def _reference_scores(graph: ParsedGraph, x: Values) -> Floats:
     """The scores of the file in float64."""
     from onnx.reference import ReferenceEvaluator
@@ -88,26 +92,19 @@ def _reference_scores(graph: ParsedGraph, x: Values) -> Floats:
         run = ReferenceEvaluator(_until_scores(graph, graph.model_float64)).run
         scores = [run(None, {graph.input_name: one.astype(np.float64)})[0].reshape(-1) for one in x]
     except Exception as error:
-        text = " ".join(str(error).split())[:160]
         raise InvalidArgument(
-            f"the file cannot be evaluated by onnx's reference implementation ({text}), so its "
-            "reading cannot be checked: use a statistical method, which takes any model"
+            f"the file cannot be evaluated by onnx's reference implementation ({one_line(error)}), "
+            "so its reading cannot be checked: use a statistical method, which takes any model"
         ) from error
     return np.stack(scores).astype(np.float64)
 
 
 def _runtime_scores(graph: ParsedGraph, x: Values) -> tuple[Floats, Floats]:
     """The scores and the output by onnxruntime."""
-    import onnxruntime
-
     model, both = _until_scores(graph, graph.model), graph.model.graph.output[0]
     if both.name != graph.scores_name:
         model.graph.output.append(both)
-    quiet = onnxruntime.SessionOptions()
-    quiet.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), quiet, providers=["CPUExecutionProvider"]
-    )
+    session = quiet_session(model.SerializeToString())
     outputs = [
         [part.reshape(-1) for part in session.run(None, {graph.input_name: one})] for one in x
     ]
@@ -161,10 +158,3 @@ def _check_labels(network: Network, x: Values, allowed: Floats, output: Floats) 
 
 def _pairs(scores: Floats) -> Floats:
     return np.asarray(scores[:, :, None] - scores[:, None, :])
-
-
-def _raw_scores(network: Network, x: Floats) -> Floats:
-    h = x.reshape(len(x), -1)
-    for layer in network.layers:
-        h = layer(h)
-    return h

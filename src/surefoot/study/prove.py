@@ -165,7 +165,8 @@ def prover_for(study: Study) -> tuple[Prover, ReadNetwork | None]:
 def read_checked_network(study: Study) -> ReadNetwork:
     """The file as layers, compared with onnxruntime; with the normalisation before it."""
     from surefoot.graph.network import with_normalisation
-    from surefoot.graph.read_network import check_reader, read_network
+    from surefoot.graph.read_network import read_network
+    from surefoot.graph.reader_check import check_reader
     from surefoot.verify.bracket import one_blas_thread
 
     graph, bounds = graph_of(study), study.facts.bounds
