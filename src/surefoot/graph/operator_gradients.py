@@ -7,11 +7,10 @@ first place that attains it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from types import EllipsisType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,6 +50,11 @@ def _extent(out: list[int], kernel: list[int], stride: list[int], dilation: list
     return [(o - 1) * s + (k - 1) * d + 1 for o, k, s, d in axes]
 
 
+def _along(axes: Iterable[slice]) -> tuple[slice, ...]:
+    """These slices of the axes behind those of batch and channels."""
+    return (slice(None), slice(None), *axes)
+
+
 def convolution_gradient(attributes: Attributes, x: Values, weights: Values, g: Values) -> Values:
     """The transposed convolution, by onnxruntime."""
     n = x.ndim - 2
@@ -66,7 +70,7 @@ def convolution_gradient(attributes: Attributes, x: Values, weights: Values, g: 
     gradient = np.zeros(x.shape, np.float32)
     lengths = [min(r - b, i) for b, r, i in zip(front, extent, size, strict=True)]
     take = (slice(b, b + length) for b, length in zip(front, lengths, strict=True))
-    gradient[(..., *map(slice, lengths))] = covered[(..., *take)]
+    gradient[_along(slice(length) for length in lengths)] = covered[_along(take)]
     return gradient
 
 
@@ -108,7 +112,7 @@ class _Windows:
         with_input = [b + i for b, i in zip(self.front, self.size, strict=True)]
         self.padded_size = list(map(max, covered, with_input))
         ends = zip(self.front, with_input, strict=True)
-        self.inner = (..., *(slice(b, e) for b, e in ends))  # where the input lies when padded
+        self.inner = _along(slice(b, e) for b, e in ends)  # where the input lies when padded
 
     def padded(self, x: Values, value: float) -> Values:
         """The input among such values."""
@@ -116,12 +120,12 @@ class _Windows:
         padded[self.inner] = x
         return padded
 
-    def places(self) -> Iterator[tuple[EllipsisType | slice, ...]]:
+    def places(self) -> Iterator[tuple[slice, ...]]:
         """One slice of the padded array for each place of the kernel, of the output's shape."""
         for place in product(*map(range, self.kernel)):
             starts = [p * d for p, d in zip(place, self.dilation, strict=True)]
             axes = zip(starts, self.out, self.stride, strict=True)
-            yield (..., *(slice(b, b + (o - 1) * s + 1, s) for b, o, s in axes))
+            yield _along(slice(b, b + (o - 1) * s + 1, s) for b, o, s in axes)
 
 
 def max_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Values) -> Values:
@@ -144,7 +148,7 @@ def average_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Value
         n = len(windows.size)
         behind = [int(p) for p in attributes.get("pads", [0] * 2 * n)[n:]]
         ends = zip(windows.front, windows.size, behind, strict=True)
-        counts[(..., *(slice(b + i + e) for b, i, e in ends))] = 1.0
+        counts[_along(slice(b + i + e) for b, i, e in ends)] = 1.0
     counted = np.add.reduce([counts[place] for place in windows.places()])
     gradient, share = windows.padded(np.zeros_like(x), 0.0), g / counted
     for place in windows.places():

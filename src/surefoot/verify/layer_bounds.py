@@ -74,21 +74,21 @@ def optimise_multipliers(
             best.beta[place] = current.beta[better]
         if gradient is None:  # after the last step there is only a bound to take
             break
-        alpha = current.alpha + rates[0] * _adam_direction(gradient.alpha, *moments[:2], step)
+        alpha = current.alpha + rates[0] * _adam_direction(gradient.alpha, moments[:2], step)
         np.clip(alpha, lines.least_slope, lines.most_slope, out=alpha)
         beta = current.beta
         if sign is not None:
-            beta = beta + rates[1] * _adam_direction(
-                gradient.signed_beta * sign, *moments[2:], step
-            )
+            downhill = _adam_direction(gradient.signed_beta * sign, moments[2:], step)
+            beta = beta + rates[1] * downhill
             np.maximum(beta, 0.0, out=beta)
             beta *= sign != 0
         current = Multipliers(alpha, beta)
     return best
 
 
-def _adam_direction(gradient: Array, first: Array, second: Array, step: int) -> Array:
+def _adam_direction(gradient: Array, moments: tuple[Array, ...], step: int) -> Array:
     """Adam's direction (Kingma & Ba 2015, their constants); the moments are updated in place."""
+    first, second = moments
     first *= 0.9
     first += 0.1 * gradient
     second *= 0.999
