@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
@@ -16,31 +16,40 @@ from surefoot.perturb._ops.definition import Choices, Levels, perturbation
 from surefoot.subject.protocols import Array, Drawn, Level, Perturbation, Stream, View
 from surefoot.system.text import level_words
 
-_PART_LEVELS = Levels(1.0, "share of the level of every part")
+
+@dataclass(frozen=True)
+class _Combined:
+    """What perturbations of several parts share."""
+
+    parts: tuple[Perturbation, ...]
+    kind: ClassVar[str]
+    levels: ClassVar[Levels] = Levels(1.0, "share of the level of every part")
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise InvalidArgument(f"{self.kind}: parts must be at least one perturbation, got none")
+        for part in self.parts:
+            level_of(part)
+        _common_view(self.parts)
+
+    @property
+    def view(self) -> View:
+        """That of the parts; values where none needs an image or a signal."""
+        return _common_view(self.parts)
 
 
 @perturbation
-class Chain:
+class Chain(_Combined):
     """All parts one after the other, each clipped to the bounds; the level scales all of them."""
 
-    parts: tuple[Perturbation, ...]
     level: float | None = 1.0
-    kind: ClassVar[str] = "chain"
-    levels: ClassVar[Levels] = _PART_LEVELS
-
-    def __post_init__(self) -> None:
-        _check_parts(self.kind, self.parts)
+    kind = "chain"
 
     @property
     def phrase(self) -> str:
         """What is done, in order."""
         steps = ", then ".join(_phrase_at_level(part) for part in self.parts)
         return f"first {steps}, all levels times {{level}}"
-
-    @property
-    def view(self) -> View:
-        """That of the parts; values where none needs an image or a signal."""
-        return _common_view(self.parts)
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """What each part draws, in order."""
@@ -54,17 +63,15 @@ class Chain:
 
 
 @perturbation
-class Mixture:
+class Mixture(_Combined):
     """One of the parts, drawn anew for each trial; the level scales all of them."""
 
-    parts: tuple[Perturbation, ...]
     weights: tuple[float, ...] = ()
     level: float | None = 1.0
-    kind: ClassVar[str] = "mixture"
-    levels: ClassVar[Levels] = _PART_LEVELS
+    kind = "mixture"
 
     def __post_init__(self) -> None:
-        _check_parts(self.kind, self.parts)
+        super().__post_init__()
         if self.weights and len(self.weights) != len(self.parts):
             raise InvalidArgument(
                 f"mixture: weights must be one for each of the {len(self.parts)} parts, "
@@ -87,11 +94,6 @@ class Mixture:
             for probability, part in zip(self.probabilities, self.parts, strict=True)
         )
         return f"one of the following, drawn for each trial, all levels times {{level}}: {choices}"
-
-    @property
-    def view(self) -> View:
-        """That of the parts; values where none needs an image or a signal."""
-        return _common_view(self.parts)
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """A number for the choice, and what each part would draw."""
@@ -124,14 +126,6 @@ def _phrase_at_level(part: Perturbation) -> str:
     return part.phrase.replace("{level}", level_words(level_of(part)))
 
 
-def _check_parts(kind: str, parts: Sequence[Perturbation]) -> None:
-    if not parts:
-        raise InvalidArgument(f"{kind}: parts must be at least one perturbation, got none")
-    for part in parts:
-        level_of(part)
-    _common_view(parts)
-
-
 def _common_view(parts: Sequence[Perturbation]) -> View:
     """Plain values can be images or signals as well; images and signals exclude each other."""
     views = {part.view for part in parts} - {View.VALUES}
@@ -156,7 +150,7 @@ class RandomLevel:
     lowest: float = 0.0
     law: str = "uniform"
     choices: ClassVar[Choices] = {"law": ("uniform", "log-uniform", "normal")}
-    signed: ClassVar[bool] = False
+    signed = False
 
     def __post_init__(self) -> None:
         inner: Any = self.inner

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from numbers import Real
-from typing import Any, ClassVar, overload
+from typing import Any, overload
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -18,7 +18,7 @@ from PIL import Image
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip, copy_rows, level_per_row
-from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
+from surefoot.perturb._ops.definition import ANY_LEVEL, perturbation
 from surefoot.perturb.compose import RandomLevel
 from surefoot.subject.items import as_item_array, copy_item, is_image
 from surefoot.subject.protocols import (
@@ -85,8 +85,35 @@ def from_format(
     return values
 
 
+@dataclass(frozen=True)
+class _OfUser:
+    """What perturbations share that are a function of the user."""
+
+    level: float | None
+    function: Function = field(hash=False)
+    name: str = "custom"
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        return self.name
+
+    def describe(self) -> dict[str, Any]:
+        """The fields as JSON can hold them: the function by its name and a digest of its source."""
+        described: dict[str, Any] = {}
+        for own in fields(self):
+            match getattr(self, own.name):
+                case tuple() as several:
+                    described[own.name] = list(several)
+                case StrEnum() as word:
+                    described[own.name] = str(word)
+                case value:
+                    described[own.name] = describe_function(value) if callable(value) else value
+        return described
+
+
 @perturbation
-class Batched:
+class Batched(_OfUser):
     """function(x, u, level) returns the perturbed rows; u is its only source of randomness.
 
     x is (n, …), a copy that it may write into. u holds independent uniform numbers in [0, 1): one
@@ -96,12 +123,9 @@ class Batched:
     function is not called at level 0.
     """
 
-    level: float | None
-    function: Function = field(hash=False)
-    name: str = "custom"
     draws: int | tuple[int, ...] = 0
     view: View = View.VALUES
-    levels: ClassVar[Levels] = ANY_LEVEL
+    levels = ANY_LEVEL
 
     def __post_init__(self) -> None:
         _check_definition(self.name, self.function, self.view)
@@ -115,25 +139,9 @@ class Batched:
             )
 
     @property
-    def kind(self) -> str:
-        """Its name."""
-        return self.name
-
-    @property
     def phrase(self) -> str:
         """Its name: only the function knows what it does."""
         return f"{_escape_braces(self.name)}, a function of the user, at level {{level}}"
-
-    def describe(self) -> dict[str, Any]:
-        """The fields as JSON can hold them: the function by its name and a digest of its source."""
-        draws = self.draws if isinstance(self.draws, int) else list(self.draws)
-        return {
-            "level": self.level,
-            "function": describe_function(self.function),
-            "name": self.name,
-            "draws": draws,
-            "view": str(self.view),
-        }
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """Uniform in [0, 1)."""
@@ -152,18 +160,14 @@ class Batched:
             out = self.function(rows, drawn, strength)
         _check_shape(self.name, out, (len(drawn), *x.shape[1:]))
         out = xp.astype(out, xp.float32)
-        if not bool(xp.all(xp.isfinite(out))):
-            raise InvalidArgument(
-                f"{self.name} returned NaN or infinite values at level {level}"
-                ": let it return finite numbers"
-            )
+        _check_finite(self.name, bool(xp.all(xp.isfinite(out))), level)
         if not isinstance(level, int | float):
             out = xp.where(strength == 0, x, out)
         return clip(out, bounds)
 
 
 @perturbation
-class OneByOne:
+class OneByOne(_OfUser):
     """function(image, rng, level) returns the perturbed image; on the CPU, one row at a time.
 
     `image` is one row in the layout of `view` and the values of `input_format`, (channels, height,
@@ -174,9 +178,6 @@ class OneByOne:
     not called at level 0. If it has a method `around`, a batch is done within that context.
     """
 
-    level: float | None
-    function: Function = field(hash=False)
-    name: str = "custom"
     view: View = View.IMAGE
     input_format: InputFormat = InputFormat.MODEL
     only: tuple[float, ...] = ()
@@ -190,11 +191,6 @@ class OneByOne:
             )
 
     @property
-    def kind(self) -> str:
-        """Its name."""
-        return self.name
-
-    @property
     def takes_items(self) -> bool:
         """Whether it can be given text, bytes and other items: inputs as the data have them."""
         return self.view is View.VALUES and self.input_format is InputFormat.MODEL
@@ -204,17 +200,6 @@ class OneByOne:
         """Its name, and that it is slow."""
         what = "image" if self.view is View.IMAGE else "input"
         return f"{_escape_braces(self.name)} (CPU, one {what} at a time) at level {{level}}"
-
-    def describe(self) -> dict[str, Any]:
-        """The fields as JSON can hold them: the function by its name and a digest of its source."""
-        return {
-            "level": self.level,
-            "function": describe_function(self.function),
-            "name": self.name,
-            "view": str(self.view),
-            "input_format": str(self.input_format),
-            "only": list(self.only),
-        }
 
     def levels(self, bounds: Interval | None) -> Interval:
         """Any, or up to the highest of the only ones there are."""
@@ -232,53 +217,43 @@ class OneByOne:
         for value in dict.fromkeys(levels):
             self._check_only(value)
         rows = to_host(x)
-        if rows.dtype == object:
-            return self._perturb_items(rows, to_host(drawn), levels)
-        out = np.empty((n, *rows.shape[1:]), dtype=np.float32)
+        of_items = rows.dtype == object
+        out = []
         with getattr(self.function, "around", nullcontext)():
             for i, (halves, value) in enumerate(zip(to_host(drawn), levels, strict=True)):
                 row = rows[i if len(rows) == n else 0]
-                out[i] = self._perturb_row(row, _seed(halves), value, bounds) if value else row
-        xp = array_namespace(x)
-        return clip(xp.asarray(out, device=device(x)), bounds)
+                if value:
+                    rng = np.random.default_rng(_seed(halves))
+                    of_row = self._perturb_item if of_items else self._perturb_row
+                    row = of_row(row, rng, value, bounds or UNIT)
+                out.append(row)
+        if of_items:
+            return as_item_array(out)
+        done = np.asarray(out, dtype=np.float32).reshape(n, *rows.shape[1:])
+        return clip(array_namespace(x).asarray(done, device=device(x)), bounds)
 
     def _perturb_row(
-        self, row: NDArray[np.float32], seed: int, level: float, bounds: Interval | None
-    ) -> NDArray[np.float32]:
-        image = to_format(row, self.input_format, bounds or UNIT)
+        self, row: HostArray, rng: np.random.Generator, level: float, bounds: Interval
+    ) -> Item:
+        image = to_format(row, self.input_format, bounds)
         with named_errors(self.name):
-            result = as_array(self.function(image, np.random.default_rng(seed), level))
+            result = as_array(self.function(image, rng, level))
         _check_shape(self.name, result, row.shape)
-        perturbed = from_format(result, self.input_format, bounds or UNIT)
-        if not np.isfinite(perturbed).all():
-            raise InvalidArgument(
-                f"{self.name} returned NaN or infinite values at level {level}"
-                ": let it return finite numbers"
-            )
+        perturbed = from_format(result, self.input_format, bounds)
+        _check_finite(self.name, bool(np.isfinite(perturbed).all()), level)
         return perturbed
 
-    def _perturb_items(
-        self, rows: HostArray, drawn: NDArray[np.float32], levels: list[float]
-    ) -> HostArray:
-        """Items one after the other; at level 0 they are the items themselves."""
-        out = []
-        with getattr(self.function, "around", nullcontext)():
-            for i, (halves, level) in enumerate(zip(drawn, levels, strict=True)):
-                item = rows[i if len(rows) == len(drawn) else 0]
-                if level:
-                    with named_errors(self.name):
-                        rng = np.random.default_rng(_seed(halves))
-                        result = self.function(copy_item(item), rng, level)
-                    if not isinstance(result, type(item)) and not (
-                        is_image(result) and is_image(item)
-                    ):
-                        raise InvalidArgument(
-                            f"{self.name} must return {type(item).__name__}, as it was given, got "
-                            f"{type(result).__name__}"
-                        )
-                    item = result
-                out.append(item)
-        return as_item_array(out)
+    def _perturb_item(
+        self, item: Item, rng: np.random.Generator, level: float, bounds: Interval
+    ) -> Item:
+        with named_errors(self.name):
+            result = self.function(copy_item(item), rng, level)
+        if not isinstance(result, type(item)) and not (is_image(result) and is_image(item)):
+            raise InvalidArgument(
+                f"{self.name} must return {type(item).__name__}, as it was given, got "
+                f"{type(result).__name__}"
+            )
+        return result
 
     def _check_only(self, level: float | None) -> None:
         if self.only and level is not None and level not in self.only:
@@ -305,6 +280,13 @@ def _check_shape(name: str, out: Item, shape: tuple[int, ...]) -> None:
     if got is None or tuple(got) != tuple(shape):
         what = type(out).__name__ if got is None else f"shape {tuple(got)}"
         raise InvalidArgument(f"{name} must return shape {tuple(shape)}, got {what}")
+
+
+def _check_finite(name: str, finite: bool, level: Level) -> None:
+    if not finite:
+        raise InvalidArgument(
+            f"{name} returned NaN or infinite values at level {level}: let it return finite numbers"
+        )
 
 
 def _escape_braces(name: str) -> str:
@@ -358,43 +340,33 @@ def custom(
     and uniform numbers (`Batched`; `draws` says how many). `level` is a number, two for a level
     drawn uniformly between them in each trial, or left open for curves.
     """
-    if callable(function):
-        return _perturbation(function, level, name, draws, view)
-    if function is not None and level is not None:
+    if not callable(function) and function is not None and level is not None:
         raise InvalidArgument(f"custom: the function must be callable, got {function!r}: {_FORMS}")
-    chosen = level if function is None else function
-    _check_levels("custom", chosen)
+    chosen = level if callable(function) or function is None else function
 
     def to_perturbation(own: Function) -> Perturbation:
-        return _perturbation(own, chosen, name, draws, view)
+        title = str(getattr(own, "__name__", "custom")).replace("_", "-")
+        kind = name or title.replace("<lambda>", "custom")
+        _check_levels(kind, chosen)
+        low, high = chosen if isinstance(chosen, tuple | list) else (None, chosen)
+        inner: Perturbation
+        if draws is not None or second_parameter(own, kind) == "u":
+            inner = Batched(high, own, kind, draws or 0, view)
+        else:
+            inner = OneByOne(high, own, kind, view)
+        if low is None or high is None:
+            return inner
+        if not 0 <= low < high:
+            raise InvalidArgument(
+                f"{kind}: a range of levels runs from a lower to a higher one, at least 0, got "
+                f"({low:g}, {high:g}): write (0, 1)"
+            )
+        return RandomLevel(high, inner, round(low / high, 12))
 
+    if callable(function):
+        return to_perturbation(function)
+    _check_levels("custom", chosen)  # where the decorator is written, before it meets a function
     return to_perturbation
-
-
-def _perturbation(
-    function: Function,
-    level: LevelRange,
-    name: str,
-    draws: int | tuple[int, ...] | None,
-    view: View,
-) -> Perturbation:
-    own = str(getattr(function, "__name__", "custom")).replace("_", "-")
-    name = name or own.replace("<lambda>", "custom")
-    _check_levels(name, level)
-    low, high = level if isinstance(level, tuple | list) else (None, level)
-    inner: Perturbation
-    if draws is not None or second_parameter(function, name) == "u":
-        inner = Batched(high, function, name, draws or 0, view)
-    else:
-        inner = OneByOne(high, function, name, view)
-    if low is None or high is None:
-        return inner
-    if not 0 <= low < high:
-        raise InvalidArgument(
-            f"{name}: a range of levels runs from a lower to a higher one, at least 0, got "
-            f"({low:g}, {high:g}): write (0, 1)"
-        )
-    return RandomLevel(high, inner, round(low / high, 12))
 
 
 def _check_levels(name: str, level: LevelRange) -> None:

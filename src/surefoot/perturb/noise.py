@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from array_api_compat import array_namespace
 
@@ -12,15 +11,14 @@ from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place, level_per_row
 from surefoot.perturb._ops.definition import (
-    Draw,
     Each,
     Levels,
     LevelsWithinBounds,
     Normal,
     OfValues,
-    Presets,
     Uniform,
     perturbation,
+    published,
 )
 from surefoot.subject.protocols import Additive, Array, Ball, Level, Stream
 
@@ -40,8 +38,8 @@ class _Scaled(OfValues):
 class _Stretched(OfValues):
     """Noise that is a uniform number for each value, stretched and shifted as `additive` says."""
 
-    levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
-    draw: ClassVar[Draw] = Uniform(Each.VALUE)
+    levels = LevelsWithinBounds()
+    draw = Uniform(Each.VALUE)
 
     @property
     def additive(self) -> Additive:
@@ -61,20 +59,20 @@ class _Stretched(OfValues):
 class LinfNoise(_Stretched):
     """Uniform noise in the L∞ ball: every value moves by its own amount in [-level, level)."""
 
-    kind: ClassVar[str] = "linf"
-    ball: ClassVar[Ball] = Ball.LINF
-    additive: ClassVar[Additive] = Additive(normal=False, factor=2.0, shift=-1.0)
-    phrase: ClassVar[str] = "noise drawn uniformly from the L∞ ball of radius {level}"
+    kind = "linf"
+    ball = Ball.LINF
+    additive = Additive(normal=False, factor=2.0, shift=-1.0)
+    phrase = "noise drawn uniformly from the L∞ ball of radius {level}"
 
 
 @perturbation
 class L2Noise(_Scaled):
     """Uniform noise in the Euclidean ball: a random direction, and a radius with P(R ≤ r) ∝ r^d."""
 
-    kind: ClassVar[str] = "l2"
-    ball: ClassVar[Ball] = Ball.L2
-    levels: ClassVar[Levels] = Levels(unit="in the units of the values")
-    phrase: ClassVar[str] = "noise drawn uniformly from the L2 ball of radius {level}"
+    kind = "l2"
+    ball = Ball.L2
+    levels = Levels(unit="in the units of the values")
+    phrase = "noise drawn uniformly from the L2 ball of radius {level}"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """Points of the unit ball."""
@@ -90,9 +88,9 @@ class L2Noise(_Scaled):
 class L1Noise(_Scaled):
     """Uniform noise in the L1 ball (the cross-polytope)."""
 
-    kind: ClassVar[str] = "l1"
-    levels: ClassVar[Levels] = Levels(unit="in the units of the values")
-    phrase: ClassVar[str] = "noise drawn uniformly from the L1 ball of radius {level}"
+    kind = "l1"
+    levels = Levels(unit="in the units of the values")
+    phrase = "noise drawn uniformly from the L1 ball of radius {level}"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """Points of the unit ball: Laplace numbers over their sum, times the radius."""
@@ -111,15 +109,12 @@ class L1Noise(_Scaled):
 class GaussianNoise(_Scaled):
     """Normal noise on every value; the level is its standard deviation."""
 
-    kind: ClassVar[str] = "gaussian"
-    additive: ClassVar[Additive] = Additive(normal=True, factor=1.0, shift=0.0)
-    presets: ClassVar[Presets] = {
-        "small": (0.04, 0.06, 0.08, 0.09, 0.10),
-        "large": (0.08, 0.12, 0.18, 0.26, 0.38),
-    }
-    levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
-    draw: ClassVar[Draw] = Normal(Each.VALUE)
-    phrase: ClassVar[str] = "Gaussian noise of standard deviation {level} on every value"
+    kind = "gaussian"
+    additive = Additive(normal=True, factor=1.0, shift=0.0)
+    presets = published((0.04, 0.06, 0.08, 0.09, 0.10), (0.08, 0.12, 0.18, 0.26, 0.38))
+    levels = LevelsWithinBounds()
+    draw = Normal(Each.VALUE)
+    phrase = "Gaussian noise of standard deviation {level} on every value"
 
 
 @perturbation
@@ -131,7 +126,7 @@ class UniformNoise(_Stretched):
     """
 
     lowest: float = 0.0
-    kind: ClassVar[str] = "uniform"
+    kind = "uniform"
 
     def __post_init__(self) -> None:
         if not -1 <= self.lowest < 1:

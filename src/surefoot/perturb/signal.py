@@ -12,11 +12,9 @@ from array_api_compat import array_namespace, device
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import clip, level_per_row, levels_on_host, place_like
+from surefoot.perturb._ops.arrays import clip, level_of, level_per_row, levels_on_host, place_like
 from surefoot.perturb._ops.definition import (
-    NOTHING,
     Choices,
-    Draw,
     Each,
     Levels,
     Normal,
@@ -45,9 +43,9 @@ class NoiseAtSNR(OfSignals):
     unit: 20dB, or 0.1x for 0.1 times the RMS.
     """
 
-    kind: ClassVar[str] = "snr"
-    levels: ClassVar[Levels] = Levels(unit="RMS of the noise over RMS of the signal")
-    draw: ClassVar[Draw] = Normal(Each.VALUE)
+    kind = "snr"
+    levels = Levels(unit="RMS of the noise over RMS of the signal")
+    draw = Normal(Each.VALUE)
 
     @classmethod
     def at(cls, decibels: float) -> NoiseAtSNR:
@@ -66,10 +64,7 @@ class NoiseAtSNR(OfSignals):
                 "snr:0.1x for noise of 0.1 times the RMS of the signal"
             )
         value = float(match["number"])
-        if match["unit"].lower() == "x":
-            return value
-        level = cls.at(value).level
-        return 0.0 if level is None else level
+        return value if match["unit"].lower() == "x" else level_of(cls.at(value))
 
     @classmethod
     def write_level(cls, level: float) -> str:
@@ -100,10 +95,10 @@ class NoiseAtSNR(OfSignals):
 class Gain(OfSignals):
     """Amplified or attenuated by a uniform number of decibels in [-level, level)."""
 
-    kind: ClassVar[str] = "gain"
-    levels: ClassVar[Levels] = Levels(unit="dB")
-    draw: ClassVar[Draw] = Uniform((1, 1))
-    phrase: ClassVar[str] = "gain drawn uniformly from ±{level} dB"
+    kind = "gain"
+    levels = Levels(unit="dB")
+    draw = Uniform((1, 1))
+    phrase = "gain drawn uniformly from ±{level} dB"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Multiply by 10^(decibels / 20), around silence."""
@@ -119,10 +114,9 @@ class Gain(OfSignals):
 class ClipSignal(OfSignals):
     """Clipped at (1 - level) times the peak of the row, all channels together. Not random."""
 
-    kind: ClassVar[str] = "clip"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the peak")
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "clipping at (1 - {level}) times the peak of the signal"
+    kind = "clip"
+    levels = Levels(1.0, "share of the peak")
+    phrase = "clipping at (1 - {level}) times the peak of the signal"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Subtract what is above the limit."""
@@ -148,9 +142,8 @@ class BandPass(OfSignals):
     low: float = 1 / 3
     high: float = 2 / 3
     edge: float = 0.05
-    kind: ClassVar[str] = "band-pass"
-    levels: ClassVar[Levels] = Levels(1.0, "0: all frequencies, 1: the narrowest band")
-    draw: ClassVar[Draw] = NOTHING
+    kind = "band-pass"
+    levels = Levels(1.0, "0: all frequencies, 1: the narrowest band")
 
     def __post_init__(self) -> None:
         if not 0 <= self.low <= self.high <= 1:
@@ -183,9 +176,7 @@ class BandPass(OfSignals):
         taken = (xp.cos(out_by * math.pi) - 1) / 2
         sound = x - silence_value(bounds)
         lost = _transform_in_groups(sound, length, lambda rows: xp.fft.rfft(rows, axis=-1)) * taken
-        moved = _transform_in_groups(
-            lost, length, lambda rows: xp.fft.irfft(rows, n=length, axis=-1)
-        )
+        moved = _transform_in_groups(lost, length, lambda f: xp.fft.irfft(f, n=length, axis=-1))
         return clip(moved + x, bounds)
 
 
@@ -218,12 +209,10 @@ def _transform_in_groups(x: Array, length: int, transform: Callable[[Array], Arr
     rows = xp.reshape(x, (-1, x.shape[-1]))
     if length >= _LONG_SIGNAL:
         done = xp.concat([transform(rows[i : i + 1]) for i in range(len(rows))], axis=0)
-        return xp.reshape(done, (*x.shape[:-1], done.shape[-1]))
-    missing = -len(rows) % _GROUP
-    if missing:
-        empty = xp.zeros((missing, rows.shape[1]), dtype=rows.dtype, device=device(rows))
-        rows = xp.concat([rows, empty], axis=0)
-    done = transform(rows)[: len(rows) - missing]
+    else:
+        empty = (-len(rows) % _GROUP, rows.shape[1])
+        zeros = xp.zeros(empty, dtype=rows.dtype, device=device(rows))
+        done = transform(xp.concat([rows, zeros], axis=0))[: len(rows)]
     return xp.reshape(done, (*x.shape[:-1], done.shape[-1]))
 
 
@@ -234,12 +223,10 @@ class Jitter(OfSignals):
     A channel that does not vary stays as it is.
     """
 
-    kind: ClassVar[str] = "jitter"
-    levels: ClassVar[Levels] = Levels(unit="standard deviations of the channel")
-    draw: ClassVar[Draw] = Normal(Each.VALUE)
-    phrase: ClassVar[str] = (
-        "Gaussian noise on every value, of {level} times the standard deviation of its channel"
-    )
+    kind = "jitter"
+    levels = Levels(unit="standard deviations of the channel")
+    draw = Normal(Each.VALUE)
+    phrase = "Gaussian noise on every value, of {level} times the standard deviation of its channel"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale to each channel's deviation and add."""
@@ -254,9 +241,6 @@ class Jitter(OfSignals):
         return clip(moved, bounds)
 
 
-SHIFT_FILLS = ("wrap", "zero")
-
-
 @perturbation
 class TimeShift(OfSignals):
     """Moved in time by a uniform share of the length in [-level, level).
@@ -266,10 +250,10 @@ class TimeShift(OfSignals):
     """
 
     fill: str = "wrap"
-    kind: ClassVar[str] = "time-shift"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the length")
-    draw: ClassVar[Draw] = Uniform((1, 1))
-    choices: ClassVar[Choices] = {"fill": SHIFT_FILLS}
+    kind = "time-shift"
+    levels = Levels(1.0, "share of the length")
+    draw = Uniform((1, 1))
+    choices: ClassVar[Choices] = {"fill": ("wrap", "zero")}
 
     @property
     def phrase(self) -> str:
@@ -315,12 +299,11 @@ class Speed(OfSignals):
     -0.9. Not random.
     """
 
-    kind: ClassVar[str] = "speed"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the speed added")
-    draw: ClassVar[Draw] = NOTHING
-    signed: ClassVar[bool] = True
-    least: ClassVar[float] = _SLOWEST - 1
-    phrase: ClassVar[str] = "played 1 + {level} times as fast"
+    kind = "speed"
+    levels = Levels(1.0, "share of the speed added")
+    signed = True
+    least = _SLOWEST - 1
+    phrase = "played 1 + {level} times as fast"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Interpolate between the two samples around each place in time."""
@@ -348,7 +331,6 @@ def _take_samples(signal: Array, places: Array) -> Array:
     return xp.take_along_axis(rows, each, axis=2)
 
 
-GAP_FILLS = ("hold", "zero")
 _MOST_GAPS = 100
 
 
@@ -365,9 +347,9 @@ class Dropouts(OfSignals):
 
     gaps: int = 4
     fill: str = "hold"
-    kind: ClassVar[str] = "dropouts"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the time steps")
-    choices: ClassVar[Choices] = {"fill": GAP_FILLS}
+    kind = "dropouts"
+    levels = Levels(1.0, "share of the time steps")
+    choices: ClassVar[Choices] = {"fill": ("hold", "zero")}
 
     def __post_init__(self) -> None:
         set_count(self, "gaps", _MOST_GAPS)

@@ -39,9 +39,9 @@ class TableNoise:
     features: tuple[Column, ...] = ()
     relative_to: str = ""
     choices: ClassVar[Choices] = {"relative_to": ("", "sd")}
-    kind: ClassVar[str] = "table"
-    view: ClassVar[View] = View.VALUES
-    levels: ClassVar[Levels] = Levels(unit="times the noise of each feature")
+    kind = "table"
+    view = View.VALUES
+    levels = Levels(unit="times the noise of each feature")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))

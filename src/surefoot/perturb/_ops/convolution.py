@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import product
+from operator import iadd
 from pathlib import Path
 
 import numpy as np
@@ -32,15 +34,15 @@ def convolve(x: Array, kernels: Array, centre: tuple[int, int] | None = None) ->
     """
     high, wide = kernels.shape[1:]
     top, left = (high // 2, wide // 2) if centre is None else centre
-    below, right = high - 1 - top, wide - 1 - left
-    if high * wide <= _FEW_TAPS:
-        return _convolve_by_taps(_pad_mirrored(x, (below, top), (right, left)), kernels, x)
-    if isinstance(x, np.ndarray):
+    few, spare = high * wide <= _FEW_TAPS, 0
+    if isinstance(x, np.ndarray) and not few:
         spare = _next_multiple(x.shape[2], _LANES) - x.shape[2]
-        return _convolve_by_numpy_fft(
-            _pad_mirrored(x, (below, top + spare), (right, left)), kernels, x
-        )
-    return _convolve_by_fft(_pad_mirrored(x, (below, top), (right, left)), kernels)
+    padded = _pad_mirrored(x, (high - 1 - top, top + spare), (wide - 1 - left, left))
+    if few:
+        return _convolve_by_taps(padded, kernels, x)
+    if isinstance(x, np.ndarray):
+        return _convolve_by_numpy_fft(padded, kernels, x)
+    return _convolve_by_fft(padded, kernels)
 
 
 def pad_mirrored(x: Array, high: int, wide: int) -> Array:
@@ -52,17 +54,12 @@ def _convolve_by_taps(padded: Array, kernels: Array, x: Array) -> Array:
     """The sum of shifted images, each times its tap."""
     _, high, wide = kernels.shape
     height, width = x.shape[-2:]
-    total: Array = None
-    for a in range(high):
-        for b in range(wide):
-            top, left = high - 1 - a, wide - 1 - b
-            shifted = padded[:, :, top : top + height, left : left + width]
-            part = shifted * kernels[:, a, b, None, None, None]
-            if total is None:
-                total = part
-            else:
-                total += part
-    return total
+    parts = (
+        padded[:, :, high - 1 - a : high - 1 - a + height, wide - 1 - b : wide - 1 - b + width]
+        * kernels[:, a, b, None, None, None]
+        for a, b in product(range(high), range(wide))
+    )
+    return reduce(iadd, parts)
 
 
 def _convolve_by_fft(padded: Array, kernels: Array) -> Array:

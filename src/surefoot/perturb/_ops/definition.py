@@ -96,8 +96,6 @@ class Normal:
 
 
 Draw = Uniform | Normal
-NOTHING = Uniform((0,))
-"""No random number: every trial of an input is the same. One row for each trial all the same."""
 
 
 def _trial_shape(each: Shape, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -150,20 +148,22 @@ class OfValues:
     level: float | None = None
     view: ClassVar[View] = View.VALUES
 
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
+        """No random number, but one row for each trial all the same: all trials are equal."""
+        return stream.uniform((n, 0))
+
 
 @dataclass(frozen=True)
-class OfSignals:
+class OfSignals(OfValues):
     """What perturbations of signals share."""
 
-    level: float | None = None
     view: ClassVar[View] = View.SERIES
 
 
 @dataclass(frozen=True)
-class OfImages:
+class OfImages(OfValues):
     """What perturbations of images share."""
 
-    level: float | None = None
     view: ClassVar[View] = View.IMAGE
 
 
@@ -171,7 +171,6 @@ class OfImages:
 class Directed(OfImages):
     """What perturbations of images share that are not random and have an opposite direction."""
 
-    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
 
 
@@ -181,7 +180,8 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
 
     The class has the field `level` and what else it needs, the class data `kind`, `phrase`,
     `view`, `levels`, `draw` and, for fields that take one of a few words, `choices`, and the
-    method `apply`. What depends on a field is a property or a method instead of class data.
+    method `apply`. What has an annotation is a field, so class data have none (or `ClassVar`).
+    What depends on a field is a property or a method instead of class data.
     `needs_channels` is the number of channels that images must have, where it matters.
 
     The decorator adds three rules. Level and choices are checked first, then its own
@@ -221,9 +221,16 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
     return dataclass(frozen=True)(definition)
 
 
+def published(
+    small: tuple[float, ...], large: tuple[float, ...], level: Callable[[float], float] = float
+) -> Presets:
+    """The presets of parameters as published for both sizes; `level` says the level of one."""
+    return {"small": tuple(map(level, small)), "large": tuple(map(level, large))}
+
+
 HIGHEST = 5.0
 SEVERITIES = Levels(HIGHEST, "severity")
-PRESETS: Presets = {"small": (1.0, 2.0, 3.0, 4.0, 5.0), "large": (1.0, 2.0, 3.0, 4.0, 5.0)}
+PRESETS = published((1, 2, 3, 4, 5), (1, 2, 3, 4, 5))
 SIZES: Choices = {"size": ("", "small", "large")}
 """Constants of CIFAR-C (small) or ImageNet-C (large); empty: by the size of the image."""
 LONGEST_SMALL = 64
@@ -238,6 +245,10 @@ class OfSeverities(OfImages):
     levels: ClassVar[Levels] = SEVERITIES
     choices: ClassVar[Choices] = SIZES
     presets: ClassVar[Presets] = PRESETS
+
+    def table(self, shape: tuple[int, ...], small: Table, large: Table) -> Table:
+        """That of small or that of large images, whichever images of this shape are."""
+        return small if is_small(self.size, shape) else large
 
 
 Table = tuple[tuple[float, ...], ...]

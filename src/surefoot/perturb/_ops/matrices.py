@@ -86,9 +86,8 @@ def _multiply_rows(x: Array, columns: Array | BandMatrix) -> Array:
     lines = xp.reshape(x, (n, channels * height, width))
     transposed = xp.permute_dims(matrix, (0, 2, 1))
     if len(strips) == 1:
-        out = xp.matmul(
-            lines, transposed if isinstance(x, np.ndarray) or len(transposed) > 1 else transposed[0]
-        )
+        one_matrix = len(transposed) == 1 and not isinstance(x, np.ndarray)
+        out = xp.matmul(lines, transposed[0] if one_matrix else transposed)
     else:
         shape = (n, channels * height, matrix.shape[1])
         out = xp.empty(shape, dtype=x.dtype, device=device(x))
@@ -214,9 +213,7 @@ def gaussian_filter(x: Array, deviations: Array | float) -> Array:
     """Images under a Gaussian of this deviation, or of one for each row."""
     height, width = x.shape[-2:]
     if isinstance(deviations, float):
-        return multiply_axes(
-            x, gaussian_band_matrix(deviations, height), gaussian_band_matrix(deviations, width)
-        )
+        return multiply_axes(x, *(gaussian_band_matrix(deviations, n) for n in (height, width)))
     rows = gaussian_matrices(deviations, height)
     return multiply_axes(x, rows, rows if height == width else gaussian_matrices(deviations, width))
 
@@ -238,10 +235,8 @@ def mirrored_gaussian_filter(fields: Array, deviation: Array, reach: int) -> Arr
     """
     xp, (height, width) = array_namespace(fields), fields.shape[2:]
     if len(deviation) == 1 and (isinstance(fields, np.ndarray) or fields.device.type == "cpu"):
-        one = float(deviation[0, 0, 0])
-        return multiply_axes(
-            fields, _band_matrix(one, height, reach), _band_matrix(one, width, reach)
-        )
+        bands = (_band_matrix(float(deviation[0, 0, 0]), n, reach) for n in (height, width))
+        return multiply_axes(fields, *bands)
     down = _mirrored_gaussian_matrices(deviation, height, reach)
     across = down if width == height else _mirrored_gaussian_matrices(deviation, width, reach)
     parts = [
@@ -259,11 +254,8 @@ def mirrored_gaussian_filter(fields: Array, deviation: Array, reach: int) -> Arr
 @lru_cache(maxsize=64)
 def _band_matrix(deviation: float, size: int, reach: int) -> BandMatrix:
     """The matrix of one deviation, cached."""
-    return band_matrix(
-        _mirrored_gaussian_matrices(np.full((1, 1, 1), deviation, dtype=np.float32), size, reach)[
-            :, 0
-        ]
-    )
+    one = np.full((1, 1, 1), deviation, dtype=np.float32)
+    return band_matrix(_mirrored_gaussian_matrices(one, size, reach)[:, 0])
 
 
 def _blocks_within_reach(size: int, reach: int) -> list[tuple[slice, slice]]:

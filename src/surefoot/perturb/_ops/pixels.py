@@ -20,13 +20,18 @@ def level_array(level: Level, x: Array) -> Array:
     return xp.reshape(xp.astype(level, x.dtype), (-1, 1, 1))
 
 
+def pixel_axes(x: Array) -> tuple[Array, Array]:
+    """Rows (1, height, 1) and columns (1, 1, width) of the pixels."""
+    xp = array_namespace(x)
+    rows, columns = (xp.arange(n, dtype=x.dtype, device=device(x)) for n in x.shape[2:])
+    return rows[None, :, None], columns[None, None, :]
+
+
 def centred_axes(x: Array) -> tuple[Array, Array, float, float]:
     """Rows and columns counted from the centre of an image; and row and column of the centre."""
-    xp, (height, width) = array_namespace(x), x.shape[2:]
-    middle, centre = (height - 1) / 2, (width - 1) / 2
-    down = xp.arange(height, dtype=x.dtype, device=device(x)) - middle
-    right = xp.arange(width, dtype=x.dtype, device=device(x)) - centre
-    return down[None, :, None], right[None, None, :], middle, centre
+    rows, columns = pixel_axes(x)
+    middle, centre = (x.shape[2] - 1) / 2, (x.shape[3] - 1) / 2
+    return rows - middle, columns - centre, middle, centre
 
 
 def squared_radius(down: Array, right: Array, middle: float, centre: float) -> Array:
@@ -39,10 +44,9 @@ def distance_to_points(places: Array, x: Array) -> tuple[Array, Array]:
 
     `places` (n, 2) are points as shares of height and width; 0 is the upper or left edge.
     """
-    xp, (height, width) = array_namespace(x), x.shape[2:]
-    row = xp.arange(height, dtype=x.dtype, device=device(x))[None, :, None] + 0.5
-    column = xp.arange(width, dtype=x.dtype, device=device(x))[None, None, :] + 0.5
-    return row - places[:, 0, None, None] * height, column - places[:, 1, None, None] * width
+    (height, width), (rows, columns) = x.shape[2:], pixel_axes(x)
+    down = rows + 0.5 - places[:, 0, None, None] * height
+    return down, columns + 0.5 - places[:, 1, None, None] * width
 
 
 def diagonal(x: Array) -> float:
@@ -101,8 +105,7 @@ def _channel(hue: Array, low: Array, chroma: Array, third: int) -> Array:
     """Red (0), green (1) or blue (2): full within a sixth of its hue, none beyond a third."""
     xp = array_namespace(hue)
     away = xp.abs(hue - (3 if third == 0 else 2 * third))
-    share = away - 1 if third == 0 else 2 - away
-    share = xp.clip(share, 0.0, 1.0)
+    share = xp.clip(away - 1 if third == 0 else 2 - away, 0.0, 1.0)
     share *= chroma
     share += low
     return share
@@ -144,9 +147,8 @@ def ranks(field: Array) -> Array:
     order += (xp.arange(n, device=device(field)) * size)[:, None]
     ranked = xp.empty((n * size,), dtype=xp.float32, device=device(field))
     places = xp.arange(size, dtype=xp.float32, device=device(field))
-    ranked[xp.reshape(order, (-1,))] = xp.reshape(
-        xp.broadcast_to(places[None, :], (n, size)), (-1,)
-    )
+    each = xp.broadcast_to(places[None, :], (n, size))
+    ranked[xp.reshape(order, (-1,))] = xp.reshape(each, (-1,))
     return xp.reshape(ranked, field.shape)
 
 

@@ -33,12 +33,8 @@ def plasma(numbers: Array, edge: int, decay: PerRow) -> Array:
     amplitude, begin, points = 1.0, 0, 1
     while points < edge:
         count = points * points
-        noise = [
-            xp.reshape(
-                numbers[:, begin + i * count : begin + (i + 1) * count], (n, 1, points, points)
-            )
-            for i in range(3)
-        ]
+        own = xp.reshape(numbers[:, begin : begin + 3 * count], (n, 3, points, points))
+        noise = [own[:, i : i + 1] for i in range(3)]
         field = _refine_grid(field, noise, amplitude)
         begin, points, amplitude = begin + 3 * count, 2 * points, amplitude / (decay * decay)
     field -= xp.min(field, axis=(2, 3), keepdims=True)
@@ -111,9 +107,8 @@ def frost_texture(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
     size = (math.ceil(height / coarser), math.ceil(width / coarser))
     ice = _ice_whiteness(stream, n, size)
     if coarser > 1:
-        ice = multiply_axes(
-            ice, _enlarging_matrix(height, size[0]), _enlarging_matrix(width, size[1])
-        )
+        rows, columns = map(_enlarging_matrix, (height, width), size)
+        ice = multiply_axes(ice, rows, columns)
     # Bluish where thin, white where thick; grey for one channel.
     tint = np.asarray(colour_for(_TINT, channels), dtype=np.float32)
     colour = place_like(tint[None, :, None, None], ice)

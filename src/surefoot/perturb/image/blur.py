@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from operator import iadd
+from typing import TYPE_CHECKING
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
@@ -30,21 +31,18 @@ from surefoot.perturb._ops.convolution import (
     sum_taps,
 )
 from surefoot.perturb._ops.definition import (
-    NOTHING,
     PRESETS,
     SEVERITIES,
     SIZES,
-    Choices,
-    Draw,
     Levels,
     OfImages,
     OfSeverities,
-    Presets,
     Table,
     Uniform,
     at_severity_on_host,
     is_small,
     perturbation,
+    published,
 )
 from surefoot.perturb._ops.matrices import (
     BandMatrix,
@@ -89,14 +87,8 @@ def zoom_blur(x: Array, level: float, step: float) -> Array:
     on_host = isinstance(x, np.ndarray) or x.device.type == "cpu"
     if height * width <= _FEW_PIXELS or (on_host and entries <= _FEW_ENTRIES):
         return _multiply_flat(x, _zoom_blur_matrix(level, step, height, width))
-    total = None
-    for rows, columns in _zoom_matrix_pairs(level, step, height, width):
-        part = multiply_axes(x, rows, columns)
-        if total is None:
-            total = part
-        else:
-            total += part
-    return total
+    pairs = _zoom_matrix_pairs(level, step, height, width)
+    return reduce(iadd, (multiply_axes(x, rows, columns) for rows, columns in pairs))
 
 
 def zoom_blur_per_row(x: Array, levels: Floats, step: float, count: int) -> Array:
@@ -105,9 +97,8 @@ def zoom_blur_per_row(x: Array, levels: Floats, step: float, count: int) -> Arra
     beyond, weights = zoom_weights(levels, step, count)
     total: PerRow = 0.0
     for k in range(count):
-        rows = zoom_matrices(1 + beyond[:, k], height) * weights[:, k, None, None].astype(
-            np.float32
-        )
+        weight = weights[:, k, None, None].astype(np.float32)
+        rows = zoom_matrices(1 + beyond[:, k], height) * weight
         columns = zoom_matrices(1 + beyond[:, k], width)
         total = total + multiply_axes(x, place_like(rows, x), place_like(columns, x))
     return total
@@ -124,12 +115,10 @@ def _zoom_matrix_pairs(
 ) -> list[tuple[BandMatrix, BandMatrix]]:
     """The matrices of each enlargement along both axes; the first contains its weight."""
     beyond, weights = zoom_weights(np.asarray([level]), step, zoom_count(level, step))
+    zooms = zip((1 + beyond[0])[:, None], weights[0].astype(np.float32), strict=True)
     return [
-        (
-            band_matrix(zoom_matrices(np.asarray([1 + b]), height) * np.float32(w)),
-            band_matrix(zoom_matrices(np.asarray([1 + b]), width)),
-        )
-        for b, w in zip(beyond[0], weights[0], strict=True)
+        (band_matrix(zoom_matrices(zoom, height) * weight), band_matrix(zoom_matrices(zoom, width)))
+        for zoom, weight in zooms
     ]
 
 
@@ -187,14 +176,10 @@ class GaussianBlur(OfImages):
     outwards. Not random.
     """
 
-    kind: ClassVar[str] = "blur"
-    levels: ClassVar[Levels] = Levels(1000.0, "pixels")  # flat; memory grows with the level
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "Gaussian blur of standard deviation {level} pixels"
-    presets: ClassVar[Presets] = {
-        "small": (0.4, 0.6, 0.7, 0.8, 1.0),
-        "large": (1.0, 2.0, 3.0, 4.0, 6.0),
-    }
+    kind = "blur"
+    levels = Levels(1000.0, "pixels")  # flat; memory grows with the level
+    phrase = "Gaussian blur of standard deviation {level} pixels"
+    presets = published((0.4, 0.6, 0.7, 0.8, 1.0), (1.0, 2.0, 3.0, 4.0, 6.0))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Along the rows, then along the columns."""
@@ -212,47 +197,39 @@ class DefocusBlur(OfSeverities):
     published kernel brightens by about 1 % at radius 8 and 10. Not random.
     """
 
-    kind: ClassVar[str] = "defocus"
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "defocus blur of severity {level} of 5"
+    kind = "defocus"
+    phrase = "defocus blur of severity {level} of 5"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Convolve with the disk: row by row if it is small, else by the Fourier transform."""
-        small = is_small(self.size, tuple(x.shape))
+        table = self.table(x.shape, _DISKS_SMALL, _DISKS_LARGE)
         if not isinstance(level, int | float):
-            kernels = _disk_kernels(level, small, 3 if small else 12)
-            return restore_level_zero(clip(convolve(x, place_like(kernels, x)), bounds), x, level)
-        kernel = _disk_kernel(float(level), small)
-        if kernel.shape[1] <= _NARROW:
-            y = filter_symmetric(x, _disk_bands(float(level), small, x.shape[-1]))
+            half = 3 if table is _DISKS_SMALL else 12  # the same for all, so that rows are alike
+            radii, deviations = at_severity_on_host(level, table)
+            kernel = disk_kernels(radii, deviations, half)
         else:
-            y = convolve(x, place_like(kernel, x))
+            kernel = _disk_kernel(float(level), table)
+            if kernel.shape[1] <= _NARROW:
+                y = filter_symmetric(x, _disk_bands(float(level), table, x.shape[-1]))
+                return clip(y, bounds)
+        y = convolve(x, place_like(kernel, x))
         return restore_level_zero(clip(y, bounds), x, level)
 
 
 @lru_cache(maxsize=64)
-def _disk_bands(level: float, small: bool, width: int) -> tuple[BandMatrix, ...]:
+def _disk_bands(level: float, table: Table, width: int) -> tuple[BandMatrix, ...]:
     """The rows of the disk from the middle downwards, each as a matrix along a line."""
-    kernel = _disk_kernel(level, small)[0]
+    kernel = _disk_kernel(level, table)[0]
     return tuple(mirrored_filter_matrix(row, width) for row in kernel[len(kernel) // 2 :])
 
 
 @lru_cache(maxsize=64)
-def _disk_kernel(level: float, small: bool) -> NDArray[np.float32]:
+def _disk_kernel(level: float, table: Table) -> NDArray[np.float32]:
     """(1, k, k): the disk of one severity, without empty rows and columns."""
-    radius = at_severity_on_host(level, _disk_table(small))[0][0]
-    kernel = _disk_kernels(level, small, math.ceil(radius) + 3)
+    radii, deviations = at_severity_on_host(level, table)
+    kernel = disk_kernels(radii, deviations, math.ceil(radii[0]) + 3)
     used = np.flatnonzero(kernel[0].max(axis=0) > 1e-9)
     return np.ascontiguousarray(kernel[:, used[0] : used[-1] + 1, used[0] : used[-1] + 1])
-
-
-def _disk_table(small: bool) -> Table:
-    return _DISKS_SMALL if small else _DISKS_LARGE
-
-
-def _disk_kernels(level: Level, small: bool, half: int) -> NDArray[np.float32]:
-    radii, deviations = at_severity_on_host(level, _disk_table(small))
-    return disk_kernels(radii, deviations, half)
 
 
 @perturbation
@@ -268,11 +245,11 @@ class MotionBlur(OfImages):
 
     angle: float | None = None
     size: str = ""
-    kind: ClassVar[str] = "motion"
-    levels: ClassVar[Levels] = SEVERITIES
-    draw: ClassVar[Draw] = Uniform(())
-    choices: ClassVar[Choices] = SIZES
-    presets: ClassVar[Presets] = PRESETS
+    kind = "motion"
+    levels = SEVERITIES
+    draw = Uniform(())
+    choices = SIZES
+    presets = PRESETS
 
     def __post_init__(self) -> None:
         if self.angle is not None and not -45 <= self.angle <= 45:
@@ -297,9 +274,8 @@ class MotionBlur(OfImages):
         else:
             angles = (drawn[:1] if one else drawn) * 0 + math.radians(self.angle)
         kernels = line_kernels(angles, taps)
-        return restore_level_zero(
-            clip(sum_taps(x, kernels, (line_reach(count), count - 1)), bounds), x, level
-        )
+        blurred = sum_taps(x, kernels, (line_reach(count), count - 1))
+        return restore_level_zero(clip(blurred, bounds), x, level)
 
 
 @perturbation
@@ -314,14 +290,10 @@ class ZoomBlur(OfImages):
     """
 
     step: float = 0.01
-    kind: ClassVar[str] = "zoom-blur"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the size")
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "zoom blur: the mean of enlargements from 1 to 1 + {level}"
-    presets: ClassVar[Presets] = {
-        "small": (0.06, 0.11, 0.15, 0.2, 0.25),
-        "large": (0.11, 0.15, 0.2, 0.24, 0.3),
-    }
+    kind = "zoom-blur"
+    levels = Levels(1.0, "share of the size")
+    phrase = "zoom blur: the mean of enlargements from 1 to 1 + {level}"
+    presets = published((0.06, 0.11, 0.15, 0.2, 0.25), (0.11, 0.15, 0.2, 0.24, 0.3))
 
     def __post_init__(self) -> None:
         if not 0.001 <= self.step <= 1:
@@ -352,7 +324,8 @@ def swap_partners(chance: Array, gate: Array, share: PerRow, reach: PerRow) -> A
     height, width = chance.shape[-2:]
     place = device(chance)
     whole = reach // 1
-    far = whole if _is_number(reach) and reach == whole else whole + (gate < reach - whole)
+    one_reach = isinstance(reach, int | float) and reach == whole
+    far = whole if one_reach else whole + (gate < reach - whole)
     side = 2 * far
     cell = xp.floor(chance * (side * side))
     down = xp.floor(cell * (1 / side))
@@ -360,15 +333,11 @@ def swap_partners(chance: Array, gate: Array, share: PerRow, reach: PerRow) -> A
     row = xp.arange(height, dtype=chance.dtype, device=place)[:, None]
     column = xp.arange(width, dtype=chance.dtype, device=place)
     going = (row > far) & (row <= height - far) & (column > far) & (column <= width - far)
-    if not (_is_number(share) and share >= 1):
+    if not (isinstance(share, int | float) and share >= 1):
         going = going & (gate < share)
     cell *= going
     own = xp.reshape(xp.arange(height * width, device=place), (height, width))
     return own + xp.astype(cell, xp.int64)
-
-
-def _is_number(value: PerRow) -> bool:
-    return isinstance(value, int | float)
 
 
 def origins_after_swaps(goals: Array, reach: int) -> Array:
@@ -447,32 +416,26 @@ class GlassBlur(OfSeverities):
     Values are not rounded to 256 levels between the steps.
     """
 
-    kind: ClassVar[str] = "glass"
-    phrase: ClassVar[str] = "glass blur of severity {level} of 5"
+    kind = "glass"
+    phrase = "glass blur of severity {level} of 5"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """For each pixel: a number for whether it swaps, then one for its partner in each round."""
-        rounds = max(row[2] for row in self._table(*shape[-2:]))
+        rounds = max(row[2] for row in self.table(shape, _SMALL, _LARGE))
         return stream.uniform((n, 1 + int(rounds), *shape[-2:]))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Blur, swap, blur."""
         one = isinstance(level, int | float)
-        deviations, reaches, rounds = at_severity_on_host(level, self._table(*x.shape[-2:]))
+        table = self.table(x.shape, _SMALL, _LARGE)
+        deviations, reaches, rounds = at_severity_on_host(level, table)
         wide = float(deviations[0]) if one else place_like(deviations, x)
         count, reach = math.ceil(rounds.max()), math.ceil(reaches.max())
         shares = np.clip(rounds[:, None] - np.arange(count), 0, 1)
-        goals = swap_partners(
-            drawn[:, 1 : count + 1],
-            drawn[:, :1],
-            _number_or_rows(shares, x, one),
-            _number_or_rows(reaches, x, one),
-        )
+        share, far = (_number_or_rows(values, x, one) for values in (shares, reaches))
+        goals = swap_partners(drawn[:, 1 : count + 1], drawn[:, :1], share, far)
         y = gather_pixels(gaussian_filter(x, wide), origins_after_swaps(goals, reach))
         return restore_level_zero(clip(gaussian_filter(y, wide), bounds), x, level)
-
-    def _table(self, height: int, width: int) -> Table:
-        return _SMALL if is_small(self.size, (height, width)) else _LARGE
 
 
 def _number_or_rows(values: Floats, like: Array, one: bool) -> PerRow:

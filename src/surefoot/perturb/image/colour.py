@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -18,15 +17,12 @@ from surefoot.perturb._ops.arrays import (
     to_unit_range,
 )
 from surefoot.perturb._ops.definition import (
-    NOTHING,
     Directed,
-    Draw,
     Levels,
     OfSeverities,
-    Presets,
     at_severity,
-    is_small,
     perturbation,
+    published,
 )
 from surefoot.perturb._ops.pixels import change_saturation, rotate_hue
 from surefoot.subject.protocols import Array, Level
@@ -45,13 +41,10 @@ class Brightness(Directed):
     darkens. Not random.
     """
 
-    kind: ClassVar[str] = "brightness"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the range")
-    phrase: ClassVar[str] = "brightness (HSV value) raised by {level} of the range"
-    presets: ClassVar[Presets] = {
-        "small": (0.05, 0.1, 0.15, 0.2, 0.3),
-        "large": (0.1, 0.2, 0.3, 0.4, 0.5),
-    }
+    kind = "brightness"
+    levels = Levels(1.0, "share of the range")
+    phrase = "brightness (HSV value) raised by {level} of the range"
+    presets = published((0.05, 0.1, 0.15, 0.2, 0.3), (0.1, 0.2, 0.3, 0.4, 0.5))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale the height of every pixel above the lowest value."""
@@ -83,13 +76,10 @@ class Contrast(Directed):
     the contrast. Not random.
     """
 
-    kind: ClassVar[str] = "contrast"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the contrast")
-    phrase: ClassVar[str] = "contrast reduced by a share of {level}"
-    presets: ClassVar[Presets] = {
-        "small": tuple(1 - c for c in (0.75, 0.5, 0.4, 0.3, 0.15)),
-        "large": tuple(1 - c for c in (0.4, 0.3, 0.2, 0.1, 0.05)),
-    }
+    kind = "contrast"
+    levels = Levels(1.0, "share of the contrast")
+    phrase = "contrast reduced by a share of {level}"
+    presets = published((0.75, 0.5, 0.4, 0.3, 0.15), (0.4, 0.3, 0.2, 0.1, 0.05), lambda c: 1 - c)
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each channel with its mean."""
@@ -113,16 +103,15 @@ class Saturate(OfSeverities):
     set of constants, or empty to go by the size of the image. Not random.
     """
 
-    kind: ClassVar[str] = "saturate"
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "saturation of colours changed, severity {level} of 5"
+    kind = "saturate"
+    phrase = "saturation of colours changed, severity {level} of 5"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch the distance of each channel from the greatest one."""
         if x.shape[1] == 1:
             return x
-        small = is_small(self.size, tuple(x.shape))
-        gain, offset = at_severity(level, _SATURATE_SMALL if small else _SATURATE_LARGE)
+        table = self.table(x.shape, _SATURATE_SMALL, _SATURATE_LARGE)
+        gain, offset = at_severity(level, table)
         vivid = change_saturation(x, gain, offset, (bounds or UNIT).low)
         return clip_in_place(vivid, bounds)
 
@@ -134,9 +123,9 @@ class Desaturate(Directed):
     A negative level deepens them. Grey images stay as they are. Not random.
     """
 
-    kind: ClassVar[str] = "desaturate"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the saturation")
-    phrase: ClassVar[str] = "saturation of colours reduced by a share of {level}"
+    kind = "desaturate"
+    levels = Levels(1.0, "share of the saturation")
+    phrase = "saturation of colours reduced by a share of {level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Shrink the distance of each channel from the greatest one."""
@@ -154,9 +143,9 @@ class Hue(Directed):
     Not random.
     """
 
-    kind: ClassVar[str] = "hue"
-    levels: ClassVar[Levels] = Levels(180.0, "degrees")
-    phrase: ClassVar[str] = "hue of colours rotated by {level} degrees"
+    kind = "hue"
+    levels = Levels(180.0, "degrees")
+    phrase = "hue of colours rotated by {level} degrees"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Turn around the grey axis of HSV."""
@@ -174,9 +163,9 @@ class Gamma(Directed):
     Level and -level undo each other. Without bounds, values below 0 stay as they are. Not random.
     """
 
-    kind: ClassVar[str] = "gamma"
-    levels: ClassVar[Levels] = Levels(3.0, "exponent of 2")
-    phrase: ClassVar[str] = "gamma correction: values raised to the power 2^{level}"
+    kind = "gamma"
+    levels = Levels(3.0, "exponent of 2")
+    phrase = "gamma correction: values raised to the power 2^{level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Raise to the power."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import lru_cache, reduce
+from operator import iadd
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -21,7 +22,12 @@ from surefoot.perturb._ops.arrays import (
     restore_level_zero,
     to_unit_range,
 )
-from surefoot.perturb._ops.definition import NOTHING, Draw, Levels, OfImages, Presets, perturbation
+from surefoot.perturb._ops.definition import (
+    Levels,
+    OfImages,
+    perturbation,
+    published,
+)
 from surefoot.subject.protocols import Array, HostArray, Level, to_host
 
 if TYPE_CHECKING:
@@ -111,28 +117,19 @@ def _widened(x: Array, cells: Cells) -> Array:
     return whole
 
 
-def _mixed(x: Array, share: float) -> Array:
-    """Where the loss of the first pixel is faded in."""
-    whole: Array = None
-    for rows in cell_counts(x.shape[2], share):
-        tall = cells_along(x.shape[2], rows.cells)
-        low = _pixelate_width(_cell_means(x, tall, axis=2), share)
-        part = _take(low, tall.of_pixel, axis=2)
-        if rows.weight != 1:
-            part *= rows.weight
-        whole = part if whole is None else whole + part
-    return whole
-
-
-def _pixelate_width(x: Array, share: float) -> Array:
-    whole: Array = None
-    for columns in cell_counts(x.shape[3], share):
-        wide = cells_along(x.shape[3], columns.cells)
-        part = _take(_cell_means(x, wide, axis=3), wide.of_pixel, axis=3)
-        if columns.weight != 1:
-            part *= columns.weight
-        whole = part if whole is None else whole + part
-    return whole
+def _mixed(x: Array, share: float, axis: int = 2) -> Array:
+    """Where the loss of the first pixel is faded in: along this axis and those after it."""
+    if axis == x.ndim:
+        return x
+    parts = []
+    for count in cell_counts(x.shape[axis], share):
+        cells = cells_along(x.shape[axis], count.cells)
+        low = _mixed(_cell_means(x, cells, axis), share, axis + 1)
+        part = _take(low, cells.of_pixel, axis)
+        if count.weight != 1:
+            part *= count.weight
+        parts.append(part)
+    return reduce(iadd, parts)
 
 
 def _cell_means(x: Array, cells: Cells, axis: int) -> Array:
@@ -141,9 +138,7 @@ def _cell_means(x: Array, cells: Cells, axis: int) -> Array:
     if 1 < fewest == most and most * len(cells.starts) == x.shape[axis]:
         # All cells have the same number of pixels: slices are faster than indices.
         parts = [x[:, :, k::most] if axis == 2 else x[:, :, :, k::most] for k in range(most)]
-        total = parts[0] + parts[1]
-        for part in parts[2:]:
-            total += part
+        total = reduce(iadd, parts[2:], parts[0] + parts[1])
         total *= float(np.float32(1 / most))
         return total
     total = _take(x, cells.starts, axis)
@@ -208,14 +203,10 @@ class Pixelate(OfImages):
     they would be in a file. Not random.
     """
 
-    kind: ClassVar[str] = "pixelate"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the pixels along an edge")
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "pixelation: a share of {level} fewer pixels along each edge"
-    presets: ClassVar[Presets] = {
-        "small": tuple(1 - c for c in (0.95, 0.9, 0.85, 0.75, 0.65)),
-        "large": tuple(1 - c for c in (0.6, 0.5, 0.4, 0.3, 0.25)),
-    }
+    kind = "pixelate"
+    levels = Levels(1.0, "share of the pixels along an edge")
+    phrase = "pixelation: a share of {level} fewer pixels along each edge"
+    presets = published((0.95, 0.9, 0.85, 0.75, 0.65), (0.6, 0.5, 0.4, 0.3, 0.25), lambda c: 1 - c)
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Every pixel becomes the mean of its cell."""
@@ -227,8 +218,7 @@ class Pixelate(OfImages):
             xp.asarray(cell_matrices(length, share), device=x.device)[:, None, :, :]
             for length in x.shape[2:]
         )
-        coarse = xp.matmul(xp.matmul(down, x), xp.matrix_transpose(across))
-        return clip(coarse, bounds)
+        return clip(xp.matmul(xp.matmul(down, x), xp.matrix_transpose(across)), bounds)
 
 
 @perturbation
@@ -242,14 +232,10 @@ class JPEG(OfImages):
     image by image in main memory, wherever the arrays are. Not random.
     """
 
-    kind: ClassVar[str] = "jpeg"
-    levels: ClassVar[Levels] = Levels(0.99, "1 - quality / 100")
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "JPEG compression of quality 100 · (1 - {level})"
-    presets: ClassVar[Presets] = {
-        "small": tuple(1 - q / 100 for q in (80, 65, 58, 50, 40)),
-        "large": tuple(1 - q / 100 for q in (25, 18, 15, 10, 7)),
-    }
+    kind = "jpeg"
+    levels = Levels(0.99, "1 - quality / 100")
+    phrase = "JPEG compression of quality 100 · (1 - {level})"
+    presets = published((80, 65, 58, 50, 40), (25, 18, 15, 10, 7), lambda q: 1 - q / 100)
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Encode and decode each image."""

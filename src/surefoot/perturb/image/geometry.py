@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.definition import (
-    Choices,
     Directed,
-    Draw,
     Levels,
     OfImages,
     OfSeverities,
+    Table,
     Uniform,
     at_severity,
-    is_small,
     perturbation,
     rows_around,
 )
 from surefoot.perturb._ops.matrices import filter_reach, mirrored_gaussian_filter
-from surefoot.perturb._ops.pixels import centred_axes, level_array
+from surefoot.perturb._ops.pixels import centred_axes, level_array, pixel_axes
 from surefoot.perturb._ops.warp import EDGES, warp, warp_projected
 from surefoot.subject.protocols import Array, Level, Stream
 
@@ -40,7 +37,7 @@ class Geometric(Directed):
     """What transforms share that say where each pixel comes from."""
 
     edge: str = "mirror"
-    choices: ClassVar[Choices] = EDGES
+    choices = EDGES
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """The row and the column that each pixel comes from."""
@@ -55,9 +52,9 @@ class Geometric(Directed):
 class Rotation(Geometric):
     """Rotated about the centre by `level` degrees, counter-clockwise. Not random."""
 
-    kind: ClassVar[str] = "rotation"
-    levels: ClassVar[Levels] = Levels(180.0, "degrees")
-    phrase: ClassVar[str] = "rotation by {level} degrees about the centre"
+    kind = "rotation"
+    levels = Levels(180.0, "degrees")
+    phrase = "rotation by {level} degrees about the centre"
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from where the opposite rotation brings it."""
@@ -73,9 +70,9 @@ class Rotation(Geometric):
 class TranslationX(Geometric):
     """Moved right by the share `level` of the width, also by parts of a pixel. Not random."""
 
-    kind: ClassVar[str] = "translate-x"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the width")
-    phrase: ClassVar[str] = "translation to the right by {level} of the width"
+    kind = "translate-x"
+    levels = Levels(1.0, "share of the width")
+    phrase = "translation to the right by {level} of the width"
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from further left."""
@@ -87,9 +84,9 @@ class TranslationX(Geometric):
 class TranslationY(Geometric):
     """Moved down by the share `level` of the height, also by parts of a pixel. Not random."""
 
-    kind: ClassVar[str] = "translate-y"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the height")
-    phrase: ClassVar[str] = "translation downwards by {level} of the height"
+    kind = "translate-y"
+    levels = Levels(1.0, "share of the height")
+    phrase = "translation downwards by {level} of the height"
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from further up."""
@@ -104,10 +101,10 @@ class Zoom(Geometric):
     Shrinking does not average pixels. A level below -0.9 means -0.9. Not random.
     """
 
-    kind: ClassVar[str] = "zoom"
-    levels: ClassVar[Levels] = Levels(9.0, "share of the size added")
-    least: ClassVar[float] = -0.9
-    phrase: ClassVar[str] = "zoom about the centre to 1 + {level} times the size"
+    kind = "zoom"
+    levels = Levels(9.0, "share of the size added")
+    least = -0.9
+    phrase = "zoom about the centre to 1 + {level} times the size"
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from nearer to the centre."""
@@ -120,9 +117,9 @@ class Zoom(Geometric):
 class Shear(Geometric):
     """Vertical lines lean to the right by `level` degrees; the middle row stays. Not random."""
 
-    kind: ClassVar[str] = "shear"
-    levels: ClassVar[Levels] = Levels(80.0, "degrees")  # at 90 pixels move infinitely far
-    phrase: ClassVar[str] = "horizontal shear by {level} degrees"
+    kind = "shear"
+    levels = Levels(80.0, "degrees")  # at 90 pixels move infinitely far
+    phrase = "horizontal shear by {level} degrees"
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Rows above the centre come from further left, rows below from further right."""
@@ -142,12 +139,12 @@ class Perspective(OfImages):
     """
 
     edge: str = "mirror"
-    kind: ClassVar[str] = "perspective"
-    levels: ClassVar[Levels] = Levels(1.0, "share of half an edge")
-    draw: ClassVar[Draw] = Uniform((4, 2))
-    choices: ClassVar[Choices] = EDGES
-    signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = (
+    kind = "perspective"
+    levels = Levels(1.0, "share of half an edge")
+    draw = Uniform((4, 2))
+    choices = EDGES
+    signed = True
+    phrase = (
         "a random perspective: every corner moves inwards by uniform amounts of up to {level} "
         "of half the edges"
     )
@@ -200,25 +197,20 @@ def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
     )
 
 
-_STRENGTHS = {
-    "small": (
-        (0.0, 32 * 0.2, 0.0),
-        (0.0, 32 * 0.2, 32 * 0.08),
-        (32 * 0.05, 32 * 0.2, 32 * 0.07),
-        (32 * 0.08, 32 * 0.06, 32 * 0.06),
-        (32 * 0.1, 32 * 0.04, 32 * 0.05),
-        (32 * 0.1, 32 * 0.03, 32 * 0.03),
-    ),
-    "large": (
-        (0.0, 244 * 0.7, 0.0),
-        (244 * 2.0, 244 * 0.7, 244 * 0.1),
-        (244 * 2.0, 244 * 0.08, 244 * 0.2),
-        (244 * 0.05, 244 * 0.01, 244 * 0.02),
-        (244 * 0.07, 244 * 0.01, 244 * 0.02),
-        (244 * 0.12, 244 * 0.01, 244 * 0.02),
-    ),
-}
-"""At severities 0 to 5, in pixels: pull and smoothness of the field, move of the corners."""
+def _in_pixels(edge: int, *shares: tuple[float, float, float]) -> Table:
+    return tuple(tuple(edge * share for share in row) for row in shares)
+
+
+# At severities 0 to 5: pull and smoothness of the field, move of the corners. Published as shares
+# of an edge of 32 or 244 pixels, and used as so many pixels whatever the size of the image.
+_ELASTIC_SMALL = _in_pixels(
+    32, (0, 0.2, 0), (0, 0.2, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05),
+    (0.1, 0.03, 0.03),
+)  # fmt: skip
+_ELASTIC_LARGE = _in_pixels(
+    244, (0, 0.7, 0), (2, 0.7, 0.1), (2, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02),
+    (0.12, 0.01, 0.02),
+)  # fmt: skip
 
 
 @perturbation
@@ -241,8 +233,8 @@ class Elastic(OfSeverities):
     So a higher level is a different distortion rather than always a stronger one.
     """
 
-    kind: ClassVar[str] = "elastic"
-    phrase: ClassVar[str] = "elastic distortion of severity {level} of 5"
+    kind = "elastic"
+    phrase = "elastic distortion of severity {level} of 5"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Moves of three points (across, down), and a field of offsets across and one down."""
@@ -253,26 +245,18 @@ class Elastic(OfSeverities):
     ) -> Array:
         """First the affine transform, then the field."""
         points, noise = drawn
-        table = _STRENGTHS["small" if is_small(self.size, tuple(x.shape)) else "large"]
-        strengths, reach = _strengths(level, x, table)
+        strengths, reach = _strengths(level, x, self.table(x.shape, _ELASTIC_SMALL, _ELASTIC_LARGE))
         pull, smooth, corners = strengths[:, 0], strengths[:, 1], strengths[:, 2]
         moved = warp(x, *_affine_coordinates(points, corners, x), "mirror", bounds)
         if reach == 0:
             return moved
-        noise = noise * 2
-        noise -= 1
-        fields = mirrored_gaussian_filter(noise, smooth, reach)
+        fields = mirrored_gaussian_filter(noise * 2 - 1, smooth, reach)
         fields *= pull[..., None]
-        rows, columns = _pixel_coordinates(x)
-        xs, ys = fields[:, 0], fields[:, 1]
-        xs += columns
-        ys += rows
-        return warp(moved, ys, xs, "symmetric", bounds)
+        rows, columns = pixel_axes(x)
+        return warp(moved, fields[:, 1] + rows, fields[:, 0] + columns, "symmetric", bounds)
 
 
-def _strengths(
-    level: Level, x: Array, table: tuple[tuple[float, float, float], ...]
-) -> tuple[Array, int]:
+def _strengths(level: Level, x: Array, table: Table) -> tuple[Array, int]:
     """Pull, smoothness and corners at this level, (n or 1, 3, 1, 1); and the filter's reach.
 
     The reach is that of the widest Gaussian of any row; 0 where there is no pull.
@@ -282,9 +266,8 @@ def _strengths(
         strengths = place_like(np.asarray([mixed], dtype=np.float32), x)
         return strengths[:, :, None, None], filter_reach(mixed[1]) if mixed[0] else 0
     below, above, share = rows_around(level, table)
-    strengths = (
-        below * (1 - share) + above * share
-    )  # rounds unlike `at_severity`: results stay the same
+    # Rounds unlike `at_severity`, and stays so: another order would change the last bit of results.
+    strengths = below * (1 - share) + above * share
     return strengths[:, :, None, None], filter_reach(max(row[1] for row in table))
 
 
@@ -304,16 +287,8 @@ def _affine_coordinates(points: Array, corners: Array, x: Array) -> tuple[Array,
     area = ax * by - ay * bx
     least = xp.full_like(area, 1e-3 * reach * reach)
     area = xp.where(xp.abs(area) < least, least, area)
-    rows, columns = _pixel_coordinates(x)
+    rows, columns = pixel_axes(x)
     rows, columns = (rows - y_of) - corner[:, 1], (columns - x_of) - corner[:, 0]
     ys = (rows * (-reach * bx / area) + y_of) + columns * (reach * by / area)
     xs = (columns * (reach * ay / area) + x_of) - rows * (reach * ax / area)
     return ys, xs
-
-
-def _pixel_coordinates(x: Array) -> tuple[Array, Array]:
-    """Rows (1, height, 1) and columns (1, 1, width) of the pixels."""
-    xp = array_namespace(x)
-    rows = xp.arange(x.shape[2], dtype=x.dtype, device=device(x))
-    columns = xp.arange(x.shape[3], dtype=x.dtype, device=device(x))
-    return rows[None, :, None], columns[None, None, :]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 
 from surefoot.core.results import UNIT, Interval
 from surefoot.perturb._ops.arrays import clip_in_place, copy_rows, level_per_row, restore_level_zero
 from surefoot.perturb._ops.definition import (
-    NOTHING,
     Directed,
-    Draw,
     Levels,
     OfImages,
     Uniform,
@@ -30,6 +27,7 @@ from surefoot.perturb._ops.pixels import (
     fill_value,
     level_array,
     mix,
+    pixel_axes,
     squared_radius,
 )
 from surefoot.perturb._ops.random_fields import smooth_noise
@@ -61,9 +59,9 @@ class Condensation(OfImages):
     every higher one.
     """
 
-    kind: ClassVar[str] = "condensation"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the area")
-    phrase: ClassVar[str] = "condensation: a share of {level} of the area behind mist"
+    kind = "condensation"
+    levels = Levels(1.0, "share of the area")
+    phrase = "condensation: a share of {level} of the area behind mist"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """The order in which pixels are covered: where a smooth random field is lowest first."""
@@ -87,8 +85,8 @@ class Dirt(OfImages):
     """
 
     spots: int = 20
-    kind: ClassVar[str] = "dirt"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the area")
+    kind = "dirt"
+    levels = Levels(1.0, "share of the area")
 
     def __post_init__(self) -> None:
         set_count(self, "spots", _MOST_SPOTS)
@@ -128,10 +126,10 @@ class Flare(OfImages):
     off: the image is overexposed there.
     """
 
-    kind: ClassVar[str] = "flare"
-    levels: ClassVar[Levels] = Levels(1.0, "light added at the centre, share of the range")
-    draw: ClassVar[Draw] = Uniform((2,))
-    phrase: ClassVar[str] = "lens flare: light of {level} of the range around a random place"
+    kind = "flare"
+    levels = Levels(1.0, "light added at the centre, share of the range")
+    draw = Uniform((2,))
+    phrase = "lens flare: light of {level} of the range around a random place"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add the light."""
@@ -139,9 +137,8 @@ class Flare(OfImages):
         down, right = distance_to_points(drawn, x)
         reach = _FLARE_SIZE * max(x.shape[2:])
         light = xp.exp((down * down + right * right) * (-1 / (reach * reach)))[:, None]
-        return clip_in_place(
-            x + light * (level_per_row(level, light) * (bounds or UNIT).width), bounds
-        )
+        brightest = level_per_row(level, light) * (bounds or UNIT).width
+        return clip_in_place(x + light * brightest, bounds)
 
 
 @perturbation
@@ -151,10 +148,9 @@ class Vignetting(OfImages):
     At the distance r from the centre (1 at the corners) a pixel loses level · r². Not random.
     """
 
-    kind: ClassVar[str] = "vignetting"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the light lost at the corners")
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "vignetting: a share of {level} of the light lost at the corners"
+    kind = "vignetting"
+    levels = Levels(1.0, "share of the light lost at the corners")
+    phrase = "vignetting: a share of {level} of the light lost at the corners"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Move each pixel towards the lowest value."""
@@ -184,8 +180,8 @@ class BrokenLens(OfImages):
     """
 
     cracks: int = 9
-    kind: ClassVar[str] = "broken-lens"
-    levels: ClassVar[Levels] = Levels(1.0, "length of the cracks, share of the diagonal")
+    kind = "broken-lens"
+    levels = Levels(1.0, "length of the cracks, share of the diagonal")
 
     def __post_init__(self) -> None:
         set_count(self, "cracks", _MOST_CRACKS)
@@ -223,9 +219,8 @@ class BrokenLens(OfImages):
             passed = turn >= numbers[:, 0, i, None, None] + i
             for axis, move in enumerate(moves):
                 shifts[axis] += passed * (move[:, i] - move[:, i - 1])[:, None, None]
-        row = xp.arange(x.shape[2], dtype=x.dtype, device=device(x))[None, :, None]
-        column = xp.arange(x.shape[3], dtype=x.dtype, device=device(x))[None, None, :]
-        return warp(x, row + shifts[0] * near, column + shifts[1] * near, "mirror", None)
+        rows, columns = pixel_axes(x)
+        return warp(x, rows + shifts[0] * near, columns + shifts[1] * near, "mirror", None)
 
     def _draw_cracks(
         self, x: Array, places: tuple[Array, Array, Array], numbers: Array, bounds: Interval | None
@@ -256,10 +251,10 @@ class LensDistortion(Geometric):
     diagonal. `edge` says what lies there. Not random.
     """
 
-    kind: ClassVar[str] = "lens-distortion"
-    levels: ClassVar[Levels] = Levels(0.3, "share of half the diagonal")
+    kind = "lens-distortion"
+    levels = Levels(0.3, "share of half the diagonal")
     # Below -1/3 two pixels would show the same place.
-    phrase: ClassVar[str] = "barrel distortion by {level} of half the diagonal at the corners"
+    phrase = "barrel distortion by {level} of half the diagonal at the corners"
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from further out."""
@@ -276,12 +271,10 @@ class ChromaticAberration(Geometric):
     two. `edge` says what lies outside of the image. Needs three channels. Not random.
     """
 
-    kind: ClassVar[str] = "chromatic-aberration"
-    levels: ClassVar[Levels] = Levels(0.2, "share of the size")
-    needs_channels: ClassVar[int] = 3
-    phrase: ClassVar[str] = (
-        "chromatic aberration: red enlarged and blue shrunk by {level} of the size"
-    )
+    kind = "chromatic-aberration"
+    levels = Levels(0.2, "share of the size")
+    needs_channels = 3
+    phrase = "chromatic aberration: red enlarged and blue shrunk by {level} of the size"
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Of a channel that is enlarged to 1 + level times the size."""
@@ -304,10 +297,10 @@ class WhiteBalance(Directed):
     A negative level makes the image bluish instead of reddish. Needs three channels. Not random.
     """
 
-    kind: ClassVar[str] = "white-balance"
-    levels: ClassVar[Levels] = Levels(1.0, "share of red gained and of blue lost")
-    needs_channels: ClassVar[int] = 3
-    phrase: ClassVar[str] = "white balance: red raised and blue lowered by a share of {level}"
+    kind = "white-balance"
+    levels = Levels(1.0, "share of red gained and of blue lost")
+    needs_channels = 3
+    phrase = "white balance: red raised and blue lowered by a share of {level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale the height of red and blue above the lowest value."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import PerRow, as_float32, clip_in_place, copy_rows, level_per_row
-from surefoot.perturb._ops.definition import Draw, Each, Levels, OfImages, Uniform, perturbation
+from surefoot.perturb._ops.definition import Each, Levels, OfImages, Uniform, perturbation
 from surefoot.perturb._ops.pixels import check_fill, fill_value
 from surefoot.subject.protocols import Array, Level
 
@@ -35,9 +35,9 @@ class Occlusion(OfImages):
     """
 
     fill: float = 0.5
-    kind: ClassVar[str] = "occlusion"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the area")
-    draw: ClassVar[Draw] = Uniform((2,))
+    kind = "occlusion"
+    levels = Levels(1.0, "share of the area")
+    draw = Uniform((2,))
 
     def __post_init__(self) -> None:
         check_fill(self.kind, self.fill)
@@ -58,9 +58,8 @@ class Occlusion(OfImages):
             return out
         down = _coverage(drawn[:, :1] * (height - tall), tall, _pixel_starts(height, drawn))
         across = _coverage(drawn[:, 1:] * (width - wide), wide, _pixel_starts(width, drawn))
-        return _mix_pixels(
-            x, down[:, None, :, None] * across[:, None, None, :], _Paint(fill, bounds)
-        )
+        hidden = down[:, None, :, None] * across[:, None, None, :]
+        return _mix_pixels(x, hidden, _Paint(fill, bounds))
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,6 @@ def _mix_pixels(x: Array, hidden: Array, paint: _Paint) -> Array:
     mixed = x * (1 - hidden)
     mixed += hidden * paint.fill
     mixed = clip_in_place(mixed, paint.bounds)
-    if isinstance(x, np.ndarray):
-        return np.where(hidden > 0, mixed, x)
     return array_namespace(x).where(hidden > 0, mixed, x)
 
 
@@ -157,9 +154,9 @@ class Dropout(OfImages):
     """
 
     fill: float = 0.5
-    kind: ClassVar[str] = "dropout"
-    levels: ClassVar[Levels] = Levels(1.0, "probability")
-    draw: ClassVar[Draw] = Uniform(Each.PIXEL)
+    kind = "dropout"
+    levels = Levels(1.0, "probability")
+    draw = Uniform(Each.PIXEL)
 
     def __post_init__(self) -> None:
         check_fill(self.kind, self.fill)

@@ -19,18 +19,16 @@ from surefoot.perturb._ops.arrays import (
     to_unit_range,
 )
 from surefoot.perturb._ops.definition import (
-    NOTHING,
     Choices,
-    Draw,
     Each,
     Levels,
     Normal,
     OfImages,
     OfValues,
-    Presets,
     Uniform,
     Units,
     perturbation,
+    published,
 )
 from surefoot.perturb._ops.pixels import check_fill, fill_value, mix, ranks
 from surefoot.subject.protocols import Array, Level, Stream
@@ -176,14 +174,11 @@ class ShotNoise(OfValues):
     stay as they are. As text a level may also be c itself: 20photons.
     """
 
-    kind: ClassVar[str] = "shot"
-    levels: ClassVar[Levels] = Levels(1.0, "relative noise at full brightness")
-    draw: ClassVar[Draw] = Uniform(Each.VALUE)
-    phrase: ClassVar[str] = "shot noise of relative size {level} at full brightness"
-    presets: ClassVar[Presets] = {
-        "small": tuple(1 / math.sqrt(c) for c in (500, 250, 100, 75, 50)),
-        "large": tuple(1 / math.sqrt(c) for c in (60, 25, 12, 5, 3)),
-    }
+    kind = "shot"
+    levels = Levels(1.0, "relative noise at full brightness")
+    draw = Uniform(Each.VALUE)
+    phrase = "shot noise of relative size {level} at full brightness"
+    presets = published((500, 250, 100, 75, 50), (60, 25, 12, 5, 3), lambda c: 1 / math.sqrt(c))
     units: ClassVar[Units] = {"photons": _noise_of_photons}
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
@@ -213,16 +208,11 @@ class ImpulseNoise(OfValues):
     is 0 and the highest 1.
     """
 
-    kind: ClassVar[str] = "impulse"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the values")
-    draw: ClassVar[Draw] = Uniform(Each.VALUE)
-    phrase: ClassVar[str] = (
-        "impulse noise: each value becomes the lowest or the highest with probability {level}"
-    )
-    presets: ClassVar[Presets] = {
-        "small": (0.01, 0.02, 0.03, 0.05, 0.07),
-        "large": (0.03, 0.06, 0.09, 0.17, 0.27),
-    }
+    kind = "impulse"
+    levels = Levels(1.0, "share of the values")
+    draw = Uniform(Each.VALUE)
+    phrase = "impulse noise: each value becomes the lowest or the highest with probability {level}"
+    presets = published((0.01, 0.02, 0.03, 0.05, 0.07), (0.03, 0.06, 0.09, 0.17, 0.27))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """The smallest numbers drawn give the lowest value, the largest ones the highest."""
@@ -240,16 +230,11 @@ class SpeckleNoise(OfValues):
     Hendrycks & Dietterich 2019, `speckle_noise`.
     """
 
-    kind: ClassVar[str] = "speckle"
-    levels: ClassVar[Levels] = Levels(1.0, "share of each value")
-    draw: ClassVar[Draw] = Normal(Each.VALUE)
-    phrase: ClassVar[str] = (
-        "speckle noise: Gaussian noise of standard deviation {level} times the value"
-    )
-    presets: ClassVar[Presets] = {
-        "small": (0.06, 0.1, 0.12, 0.16, 0.2),
-        "large": (0.15, 0.2, 0.35, 0.45, 0.6),
-    }
+    kind = "speckle"
+    levels = Levels(1.0, "share of each value")
+    draw = Normal(Each.VALUE)
+    phrase = "speckle noise: Gaussian noise of standard deviation {level} times the value"
+    presets = published((0.06, 0.1, 0.12, 0.16, 0.2), (0.15, 0.2, 0.35, 0.45, 0.6))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale by the height above the lowest value and add."""
@@ -274,8 +259,8 @@ class DeadPixels(OfImages):
     """
 
     fill: float = 0.0
-    kind: ClassVar[str] = "dead-pixels"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the pixels")
+    kind = "dead-pixels"
+    levels = Levels(1.0, "share of the pixels")
 
     def __post_init__(self) -> None:
         check_fill(self.kind, self.fill)
@@ -306,9 +291,9 @@ class DeadLines(OfImages):
 
     lines: str = "rows"
     fill: float = 0.0
-    kind: ClassVar[str] = "dead-lines"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the lines")
-    choices: ClassVar[Choices] = _LINES
+    kind = "dead-lines"
+    levels = Levels(1.0, "share of the lines")
+    choices = _LINES
 
     def __post_init__(self) -> None:
         check_fill(self.kind, self.fill)
@@ -336,9 +321,9 @@ class Banding(OfImages):
     """
 
     lines: str = "rows"
-    kind: ClassVar[str] = "banding"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the range")
-    choices: ClassVar[Choices] = _LINES
+    kind = "banding"
+    levels = Levels(1.0, "share of the range")
+    choices = _LINES
 
     @property
     def phrase(self) -> str:
@@ -364,11 +349,10 @@ class Bayer(OfImages):
     black. Needs three channels. Not random.
     """
 
-    kind: ClassVar[str] = "bayer"
-    levels: ClassVar[Levels] = Levels(1.0, "share of the other colours that is lost")
-    needs_channels: ClassVar[int] = 3
-    draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = (
+    kind = "bayer"
+    levels = Levels(1.0, "share of the other colours that is lost")
+    needs_channels = 3
+    phrase = (
         "a colour mosaic (Bayer pattern RGGB): a share of {level} of the other two colours lost"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import ClassVar
+from collections.abc import Callable
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import PerRow, from_unit_range, place_like, to_unit_range
-from surefoot.perturb._ops.convolution import fast_size
+from surefoot.perturb._ops.convolution import fast_size, pad_mirrored
 from surefoot.perturb._ops.definition import (
-    Draw,
     Each,
     Normal,
     OfSeverities,
@@ -42,9 +41,8 @@ def nearest_pixel_line_kernels(
     xp = array_namespace(angle)
     taps = max(abs(rows.start), abs(rows.stop - 1), abs(columns.start), abs(columns.stop - 1))
     i = place_like(np.arange(taps + 1, dtype=np.float32), angle)[None]
-    weights = xp.exp(-0.5 * (i / _as_column(sigma, xp)) ** 2) * xp.clip(
-        2 * _as_column(radius, xp) + 1 - i, 0, 1
-    )
+    fading = xp.clip(2 * _as_column(radius, xp) + 1 - i, 0, 1)
+    weights = xp.exp(-0.5 * (i / _as_column(sigma, xp)) ** 2) * fading
     weights = weights / xp.sum(weights, axis=-1, keepdims=True)
     down = xp.ceil(i * xp.sin(angle)[:, None] - 0.5)
     right = xp.ceil(i * xp.cos(angle)[:, None] - 0.5)
@@ -67,15 +65,13 @@ def blur_downwards(x: Array, radius: PerRow, sigma: PerRow, angle: Array, longes
     """
     high = math.ceil(2 * longest)
     wide = math.ceil(high * math.sqrt(0.5) + 0.5)
-    kernels = nearest_pixel_line_kernels(
-        radius, sigma, angle, range(-high, 1), range(-wide, wide + 1)
-    )
-    height, width = x.shape[-2:]
+    rows, columns = range(-high, 1), range(-wide, wide + 1)
+    kernels = nearest_pixel_line_kernels(radius, sigma, angle, rows, columns)
     whole = pad_with_edges(x, high, wide, 0)
-    return correlate(whole, kernels[:, None], (height, width))
+    return correlate(whole, kernels[:, None], tuple(x.shape[-2:]))
 
 
-def correlate(x: Array, kernels: Array, size: tuple[int, int]) -> Array:
+def correlate(x: Array, kernels: Array, size: tuple[int, ...]) -> Array:
     """The correlation of images with kernels, the first `size` positions, all inside the image.
 
     Kernels are small: two matrix products are faster than their Fourier transform.
@@ -136,19 +132,6 @@ def droplet_shading(liquid: Array) -> Array:
     return xp.round(xp.astype(_box_sum(relief), xp.float32) * (1 / 9))
 
 
-def _pad_mirrored(x: Array) -> Array:
-    """The layer padded by one mirrored pixel on each side: b|abc|b."""
-    xp = array_namespace(x)
-    height, width = x.shape[-2:]
-    whole = xp.empty((*x.shape[:2], height + 2, width + 2), dtype=x.dtype, device=x.device)
-    whole[..., 1:-1, 1:-1] = x
-    whole[..., 0, 1:-1] = x[..., min(1, height - 1), :]
-    whole[..., -1, 1:-1] = x[..., max(height - 2, 0), :]
-    whole[..., 0] = whole[..., min(2, width)]
-    whole[..., -1] = whole[..., max(width - 1, 1)]
-    return whole
-
-
 def _crop_padding(flat: Array, whole: Array) -> Array:
     """The layers without padding, from a long row that lacks one line and pixel at both ends.
 
@@ -161,16 +144,18 @@ def _crop_padding(flat: Array, whole: Array) -> Array:
     return xp.reshape(full, whole.shape)[..., 1:-1, 1:-1]
 
 
+def _neighbours(row: Array, line: int) -> Callable[[int], Array]:
+    """What gives the pixels so many steps after each one but the padding at both ends."""
+    begin, length = line + 1, row.shape[0] - 2 * (line + 1)
+    return lambda step: row[begin + step : begin + step + length]
+
+
 def _emboss(x: Array) -> Array:
     """The relief of whole numbers under [[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], within 0 … 255."""
     xp = array_namespace(x)
-    whole = _pad_mirrored(x)
-    line, row = whole.shape[-1], xp.reshape(whole, (-1,))
-    length = row.shape[0] - 2 * (line + 1)
-
-    def at(step: int) -> Array:
-        return row[line + 1 + step : line + 1 + step + length]
-
+    whole = pad_mirrored(x, 1, 1)
+    line = whole.shape[-1]
+    at = _neighbours(xp.reshape(whole, (-1,)), line)
     total = at(line + 1) - at(-line - 1)
     total *= 2
     for step in (0, 1, line):
@@ -183,7 +168,7 @@ def _emboss(x: Array) -> Array:
 def _box_sum(x: Array) -> Array:
     """The sum over 3 by 3 pixels."""
     xp = array_namespace(x)
-    whole = _pad_mirrored(x)
+    whole = pad_mirrored(x, 1, 1)
     line, row = whole.shape[-1], xp.reshape(whole, (-1,))
     three = row[: -2 * line] + row[line:-line]
     three += row[2 * line :]
@@ -219,12 +204,7 @@ def canny_edges(x: Array) -> Array:
 
 def _gradient_peaks(size: Array, line: int, sides: tuple[Array, Array], rising: Array) -> Array:
     """Where the gradient is largest across the edge, which has one of four directions."""
-    xp = array_namespace(size)
-    length = size.shape[0] - 2 * (line + 1)
-
-    def at(step: int) -> Array:
-        return size[line + 1 + step : line + 1 + step + length]
-
+    xp, at = array_namespace(size), _neighbours(size, line)
     wide, tall = (xp.astype(side, xp.float32) for side in sides)
     slope = wide * (13573 / 2**15)  # tan 22.5°, as OpenCV rounds it; tan 67.5° is 2 more
     level = tall < slope
@@ -264,12 +244,8 @@ def distance_to_marked(marked: Array) -> Array:
     xp = array_namespace(marked)
     height, width = marked.shape[-2:]
     rounds = min(_FARTHEST, width - 1)
-    far = xp.full(
-        (*marked.shape[:2], height, width + rounds),
-        _FARTHEST + 1,
-        dtype=xp.int16,
-        device=marked.device,
-    )
+    size = (*marked.shape[:2], height, width + rounds)
+    far = xp.full(size, _FARTHEST + 1, dtype=xp.int16, device=marked.device)
     far[..., :width] -= (_FARTHEST + 1) * xp.astype(marked, xp.int16)
     step = 1
     while step <= min(_FARTHEST, height - 1):
@@ -335,8 +311,8 @@ class Snow(OfSeverities):
     and size as for `Fog`.
     """
 
-    kind: ClassVar[str] = "snow"
-    phrase: ClassVar[str] = "snow of severity {level} of 5"
+    kind = "snow"
+    phrase = "snow of severity {level} of 5"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """The direction of the wind, uniform in [0, 1), and the layer, standard normal."""
@@ -347,7 +323,7 @@ class Snow(OfSeverities):
     ) -> Array:
         """Whiten the image and add the snow."""
         xp = array_namespace(x)
-        table = _SNOW_SMALL if is_small(self.size, tuple(x.shape[1:])) else _SNOW_LARGE
+        table = self.table(x.shape, _SNOW_SMALL, _SNOW_LARGE)
         unit = to_unit_range(x, bounds)
         *_, clear, share = at_severity(level, table)
         whitened = xp.clip(luminance(unit) * 1.5 + 0.5 - unit, 0.0, None) * (1 - clear)
@@ -373,19 +349,17 @@ def _blurred_flakes(wind: Array, layer: Array, level: Level, table: Table) -> Ar
 
 def _zoom_layer(layer: Array, level: Level, zooms: tuple[float, ...]) -> Array:
     """The centre of the layer, enlarged bilinearly to the whole."""
+    height, width = layer.shape[-2:]
     tall, wide = (
         at_severity(level, tuple(_first_and_step(edge, zoom) for zoom in zooms))
-        for edge in layer.shape[-2:]
+        for edge in (height, width)
     )
     if not isinstance(level, int | float):
-        return multiply_axes(
-            layer, _sampling_matrices(layer, 2, *tall), _sampling_matrices(layer, 3, *wide)
-        )
+        rows, columns = _sampling_matrices(height, *tall), _sampling_matrices(width, *wide)
+        return multiply_axes(layer, rows, columns)
     if tall == wide == [0.0, 1.0]:
         return layer
-    return multiply_axes(
-        layer, _sampling_matrix(layer.shape[2], *tall), _sampling_matrix(layer.shape[3], *wide)
-    )
+    return multiply_axes(layer, _sampling_matrix(height, *tall), _sampling_matrix(width, *wide))
 
 
 def _first_and_step(edge: int, zoom: float) -> tuple[float, float]:
@@ -409,11 +383,10 @@ def _sampling_matrix(edge: int, start: float, step: float) -> BandMatrix:
     return band_matrix(weights[None].astype(np.float32))
 
 
-def _sampling_matrices(layer: Array, axis: int, start: Array, step: Array) -> Array:
+def _sampling_matrices(edge: int, start: Array, step: Array) -> Array:
     """As `_sampling_matrix`, weights (n, edge, edge) for each row."""
-    xp = array_namespace(layer)
-    edge = layer.shape[axis]
-    pixels = place_like(np.arange(edge, dtype=np.float32), layer)
+    xp = array_namespace(start)
+    pixels = place_like(np.arange(edge, dtype=np.float32), start)
     points = xp.clip(start + step * pixels[:, None], 0, edge - 1)
     return xp.clip(1 - xp.abs(points - pixels), 0, None)[:, 0]
 
@@ -455,15 +428,14 @@ class Spatter(OfSeverities):
     the grey of the colours. Below severity 1 the water fades. Level and size as for `Fog`.
     """
 
-    kind: ClassVar[str] = "spatter"
-    draw: ClassVar[Draw] = Normal(Each.PIXEL)
-    phrase: ClassVar[str] = "spatter of severity {level} of 5 (water up to 3, mud from 4)"
+    kind = "spatter"
+    draw = Normal(Each.PIXEL)
+    phrase = "spatter of severity {level} of 5 (water up to 3, mud from 4)"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add water, cover with mud, or mix the two."""
-        small = is_small(self.size, tuple(x.shape[1:]))
-        *water, muddy = at_severity(level, _WATER_SMALL if small else _WATER_LARGE)
-        mud = at_severity(level, _MUD_SMALL if small else _MUD_LARGE)
+        *water, muddy = at_severity(level, self.table(x.shape, _WATER_SMALL, _WATER_LARGE))
+        mud = at_severity(level, self.table(x.shape, _MUD_SMALL, _MUD_LARGE))
         unit = to_unit_range(x, bounds)
         one_level = isinstance(muddy, int | float)
         if one_level and muddy == 0:
@@ -525,8 +497,8 @@ class Fog(OfSeverities):
     that covers the image.
     """
 
-    kind: ClassVar[str] = "fog"
-    phrase: ClassVar[str] = "fog (a plasma fractal) of severity {level} of 5"
+    kind = "fog"
+    phrase = "fog (a plasma fractal) of severity {level} of 5"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """The uniform numbers of one plasma map for each trial, coarse to fine."""
@@ -539,14 +511,11 @@ class Fog(OfSeverities):
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add the fog and scale."""
-        shape = tuple(x.shape[1:])
-        xp = array_namespace(x)
-        table = _FOG_SMALL if is_small(self.size, shape) else _FOG_LARGE
-        thickness, decay = at_severity(level, table)
-        unit = to_unit_range(x, bounds)
+        xp, unit = array_namespace(x), to_unit_range(x, bounds)
+        thickness, decay = at_severity(level, self.table(x.shape, _FOG_SMALL, _FOG_LARGE))
         most = xp.clip(xp.max(unit, axis=(1, 2, 3), keepdims=True), 1e-6, None)
         scale = most / (most + thickness)
-        fog = plasma(drawn, self._edge(shape), decay)[..., : shape[-2], : shape[-1]]
+        fog = plasma(drawn, self._edge(x.shape), decay)[..., : x.shape[-2], : x.shape[-1]]
         return from_unit_range(unit * scale + fog * (thickness * scale), bounds)
 
 
@@ -564,8 +533,8 @@ class Frost(OfSeverities):
     Grey images get the grey of the frost. Level and size as for `Fog`.
     """
 
-    kind: ClassVar[str] = "frost"
-    phrase: ClassVar[str] = "frost (generated ice crystals) of severity {level} of 5"
+    kind = "frost"
+    phrase = "frost (generated ice crystals) of severity {level} of 5"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """One image of frost for each trial, in [0, 1]."""
@@ -573,8 +542,8 @@ class Frost(OfSeverities):
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix image and frost."""
-        small = is_small(self.size, tuple(x.shape[1:]))
-        of_image, of_frost = at_severity(level, _FROST_SMALL if small else _FROST_LARGE)
+        table = self.table(x.shape, _FROST_SMALL, _FROST_LARGE)
+        of_image, of_frost = at_severity(level, table)
         mixed = drawn * of_frost
         mixed += to_unit_range(x, bounds) * of_image
         return from_unit_range(mixed, bounds)
