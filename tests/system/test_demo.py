@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli import examples
-from surefoot.cli.examples import FILES, STEPS
+from surefoot.cli import verbs
 from surefoot.commands.caller import Caller
+from surefoot.commands.demo import FILES, STEPS, DemoOptions
 from surefoot.errors import MissingPackage
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
@@ -100,8 +100,8 @@ def test_a_method_whose_package_is_missing_is_left_out_with_the_line_that_instal
             raise MissingPackage("this needs onnx: pip install 'surefoot[verify]'")
         return result
 
-    monkeypatch.setattr("surefoot.cli.examples.Step.run", run)
-    assert examples.demo(str(tmp_path)) == 0
+    monkeypatch.setattr("surefoot.commands.demo.Step.run", run)
+    assert verbs.demo(options=DemoOptions(str(tmp_path)), json=False) == 0
     page = (tmp_path / "report.html").read_text()
     assert 'id="compare" class="chapter"' in page
     assert 'id="critical" class="chapter"' not in page

@@ -91,7 +91,7 @@ class _Some:
 
 def test_an_option_is_one_line_for_shell_and_python():
     """A field added to a class of options is an argument, a flag with its help, and is checked."""
-    from surefoot.cli import options as o
+    from surefoot.cli import parsing
 
     def measure(model: str, *, measurement: _Some) -> str:
         return f"{model} {measurement.precision}"
@@ -101,7 +101,8 @@ def test_an_option_is_one_line_for_shell_and_python():
     assert function("m", precision=3) == "m 3"
     with pytest.raises(InvalidArgument, match="measure has no option 'precison': do you mean prec"):
         function("m", precison=3)
-    parameter = o._typer_parameter(o.Groups.of(measure, {"_Some": _Some}).options()[0])
+    (some,) = parsing.Groups.of(measure, {"_Some": _Some}).options()
+    parameter = parsing._typer_parameter(some, some.option)
     assert (parameter.name, parameter.default) == ("precision", None)
 
 

@@ -11,7 +11,7 @@ import surefoot as sf
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.registry import number
 from surefoot.cli.main import app
-from surefoot.cli.options import running_text
+from surefoot.cli.parsing import running_text
 from surefoot.commands.curve import CurveOptions
 from surefoot.study.external import brackets
 

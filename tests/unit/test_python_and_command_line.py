@@ -10,8 +10,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.cli.examples import _SAMPLES
 from surefoot.cli.main import app
+from surefoot.commands.perturb import SAMPLES
 from surefoot.commands.tail import LIMIT
 from surefoot.errors import InvalidArgument, StoreFailed
 from tests.unit.small_models import batch, relu_net
@@ -190,4 +190,4 @@ def test_seeds_and_other_defaults_are_the_same_everywhere():
     assert sf.brackets.__kwdefaults__ | {"quantile": 0.05, "error": 0.05} == (
         sf.brackets.__kwdefaults__
     )
-    assert sf.contact_sheet.__defaults__[1:] == (_SAMPLES, default("perturb", "seed"))
+    assert sf.contact_sheet.__defaults__[1:] == (SAMPLES, default("perturb", "seed"))

@@ -241,7 +241,7 @@ def test_a_list_of_runs_needs_no_model_no_method_and_no_scipy():
     import subprocess
 
     code = (
-        "import sys, surefoot.cli.stored, surefoot.store.sql, surefoot.store.outcomes; "
+        "import sys, surefoot.cli.verbs, surefoot.store.sql, surefoot.store.outcomes; "
         "import surefoot.report.formatting, surefoot.report.tables; "
         "heavy = ('scipy', 'altair', 'onnxruntime', 'surefoot.study', 'surefoot.engine'); "
         "sys.exit(', '.join(name for name in heavy if name in sys.modules) or 0)"

@@ -12,23 +12,10 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from surefoot.cli.examples import demo, design, perturb
+from surefoot.cli import verbs
 from surefoot.cli.exit_codes import ERROR, own_exit_code, watch_signals
 from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
-from surefoot.cli.measure import (
-    certify,
-    compare,
-    critical,
-    curve,
-    doctor,
-    estimate,
-    plan,
-    run,
-    tail,
-)
-from surefoot.cli.options import LazyGroup
-from surefoot.cli.outcomes import brackets, tally
-from surefoot.cli.stored import evidence, export, key, replay, report, serve, show, verify
+from surefoot.cli.parsing import LazyGroup
 from surefoot.cli.terminal import (
     close_quietly,
     keep_results_apart,
@@ -60,26 +47,18 @@ _OUR_NAMES = {"--target": "--labels", "--target-column": "--labels", "--label-co
 
 class _Surefoot(LazyGroup):
     panels: ClassVar = {
-        "Start here": (demo, doctor, perturb, plan),
+        "Start here": (verbs.demo, verbs.doctor, verbs.perturb, verbs.plan),
         "Measure a model": (
-            estimate,
-            certify,
-            curve,
-            critical,
-            tail,
-            compare,
+            *(verbs.estimate, verbs.certify, verbs.curve),
+            *(verbs.critical, verbs.tail, verbs.compare),
         ),
-        "Gate a release": (run,),
+        "Gate a release": (verbs.run,),
         "Read stored results": (
-            show,
-            report,
-            replay,
-            serve,
-            export,
+            *(verbs.show, verbs.report, verbs.replay, verbs.serve, verbs.export),
         ),
-        "Hand over evidence": (evidence, verify, key),
-        "Results of other tools": (tally, brackets),
-        "Background": (design,),
+        "Hand over evidence": (verbs.evidence, verbs.verify, verbs.key),
+        "Results of other tools": (verbs.tally, verbs.brackets),
+        "Background": (verbs.design,),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import select
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from surefoot.cli.interrupts import raise_if_stopped
-from surefoot.commands.caller import Caller, Watch, printed_lines, terminal_bar
+from surefoot.commands.caller import Answer, Caller, Watch, printed_lines, terminal_bar
 from surefoot.commands.values import Given
 from surefoot.errors import SurefootWarning
 from surefoot.system.text import escape_controls
@@ -202,21 +203,29 @@ def progress_on_stderr(unit: str = "inputs") -> Iterator[Watch]:
         yield watch_or_stop
 
 
-def run_command(
-    function: Callable[..., Result],
-    *arguments: Given,
-    json: bool = False,
-    **options: Given,
-) -> int:
-    """Run a function of `surefoot.commands` and print its result; the exit code."""
-    caller = shell_caller(as_json=json)
+def run_command(function: Callable[..., Result | Answer], *, json: bool, **given: Given) -> int:
+    """Run a function of `surefoot.commands` and print what it returns; the exit code."""
+    if "caller" in inspect.signature(function).parameters:
+        given["caller"] = shell_caller(as_json=json)
     with prints_to_stderr():
-        result = function(*arguments, **options, caller=caller)
-    store = options["running"].store
-    say_what_is_from_store(result, store)
-    for group in options.values():
+        answer = function(**given)
+    if isinstance(answer, Answer):
+        return print_answer(answer, as_json=json)
+    store = getattr(given.get("running"), "store", None)
+    say_what_is_from_store(answer, store)
+    for group in given.values():
         say_files(getattr(group, "figure", None), getattr(group, "report", None))
-    return present(result, as_json=json, store=store)
+    return present(answer, as_json=json, store=store)
+
+
+def print_answer(answer: Answer, *, as_json: bool = False, console: Console | None = None) -> int:
+    """Print lines and tables, or JSON; the exit code."""
+    for part in [answer.json] if as_json else answer.lines:
+        if isinstance(part, str):
+            typer.echo(part, nl=not part.endswith("\n"))
+        else:
+            print_table(console or open_console(), part)
+    return answer.exit_code
 
 
 def shell_caller(*, as_json: bool = False) -> Caller:
@@ -224,10 +233,10 @@ def shell_caller(*, as_json: bool = False) -> Caller:
     return Caller(
         command=command_line(),
         display=progress_on_stderr,
-        announce=_say,
-        remark=_say,
+        announce=say,
+        remark=say,
         on_interrupt=partial(_print_interrupted, results=sys.stdout, as_json=as_json),
-        on_workers=lambda note: _say(str(note)),
+        on_workers=lambda note: say(str(note)),
     )
 
 
@@ -245,25 +254,21 @@ def present(result: Result, *, as_json: bool = False, store: str | None = None) 
         from surefoot.store.locations import public_location
 
         runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
-        _say(f"evidence in {public_location(str(store))}, run {', '.join(runs)}")
+        say(f"evidence in {public_location(str(store))}, run {', '.join(runs)}")
         if result.record.stopped_early:
-            _say("stopped by --time-limit: the same command continues the run")
+            say("stopped by --time-limit: the same command continues the run")
     return result.exit_code
-
-
-def say_run(result: Result) -> None:
-    """Say which run a file is written of: its name, and what was studied."""
-    _say(f"run {result.record.digest[:12]}: {result.view.about}")
 
 
 def say_files(figure: str | Path | None = None, report: str | Path | None = None) -> None:
     """Say which files were written."""
     for kind, file in (("figure", figure), ("report", report)):
         if file is not None:
-            _say(f"{kind} written to {file}")
+            say(f"{kind} written to {file}")
 
 
-def _say(sentence: str) -> None:
+def say(sentence: str) -> None:
+    """Say something that is no result."""
     sys.stderr.write(f"{escape_controls(sentence)}\n")
 
 
@@ -277,7 +282,7 @@ def _print_interrupted(result: Result, *, results: TextIO, as_json: bool) -> Non
         print_view(result.view)
 
 
-def say_what_is_from_store(result: Result, store: str) -> None:
+def say_what_is_from_store(result: Result, store: str | None) -> None:
     """A finished run is not run again; say so."""
     from surefoot.store.locations import public_location
 

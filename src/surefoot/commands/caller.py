@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from html import escape
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surefoot.engine.progress import Progress
     from surefoot.executors.pool import WorkerNote
+    from surefoot.report.tables import Table
     from surefoot.study import Result
 
 
@@ -57,6 +58,15 @@ class Caller:
     on_interrupt: Callable[[Result], None] = ignore
     on_workers: Callable[[WorkerNote], None] = warn_of_fallback
     study: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command prints that measures nothing: lines and tables, or JSON; and its exit code."""
+
+    lines: Sequence[str | Table]
+    json: str = ""
+    exit_code: int = 0
 
 
 _SECONDS_BETWEEN_LINES = 5.0

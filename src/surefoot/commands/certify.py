@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from surefoot.commands import options as o
 from surefoot.commands.methods import kappa_method
-from surefoot.commands.options import (
-    AttackOptions,
-    BatchOptions,
-    DecisionRequirementOptions,
-    KappaOptions,
-    LevelsOptions,
-    PropertyOptions,
-    RunOptions,
-)
-from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation
 from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
@@ -23,18 +14,18 @@ if TYPE_CHECKING:
 
 
 def certify(
-    model: AnyModel,
-    data: AnyData,
-    perturb: AnyPerturbation,
+    model: o.ModelArgument,
+    data: o.DataArgument,
+    perturb: o.Perturb,
     *,
-    measurement: KappaOptions,
-    prop: PropertyOptions,
-    levels: LevelsOptions,
-    attack: AttackOptions,
-    requirement: DecisionRequirementOptions,
+    measurement: o.KappaOptions,
+    prop: o.PropertyOptions,
+    levels: o.LevelsOptions,
+    attack: o.AttackOptions,
+    requirement: o.DecisionRequirementOptions,
     inputs: FileOptions,
-    running: RunOptions,
-    batches: BatchOptions,
+    running: o.RunOptions,
+    batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Decide whether each input fails under at most a share kappa of the perturbations.

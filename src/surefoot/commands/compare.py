@@ -6,8 +6,9 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from surefoot.commands import options as o
 from surefoot.commands.methods import (
     BuSunOptions,
     estimate_method,
@@ -15,18 +16,9 @@ from surefoot.commands.methods import (
     refuse_method,
     tail_method,
 )
-from surefoot.commands.options import (
-    CONFIDENCE,
-    AttackOptions,
-    BatchOptions,
-    KappaOptions,
-    RunOptions,
-    TailOptions,
-)
 from surefoot.commands.values import (
     AnyData,
     AnyModel,
-    AnyPerturbation,
     Given,
     Number,
     as_number,
@@ -35,7 +27,14 @@ from surefoot.commands.values import (
     share,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, option_name, refused, refused_value
+from surefoot.records.options import (
+    FileOptions,
+    Option,
+    option,
+    option_name,
+    refused,
+    refused_value,
+)
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -60,7 +59,7 @@ class ComparisonOptions:
     limit: Number | None = option(
         None, "Compare confident mistakes above this confidence instead (see tail)."
     )
-    confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
     method: str | None = option(
         None,
         "With --width: exact-sequential, bu-sun, fixed-size or okamoto (default: "
@@ -100,26 +99,35 @@ class ComparisonOptions:
                     f"is about confident mistakes: leave out "
                     f"{option_name('property')} {self.property}",
                 )
-            tail = TailOptions(limit=self.limit, confidence=self.confidence)
+            tail = o.TailOptions(limit=self.limit, confidence=self.confidence)
             return tail_method(tail), f"confident:{self.limit}"
         if self.kappa is not None:
-            test = KappaOptions(kappa=self.kappa, confidence=self.confidence)
+            test = o.KappaOptions(kappa=self.kappa, confidence=self.confidence)
             return kappa_method(test), kept_if
         method = estimate_method(self.width, self.confidence, self.method, stages, _WIDTH)
         return method, kept_if
 
 
 def compare(
-    models: AnyModel,
+    models: Annotated[
+        AnyModel,
+        Option(
+            "Two or more models, then the data.",
+            metavar="MODEL MODEL... DATA",
+            argument=True,
+            repeats=True,
+            last="data",
+        ),
+    ],
     data: AnyData,
-    perturb: AnyPerturbation,
+    perturb: o.Perturb,
     *,
     measurement: ComparisonOptions,
     stages: BuSunOptions,
-    attack: AttackOptions,
+    attack: o.AttackOptions,
     inputs: FileOptions,
-    running: RunOptions,
-    batches: BatchOptions,
+    running: o.RunOptions,
+    batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Rank models by how often they fail on the same perturbed inputs, with intervals.

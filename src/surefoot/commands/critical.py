@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from surefoot.commands.options import CONFIDENCE, ESTIMATOR, ProofTimeOptions, RunOptions
+from surefoot.commands import options as o
 from surefoot.commands.output_files import check_figure_file, check_file, check_folder
 from surefoot.commands.values import (
     AnyData,
@@ -22,7 +22,7 @@ from surefoot.commands.values import (
     share,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, refused
+from surefoot.records.options import FileOptions, Option, option, refused
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -98,7 +98,7 @@ class RadiusOptions:
 
     tolerance: Number = option(0.002, "How narrow each bracket must be.")
     quantile: Number = option(0.05, "The share of inputs whose critical radius may be smaller.")
-    confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
     seconds_per_input: float | None = option(
         None, "Maximum CPU seconds per input: 60, or none with --nodes-per-input."
     )
@@ -150,7 +150,7 @@ class RadiusOutcome:
     at: Numbers | None = option(None, "Also the robust accuracy at these radii: 0.01,8/255.")
     by_class: bool = option(False, "Also the quantile of each class.")
     estimator: str = option(
-        ESTIMATOR,
+        o.ESTIMATOR,
         "Of the quantile: shortest-ranks, order-statistics, log-normal or algorithm-1.",
     )
     gamma: Number | None = option(None, "Length of interval at which algorithm-1 stops: 0.002.")
@@ -172,15 +172,24 @@ class RadiusOutcome:
 
 
 def critical(
-    model: AnyModel,
+    model: Annotated[
+        AnyModel,
+        Option(
+            "One or more ONNX files, then the data.",
+            metavar="MODEL.onnx... DATA",
+            argument=True,
+            repeats=True,
+            last="data",
+        ),
+    ],
     data: AnyData,
     *,
     export: ExportOptions,
     radius: RadiusOptions,
     outcome: RadiusOutcome,
     inputs: FileOptions,
-    running: RunOptions,
-    ending: ProofTimeOptions,
+    running: o.RunOptions,
+    ending: o.ProofTimeOptions,
     caller: Caller,
 ) -> Result:
     """Bracket the L∞ radius at which each label can change, between proof and counterexample.

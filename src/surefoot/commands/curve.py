@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from surefoot.commands import options as o
 from surefoot.commands.methods import fields_of
-from surefoot.commands.options import CONFIDENCE, BatchOptions, RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import (
     AnyData,
@@ -26,7 +26,14 @@ from surefoot.commands.values import (
     error_from,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, option_name, refused, refused_value
+from surefoot.records.options import (
+    FileOptions,
+    Option,
+    option,
+    option_name,
+    refused,
+    refused_value,
+)
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -61,7 +68,7 @@ class CurveOptions:
         "What the curve is about: set (exactly these inputs) or population (what they are a random "
         "sample of) (default: set).",
     )
-    confidence: Number | None = option(None, f"Confidence of the result (default: {CONFIDENCE}).")
+    confidence: Number | None = option(None, f"Confidence of the result (default: {o.CONFIDENCE}).")
     resolution: Number | None = option(
         None, "How precisely to locate a crossing, as a share of the range (default: 0.001)."
     )
@@ -199,15 +206,31 @@ class CurveOutcome:
 
 
 def curve(
-    model: AnyModel,
+    model: Annotated[
+        AnyModel,
+        Option(
+            "One or more models, then the data.",
+            metavar="MODEL... DATA",
+            argument=True,
+            repeats=True,
+            last="data",
+        ),
+    ],
     data: AnyData,
-    perturb: AnyPerturbation,
+    perturb: Annotated[
+        AnyPerturbation,
+        Option(
+            "Perturbation and range of levels: blur:0..2, rotation:-30..30, fog (up to "
+            "severity 5), blur:2+jpeg:0.5 (from none to both). Repeat it for several curves.",
+            repeats=True,
+        ),
+    ],
     *,
     measurement: CurveOptions,
     outcome: CurveOutcome,
     inputs: FileOptions,
-    running: RunOptions,
-    batches: BatchOptions,
+    running: o.RunOptions,
+    batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Measure accuracy against the level, and find where it falls below a threshold.

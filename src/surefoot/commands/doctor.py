@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from surefoot.commands.options import SEED
-from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation
-from surefoot.records.options import FileOptions, option
+from surefoot.commands import options as o
+from surefoot.commands.values import AnyPerturbation
+from surefoot.records.options import FileOptions, Option, option
 
 if TYPE_CHECKING:
     from surefoot.study.doctor import Checkup
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 class SeedOptions:
     """The seed alone, of a command that stores nothing."""
 
-    seed: int = option(SEED, "Random seed.", least=0)
+    seed: int = option(o.SEED, "Random seed.", least=0)
 
 
 def doctor(
-    model: AnyModel,
-    data: AnyData,
-    perturb: AnyPerturbation = None,
+    model: o.ModelArgument,
+    data: o.DataArgument,
+    perturb: Annotated[
+        AnyPerturbation, Option("Also check this perturbation, for example linf:8/255.")
+    ] = None,
     *,
     inputs: FileOptions,
     choice: SeedOptions,

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from surefoot.commands import options as o
 from surefoot.commands.methods import BuSunOptions, mean_or_each
-from surefoot.commands.options import (
-    BatchOptions,
-    EstimateOptions,
-    LevelsOptions,
-    PropertyOptions,
-    RequirementOptions,
-    RunOptions,
-)
-from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation
 from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
@@ -22,18 +14,18 @@ if TYPE_CHECKING:
 
 
 def estimate(
-    model: AnyModel,
-    data: AnyData,
-    perturb: AnyPerturbation,
+    model: o.ModelArgument,
+    data: o.DataArgument,
+    perturb: o.Perturb,
     *,
-    measurement: EstimateOptions,
+    measurement: o.EstimateOptions,
     stages: BuSunOptions,
-    prop: PropertyOptions,
-    levels: LevelsOptions,
-    requirement: RequirementOptions,
+    prop: o.PropertyOptions,
+    levels: o.LevelsOptions,
+    requirement: o.RequirementOptions,
     inputs: FileOptions,
-    running: RunOptions,
-    batches: BatchOptions,
+    running: o.RunOptions,
+    batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Estimate how often a model fails under random perturbations, with intervals.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
-from surefoot.commands.options import WIDTH, KappaOptions, TailOptions
+from surefoot.commands import options as o
 from surefoot.commands.values import (
     AnyMethod,
     Number,
@@ -101,7 +101,7 @@ def estimate_method(
     confidence: Number,
     method: str | None = None,
     stages: BuSunOptions = BuSunOptions(),
-    default_width: float = WIDTH,
+    default_width: float = o.WIDTH,
 ) -> AnyMethod:
     """The method of this name that estimates a failure probability; its default is the cheapest.
 
@@ -141,7 +141,7 @@ def refuse_method(method: str | None, stages: BuSunOptions, quantity: str) -> No
             )
 
 
-def kappa_method(options: KappaOptions) -> AnyMethod:
+def kappa_method(options: o.KappaOptions) -> AnyMethod:
     """The method that tests whether a failure probability is at most kappa."""
     from surefoot.catalogue.methods import TESTS
 
@@ -165,7 +165,7 @@ def kappa_method(options: KappaOptions) -> AnyMethod:
     return kind(**{n: v for n, v in values.items() if n in takes and v is not None})
 
 
-def tail_method(options: TailOptions) -> NormalTail:
+def tail_method(options: o.TailOptions) -> NormalTail:
     """RoMA with these settings."""
     from surefoot.statistics import NormalTail
 
@@ -179,7 +179,7 @@ def tail_method(options: TailOptions) -> NormalTail:
     )
 
 
-def _kappa(options: KappaOptions) -> float:
+def _kappa(options: o.KappaOptions) -> float:
     if options.kappa is not None and options.sil is None:
         return as_number("kappa", options.kappa)
     if options.sil is not None and options.kappa is None:

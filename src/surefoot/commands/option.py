@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from surefoot.commands.values import Given
 from surefoot.errors import InvalidArgument
@@ -31,10 +31,11 @@ class Parameter:
     option: Option | None = None
 
     @property
-    def kind(self) -> type:
-        """What a shell hands over: text, unless only a number or a switch can be meant."""
+    def kind(self) -> Hint:
+        """What a shell hands over: text, unless only a number, a switch or a word can be meant."""
         kinds = _plain_types(self.hint)
-        return next((kind for kind in (str, bool, int, float) if kind in kinds), str)
+        choices = [part for part in _parts(self.hint) if _origin(part) is Literal]
+        return next((k for k in (str, bool, int, float) if k in kinds), next(iter(choices), str))
 
 
 class _Names(dict[str, Hint]):
@@ -83,10 +84,25 @@ class Groups:
 
 
 def hints_of(
-    thing: Callable[..., object], names: Mapping[str, Hint] | None = None
+    thing: Callable[..., object],
+    names: Mapping[str, Hint] | None = None,
+    *,
+    described: bool = False,
 ) -> dict[str, Hint]:
-    """The annotations of a function."""
-    return get_type_hints(thing, localns=_Names(thing.__globals__, names or {}))
+    """The annotations of a function; `described`, with the options that stand in them."""
+    known = _Names(thing.__globals__, names or {})
+    return get_type_hints(thing, localns=known, include_extras=described)
+
+
+def arguments_of(function: Callable[..., object]) -> list[Parameter]:
+    """What a shell gives beside the classes of options: the parameters annotated with an option."""
+    hints, found = hints_of(function, described=True), []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if _origin(hints[name]) is Annotated:
+            hint, option = get_args(hints[name])
+            default = MISSING if parameter.default is parameter.empty else parameter.default
+            found.append(Parameter(name, hint, default, option))
+    return found
 
 
 def expanded_signature(
@@ -154,7 +170,14 @@ def _check_kind(parameter: Parameter, value: Given) -> None:
         )
 
 
+def _origin(hint: Hint) -> Hint:
+    return get_origin(hint)
+
+
+def _parts(hint: Hint) -> tuple[Hint, ...]:
+    return get_args(hint) if _origin(hint) in (UnionType, Union) else (hint,)
+
+
 def _plain_types(hint: Hint) -> set[Hint]:
     """The classes of a union, or the one class itself."""
-    parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    return {get_origin(part) or part for part in parts}
+    return {get_origin(part) or part for part in _parts(hint)}

@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.commands.output_files import check_figure_file, check_page_file
 from surefoot.commands.values import (
+    AnyData,
+    AnyModel,
     AnyPerturbation,
     ClassShares,
     Given,
@@ -23,7 +25,7 @@ from surefoot.commands.values import (
     share,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import option, refused, refused_value
+from surefoot.records.options import Option, option, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.executors.pool import AnyExecutor
@@ -39,6 +41,40 @@ WIDTH = 0.02
 STORE = "surefoot.db"
 SEED = 1
 _CONFIDENCE_HELP = "Confidence of the result."
+
+ModelArgument = Annotated[
+    AnyModel,
+    Option(
+        "model.onnx, model.pt2, model.pt (TorchScript), model.joblib or .pkl (with --trust), "
+        "package.module:function or file.py:function, https://host/v2/models/name",
+        metavar="MODEL",
+        argument=True,
+    ),
+]
+DataArgument = Annotated[
+    AnyData,
+    Option(
+        "test.npz, x.npy or a table (.csv, .parquet; with --labels), a folder of images or "
+        ".wav files, a .csv list of images, texts (.jsonl, .txt), or a folder with --read-as",
+        metavar="DATA",
+        argument=True,
+    ),
+]
+
+
+def several_models(metavar: str, text: str) -> Option:
+    """Of a command that takes several: in a shell the data stand behind them."""
+    return Option(text, metavar=metavar, argument=True, repeats=True, last="data")
+
+
+Perturb = Annotated[
+    AnyPerturbation,
+    Option(
+        "Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
+        "blur:1+jpeg:0.5, or your own function, mine.py:halve:0.5. `surefoot perturb --list` "
+        "lists all."
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from surefoot.commands import options as o
 from surefoot.commands.caller import Caller
 from surefoot.commands.doctor import SeedOptions
 from surefoot.commands.methods import BuSunOptions, kappa_method, mean_or_each, refuse_method
 from surefoot.commands.option import PANEL_OF_RUN
-from surefoot.commands.options import (
-    CONFIDENCE,
-    WIDTH,
-    KappaOptions,
-    PropertyOptions,
-)
 from surefoot.commands.values import (
-    AnyData,
     AnyMethod,
-    AnyModel,
-    AnyPerturbation,
     Number,
     Numbers,
     as_numbers,
@@ -40,9 +32,9 @@ class PlanOptions:
     about: str | None = option(
         None, "What the mean of --precision is about: these or population (default: these)."
     )
-    width: Number | None = option(None, f"Plan `estimate` with this width (default: {WIDTH}).")
+    width: Number | None = option(None, f"Plan `estimate` with this width (default: {o.WIDTH}).")
     kappa: Number | None = option(None, "Plan `certify` with this kappa instead.")
-    confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
     method: str | None = option(
         None,
         "With --width: exact-sequential, bu-sun, fixed-size or okamoto (default: "
@@ -62,7 +54,7 @@ class PlanOptions:
                 "give either width (--width) or precision (--precision), for estimate, or kappa "
                 "(--kappa), for certify"
             )
-        return kappa_method(KappaOptions(kappa=self.kappa, confidence=self.confidence))
+        return kappa_method(o.KappaOptions(kappa=self.kappa, confidence=self.confidence))
 
 
 @dataclass(frozen=True)
@@ -75,13 +67,13 @@ class WorkersOption:
 
 
 def plan(
-    model: AnyModel,
-    data: AnyData,
-    perturb: AnyPerturbation,
+    model: o.ModelArgument,
+    data: o.DataArgument,
+    perturb: o.Perturb,
     *,
     measurement: PlanOptions,
     stages: BuSunOptions,
-    prop: PropertyOptions,
+    prop: o.PropertyOptions,
     inputs: FileOptions,
     choice: SeedOptions,
     work: WorkersOption,

@@ -8,16 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from surefoot.catalogue.parse import at_level, written_level
+from surefoot.commands import options as o
 from surefoot.commands.caller import Caller
-from surefoot.commands.options import (
-    BatchOptions,
-    DecisionRequirementOptions,
-    LevelsOptions,
-    RequirementOptions,
-    RunOptions,
-    chosen_levels,
-    required,
-)
 from surefoot.commands.values import (
     AnyData,
     AnyMethod,
@@ -190,15 +182,15 @@ class SamplingRequest:
 
 def run_sampling(
     request: SamplingRequest,
-    levels: LevelsOptions,
-    requirement: RequirementOptions | DecisionRequirementOptions,
-    running: RunOptions,
-    batches: BatchOptions,
+    levels: o.LevelsOptions,
+    requirement: o.RequirementOptions | o.DecisionRequirementOptions,
+    running: o.RunOptions,
+    batches: o.BatchOptions,
     caller: Caller,
     attack: AnyAttack | None = None,
 ) -> Result:
     """Run at the level of the perturbation, or at every one of `levels`; write the files."""
-    wanted = required(requirement)
+    wanted = o.required(requirement)
     levels.check()
     running.check()
     more = {**running.arguments(), **batches.arguments(), "attack": attack}
@@ -209,7 +201,7 @@ def run_sampling(
                 "require (--require) and require_each (--require-each)"
             )
         result = _sweep(
-            request, chosen_levels(levels.levels, request.perturb), running.seed, caller, more
+            request, o.chosen_levels(levels.levels, request.perturb), running.seed, caller, more
         )
         return running.write(result, caller.command, levels.figure)
     study, source = request.study(running.seed, caller)

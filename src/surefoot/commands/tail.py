@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from surefoot.commands import options as o
 from surefoot.commands.methods import tail_method
-from surefoot.commands.options import (
-    BatchOptions,
-    LevelsOptions,
-    RequirementOptions,
-    RunOptions,
-    TailOptions,
-)
-from surefoot.commands.values import AnyData, AnyModel, AnyPerturbation
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions
 
@@ -25,16 +18,16 @@ LIMIT = 0.6
 
 
 def tail(
-    model: AnyModel,
-    data: AnyData,
-    perturb: AnyPerturbation,
+    model: o.ModelArgument,
+    data: o.DataArgument,
+    perturb: o.Perturb,
     *,
-    measurement: TailOptions,
-    levels: LevelsOptions,
-    requirement: RequirementOptions,
+    measurement: o.TailOptions,
+    levels: o.LevelsOptions,
+    requirement: o.RequirementOptions,
     inputs: FileOptions,
-    running: RunOptions,
-    batches: BatchOptions,
+    running: o.RunOptions,
+    batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.

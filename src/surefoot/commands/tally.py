@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from surefoot.commands import options as o
+from surefoot.commands.caller import Caller
 from surefoot.commands.critical import RadiusOptions, RadiusOutcome
-from surefoot.commands.options import CONFIDENCE, RunOptions
 from surefoot.commands.output_files import check_distinct, check_figure_file, check_page_file
 from surefoot.commands.values import (
     ClassShares,
@@ -21,7 +22,7 @@ from surefoot.commands.values import (
     share,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import option, refused, same_option
+from surefoot.records.options import Option, option, refused, same_option
 
 if TYPE_CHECKING:
     from surefoot.inputs.outcomes.rows import Meaning
@@ -57,7 +58,7 @@ class TallyOptions:
         None,
         "Column that names the group of each case, such as a patient. Then groups are the sample.",
     )
-    confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
     require: Number | None = option(
         None, "Require that at least this share of such cases pass: 0.95."
     )
@@ -71,7 +72,7 @@ class TallyOptions:
         "other: 0.02.",
     )
     figure: str | Path | None = option(None, "Write the figure here: tally.svg, .png or .json.")
-    report: str | Path | None = same_option(RunOptions, "report")
+    report: str | Path | None = same_option(o.RunOptions, "report")
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class BracketsOptions:
     gamma: Number | None = same_option(RadiusOutcome, "gamma")
     require: Number | None = same_option(RadiusOutcome, "require")
     figure: str | Path | None = same_option(RadiusOutcome, "figure")
-    report: str | Path | None = same_option(RunOptions, "report")
+    report: str | Path | None = same_option(o.RunOptions, "report")
 
 
 def tally(*files: str | Path, options: TallyOptions) -> Result:
@@ -106,11 +107,25 @@ def tally(*files: str | Path, options: TallyOptions) -> Result:
 
     Example: sf.tally("outcomes.csv", by="topic", require=0.9)
     """
-    return run_tally(files, options)
+    return run_tally(files, options=options, caller=Caller())
 
 
-def run_tally(files: Sequence[str | Path], options: TallyOptions, command: str = "") -> Result:
-    """The same; the result says that this command repeats it."""
+def run_tally(
+    files: Annotated[
+        Sequence[str | Path],
+        Option(
+            "results.csv, samples.jsonl (lm-evaluation-harness), log.json or .eval (Inspect), "
+            "junit.xml. Several files of the same cases are compared.",
+            metavar="OUTCOMES...",
+            argument=True,
+            repeats=True,
+        ),
+    ],
+    *,
+    options: TallyOptions,
+    caller: Caller,
+) -> Result:
+    """The same; the result says which command repeats it."""
     from surefoot.inputs.outcomes.rows import ColumnNames
     from surefoot.study.external import tally_files
 
@@ -131,8 +146,8 @@ def run_tally(files: Sequence[str | Path], options: TallyOptions, command: str =
         result = result.require(not_worse=(next(iter(result.parts)), margin))
     elif least is not None or least_of_each is not None:
         result = result.require(least, of_each_class=least_of_each)
-    if command:
-        result = result.repeated_by(command)
+    if caller.command:
+        result = result.repeated_by(caller.command)
     if options.figure is not None:
         result.plot(options.figure)
     if options.report is not None:
@@ -140,11 +155,21 @@ def run_tally(files: Sequence[str | Path], options: TallyOptions, command: str =
     return result
 
 
-def run_brackets(path: str, options: BracketsOptions, command: str) -> Result:
-    """Quantiles of the critical radii in a file, which this command repeats."""
+def run_brackets(
+    path: Annotated[
+        str,
+        Option(
+            "Brackets, one input per row; or VERONA's file.", metavar="RESULTS.csv", argument=True
+        ),
+    ],
+    *,
+    options: BracketsOptions,
+    caller: Caller,
+) -> Result:
+    """Quantiles of the critical radii in a file, which the caller's command repeats."""
     from surefoot.study.external import brackets
 
-    running = RunOptions(report=options.report)
+    running = o.RunOptions(report=options.report)
     running.check()
     check_figure_file(options.figure)
     result = brackets(
@@ -162,7 +187,7 @@ def run_brackets(path: str, options: BracketsOptions, command: str) -> Result:
     )
     if options.require is not None:
         result = result.require(as_number("require", options.require))
-    return running.write(result, command, options.figure)
+    return running.write(result, caller.command, options.figure)
 
 
 def _meaning(options: TallyOptions) -> Meaning:

@@ -1,4 +1,7 @@
-"""`verify`: the evidence of a run, checked by a second party; with model and data, run again."""
+"""`evidence`, `verify` and `key`: the evidence of a run for a second party, and how it is checked.
+
+With model and data, trials are run again.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,72 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from surefoot.commands.caller import Answer, Caller
+from surefoot.commands.options import STORE
+from surefoot.commands.output_files import check_file, check_text_file
+from surefoot.commands.stored import LATEST, RunArgument, about_run
 from surefoot.commands.values import AnyData, AnyModel, Number, as_number
-from surefoot.records.options import FileOptions, option, option_name, refused
+from surefoot.records.options import FileOptions, Option, option, option_name, refused
 
 if TYPE_CHECKING:
-    from surefoot.commands.caller import Caller
     from surefoot.evidence.answers import EvidenceCheck
     from surefoot.evidence.statement import Evidence
+
+
+@dataclass(frozen=True)
+class EvidenceOptions:
+    """Where the evidence goes, and who signs it."""
+
+    out: str = option("run.evidence.json", "Write the evidence here.", names=("--out", "-o"))
+    store: str = option(STORE, "File or postgresql:// URL of the evidence.")
+    key: str | None = option(None, "Private key that signs the file (surefoot key new).")
+
+
+def evidence(run: RunArgument = LATEST, *, options: EvidenceOptions, caller: Caller) -> Answer:
+    """Write the evidence of a finished run."""
+    from surefoot.evidence.write import write_evidence
+    from surefoot.study.read_store import read_result
+
+    out = options.out
+    check_text_file(out)
+    result = read_result(options.store, run)
+    write_evidence(result.record.digest, out, store=options.store, key=options.key)
+    caller.remark(about_run(result))
+    signs = " (unsigned; --key key.pem signs it)" if options.key is None else ""
+    return Answer([f"{out}{signs}"])
+
+
+@dataclass(frozen=True)
+class KeyOptions:
+    """Where a key goes."""
+
+    out: str = option(
+        "key.pem", "Write the private key here, the public as .pub.", names=("--out", "-o")
+    )
+
+
+def key(
+    action: Annotated[Literal["new"], Option("Make a new key.", metavar="new", argument=True)],
+    *,
+    options: KeyOptions,
+) -> Answer:
+    """Make a key that signs evidence."""
+    del action  # there is only one
+    from surefoot.evidence.envelope import key_id, new_key, read_public_key
+
+    check_file(options.out)
+    public = new_key(options.out)
+    name = key_id(read_public_key(public))[:16]
+    return Answer(
+        [
+            f"{options.out} signs; keep it to yourself",
+            f"{public} checks; publish it (key {name})",
+        ]
+    )
+
+
 _SEEDS = 10**12
 """Seeds that a fresh one is drawn from: nobody can run them all beforehand, and it can be typed."""
 _PANEL = "Running trials again (with --model and --data)"
@@ -46,12 +106,25 @@ class RerunOptions:
 
 
 def check_evidence(
-    path: str | Path,
-    key: str | Path | None = None,
+    path: Annotated[str | Path, Option("The evidence of a run.", metavar="FILE", argument=True)],
+    key: Annotated[str | Path | None, Option("Public key that must have signed the file.")] = None,
     *,
-    model: AnyModel = None,
-    data: AnyData = None,
-    time_limit: float | None = None,
+    model: Annotated[
+        AnyModel,
+        Option(
+            "Also run trials again, with this model; of a comparison --model A --model B.",
+            metavar="MODEL",
+            repeats=True,
+        ),
+    ] = None,
+    data: Annotated[AnyData, Option("The data for that, as in the run.", metavar="DATA")] = None,
+    time_limit: Annotated[
+        float | None,
+        Option(
+            "Give up after so long, exit code 2 (default: 30, and 100 more for each MB).",
+            metavar="SECONDS",
+        ),
+    ] = None,
     rerun: RerunOptions,
     inputs: FileOptions,
     caller: Caller,

@@ -19,8 +19,9 @@ _READING, _CHOICE = "Reading model and data", "Choosing inputs"
 class Option:
     """One line of help, the least and the greatest integer, the heading under which it stands.
 
-    `repeats`: on the command line it may be given several times. `metavar`: what stands for its
-    value there.
+    On the command line: `repeats`, it may be given several times; `metavar`, what stands for its
+    value; `names`, where it is called otherwise than its field; `argument`, it is given by its
+    place; `last`, of several values the last one is the argument of this name.
     """
 
     text: str
@@ -29,6 +30,9 @@ class Option:
     panel: str | None = None
     repeats: bool = False
     metavar: str | None = None
+    names: tuple[str, ...] = ()
+    argument: bool = False
+    last: str = ""
 
 
 def option(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a dataclass field

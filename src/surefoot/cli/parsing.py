@@ -1,138 +1,109 @@
-"""Parameters of commands: those of the command line alone, and those of a function of Python."""
+"""Commands of the shell, each with the options of a function of `surefoot.commands`."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING
-from typing import Annotated, Any, ClassVar, cast, get_type_hints
+from dataclasses import MISSING, dataclass
+from typing import Annotated, Any, ClassVar, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from surefoot.commands.option import Groups, Hint, Parameter
-from surefoot.commands.options import CONFIDENCE, STORE, WIDTH
+from surefoot.commands.option import Groups, Hint, Parameter, arguments_of
 from surefoot.commands.output_files import check_distinct
 from surefoot.commands.values import Given
 from surefoot.records.options import Option
 
-DEFAULT_STORE, DEFAULT_CONFIDENCE, DEFAULT_WIDTH = STORE, str(CONFIDENCE), str(WIDTH)
-"""As typed."""
 _Context = Any
 """Of click, or of the copy of it inside typer: no name of typer."""
 ShellFunction = Callable[..., int]
-"""A command of the shell: its parameters are options, it returns the exit code."""
-
-Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
-ModelArg = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="model.onnx, model.pt2, model.pt (TorchScript), model.joblib or .pkl (with --trust), "
-        "package.module:function or file.py:function, https://host/v2/models/name",
-    ),
-]
-DataArg = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="test.npz, x.npy or a table (.csv, .parquet; with --labels), a folder of images or "
-        ".wav files, a .csv list of images, texts (.jsonl, .txt), or a folder with --read-as",
-    ),
-]
-PerturbOption = Annotated[
-    str,
-    typer.Option(
-        help="Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
-        "blur:1+jpeg:0.5, or your own function, mine.py:halve:0.5. `surefoot perturb --list` "
-        "lists all."
-    ),
-]
-ConfidenceOption = Annotated[str, typer.Option(help="Confidence of the result.")]
-WidthOption = Annotated[str, typer.Option(help="How far each estimate may be from the truth.")]
-SeedOption = Annotated[int, typer.Option(min=0, help="Random seed.")]
+"""A command of the shell: its docstring is the help, it returns the exit code."""
+_JSON = Parameter("json", bool, False, Option("Print the whole result as JSON."))
 
 
-ReportOption = Annotated[str | None, typer.Option(help="Write the HTML report to this file.")]
-StoreOption = Annotated[
-    str, typer.Option("--store", help="File or postgresql:// URL of the evidence.")
-]
-_FUNCTIONS: dict[ShellFunction, Callable[..., object]] = {}
-"""Of a command whose options are those of a function of Python: that function."""
+@dataclass(frozen=True)
+class _Verb:
+    """The function whose options a command has, and whether it prints JSON."""
+
+    function: Callable[..., object]
+    json: bool
 
 
-def options_of(function: Callable[..., object]) -> Callable[[ShellFunction], ShellFunction]:
-    """A decorator: the command takes every option of the function too, as `**options`.
+_VERBS: dict[ShellFunction, _Verb] = {}
 
-    They come as the classes that the function takes: `function(…, **options)`.
+
+def options_of(
+    function: Callable[..., object], *, json: bool = True
+) -> Callable[[ShellFunction], ShellFunction]:
+    """A decorator: the command is called with the arguments that the function takes.
+
+    Options come as the classes that the function takes; with `json` also whether to print JSON.
     """
 
     def keep(command: ShellFunction) -> ShellFunction:
-        _FUNCTIONS[command] = function
+        _VERBS[command] = _Verb(function, json)
         return command
 
     return keep
 
 
 def with_options(command: ShellFunction) -> ShellFunction:
-    """The command with every option of its function in its signature, where it has one.
+    """The command with every option of its function in its signature.
 
     Not done by the decorator: reading the annotations of all commands takes longer than the rest of
     `surefoot --help`, which needs those of none.
     """
-    if command not in _FUNCTIONS:
-        return command
-    groups = Groups.of(_FUNCTIONS[command])
-    hints = get_type_hints(command, include_extras=True)
-    own = [
-        p.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, p in inspect.signature(command).parameters.items()
-        if p.kind is not inspect.Parameter.VAR_KEYWORD and name not in groups.by_name
-    ]
-    parameters = [*own, *(_typer_parameter(p) for p in groups.options())]
-    parameters.sort(key=lambda p: p.name == "json")
+    verb = _VERBS[command]
+    groups = Groups.of(verb.function)
+    known = [*arguments_of(verb.function), *groups.options()]
+    if verb.json and all(p.name != "json" for p in known):
+        known.append(_JSON)
+    last_of = {p.name: p.option.last for p in known if p.option and p.option.last}
+    parameters = [_typer_parameter(p, p.option) for p in known if p.option is not None]
 
     @functools.wraps(command)
     def run(**values: Given) -> int:
         from surefoot.engine.devices import prepare_gpu
 
         prepare_gpu(values.get("device"))  # before what reads models is imported
+        for name, last in last_of.items():
+            *values[name], values[last] = values[name]
+        as_json = {"json": values["json"]} if verb.json else {}
         chosen = groups.build(values)
-        return command(**values, **chosen)
+        return command(**{**values, **chosen, **as_json})
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
 
 
-def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
-    """The option as typer takes it; what has no help of its own is annotated for typer already."""
+def _typer_parameter(parameter: Parameter, option: Option) -> inspect.Parameter:
+    """The option as typer takes it."""
     default = inspect.Parameter.empty if parameter.default is MISSING else parameter.default
-    hint = parameter.hint
-    if parameter.option is not None:
-        hint = _typer_hint(parameter, parameter.option)
-        if parameter.kind is str and default is not None:
-            default = str(default)
-    return inspect.Parameter(
-        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
-    )
-
-
-def _typer_hint(parameter: Parameter, option: Option) -> Hint:
-    flag = "--" + parameter.name.replace("_", "-")
     kind: Hint = list[str] if option.repeats else parameter.kind
-    described = typer.Option(
-        flag,
-        help=option.text,
-        metavar=option.metavar,
-        min=option.least,
-        max=option.most,
-        rich_help_panel=option.panel,
+    if kind is str and default not in (None, inspect.Parameter.empty):
+        default = str(default)
+    if option.argument:
+        described: Any = typer.Argument(metavar=option.metavar, help=option.text)
+    else:
+        described = typer.Option(
+            *(option.names or ["--" + parameter.name.replace("_", "-")]),
+            help=option.text,
+            metavar=option.metavar,
+            min=option.least,
+            max=option.most,
+            rich_help_panel=option.panel,
+        )
+    return inspect.Parameter(
+        parameter.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind if default is not None else kind | None, described],
     )
-    return Annotated[kind if parameter.default is not None else kind | None, described]
 
 
 class OnceCommand(TyperCommand):

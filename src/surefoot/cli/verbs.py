@@ -1,0 +1,540 @@
+"""The commands: the help of each, and what a shell adds to its function."""
+
+from __future__ import annotations
+
+import functools
+import json as jsonlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefoot.cli.parsing import ShellFunction, options_of
+from surefoot.cli.terminal import (
+    close_quietly,
+    open_console,
+    present,
+    print_answer,
+    print_findings,
+    prints_to_stderr,
+    run_command,
+    say,
+    say_files,
+    say_what_is_from_store,
+    shell_caller,
+)
+from surefoot.commands import certify as certify_verb
+from surefoot.commands import compare as compare_verb
+from surefoot.commands import critical as critical_verb
+from surefoot.commands import curve as curve_verb
+from surefoot.commands import demo as demo_verb
+from surefoot.commands import design as design_verb
+from surefoot.commands import doctor as doctor_verb
+from surefoot.commands import estimate as estimate_verb
+from surefoot.commands import perturb as perturb_verb
+from surefoot.commands import plan as plan_verb
+from surefoot.commands import stored
+from surefoot.commands import tail as tail_verb
+from surefoot.commands import tally as tally_verb
+from surefoot.commands import verify as verify_verb
+from surefoot.commands.caller import Answer
+from surefoot.commands.demo import STEPS, DemoOptions
+from surefoot.commands.options import STORE
+from surefoot.commands.run import DEFAULT_FILE, GateOptions
+from surefoot.commands.stored import ServeOptions
+from surefoot.commands.values import Given
+from surefoot.errors import InvalidArgument
+from surefoot.records.options import FileOptions, Option
+from surefoot.system.text import escape_controls
+
+if TYPE_CHECKING:
+    from surefoot.study import Result
+    from surefoot.study.cost_plan import Plan
+
+_HOLDS, _BAD = 0, 3
+"""Exit codes: of what was done, and of a check that found a fault; 1 is a refuted requirement."""
+
+
+def _prints(
+    function: Callable[..., Result | Answer], *, json: bool = True
+) -> Callable[[Callable[[], None]], ShellFunction]:
+    """A decorator: the command runs the function and prints what it returns.
+
+    What is decorated is its help alone, a docstring.
+    """
+
+    def command_of(text: Callable[[], None]) -> ShellFunction:
+        @options_of(function, json=json)
+        @functools.wraps(text)
+        def command(json: bool = False, **given: Given) -> int:
+            return run_command(function, json=json, **given)
+
+        return command
+
+    return command_of
+
+
+@_prints(estimate_verb.estimate)
+def estimate() -> None:
+    """Estimate how often a model fails under random perturbations, with intervals.
+
+    Each input, each class and the population get an estimate with an interval. With --precision
+    0.02 trials are spent on the mean alone, and few suffice. If the run is interrupted, the same
+    command continues it.
+
+    Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --report report.html
+    """
+
+
+@_prints(certify_verb.certify)
+def certify() -> None:
+    """Decide whether each input fails under at most a share kappa of the perturbations.
+
+    The result counts the inputs that fail more often, those that fail at most so often, and those
+    undecided. A requirement gets a verdict: --require all (every one of these inputs),
+    --require-these 0.95 (a share of them) or --require 0.95 (a share of the population). Exit code
+    0: it holds or there is none, 1: refuted, 2: undecided.
+
+    With --attack a table of accuracy, the share of inputs that withstood an attack, and the robust
+    share is printed too.
+
+    Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2 --attack
+    """
+
+
+@_prints(tail_verb.tail)
+def tail() -> None:
+    """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
+
+    A normal distribution is fitted to the highest wrong confidence of each trial and evaluated at
+    the limit. That is an extrapolation and has no guarantee. The failures that were counted, with
+    their interval, are printed next to it; a contradiction is reported. A requirement is about the
+    counted mean.
+
+    Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --limit 0.6
+    """
+
+
+@_prints(curve_verb.curve)
+def curve() -> None:
+    """Measure accuracy against the level, and find where it falls below a threshold.
+
+    Levels are chosen where the curve may cross the threshold. Far from the threshold a part of the
+    inputs is enough. The interval holds for the curve as it is between the levels too, under what
+    --assume says; the result names it, and says so if the data contradict it. If the perturbation
+    is random, the curve is the mean over fresh draws of the noise, unless --fixed-draws is given.
+
+    Example: surefoot curve model.onnx test.npz --perturb blur:0..2 --threshold 0.8
+    """
+
+
+@options_of(critical_verb.critical)
+def critical(*, json: bool, **given: Given) -> int:
+    """Bracket the L∞ radius at which each label can change, between proof and counterexample.
+
+    Up to the lower end of a bracket the label is proved constant; at the upper end there is a
+    perturbed input that the model gives another label. The result is the radius that a share of the
+    inputs does not reach, with an interval for the population. If the run is interrupted, the
+    brackets so far are printed, and the same command continues it. Needs pip install
+    'surefoot\\[verify]'.
+
+    Example: surefoot critical model.onnx test.npz --first 20 --tolerance 0.002 --quantile 0.05
+    """
+    # One thread for each numerical library: our workers already use the cores, and the CPU time of
+    # further threads would not be counted. Must be set before the libraries load.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    return run_command(critical_verb.critical, json=json, **given)
+
+
+@_prints(compare_verb.compare)
+def compare() -> None:
+    """Rank models by how often they fail on the same perturbed inputs, with intervals.
+
+    All models get the same inputs and the same perturbations, so that differences are measured
+    input by input. "Not shown to differ" is a possible answer. With --correct-only, only inputs
+    that all models classify correctly.
+
+    Example: surefoot compare model.onnx old.onnx test.npz --perturb linf:8/255 --not-worse 0.01
+    """
+
+
+@options_of(doctor_verb.doctor)
+def doctor(*, json: bool, **given: Given) -> int:
+    """Check that model and data fit together before a run.
+
+    Exit code 3 if something is wrong.
+
+    Example: surefoot doctor model.onnx test.npz --bounds 0,1
+    """
+    with prints_to_stderr():
+        checkup = doctor_verb.doctor(**given)
+    if json:
+        typer.echo(jsonlib.dumps([asdict(f) for f in checkup.findings], ensure_ascii=False))
+    else:
+        print_findings(checkup.findings)
+    return _BAD if checkup.bad else _HOLDS
+
+
+@options_of(plan_verb.plan)
+def plan(*, json: bool, **given: Given) -> int:
+    """Predict how many trials and how much time a run will take.
+
+    The method is simulated with assumed probabilities, and the model is timed on one batch.
+    Nothing is stored.
+
+    Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --precision 0.02
+    """
+    with prints_to_stderr():
+        forecast = plan_verb.plan(**given)
+    if json:
+        typer.echo(jsonlib.dumps(asdict(forecast)))
+    else:
+        _print_plan(forecast)
+    return _HOLDS
+
+
+def _print_plan(forecast: Plan) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    console.print(
+        f"{forecast.inputs:,} inputs; the model does about {forecast.rate:,.0f} trials per second "
+        f"with {forecast.workers} {'worker' if forecast.workers == 1 else 'workers'}.",
+        soft_wrap=True,
+    )
+    table = Table(title="If every input is kept with probability p", title_justify="left")
+    reached = "precision reached" if forecast.together else "concluded"
+    for name in ("p", "trials per input", "trials in total", "time", reached):
+        table.add_column(name, justify="right")
+    for r in forecast.rehearsals:
+        table.add_row(
+            f"{r.p:g}",
+            f"{forecast.trials(r) / forecast.inputs:,.{1 if forecast.together else 0}f}",
+            f"{forecast.trials(r):,.0f}",
+            _duration(forecast.seconds(r)),
+            f"{100 * r.decided:.0f} %",
+        )
+    console.print(table)
+    for note in forecast.notes:
+        console.print(note, soft_wrap=True)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The file whose Markdown GitHub shows beside a job."""
+
+
+def _run_studies(
+    file: Annotated[
+        str, Option("The study file, in TOML.", metavar="FILE", argument=True)
+    ] = DEFAULT_FILE,
+    *,
+    choice: GateOptions,
+) -> None:
+    """What the command below takes; the function of Python needs what is heavy to import."""
+
+
+@options_of(_run_studies)
+def run(*, file: str, choice: GateOptions, json: bool) -> int:
+    """Run the studies of a file and decide their requirements, which share one error.
+
+    One line for each requirement, and one exit code: 3 if a study failed with an error, else 1 if a
+    requirement is refuted, else 2 if one is undecided, else 0. All studies are checked before the
+    first trial is run; what the store has is not run again.
+
+    Example: surefoot run study.toml --junit junit.xml
+    """
+    from surefoot.gate.gate import study_lines
+    from surefoot.gate.run_studies import GateOutcome, each_outcome, open_gate, write_cases
+
+    caller = shell_caller(as_json=json)
+    with prints_to_stderr():
+        gate, chosen = open_gate(file, choice)
+    outcomes = []
+    each = each_outcome(gate, chosen, choice, caller)
+    for _ in chosen:
+        with prints_to_stderr():
+            outcomes.append(next(each))
+        _print_lines([] if json else study_lines(outcomes[-1]))
+    whole = GateOutcome(gate, tuple(outcomes))
+    write_cases(whole.studies, choice)
+    _append_summary(whole.step_summary())
+    _print_lines([whole.to_json() if json else whole.final_line])
+    if choice.evidence is not None:
+        written = any(one.evidence for one in outcomes)
+        what = f"evidence written to {choice.evidence}" if written else "no evidence was written"
+        say(what)
+    if choice.junit is not None:
+        say(f"test cases written to {choice.junit}")
+    return whole.exit_code
+
+
+def _print_lines(lines: list[str]) -> None:
+    try:
+        for line in lines:
+            typer.echo(escape_controls(line))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_quietly()  # `surefoot … | head` ends with the code of the result
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """A pipe that nobody reads is an error, instead of waiting for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
+def _append_summary(text: str) -> None:
+    """Append to the summary of the job, where there is one; the verdicts do not depend on it."""
+    place = os.environ.get(_SUMMARY)
+    if not place:
+        return
+    try:
+        with open(place, "a", encoding="utf-8", opener=_open_at_once) as file:
+            file.write(text)
+    except OSError as error:
+        sys.stderr.write(f"the summary {place} cannot be written ({error.strerror or error})\n")
+
+
+@options_of(stored.show)
+def show(*, json: bool, **given: Given) -> int:
+    """Print a finished run again, list the runs in a store, or check them.
+
+    Example: surefoot show --list --store surefoot.db
+    """
+    answer = stored.show(**given)
+    if isinstance(answer, Answer):
+        return print_answer(answer, as_json=json)
+    present(answer, as_json=json)
+    return _HOLDS  # whatever was required when it was run
+
+
+@_prints(stored.report, json=False)
+def report() -> None:
+    """Write the HTML report of a finished run.
+
+    Example: surefoot report latest --out report.html
+    """
+
+
+@_prints(stored.replay)
+def replay() -> None:
+    """Repeat one trial of a stored run: the same perturbation, the same prediction.
+
+    Example: surefoot replay latest 17 42 --save perturbed.png
+    """
+
+
+@_prints(stored.export, json=False)
+def export() -> None:
+    """Write a finished run as a part of another document: its claims, numbers and assumptions.
+
+    Example: surefoot export latest --to model-card -o robustness.md
+    """
+
+
+@_prints(verify_verb.evidence, json=False)
+def evidence() -> None:
+    """Write the evidence of a finished run, for a second party without model and data.
+
+    The file holds the study, every claim, every input's result and the journal, as an in-toto
+    statement. Check it with surefoot verify.
+
+    Example: surefoot evidence latest -o run.evidence.json
+    """
+
+
+_MEMORY_BYTES = 2 * 2**30
+"""That a check may take: 100,000 inputs take less, and a file of a stranger shall not take all."""
+_CHECK_SECONDS = 600.0
+"""For all of a check with model and data, where no limit is given."""
+
+
+@options_of(verify_verb.check_evidence)
+def verify(
+    *,
+    path: str,
+    key: str | None,
+    model: list[str] | None,
+    data: str | None,
+    time_limit: float | None,
+    rerun: verify_verb.RerunOptions,
+    inputs: FileOptions,
+    json: bool,
+) -> int:
+    """Check the evidence of a run, without model and data or with both.
+
+    Checks the signature, replays the journal through the method and recomputes every claim. With
+    --model and --data, also compares their digests with the file, draws trials at random and runs
+    them again; inputs of an attack beside them are attacked again. Exit codes: 0 all claims follow
+    and all trials came out alike, 1 something does not, 2 something was not recomputed or not run
+    again, 3 an error.
+
+    Example: surefoot verify run.evidence.json
+    """
+    from surefoot.evidence.check import read_and_check
+    from surefoot.evidence.within_limits import memory_limit
+
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidArgument(f"--time-limit must be above 0 seconds, got {time_limit:g}: try 600")
+    models = model or None
+    verify_verb.check_rerun(models, data, rerun, inputs)
+    begun = time.monotonic()
+    with memory_limit(_MEMORY_BYTES):
+        check, evidence = read_and_check(path, key, time_limit=time_limit)
+    left = max(begun + (time_limit or _CHECK_SECONDS) - time.monotonic(), 1.0)
+    with prints_to_stderr():
+        check = verify_verb.run_again(
+            check, evidence, models, data, left, rerun, inputs, shell_caller()
+        )
+    typer.echo(check.to_json() if json else str(check))
+    return check.exit_code
+
+
+@_prints(verify_verb.key, json=False)
+def key() -> None:
+    """Make a key that signs evidence (Ed25519): a private file for you, a public one for others.
+
+    Example: surefoot key new -o key.pem
+    """
+
+
+def _dashboard(*, options: ServeOptions) -> None:
+    """What the command below takes."""
+
+
+@options_of(_dashboard, json=False)
+def serve(*, options: ServeOptions) -> int:
+    """Show the runs of one or several stores in a browser: list, live progress, reports, inputs.
+
+    Stores are only read. Ctrl-C ends it.
+
+    Example: surefoot serve --store surefoot.db
+    """
+    from surefoot.serve.server import Server
+    from surefoot.serve.settings import Settings, token_from
+    from surefoot.store.locations import public_location
+
+    settings = Settings(
+        tuple(options.store or [STORE]),
+        options.host,
+        options.port,
+        token_from(options.token_env),
+        tuple(Path(folder) for folder in options.replay or ()),
+        options.trust,
+    )
+    server = Server(settings)
+    server.start()
+    stores = settings.stores
+    shown = public_location(stores[0]) if len(stores) == 1 else f"{len(stores)} stores"
+    typer.echo(f"{server.address} shows {shown}; Ctrl-C ends it")
+    server.wait()
+    typer.echo("the dashboard has ended")
+    return _HOLDS
+
+
+@_prints(tally_verb.run_tally)
+def tally() -> None:
+    """Compute how often cases fail in a test that was run elsewhere, with an interval.
+
+    Reads files of outcomes: pass or fail, 1 or 0, true or false, words or scores whose meaning you
+    state, or counts in the columns trials and failures. Columns are chosen by their names unless
+    you name them; the result says which. Several trials of one case are one value of the sample.
+    Skipped cases are left out and counted.
+
+    Example: surefoot tally outcomes.csv --by topic --require 0.8
+    """
+
+
+@_prints(tally_verb.run_brackets)
+def brackets() -> None:
+    """Compute quantiles of critical radii from a file of brackets of another tool.
+
+    The file has the columns network, split, image, lower, upper and runtime_s, or those of VERONA's
+    results. An empty lower end counts as 0, an empty upper end as never refuted; no row is left
+    out. Several networks are compared on the inputs that all of them have.
+
+    Example: surefoot brackets results.csv --split test --quantile 0.05 --figure critical.svg
+    """
+
+
+@_prints(perturb_verb.perturb)
+def perturb() -> None:
+    """List all perturbations, explain one, or show it on an image.
+
+    Without arguments: the list. With a name: its definition. With a name and an image: a contact
+    sheet, one column per level and one row per sample; without a level it shows the published
+    severities 1 to 5.
+
+    Example: surefoot perturb rotation:30 test.npz --sheet sheet.png
+    """
+
+
+@options_of(design_verb.design)
+def design(*, json: bool, **given: Given) -> int:
+    """Show when an estimate of a given width stops, what is proved about it, and what it costs.
+
+    This is the design of the method exact-sequential. Common designs come with the package; any
+    other one is computed and proved now, and stored. That takes seconds, or minutes for a width
+    below 0.002.
+
+    Example: surefoot design --width 0.02 --confidence 0.99 --figure design.svg
+    """
+    from rich.console import Console
+
+    with Console(stderr=True).status("computing the design and proving it"):
+        answer = design_verb.design(**given, caller=shell_caller())
+    return print_answer(answer, as_json=json, console=Console(highlight=False))
+
+
+def _demonstration(*, options: DemoOptions) -> None:
+    """What the command below takes."""
+
+
+@options_of(_demonstration)
+def demo(*, options: DemoOptions, json: bool) -> int:
+    """Run every method on an example that comes with the package, and write report.html.
+
+    Two small Fashion-MNIST networks: how often do they fail under random noise, up to which blur
+    are they right, and up to which size can no perturbation change a label? It takes about half a
+    minute.
+
+    Example: surefoot demo --out .
+    """
+    if options.files is not None and (options.only is not None or json):
+        raise InvalidArgument("--files only copies files: leave out --only and --json")
+    folder, caller = options.folder(), shell_caller()
+    if options.files is not None:
+        return print_answer(demo_verb.copy_files(folder))
+    report, store = str(folder / "report.html"), str(folder / STORE)
+    if options.only is not None:
+        step = STEPS[options.only]
+        say(step.question)
+        result = step.run(store, caller, report)
+        say_what_is_from_store(result, store)
+        say_files(report=report)
+        code = present(result, as_json=json, store=store)
+        say(f"open {report} in a browser")
+        return code
+    results = demo_verb.run_steps(store, report, caller)
+    if json:
+        typer.echo(jsonlib.dumps({n: jsonlib.loads(r.to_json()) for n, r in results.items()}))
+    else:
+        console = open_console()
+        for name, result in results.items():
+            console.print(f"{name}: {STEPS[name].question}", style="bold", markup=False)
+            for line in result.view.headings:
+                console.print(f"{line}\n", markup=False)
+    say(f"open {report} in a browser; evidence in {store}")
+    return _HOLDS
