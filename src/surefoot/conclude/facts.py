@@ -18,6 +18,7 @@ from surefoot.core.results import Interval
 from surefoot.engine.sampling_bench import draws_nothing
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean
+from surefoot.records.population import POPULATIONS
 from surefoot.records.record import InputRow
 from surefoot.records.spec import StudySpec
 from surefoot.subject.inputs import Inputs
@@ -99,11 +100,6 @@ class StudyFacts:
             )
         return self.spec.bounds
 
-    def class_name(self, label: int) -> str:
-        """The name of a class, or its number when it has none."""
-        names = self.spec.inputs.class_names
-        return names[label] if 0 <= label < len(names) else str(label)
-
 
 def _has_scales(options: dict[str, Any]) -> bool:
     """Of a perturbation, of the one inside it, or of one of several together."""
@@ -114,9 +110,7 @@ def _has_scales(options: dict[str, Any]) -> bool:
 
 def suiting_population(method: Any, sampling: Sampling) -> Population:  # noqa: ANN401  any method that samples
     """What is said of the population where the user asks for nothing else."""
-    over = _suiting(method)
-    population: Population = over(method.error, sampling)
-    return population
+    return _suiting(method)(method.error, sampling)
 
 
 def _suiting(method: Any) -> type[Mean] | type[RobustShare] | type[TailMean]:  # noqa: ANN401  any method that samples
@@ -149,14 +143,12 @@ def recorded_facts(
 def _stated_population(spec: StudySpec, method: Any) -> Population:  # noqa: ANN401  any method that samples
     """What the spec says; a mean follows from every method, the others from their own alone."""
     stated = spec.population
-    kinds = {over.kind: over for over in (Mean, RobustShare, TailMean)}
-    if stated is None or stated.kind not in kinds or stated.sampling is None:
+    if stated is None or stated.kind not in POPULATIONS or stated.sampling is None:
         raise InvalidArgument(f"there is no statement about a population {stated}")
-    over = kinds[stated.kind]
+    over = POPULATIONS[stated.kind]
     if over not in (Mean, _suiting(method)):
         raise InvalidArgument(f"{stated.kind} does not follow from {spec.method.kind}")
-    population: Population = over(stated.error, Sampling(stated.sampling))
-    return population
+    return over(stated.error, Sampling(stated.sampling))
 
 
 def method_of(spec: StudySpec) -> Any:  # noqa: ANN401  any method of the package

@@ -276,7 +276,7 @@ def conclude_radii(
 ) -> RecordBody:
     """What follows from the brackets of the inputs; examples are what only a model has."""
     members = by_class(rows) if facts.class_by_class else {}
-    names = distinct_names(members, facts.class_name)
+    names = distinct_names(members, facts.spec.inputs.class_name)
     named = {names[label]: own for label, own in members.items()}
     quantiles, classes = quantiles_of(facts.method, rows, searched, named)
     radii = Radii(quantiles, classes, examples, reader)

@@ -11,6 +11,7 @@ from surefoot.conclude.not_worse import curve_claims, not_worse_claim
 from surefoot.conclude.radii import claim_of_ranks
 from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.sampling_requirements import (
+    Decided,
     of_each_class,
     of_precision,
     of_these,
@@ -88,9 +89,9 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
         alone: list[Any] = [row.result for row in record.inputs]
         claims.append(of_these(record, alone, required.of_these, over.error))
     if required.least is not None:
-        decided = requirement(over, local, required.least, continues_of(over, local))
+        answer = requirement(over, local, required.least, continues_of(over, local))
         scope = Scope(About.POPULATION, len(record.inputs), groups=groups_in(local))
-        claims.append(sampled_claim(record, over, decided, required.least, scope))
+        claims.append(sampled_claim(record, over, Decided(scope, answer), required.least))
     if required.of_each_class is not None:
         claims += of_each_class(record, over, required.of_each_class)
     return tuple(claims)

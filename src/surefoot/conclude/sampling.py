@@ -36,7 +36,7 @@ from surefoot.core.results import (
 )
 from surefoot.population.groups import averages
 from surefoot.population.mean import Mean, TailMean, weakest
-from surefoot.population.requirement import assumptions_within, sound
+from surefoot.population.requirement import Population, assumptions_within, sound
 from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts, differing
@@ -100,37 +100,40 @@ def conclude_samples(
     examples: tuple[Example, ...] = (),
     clean_loss: CleanLoss | None = None,
 ) -> RecordBody:
-    """What follows from the results of the inputs; only a model has examples and a clean loss.
-
-    Half of the error goes to the whole, the other half is shared by the classes.
-    """
+    """What follows from the results of the inputs; only a model has examples and a clean loss."""
     over = facts.aggregate
     local: list[Any] = [row.result for row in rows]
     rows = with_few_histograms(rows)
     classes = by_class(rows) if facts.class_by_class else {}
     classes = classes if groups_within_classes(classes) else {}
-    several = len(classes) > 1
-    sampled = {label: sampled_of(members) for label, members in classes.items()}
-    names = distinct_names(classes, facts.class_name)
-    whole = over.conclude(sampled_of(rows), over.error / 2 if several else over.error)
+    names = distinct_names(classes, facts.spec.inputs.class_name)
+    whole, of_classes = conclude_classes(over, rows, classes, names)
     details = Samples(
         whole=whole,
         studied=over.studied(local),
-        classes=tuple(
-            ClassRow(
-                names[label],
-                len(members),
-                over.conclude(sampled[label], shares(over.error / 2, len(classes))),
-                groups_in(sampled[label]),
-            )
-            for label, members in classes.items()
-            if several
-        ),
-        contrasts=_contrasts(classes, names, facts.digest, over.error) if several else (),
+        classes=of_classes,
+        contrasts=_contrasts(classes, names, facts.digest, over.error) if of_classes else (),
         examples=examples,
         clean_loss=clean_loss,
     )
     return RecordBody(rows, details, claims_of(facts, rows, details), trials_of(rows))
+
+
+def conclude_classes(
+    over: Population,
+    rows: Sequence[InputRow],
+    classes: Mapping[int, Sequence[InputRow]],
+    names: Mapping[int, str] | Sequence[str],
+) -> tuple[Whole, tuple[ClassRow, ...]]:
+    """Of all inputs; and of each class, where there are several: they share half of the error."""
+    if len(classes) < 2:
+        return over.conclude(sampled_of(rows), over.error), ()
+    half, sampled = over.error / 2, {label: sampled_of(own) for label, own in classes.items()}
+    each = {label: over.conclude(own, shares(half, len(classes))) for label, own in sampled.items()}
+    return over.conclude(sampled_of(rows), half), tuple(
+        ClassRow(names[label], len(classes[label]), whole, groups_in(sampled[label]))
+        for label, whole in each.items()
+    )
 
 
 def _contrasts(

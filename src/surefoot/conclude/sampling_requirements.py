@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surefoot.catalogue.registry import MOST_DIGITS, complement
 from surefoot.conclude.sampling import verdict_of
@@ -29,13 +29,9 @@ from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each, robust_of_these
 from surefoot.population.requirement import enough, more_inputs
 from surefoot.records.record import InputRow, OfClasses, Record
+from surefoot.records.spec import InputsSpec, StudySpec
 from surefoot.report.formatting import percent_range
 from surefoot.statistics.bounds import clopper_pearson
-
-if TYPE_CHECKING:
-    from surefoot.records.record import Record
-    from surefoot.records.spec import InputsSpec, StudySpec
-
 
 _NEAR, _LISTED = 3, 10
 """Near names that a refusal proposes, and classes that it lists where there are none."""
@@ -43,39 +39,53 @@ _NEAR, _LISTED = 3, 10
 
 def of_each_class(record: Record, over: Population, least: OfClasses) -> list[Claim]:
     """The verdict on all of them together, then on each."""
-    known = record.study.inputs.class_names
-    classes = by_class(record.inputs)
+    classes, inputs = by_class(record.inputs), record.study.inputs
     if not groups_within_classes(classes):
         raise InvalidArgument(
             "some groups have inputs of several classes, and of such classes nothing can be "
             "said: leave out of_each_class (--require-each), or load the inputs without groups"
         )
-    named = distinct_names(classes, lambda i: known[i] if 0 <= i < len(known) else str(i))
-    required = named_classes(least, named, without_inputs(record.study.inputs, classes))
+    named = distinct_names(classes, inputs.class_name)
+    required = named_classes(least, named, without_inputs(inputs, classes))
+    number = least if not isinstance(least, Mapping) else None
+    if len(required) == 1:
+        (number,) = required.values()
+    together, *each = decide_classes(over, classes, named, required)
+    names = tuple(required) if isinstance(least, Mapping) else ()
+    claims = [sampled_claim(record, over, together, number).saying(names=names)]
+    return claims + [sampled_claim(record, over, one, required[one.scope.name]) for one in each]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What was decided of the population, a class, or all of them together; None: by all trials."""
+
+    scope: Scope
+    answer: Decision | Undecided
+    trials: int | None = None
+
+
+def decide_classes(
+    over: Population,
+    classes: Mapping[int, Sequence[InputRow]],
+    named: Mapping[int, str],
+    required: Mapping[str, float],
+) -> Iterator[Decided]:
+    """All classes of which something is required together, then each."""
     rows = {named[label]: members for label, members in classes.items() if named[label] in required}
     own = {name: sampled_of(members) for name, members in rows.items()}
     each = requirement_of_each(over, own, required)
     inputs, groups = sum(map(len, rows.values())), sum(map(groups_in, own.values()))
-    every = Scope(About.CLASS, inputs, groups=groups)
-    if isinstance(least, Mapping):
-        number = next(iter(required.values())) if len(required) == 1 else None
-        claim = sampled_claim(record, over, each.together, number, every)
-        together = claim.saying(names=tuple(required))
-    else:
-        together = sampled_claim(record, over, each.together, least, every)
-    claims = [together]
+    yield Decided(Scope(About.CLASS, inputs, groups=groups), each.together)
     for name, one in each.classes.items():
         scope = Scope(About.CLASS, len(rows[name]), name, groups=groups_in(own[name]))
-        trials = trials_of(rows[name])
-        claims.append(sampled_claim(record, over, one, required[name], scope, trials))
-    return claims
+        yield Decided(scope, one, trials_of(rows[name]))
 
 
 def without_inputs(inputs: InputsSpec, present: Collection[int]) -> list[str]:
     """The names of classes that data or user speak of and that have no input here."""
-    names = inputs.class_names
-    known = inputs.classes or range(len(names))
-    return [names[i] if 0 <= i < len(names) else str(i) for i in known if i not in present]
+    known = inputs.classes or range(len(inputs.class_names))
+    return [inputs.class_name(i) for i in known if i not in present]
 
 
 def named_classes(
@@ -88,7 +98,12 @@ def named_classes(
     """
     if not isinstance(least, Mapping):
         if absent:
-            _refuse_absent(least, list(names.values()), absent)
+            own = _some([f"{name}={least:g}" for name in names.values()], ",")
+            raise InvalidArgument(
+                f"nothing of class{'es' * (len(absent) > 1)} {_some(absent, ', ')} is studied "
+                "here, so nothing can be shown of every class: name those that have something "
+                f"(--require-each {own}), or study some of every class"
+            )
         return dict.fromkeys(names.values(), least)
     if not least:
         raise InvalidArgument("of_each_class names no class: give a number, or {'stop': 0.99}")
@@ -99,15 +114,6 @@ def named_classes(
             raise InvalidArgument(f"class {name} is named twice: require one number of it")
         required[name] = value
     return {name: required[name] for name in names.values() if name in required}
-
-
-def _refuse_absent(least: float, present: Sequence[str], absent: Sequence[str]) -> None:
-    own = _some([f"{name}={least:g}" for name in present], ",")
-    raise InvalidArgument(
-        f"nothing of class{'es' * (len(absent) > 1)} {_some(absent, ', ')} is studied here, so "
-        f"nothing can be shown of every class: name those that have something (--require-each "
-        f"{own}), or study some of every class"
-    )
 
 
 def _some(names: Sequence[str], comma: str) -> str:
@@ -122,14 +128,9 @@ def _class_of(key: object, names: Mapping[int, str]) -> str:
         return names[int(text)]
     near = get_close_matches(text, names.values(), n=_NEAR)
     near = near or [n for n in names.values() if text and text.lower() in n.lower()][:_NEAR]
-    way_out = (
-        f"do you mean {' or '.join(near)}?" if near else f"there are {_listed(names)}; name one"
-    )
+    listed = _some([f"{n} ({i})" if n != str(i) else n for i, n in names.items()], ", ")
+    way_out = f"do you mean {' or '.join(near)}?" if near else f"there are {listed}; name one"
     raise InvalidArgument(f"there is no class {text!r} among these inputs: {way_out}")
-
-
-def _listed(names: Mapping[int, str]) -> str:
-    return _some([f"{n} ({i})" if n != str(i) else n for i, n in names.items()], ", ")
 
 
 def check_classes(spec: StudySpec, labels: Iterable[int], least: OfClasses) -> None:
@@ -139,26 +140,16 @@ def check_classes(spec: StudySpec, labels: Iterable[int], least: OfClasses) -> N
             "the model has no classes to require something of: leave out require_each "
             "(--require-each)"
         )
-    present, known = sorted({int(label) for label in labels}), spec.inputs.class_names
-    names = distinct_names(present, lambda i: known[i] if 0 <= i < len(known) else str(i))
+    present = sorted({int(label) for label in labels})
+    names = distinct_names(present, spec.inputs.class_name)
     named_classes(least, names, without_inputs(spec.inputs, present))
 
 
-def sampled_claim(
-    record: Record,
-    over: Population,
-    decided: Decision | Undecided,
-    least: float | None,
-    scope: Scope,
-    trials: int | None = None,
-) -> Claim:
-    """The mean is required as the share kept, and claimed as the failure probability.
-
-    `trials` are those that it rests on; None: all of the run.
-    """
-    model = claim_of_population(record)
-    verdict, reason = verdict_of(decided)
-    proved = decided.guarantee if isinstance(decided, Decision) else None
+def sampled_claim(record: Record, over: Population, decided: Decided, least: float | None) -> Claim:
+    """The mean is required as the share kept, and claimed as the failure probability."""
+    model, scope, answer = claim_of_population(record), decided.scope, decided.answer
+    verdict, reason = verdict_of(answer)
+    proved = answer.guarantee if isinstance(answer, Decision) else None
     guarantee = proved or Guarantee.given(over.error, model.guarantee.assumptions)
     given = {Assumed.GIVEN_SCALES}.intersection(model.guarantee.assumptions)
     assumed = tuple(dict.fromkeys((*guarantee.assumptions, *given)))
@@ -171,7 +162,7 @@ def sampled_claim(
             model.random,
             Guarantee(guarantee.footing, guarantee.error, assumed, together),
             model.continues,
-            record.trials if trials is None else trials,
+            record.trials if decided.trials is None else decided.trials,
             reason=reason,
         ),
         value=None,
@@ -264,15 +255,12 @@ def _least_trials(record: Record, most: float) -> float:
     Were a little more than that to fail, of every input, then fewer trials would all be kept too
     often. 0 where trials failed already more often than that: a FAIL may take few more.
     """
-    claim, failed = record.claims[0], any(map(_has_failed, record.inputs))
+    claim, results = record.claims[0], [row.result for row in record.inputs]
+    failed = any(isinstance(one, Estimate) and one.value < 1 for one in results)
     error = claim.guarantee.error
     if error == 0 or (failed and (claim.value or 0.0) > most):
         return 0.0
     return math.inf if most == 0 else math.ceil(math.log(error) / math.log1p(-most))
-
-
-def _has_failed(row: InputRow) -> bool:
-    return isinstance(row.result, Estimate) and row.result.value < 1
 
 
 def _takes(trials: float) -> str:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from surefoot.catalogue.registry import complement
-from surefoot.conclude.sampling import failure_interval, verdict_of
-from surefoot.conclude.sampling_requirements import named_classes
+from surefoot.conclude.comparison import digest_of_parts
+from surefoot.conclude.sampling import conclude_classes, failure_interval, verdict_of
+from surefoot.conclude.sampling_requirements import Decided, decide_classes, named_classes
 from surefoot.conclude.scope import (
     by_class,
     groups_in,
@@ -44,10 +45,9 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcomes.rows import Case, OutcomeFile
 from surefoot.population.comparison import Difference, differences, not_worse
 from surefoot.population.mean import Mean
-from surefoot.population.requirement import requirement, requirement_of_each
+from surefoot.population.requirement import requirement
 from surefoot.records.population import rows_by_id
 from surefoot.records.record import (
-    ClassRow,
     Comparison,
     Finding,
     InputRow,
@@ -60,6 +60,8 @@ from surefoot.records.record import (
 from surefoot.records.spec import ComparisonSpec, OutcomeFileSpec
 from surefoot.statistics.multiplicity import shares
 
+CASES = "cases"
+"""What was sampled, as a forecast calls it."""
 COUNTED = Guarantee.sound()
 """Of what was counted, nothing is uncertain."""
 MOST_CLASSES = 200
@@ -69,12 +71,24 @@ MOST_CLASSES = 200
 def tally_record(file: OutcomeFile, error: float) -> Record:
     """The record of one file: claims about the population, these cases and each class."""
     names = file.classes
-    _check_classes(file)
+    if len(names) > MOST_CLASSES:
+        raise InvalidArgument(
+            f"{file.path} has {len(names):,} classes, more than {MOST_CLASSES}: name "
+            "another column with by (--by)"
+        )
     grouped = any(case.group for case in file.cases)
     sampling = Sampling.GROUPED if grouped else Sampling.INDEPENDENT
     rows = tuple(_row(case, names) for case in file.cases)
     over = Mean(error, sampling)
-    details = _details(over, file.cases, rows, names)
+    classes = by_class(rows) if len({row.label for row in rows} - {None}) > 1 else {}
+    if not groups_within_classes(classes):
+        raise InvalidArgument(
+            "some groups have cases of several classes, and of such classes nothing can be said: "
+            "leave out group (--group), or name a class for each group with by (--by)"
+        )
+    whole, of_classes = conclude_classes(over, rows, classes, names)
+    failed = sum(case.failed for case in file.cases)
+    details = Tally(whole, of_classes, failed, trials_of(rows), names)
     columns = tuple(f"{remark.name}: {remark.text}" for remark in file.remarks)
     spec = OutcomeFileSpec(str(file.path), error, str(sampling), columns)
     content = repr((spec, file.cases)).encode()
@@ -92,14 +106,6 @@ def tally_record(file: OutcomeFile, error: float) -> Record:
     )
 
 
-def _check_classes(file: OutcomeFile) -> None:
-    if len(file.classes) > MOST_CLASSES:
-        raise InvalidArgument(
-            f"{file.path} has {len(file.classes):,} classes, more than {MOST_CLASSES}: name "
-            "another column with by (--by)"
-        )
-
-
 def _row(case: Case, names: tuple[str, ...]) -> InputRow:
     label = names.index(case.class_name) if case.class_name else None
     result = counted_case(case.failed, case.trials)
@@ -111,33 +117,6 @@ def counted_case(failed: int, trials: int) -> Estimate:
     """The outcomes of one case: an unbiased estimate of how often it passes, and no interval."""
     kept = 1 - failed / trials
     return Estimate(kept, UNIT, COUNTED, trials, kept, trials)
-
-
-def _details(
-    over: Mean, cases: Sequence[Case], rows: Sequence[InputRow], names: tuple[str, ...]
-) -> Tally:
-    classes = by_class(rows) if len({row.label for row in rows} - {None}) > 1 else {}
-    if not groups_within_classes(classes):
-        raise InvalidArgument(
-            "some groups have cases of several classes, and of such classes nothing can be said: "
-            "leave out group (--group), or name a class for each group with by (--by)"
-        )
-    sampled = {label: sampled_of(members) for label, members in classes.items()}
-    return Tally(
-        whole=over.conclude(sampled_of(rows), over.error / 2 if classes else over.error),
-        classes=tuple(
-            ClassRow(
-                names[label],
-                len(members),
-                over.conclude(sampled[label], shares(over.error / 2, len(classes))),
-                groups_in(sampled[label]),
-            )
-            for label, members in classes.items()
-        ),
-        failed=sum(case.failed for case in cases),
-        trials=sum(case.trials for case in cases),
-        names=names,
-    )
 
 
 def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim, ...]:
@@ -297,12 +276,9 @@ def compare_tallies(
         Member(name, record.digest, None, over.conclude(local[name], each))
         for name, record in records.items()
     )
-    digest = hashlib.sha256("\n".join(r.digest for r in records.values()).encode()).hexdigest()
-    if not isinstance(first.spec, OutcomeFileSpec):
-        raise InvalidArgument(f"run {first.digest[:12]} is no tally: compare files of outcomes")
     return Record(
-        digest=digest,
-        spec=ComparisonSpec(first.spec, error),
+        digest=digest_of_parts(record.digest for record in records.values()),
+        spec=ComparisonSpec(_spec(first), error),
         claims=_comparison_claims(over, rows, members, pairs),
         inputs=(),
         details=Comparison(FILES, members, pairs),
@@ -355,10 +331,8 @@ def of_tally(record: Record, least: float | None, each: OfClasses | None) -> tup
     claims = []
     if least is not None:
         local = sampled_of(record.inputs)
-        decided = requirement(over, local, least, over.continues(local))
-        if isinstance(decided, Undecided):
-            decided = replace(decided, reason=_in_cases(decided.reason))
-        claims.append(_verdict(record, over, decided, least, record.claims[0].about))
+        answer = requirement(over, local, least, over.continues(local), CASES)
+        claims.append(_verdict(record, over, Decided(record.claims[0].about, answer), least))
     if each is not None:
         claims += _of_each(record, over, each)
     return tuple(claims)
@@ -376,34 +350,25 @@ def _of_each(record: Record, over: Mean, least: OfClasses) -> list[Claim]:
     named = {label: details.names[label] for label in classes}
     skipped = [name for i, name in enumerate(details.names) if i not in classes]
     required = named_classes(least, named, skipped)
-    rows = {named[label]: members for label, members in classes.items() if named[label] in required}
-    own = {name: sampled_of(members) for name, members in rows.items()}
-    decided = requirement_of_each(over, own, required)
-    inputs, groups = sum(map(len, rows.values())), sum(map(groups_in, own.values()))
-    every = Scope(About.CLASS, inputs, sampling=over.sampling, groups=groups)
     numbers = set(required.values())
     number = next(iter(numbers)) if len(numbers) == 1 else None
-    whole = _verdict(record, over, decided.together, number, every)
+    together, *each = decide_classes(over, classes, named, required)
+    whole = _verdict(record, over, together, number)
     if isinstance(least, Mapping):
         whole = whole.saying(names=tuple(required))
-    claims = [whole]
-    for name, one in decided.classes.items():
-        scope = Scope(About.CLASS, len(rows[name]), name, over.sampling, groups_in(own[name]))
-        claim = _verdict(record, over, one, required[name], scope)
-        claims.append(claim.saying(trials=trials_of(rows[name])))
-    return claims
+    return [whole, *(_verdict(record, over, one, required[one.scope.name]) for one in each)]
 
 
-def _verdict(
-    record: Record, over: Mean, decided: Decision | Undecided, least: float | None, scope: Scope
-) -> Claim:
+def _verdict(record: Record, over: Mean, decided: Decided, least: float | None) -> Claim:
     """What passes is required, and what fails is claimed."""
-    verdict, reason = verdict_of(decided)
+    (verdict, reason), scope = verdict_of(decided.answer), decided.scope
     assumed = assumptions(record.inputs, within_class=scope.of is About.CLASS)
     together = Jointly(Together.EVERY_CLASS) if scope.name else None
+    model = record.claims[0].said
     said = replace(
-        record.claims[0].said,
-        about=scope,
+        model,
+        about=replace(scope, sampling=over.sampling),
+        trials=model.trials if decided.trials is None else decided.trials,
         guarantee=Guarantee.given(over.error, assumed, together),
         reason=reason,
     )
@@ -421,7 +386,7 @@ def of_tallies(
     rows = {other: rows_by_id(part) for other, part in parts.items()}
     local = {other: sampled_of(own) for other, own in rows.items()}
     model = record.claims[0].said
-    decided = not_worse(over, local, name, margin, continues=model.continues)
+    decided = not_worse(over, local, name, margin, continues=model.continues, unit=CASES)
     verdict, reason = verdict_of(decided)
     guarantee = NO_GUARANTEE
     if isinstance(decided, Decision):
@@ -429,13 +394,8 @@ def of_tallies(
     said = replace(
         model,
         guarantee=guarantee,
-        reason=_in_cases(reason.rpartition(": ")[2]),
+        reason=reason.rpartition(": ")[2],
         names=(name, *(other for other in parts if other != name)),
     )
     counted = outcomes_of([row for own in rows.values() for row in own])
     return (kinds.NotWorse(said, requirement=Requirement(margin, verdict), counted=counted),)
-
-
-def _in_cases(forecast: str) -> str:
-    """What would decide it, with the word for what was sampled here."""
-    return forecast.replace("inputs", "cases").replace("Inputs", "Cases")

@@ -116,6 +116,7 @@ def not_worse(
     margin: float,
     identical: Pairs = (),
     continues: Continues = Continues.ONCE,
+    unit: str = "inputs",
 ) -> Decision | Undecided:
     """Whether this one is less robust than none of the others by more than `margin`.
 
@@ -151,7 +152,7 @@ def not_worse(
     inputs = len(local[name])
     return Undecided(
         f"{name} may be less robust than {', '.join(open_)} by more than {margin!r}: "
-        + more_inputs(inputs, enough(decided, inputs), continues, unit_word(local[name])),
+        + more_inputs(inputs, enough(decided, inputs), continues, unit_word(local[name], unit)),
         trials,
     )
 

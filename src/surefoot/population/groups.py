@@ -65,9 +65,9 @@ def is_grouped(sampled: Sequence[Any]) -> bool:
     return any(isinstance(one, Group) for one in sampled)
 
 
-def unit_word(sampled: Sequence[Any]) -> str:
-    """What these are, in words."""
-    return "groups" if is_grouped(sampled) else "inputs"
+def unit_word(sampled: Sequence[Any], single: str = "inputs") -> str:
+    """What these are, in words; `single` is the word for those that are in no group."""
+    return "groups" if is_grouped(sampled) else single
 
 
 def averages(sampled: Sequence[Any], value: Callable[[Any], float]) -> NDArray[np.float64]:

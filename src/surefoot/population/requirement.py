@@ -101,11 +101,12 @@ def requirement(
     local: Sequence[Sampled],
     least: float,
     continues: Continues = Continues.ONCE,
+    unit: str = "inputs",
 ) -> Decision | Undecided:
     """Whether the quantity of the population is at least `least`.
 
     One-sided both ways: of PASS and FAIL only one can be wrong, so each may spend the whole error.
-    `continues` says whether inputs may be added to these.
+    `continues` says whether inputs may be added to these, `unit` how a forecast calls them.
     """
     _check(least)
     whole = sound(population.conclude(local, population.error))
@@ -125,7 +126,7 @@ def requirement(
 
     return Undecided(
         "the evidence is not enough for either answer: "
-        + more_inputs(len(local), enough(decided, len(local)), continues, unit_word(local)),
+        + more_inputs(len(local), enough(decided, len(local)), continues, unit_word(local, unit)),
         whole.trials,
     )
 

@@ -18,7 +18,7 @@ _WHOLE_MODEL = (
 )
 """What a digest covers where nothing else decides what the model answers: an exported file. Of a
 function or of an object in memory, code or values that it reads may be left out."""
-_POPULATIONS: dict[str, type[Mean | RobustShare | TailMean]] = {
+POPULATIONS: dict[str, type[Mean | RobustShare | TailMean]] = {
     kind.kind: kind for kind in (Mean, RobustShare, TailMean)
 }
 
@@ -36,11 +36,8 @@ def population_of(record: Record) -> Population:
             f"run {record.digest[:12]} makes no statement about the population: give its study a "
             "population, such as sf.population.Mean(0.05)"
         )
-    class_, error, sampling = _POPULATIONS[spec.kind], spec.error, spec.sampling
-    population: Population = (
-        class_(error) if sampling is None else class_(error, Sampling(sampling))
-    )
-    return population
+    over = POPULATIONS[spec.kind]
+    return over(spec.error, Sampling(spec.sampling or Sampling.INDEPENDENT))
 
 
 def continues_of(population: Population, local: Sequence[Any]) -> Continues:

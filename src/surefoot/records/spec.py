@@ -94,6 +94,11 @@ class InputsSpec:
     labelled: bool = True
     only: str = ""
 
+    def class_name(self, label: int) -> str:
+        """The name of a class, or its number when it has none."""
+        known = 0 <= label < len(self.class_names)
+        return self.class_names[label] if known else str(label)
+
 
 @dataclass(frozen=True)
 class PopulationSpec:

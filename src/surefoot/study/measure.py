@@ -265,7 +265,7 @@ def subjects_of(study: Study) -> dict[str, Subject]:
     if not study.class_by_class:
         return subjects
     labels = study.labels
-    names = distinct_names(sorted({int(label) for label in labels}), facts.class_name)
+    names = distinct_names(sorted({int(label) for label in labels}), facts.spec.inputs.class_name)
     for label, name in names.items():
         rows = tuple(i for i in order if labels[i] == label)
         plain = name == WHOLE or name.isdecimal()
