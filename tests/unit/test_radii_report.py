@@ -14,7 +14,7 @@ from surefoot.core.tasks import Task
 from surefoot.engine.proof_bench import BuiltInProver, ProofBench, decode_point
 from surefoot.errors import InvalidArgument
 from surefoot.graph.read_network import read_network
-from surefoot.region.proof_limits import ProofLimits
+from surefoot.region.critical_level import ProofLimits
 from surefoot.report.views.radii import radii_chart
 from surefoot.report.views.radii_tables import quantile_table
 from surefoot.study.comparison import join_results

@@ -26,7 +26,7 @@ from surefoot.records.population import continues_of, identical_pairs, populatio
 from surefoot.records.record import Comparison, Member, Radii, Record, Samples
 from surefoot.records.spec import BracketFileSpec, ComparisonSpec
 from surefoot.statistics.agreement import Agreement, agreement
-from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.bounds import shares
 
 MODELS, LEVELS, CURVES = "model", "level", "curve"
 """What differs between the studies; curves and radii stand side by side."""

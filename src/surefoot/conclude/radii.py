@@ -36,7 +36,7 @@ from surefoot.records.record import (
     RecordBody,
 )
 from surefoot.region.attack_method import BROKEN, AttackOutcome
-from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.bounds import shares
 
 ALL = "all inputs"
 _SAMPLE_ALONE = (ShortestRanks.kind, GroupQuantile.kind)

@@ -28,7 +28,7 @@ from surefoot.records.population import continues_of, population_of
 from surefoot.records.record import Comparison, Curves, Radii, Record, Requirements, Samples, Tally
 from surefoot.report.curve_quantity import quantity_of
 from surefoot.report.formatting import percent_range
-from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.bounds import shares
 
 
 def check_requirements(

@@ -39,8 +39,8 @@ from surefoot.population.mean import Mean, TailMean, weakest
 from surefoot.population.requirement import Population, assumptions_within, sound
 from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
+from surefoot.statistics.bounds import shares
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts, differing
-from surefoot.statistics.multiplicity import shares
 
 
 def failure_interval(interval: Interval) -> Interval:

@@ -58,7 +58,7 @@ from surefoot.records.record import (
     Tally,
 )
 from surefoot.records.spec import ComparisonSpec, OutcomeFileSpec
-from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.bounds import shares
 
 CASES = "cases"
 """What was sampled, as a forecast calls it."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from surefoot.core.counts import Proof
 from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
-from surefoot.region.proof_limits import ProofLimits
+from surefoot.region.critical_level import ProofLimits
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, to_host
 

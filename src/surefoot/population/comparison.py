@@ -17,7 +17,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
 from surefoot.population.requirement import Population, as_many, enough, more_inputs, sound
-from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.bounds import shares
 from surefoot.statistics.ranks import Ranks, check_share, masses, shortest
 
 Pairs = Collection[frozenset[str]]

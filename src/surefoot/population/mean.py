@@ -28,10 +28,9 @@ from surefoot.core.results import (
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
 from surefoot.population.requirement import PValues, assumptions_of_sample
-from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.bounds import clopper_pearson, shares
 from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above
 from surefoot.statistics.kappa import tail_above
-from surefoot.statistics.multiplicity import shares
 
 _HOEFFDING = 0.25
 """Hoeffding's theorem compares tails of at most this probability: P(at least 2 of 2) at p = 1/2."""

@@ -17,8 +17,8 @@ from surefoot.core.results import Bracket, Decision, Guarantee, Interval, Quanti
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, averages, members_of
 from surefoot.population.requirement import PValues, assumptions_of_sample, least_number
+from surefoot.statistics.bounds import shares
 from surefoot.statistics.intervals import p_value_above
-from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import (
     Ranks,
     at_every_look,

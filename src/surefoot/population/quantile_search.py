@@ -12,12 +12,14 @@ from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import Bracket, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import QuantileWithin, ShortestRanks
-from surefoot.region.critical_level import NOT_REACHED, bracket_of, check_proving
-from surefoot.region.proof_limits import (
+from surefoot.region.critical_level import (
     LEAST_NODES,
+    NOT_REACHED,
     OUT_OF_NODES,
     OUT_OF_TIME,
     ProofLimits,
+    bracket_of,
+    check_proving,
     default_seconds,
 )
 from surefoot.statistics.ranks import Ranks, shortest

@@ -22,7 +22,7 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, is_grouped, unit_word
-from surefoot.statistics.multiplicity import holm
+from surefoot.statistics.bounds import holm
 
 _MOST_FORECAST = 100_000
 """Inputs beyond which a forecast says "more than": nobody plans a run by a larger number."""

@@ -5,7 +5,9 @@ from surefoot.statistics.bounds import (
     chernoff,
     clopper_pearson,
     fixed_size,
+    holm,
     okamoto,
+    shares,
     worst_miss,
 )
 from surefoot.statistics.contrasts import Contrast, contrasts, differing, permutation, welch
@@ -13,7 +15,6 @@ from surefoot.statistics.designs import expected_trials
 from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
 from surefoot.statistics.intervals import betting, betting_trials
 from surefoot.statistics.kappa import ExactBinomial, KappaTest
-from surefoot.statistics.multiplicity import holm, shares
 from surefoot.statistics.sequential import ExactSequential, design_for
 from surefoot.statistics.tail import NormalTail, anderson_darling
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import LEAST_PROBABILITY
 from surefoot.errors import InvalidArgument
-from surefoot.statistics.multiplicity import holm
+from surefoot.statistics.bounds import holm
 
 Values = NDArray[np.float64]
 Pair = tuple[str, str]

@@ -14,7 +14,7 @@ from surefoot.core.results import Interval
 from surefoot.engine.proof_bench import decode_point
 from surefoot.errors import ReportFailed
 from surefoot.records.record import Record
-from surefoot.region.proof_limits import DEFAULT_SECONDS
+from surefoot.region.critical_level import DEFAULT_SECONDS
 from surefoot.report.views.radii_tables import brackets_of
 from surefoot.study.prove import graph_of
 from surefoot.system.whole_file import write_whole

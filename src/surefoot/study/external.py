@@ -41,7 +41,7 @@ from surefoot.population.quantile_estimators import (
 from surefoot.records.record import Comparison, InputRow, QuantileRow, Radii, Record, Source
 from surefoot.records.spec import BracketFileSpec
 from surefoot.region.critical_level import CriticalLevel
-from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.bounds import shares
 from surefoot.study.comparison import join_results
 from surefoot.study.result import Result
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot.errors import MissingPackage
 from surefoot.graph.network import Floats, Network
-from surefoot.region.proof_limits import LEAST_NODES, OUT_OF_NODES, OUT_OF_TIME
+from surefoot.region.critical_level import LEAST_NODES, OUT_OF_NODES, OUT_OF_TIME
 
 Replay = Callable[[Floats], int]
 

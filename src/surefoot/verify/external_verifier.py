@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from surefoot.core.counts import closed_to
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.graph.network import Floats
-from surefoot.region.proof_limits import OUT_OF_TIME
+from surefoot.region.critical_level import OUT_OF_TIME
 from surefoot.verify.bracket import BracketResult, Clock, Proved, Refuted, Replay, Unknown
 from surefoot.verify.bracket_search import CLOSED, WHOLE_DOMAIN
 from surefoot.verify.vnnlib import BoxProperty, box_property, write_property

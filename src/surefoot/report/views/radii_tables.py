@@ -22,7 +22,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.population import mean_radii, robust_accuracy, runtimes
 from surefoot.population.radii import RobustAccuracy
 from surefoot.records.record import Comparison, InputRow, Radii, Record
-from surefoot.region.proof_limits import ended_by_limit
+from surefoot.region.critical_level import ended_by_limit
 from surefoot.report.clauses import (
     assumption_words,
     capitalised,
