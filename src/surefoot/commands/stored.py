@@ -20,7 +20,7 @@ from surefoot.records.options import Option, option
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from surefoot.store import RunCheck, RunSummary
+    from surefoot.store.runs import RunCheck, RunSummary
     from surefoot.study import Result, Study
 
 LATEST = "latest"

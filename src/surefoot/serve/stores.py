@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
-from surefoot.store import SavedStore, open_existing, public_location
+from surefoot.store import SavedStore, open_existing
+from surefoot.store.locations import public_location
 from surefoot.store.runs import FirstFailure, RunLine, RunPosition
 
 if TYPE_CHECKING:

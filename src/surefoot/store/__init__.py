@@ -16,7 +16,7 @@ from surefoot.core.tasks import Entry, Task
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Record, Source
 from surefoot.records.spec import StudySpec
-from surefoot.store.locations import POSTGRES, check_location, public_location, scheme_of
+from surefoot.store.locations import POSTGRES, check_location, scheme_of
 from surefoot.store.runs import RunCheck, RunListing, RunSummary
 
 
@@ -74,22 +74,6 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing to release."""
 
-
-__all__ = [
-    "Journal",
-    "MemoryStore",
-    "Record",
-    "RunCheck",
-    "RunListing",
-    "RunSummary",
-    "SavedStore",
-    "Source",
-    "Store",
-    "open_existing",
-    "open_store",
-    "public_location",
-    "store_exists",
-]
 
 _STORES = {"sqlite": "surefoot.store.sql:SqlStore"} | dict.fromkeys(
     POSTGRES, "surefoot.store.sql:SqlStore"

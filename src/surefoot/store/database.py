@@ -14,10 +14,18 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from surefoot.errors import InvalidArgument, MissingPackage, StoreDamaged, StoreFailed
-from surefoot.store.locations import is_sealed, path_of, public_location, without_passwords
+from surefoot.store.locations import (
+    POSTGRES,
+    is_sealed,
+    path_of,
+    public_location,
+    scheme_of,
+    without_passwords,
+)
 
 T = TypeVar("T")
 TableRow = sa.Row[Any]
@@ -29,7 +37,7 @@ _Connect = Callable[[], AbstractContextManager[sa.Connection]]
 
 
 class Database:
-    """An engine, its place without a password, and what its errors mean.
+    """An engine, its place without a password, its tables, and what its errors mean.
 
     `describe` turns the database's own message, of one line or more, into a sentence. `delays`:
     seconds to wait before each new attempt after a lost connection; without them there is none.
@@ -76,6 +84,71 @@ class Database:
             yield
         except _ERRORS as error:
             raise StoreFailed(self._words(error)) from error
+
+    def has_store(self, create: bool) -> bool:
+        """Whether the tables of a store are there; with `create` they are made.
+
+        Refused: a database of another program, and a store of another schema. An empty PostgreSQL
+        database was created for a store, which has no runs yet; an empty file is more likely
+        another one than the user meant.
+        """
+        names, schema = self.once(self._tables)
+        if not names and not create and self.engine.dialect.name == "postgresql":
+            return False
+        if names and META.name not in names:
+            raise StoreFailed(
+                f"{self.where} is a database of another program (it holds {names[0]}): "
+                "use another store (store=, --store)"
+            )
+        if schema is None and not create:
+            raise StoreFailed(f"{self.where} is an empty database, not a store: check the path")
+        if schema is not None and schema != str(SCHEMA):
+            raise StoreFailed(
+                f"{self.where} was written by another version of surefoot (schema {schema:.20}, "
+                f"this one reads {SCHEMA}): use another store (store=, --store), or that version"
+            )
+        if create and (schema is None or not set(names) >= set(TABLES.tables)):
+            with self.sentences():
+                self._create()
+        return True
+
+    @staticmethod
+    def _tables(db: sa.Connection) -> tuple[list[str], str | None]:
+        """The names of all tables, and the number of the schema."""
+        names, schema = sa.inspect(db).get_table_names(), None
+        if META.name in names:
+            schema = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
+        return names, None if schema is None else str(schema)
+
+    def _create(self) -> None:
+        """Create the tables that are missing, one process at a time.
+
+        SQLite itself does not wait for another process that changes the file to WAL mode.
+        """
+        deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
+        lock = sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK))
+        version = {"name": "schema", "value": str(SCHEMA)}
+        while True:
+            try:
+                if self.engine.dialect.name == "sqlite":
+                    with self.engine.connect() as db:
+                        db.exec_driver_sql("PRAGMA journal_mode=WAL")
+                with self.engine.begin() as db:
+                    if self.engine.dialect.name == "postgresql":
+                        db.execute(lock)
+                    for table in TABLES.sorted_tables:
+                        db.execute(sa.schema.CreateTable(table, if_not_exists=True))
+                    db.execute(self.insert(META).values(version).on_conflict_do_nothing())
+                    return
+            except DBAPIError as error:
+                if "locked" not in str(error.orig) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_LOCK_RETRY_SECONDS)
+
+    @property
+    def insert(self) -> Callable[[sa.Table], sqlite.Insert | postgresql.Insert]:
+        """Inserts that can leave out what is there already, as each of the two writes it."""
+        return sqlite.insert if self.engine.dialect.name == "sqlite" else postgresql.insert
 
     def _repeat(self, work: Callable[[sa.Connection], T], connect: _Connect) -> T:
         for delay in (*self._delays, None):
@@ -209,7 +282,7 @@ def stores_beside(url: str) -> str:
     return f"; in this folder there is {', '.join(names[:_SHOWN])}{more}" if names else ""
 
 
-def open_file(url: str, create: bool, read_only: bool = False) -> Database:
+def open_file(url: str, create: bool, read_only: bool) -> Database:
     """The database in this file; without `create` the file must exist.
 
     In a folder that cannot be written it is only read: a finished run can still be shown.
@@ -269,24 +342,6 @@ class _Place:
         return status.st_dev, status.st_ino
 
 
-def create_when_unlocked(engine: sa.Engine, create: Callable[[sa.Connection], None]) -> None:
-    """Create the tables, waiting while another process changes the file to WAL mode.
-
-    SQLite itself does not wait for that.
-    """
-    deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
-    while True:
-        try:
-            with engine.connect() as db:
-                db.exec_driver_sql("PRAGMA journal_mode=WAL")
-            with engine.begin() as db:
-                return create(db)
-        except DBAPIError as error:
-            if "locked" not in str(error.orig) or time.monotonic() > deadline:
-                raise
-            time.sleep(_LOCK_RETRY_SECONDS)
-
-
 @contextmanager
 def readable_text(db: sa.Connection) -> Iterator[None]:
     """Text that is no UTF-8 is read with a mark in its place, which no checksum matches."""
@@ -333,9 +388,7 @@ _WAYS_OUT = {
 """Part of a message of the server to what one can do about it; the first that fits."""
 
 
-def open_postgres(
-    url: str, delays: tuple[float, ...] = RECONNECT_SECONDS, read_only: bool = False
-) -> Database:
+def open_postgres(url: str, delays: tuple[float, ...], read_only: bool) -> Database:
     """The database at this URL; nothing is connected yet.
 
     `read_only`: the server itself refuses every write.
@@ -383,6 +436,19 @@ def open_postgres(
     return Database(engine, where, describe, delays)
 
 
-def lock_creation(db: sa.Connection) -> None:
-    """Let one process at a time create the tables, until its transaction ends."""
-    db.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
+def open_database(url: str, *, create: bool = False, read_only: bool = False) -> Database:
+    """The file or the server at this URL; who only reads does not wait for a lost connection."""
+    if scheme_of(url) not in POSTGRES:
+        return open_file(url, create, read_only)
+    return open_postgres(url, () if read_only else RECONNECT_SECONDS, read_only)
+
+
+def store_exists(url: str) -> bool:
+    """Whether the file exists, or the database holds a store."""
+    if scheme_of(url) not in POSTGRES:
+        return path_of(url).exists()
+    database = open_database(url)
+    try:
+        return database.once(lambda db: META.name in sa.inspect(db).get_table_names())
+    finally:
+        database.engine.dispose()

@@ -9,8 +9,9 @@ from dataclasses import replace
 from surefoot.errors import StoreFailed
 from surefoot.records.record import Comparison, Record, Source
 from surefoot.records.spec import ComparisonSpec, StudySpec
-from surefoot.store import RunCheck, RunSummary, Store, open_existing
+from surefoot.store import Store, open_existing
 from surefoot.store.locations import is_sealed
+from surefoot.store.runs import RunCheck, RunSummary
 
 _ASKED = ("required", "verdicts", "source")
 """What the last command changes in the record of a run."""

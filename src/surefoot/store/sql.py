@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from surefoot.errors import StoreDamaged, StoreFailed
-from surefoot.records.json_records import (
-    decisive_json,
-    record_from_json,
-    record_to_json,
-    source_from_json,
-    source_to_json,
-    spec_from_json,
-    spec_to_json,
-)
+from surefoot.records import json_records
 from surefoot.records.record import Record, Source
 from surefoot.records.spec import StudySpec
+from surefoot.store import database as databases
 from surefoot.store.chains import Chains, seal_of
-from surefoot.store.database import (
-    JOURNAL,
-    META,
-    RECONNECT_SECONDS,
-    RUNS,
-    SCHEMA,
-    TABLES,
-    Database,
-    TableRow,
-    create_when_unlocked,
-    lock_creation,
-    open_file,
-    open_postgres,
-    readable_text,
-)
-from surefoot.store.locations import POSTGRES, path_of, scheme_of
+from surefoot.store.database import JOURNAL, RUNS, Database, TableRow, readable_text
 from surefoot.store.runs import RunCheck, RunSummary, choose_name, choose_run
 from surefoot.store.sql_journal import SqlJournal, now
 from surefoot.store.sql_listing import Listing
@@ -61,7 +37,8 @@ def summary_of(row: TableRow, where: str) -> RunSummary:
             f"{row.written}, and has {row.rows} rows, {row.trials} trials, {row.seconds} seconds)",
         )
     try:
-        spec, source = spec_from_json(row.spec), source_from_json(row.source)
+        spec = json_records.spec_from_json(row.spec)
+        source = json_records.source_from_json(row.source)
     except StoreFailed as error:
         raise StoreDamaged(where, f"run {row.digest[:12]}: its study cannot be read") from error
     return RunSummary(
@@ -80,7 +57,7 @@ def summary_of(row: TableRow, where: str) -> RunSummary:
 def sealed_record(row: TableRow, where: str) -> Record:
     """The record in a run's row, as it was written."""
     seal = seal_of(row.record, row.finished, row.sealed_rows, row.heads)
-    record = record_from_json(row.record) if seal == row.seal else None
+    record = json_records.record_from_json(row.record) if seal == row.seal else None
     whole = record is not None and record.stopped_early == bool(row.stopped)
     if record is None or not whole or record.digest != row.digest:
         raise StoreDamaged(where, f"the record of run {row.digest[:12]} is not as it was written")
@@ -126,10 +103,6 @@ def _sound(database: Database, digest: str) -> Chains:
     return database.read(read)
 
 
-_INSERT: dict[str, Callable[[sa.Table], sqlite.Insert | postgresql.Insert]] = {
-    "sqlite": sqlite.insert,
-    "postgresql": postgresql.insert,
-}
 _CHECKED_ROWS = 10_000
 """Journals up to this long are read and checked whenever their record is: a tenth of a second."""
 
@@ -138,33 +111,16 @@ class SqlStore:
     """Runs by digest, each with its journal and, once finished, its record."""
 
     def __init__(self, url: str, *, create: bool = True, read_only: bool = False) -> None:
-        self._database = (
-            open_postgres(url, () if read_only else RECONNECT_SECONDS, read_only)
-            if scheme_of(url) in POSTGRES
-            else open_file(url, create, read_only)
-        )
+        self._database = databases.open_database(url, create=create, read_only=read_only)
         self.where = self._database.where
-        self._insert = _INSERT[self._database.engine.dialect.name]
         self._journals: dict[str, SqlJournal] = {}
-        self._has_tables = True
         try:
-            self._database.once(lambda db: self._refuse_others(db, create))
-            if create:
-                self._create_tables()
+            self._has_tables = self._database.has_store(create)
         except BaseException:
             self.close()
             raise
 
-    @staticmethod
-    def exists(url: str) -> bool:
-        """Whether the file exists, or the database holds a store."""
-        if scheme_of(url) not in POSTGRES:
-            return path_of(url).exists()
-        database = open_postgres(url)
-        try:
-            return database.once(lambda db: META.name in sa.inspect(db).get_table_names())
-        finally:
-            database.engine.dispose()
+    exists = staticmethod(databases.store_exists)
 
     def close(self) -> None:
         """Close the file or the connections."""
@@ -177,8 +133,8 @@ class SqlStore:
         time = now()
         row = {
             "digest": digest,
-            "spec": spec_to_json(spec),
-            "source": source_to_json(source),
+            "spec": json_records.spec_to_json(spec),
+            "source": json_records.source_to_json(source),
             "environment": json.dumps(environment),
             "started": time,
             "written": time,
@@ -188,13 +144,13 @@ class SqlStore:
         } | _NO_SEAL
 
         def write(db: sa.Connection) -> str:
-            db.execute(self._insert(RUNS).values(row).on_conflict_do_nothing())
+            db.execute(self._database.insert(RUNS).values(row).on_conflict_do_nothing())
             query = sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)
             return str(db.execute(query).scalar_one())
 
         there = self._database.write(write)
-        same = there == row["spec"]
-        if not same and decisive_json(spec_from_json(there)) != decisive_json(spec):
+        decisive = json_records.decisive_json
+        if there != row["spec"] and decisive(json_records.spec_from_json(there)) != decisive(spec):
             raise StoreFailed(
                 f"{self.where} holds another study under the name {digest[:12]}: "
                 "use another store (store=, --store)"
@@ -222,10 +178,10 @@ class SqlStore:
             rows, heads = journal.heads(db)
             row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
             complete = replace(record, started=row.started, seconds=row.seconds)
-            text, finished = record_to_json(complete), datetime.now(UTC).isoformat()
+            text, finished = json_records.record_to_json(complete), datetime.now(UTC).isoformat()
             values = {
                 "record": text,
-                "source": source_to_json(record.source),
+                "source": json_records.source_to_json(record.source),
                 "finished": finished,
                 "stopped": record.stopped_early,
                 "sealed_rows": rows,
@@ -331,57 +287,3 @@ class SqlStore:
 
         database.write(write)
         return check
-
-    def _create_tables(self) -> None:
-        """Create the tables that are missing, in an empty database or in a store of surefoot."""
-        engine = self._database.engine
-
-        def is_whole(db: sa.Connection) -> bool:
-            names = set(sa.inspect(db).get_table_names())
-            return names >= set(TABLES.tables) and self._schema(db) is not None
-
-        def create(db: sa.Connection) -> None:
-            if engine.dialect.name == "postgresql":
-                lock_creation(db)
-            for table in TABLES.sorted_tables:
-                db.execute(sa.schema.CreateTable(table, if_not_exists=True))
-            version = {"name": "schema", "value": str(SCHEMA)}
-            db.execute(self._insert(META).values(version).on_conflict_do_nothing())
-
-        if self._database.once(is_whole):
-            return
-        if engine.dialect.name == "sqlite":
-            with self._database.sentences():
-                create_when_unlocked(engine, create)
-        else:
-            self._database.once(create)
-
-    def _refuse_others(self, db: sa.Connection, create: bool) -> None:
-        """Refuse a database of another program, and a store of another schema.
-
-        An empty PostgreSQL database was created for a store, which has no runs yet; an empty file
-        is more likely another one than the user meant.
-        """
-        names = sa.inspect(db).get_table_names()
-        if not names and not create and db.dialect.name == "postgresql":
-            self._has_tables = False
-            return
-        if names and META.name not in names:
-            raise StoreFailed(
-                f"{self.where} is a database of another program (it holds {names[0]}): "
-                "use another store (store=, --store)"
-            )
-        schema = self._schema(db) if names else None
-        if schema is None and not create:
-            raise StoreFailed(f"{self.where} is an empty database, not a store: check the path")
-        if schema is not None and schema != str(SCHEMA):
-            raise StoreFailed(
-                f"{self.where} was written by another version of surefoot (schema {schema:.20}, "
-                f"this one reads {SCHEMA}): use another store (store=, --store), or that version"
-            )
-
-    @staticmethod
-    def _schema(db: sa.Connection) -> str | None:
-        query = sa.select(META.c.value).where(META.c.name == "schema")
-        schema = db.execute(query).scalar()
-        return None if schema is None else str(schema)

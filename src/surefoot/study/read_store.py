@@ -21,7 +21,8 @@ from surefoot.models.endpoint_connection import named_servers
 from surefoot.records.options import FileOptions
 from surefoot.records.record import Record, Source, named_code
 from surefoot.records.spec import ComparisonSpec
-from surefoot.store import open_existing, public_location
+from surefoot.store import open_existing
+from surefoot.store.locations import public_location
 from surefoot.store.outcomes import stored_parts
 from surefoot.study.load_files import load_files
 from surefoot.study.result import Result

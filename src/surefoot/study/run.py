@@ -39,7 +39,8 @@ from surefoot.perturb._ops.arrays import at_level
 from surefoot.records.record import AttackSummary, Finding, Record, RecordBody, Samples, Source
 from surefoot.records.spec import Spec, StudySpec
 from surefoot.region import AnyAttack, GivenAttack, as_attack
-from surefoot.store import Journal, Store, open_store, public_location, store_exists
+from surefoot.store import Journal, Store, open_store, store_exists
+from surefoot.store.locations import public_location
 from surefoot.study.doctor import check_batch, check_level_zero, check_parts
 from surefoot.study.measure import (
     Measurement,
