@@ -5,40 +5,8 @@ from __future__ import annotations
 import math
 from functools import singledispatch
 
-from surefoot.core.claims import (
-    About,
-    AllKappa,
-    Best,
-    CaseDifference,
-    CaseFailure,
-    CasesFailed,
-    Claim,
-    ClassesDiffer,
-    CleanFault,
-    CountKappa,
-    CurveNotWorse,
-    CurvePopulation,
-    CurveQuantity,
-    CurveSet,
-    Failure,
-    FailureDifference,
-    Kappa,
-    MeanPopulation,
-    MeanRadius,
-    MeanRadiusPopulation,
-    MeanSet,
-    Outcomes,
-    QuantileDifference,
-    Radius,
-    RadiusQuantile,
-    RobustAtRadius,
-    RobustPopulation,
-    Severity,
-    ShareKappa,
-    Tail,
-    Verdict,
-    Worst,
-)
+from surefoot.core import claims
+from surefoot.core.claims import About, Claim, CleanFault, CurveQuantity, Outcomes, Verdict
 from surefoot.core.results import UNIT, Interval
 from surefoot.report.clauses import (
     among,
@@ -79,7 +47,7 @@ def statement(claim: Claim) -> str:
 
 
 @statement.register
-def _(claim: Failure) -> str:
+def _(claim: claims.Failure) -> str:
     value = "an unknown share" if claim.value is None else percent(claim.value)
     return with_condition(
         claim,
@@ -89,7 +57,7 @@ def _(claim: Failure) -> str:
 
 
 @statement.register
-def _(claim: Kappa) -> str:
+def _(claim: claims.Kappa) -> str:
     name = f"input {claim.about.name}"
     if claim.decision is Verdict.UNDECIDED:
         counted, certain = "", confidence_clause(claim)
@@ -102,7 +70,7 @@ def _(claim: Kappa) -> str:
 
 
 @statement.register
-def _(claim: Radius) -> str:
+def _(claim: claims.Radius) -> str:
     around, name = claim.interval, claim.about.name
     proved = 0.0 if around is None else around.low
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
@@ -126,7 +94,7 @@ _CLEAN_FAULTS = {
 
 
 @statement.register
-def _(claim: Worst) -> str:
+def _(claim: claims.Worst) -> str:
     return with_condition(
         claim,
         f"input {claim.about.name} failed most often of the {claim.about.inputs:,} in this run: it "
@@ -136,7 +104,7 @@ def _(claim: Worst) -> str:
 
 
 @statement.register
-def _(claim: Tail) -> str:
+def _(claim: claims.Tail) -> str:
     value = "nothing" if claim.value is None else extrapolated_probability(claim.value)
     fit = f"a normal distribution fitted to the scores of input {claim.about.name} puts its"
     if claim.about.of is not About.INPUT:
@@ -154,7 +122,7 @@ def _(claim: Tail) -> str:
     )
 
 
-def _share_failing(claim: MeanSet | MeanPopulation) -> str:
+def _share_failing(claim: claims.MeanSet | claims.MeanPopulation) -> str:
     """The mean where nothing is random: an input fails when perturbed, or it does not."""
     scope, around = scope_phrase(claim), interval_percent(claim)
     over, certain = over_groups(claim, ","), bracketed(claim)
@@ -168,7 +136,7 @@ def _share_failing(claim: MeanSet | MeanPopulation) -> str:
 
 
 @statement.register
-def _(claim: MeanSet) -> str:
+def _(claim: claims.MeanSet) -> str:
     if counts_inputs(claim) and claim.interval != UNIT:
         return _share_failing(claim)
     value = "" if claim.value is None else f"{percent(claim.value)} of "
@@ -177,7 +145,7 @@ def _(claim: MeanSet) -> str:
 
 
 @statement.register
-def _(claim: MeanPopulation) -> str:
+def _(claim: claims.MeanPopulation) -> str:
     if claim.interval == UNIT:
         return _says_nothing(claim, f"how often the model fails on {scope_phrase(claim)}")
     if counts_inputs(claim):
@@ -196,7 +164,7 @@ def _says_nothing(claim: Claim, question: str) -> str:
 
 
 @statement.register
-def _(claim: CountKappa) -> str:
+def _(claim: claims.CountKappa) -> str:
     number, least, n = claim.fragile, claim.at_least, claim.about.inputs
     were = "was" if 1 in (number, n) else "were"
     open_ = n - number - claim.robust
@@ -217,14 +185,14 @@ def _(claim: CountKappa) -> str:
 
 
 @statement.register
-def _(claim: AllKappa) -> str:
+def _(claim: claims.AllKappa) -> str:
     every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
     text = f"{every} fails under at most {of_perturbations(claim.kappa)}{bracketed(claim)}"
     return with_condition(claim, text)
 
 
 @statement.register
-def _(claim: ShareKappa) -> str:
+def _(claim: claims.ShareKappa) -> str:
     limit = of_perturbations(claim.kappa)
     if claim.interval == UNIT:
         return _says_nothing(claim, f"how many {scope_phrase(claim)} fail under at most {limit}")
@@ -236,7 +204,7 @@ def _(claim: ShareKappa) -> str:
 
 
 @statement.register
-def _(claim: RadiusQuantile) -> str:
+def _(claim: claims.RadiusQuantile) -> str:
     share, around = exact_percent(claim.share or 0.0), claim.interval
     if around is None:
         return f"{subject(claim)}undecided: {claim.reason}"
@@ -254,7 +222,7 @@ def _(claim: RadiusQuantile) -> str:
 
 
 @statement.register
-def _(claim: FailureDifference) -> str:
+def _(claim: claims.FailureDifference) -> str:
     first, second = claim.names
     around, value = claim.interval, claim.value or 0.0
     if around is None:
@@ -277,7 +245,7 @@ def _outcome(around: Interval) -> str:
 
 
 @statement.register
-def _(claim: Best) -> str:
+def _(claim: claims.Best) -> str:
     number, names = claim.models, claim.names
     if len(names) == number:
         text = f"none of the {number} models is shown to be less robust than another"
@@ -289,7 +257,7 @@ def _(claim: Best) -> str:
 
 
 @statement.register
-def _(claim: QuantileDifference) -> str:
+def _(claim: claims.QuantileDifference) -> str:
     first, second = claim.names
     around = claim.interval
     if around is None or (math.isinf(around.low) and math.isinf(around.high)):
@@ -303,7 +271,7 @@ def _(claim: QuantileDifference) -> str:
 
 
 @statement.register
-def _(claim: ClassesDiffer) -> str:
+def _(claim: claims.ClassesDiffer) -> str:
     differ, pairs, word = claim.differ, claim.pairs, class_word(claim)
     every = f"{differ:,} of the {pairs:,} pairs of {word}es"
     text = f"in {every} the model fails more often on one {word} than on the other"
@@ -323,7 +291,7 @@ def _(claim: ClassesDiffer) -> str:
 
 
 @statement.register
-def _(claim: RobustAtRadius) -> str:
+def _(claim: claims.RobustAtRadius) -> str:
     n, proved, refuted = claim.about.inputs, claim.proved, claim.refuted
     parts = [f"{refuted:,} of {n:,} inputs can be made to fail"]
     parts += [f"{_number_of(proved)} proved to withstand every perturbation"] * (proved > 0)
@@ -336,7 +304,7 @@ def _(claim: RobustAtRadius) -> str:
 
 
 @statement.register
-def _(claim: Severity) -> str:
+def _(claim: claims.Severity) -> str:
     n = claim.about.inputs
     inputs = "the input that can be made to fail"
     has = "has a critical radius of"
@@ -350,7 +318,7 @@ def _(claim: Severity) -> str:
 
 
 @statement.register
-def _(claim: MeanRadius) -> str:
+def _(claim: claims.MeanRadius) -> str:
     found = ""
     if claim.distance is not None:
         found = (
@@ -365,7 +333,7 @@ def _(claim: MeanRadius) -> str:
 
 
 @statement.register
-def _(claim: RobustPopulation) -> str:
+def _(claim: claims.RobustPopulation) -> str:
     clean = clean_clause(claim.clean, "count as not robust")
     return subject(claim) + with_condition(
         claim,
@@ -375,7 +343,7 @@ def _(claim: RobustPopulation) -> str:
 
 
 @statement.register
-def _(claim: MeanRadiusPopulation) -> str:
+def _(claim: claims.MeanRadiusPopulation) -> str:
     clean = clean_clause(claim.clean, "count as 0")
     return subject(claim) + with_condition(
         claim,
@@ -416,7 +384,7 @@ def _number_of(inputs: int) -> str:
 
 
 @statement.register
-def _(claim: CurveSet | CurvePopulation) -> str:
+def _(claim: claims.CurveSet | claims.CurvePopulation) -> str:
     """Up to which level the curve stays above the threshold, or at which share of the levels."""
     if claim.interval is None or (claim.interval == UNIT and claim.reason):
         limit = exact_percent(claim.threshold)
@@ -424,22 +392,22 @@ def _(claim: CurveSet | CurvePopulation) -> str:
         return f"{subject(claim)}{where}: {claim.reason or 'no interval is known'}"
     known = assumptions_of(claim)
     sample, condition = "", f", if {' and '.join(known)}" if known else ""
-    if isinstance(claim, CurvePopulation):
+    if isinstance(claim, claims.CurvePopulation):
         sample = f"if {known[0]}, " if known else ""
         condition = f", provided that {' and '.join(known[1:])}" if known[1:] else ""
     return f"{subject(claim)}{sample}{_curve_statement(claim, claim.interval)}{condition}"
 
 
-def curve_of(claim: CurveSet | CurvePopulation | CurveNotWorse) -> str:
+def curve_of(claim: claims.CurveSet | claims.CurvePopulation | claims.CurveNotWorse) -> str:
     """The height of the curve, on which inputs and for which draws."""
     draws = "" if claim.seed is None else f", for these draws of the noise (seed {claim.seed}),"
     return f"{claim.quantity.height} on {scope_phrase(claim)}{draws}"
 
 
-def _curve_statement(claim: CurveSet | CurvePopulation, around: Interval) -> str:
+def _curve_statement(claim: claims.CurveSet | claims.CurvePopulation, around: Interval) -> str:
     limit, quantity = exact_percent(claim.threshold), claim.quantity
     value, curve, low = claim.value or 0.0, curve_of(claim), quantity.span.low
-    if not quantity.is_share and isinstance(claim, CurvePopulation):
+    if not quantity.is_share and isinstance(claim, claims.CurvePopulation):
         ends = f"{at_least(around.low)} and {at_most(around.high)}"
         start = f" from {at_level(quantity, f'{low:g}')} on" if low else ""
         return (
@@ -473,17 +441,17 @@ def at_level(quantity: CurveQuantity, level: str) -> str:
 
 # Outcomes that were counted elsewhere.
 
-Cases = CaseFailure | CasesFailed | CaseDifference
+Cases = claims.CaseFailure | claims.CasesFailed | claims.CaseDifference
 
 
 @statement.register
-def _(claim: CaseFailure) -> str:
+def _(claim: claims.CaseFailure) -> str:
     text = cases_fail(claim, interval_percent(claim)) + bracketed(claim)
     return subject(claim) + with_condition(claim, text)
 
 
 @statement.register
-def _(claim: CasesFailed) -> str:
+def _(claim: claims.CasesFailed) -> str:
     rate = percent(claim.rate)
     text = f"{claim.failed:,} of {case_scope(claim)} failed ({rate})"
     if claim.about.inputs == 1:
@@ -495,7 +463,7 @@ def _(claim: CasesFailed) -> str:
 
 
 @statement.register
-def _(claim: CaseDifference) -> str:
+def _(claim: claims.CaseDifference) -> str:
     first, second = claim.names
     around, value = claim.interval, claim.value or 0.0
     if around is None:
@@ -528,7 +496,7 @@ def over_cases(claim: Cases) -> str:
     return over_groups(claim) or over
 
 
-def cases_fail(claim: CaseFailure, share: str, cases: str = "") -> str:
+def cases_fail(claim: claims.CaseFailure, share: str, cases: str = "") -> str:
     """That such a share fails: of cases, or of their trials."""
     cases = cases or case_scope(claim)
     if claim.counted is Outcomes.TRIALS:

@@ -4,47 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.core.assumptions import (
-    Assumed,
-    Assumption,
-    CurveShape,
-    Jointly,
-    NormalBeyond,
-    Parabolas,
-    Prior,
-    Stated,
-    TheseGroups,
-    Together,
-)
+from surefoot.core import assumptions, claims
+from surefoot.core.assumptions import Assumed, Assumption, CurveShape, Jointly, Stated, Together
 from surefoot.core.claims import (
     About,
-    Best,
-    CaseDifference,
-    CaseFailure,
-    CasesFailed,
     Claim,
     ClassesDiffer,
     Continues,
-    CountKappa,
-    CurveNotWorse,
-    CurvePopulation,
-    CurveSet,
-    FailureDifference,
-    MeanRadius,
-    MeanRadiusPopulation,
-    NotWorse,
     Outcomes,
-    QuantileDifference,
-    Radius,
-    RadiusNotWorse,
-    RadiusQuantile,
     Randomness,
-    RobustAtRadius,
-    RobustPopulation,
     Sampling,
-    Severity,
-    ShareKappa,
-    Tail,
 )
 from surefoot.report.formatting import confidence, percent_range
 
@@ -126,18 +95,18 @@ def assumption_words(one: Assumption) -> str:
     match one:
         case Assumed():
             text = _ASSUMED[one]
-        case TheseGroups(groups=n):
+        case assumptions.TheseGroups(groups=n):
             these = f"these {n:,} groups are" if n > 1 else "this one group is"
             text = f"{these} {_GROUPS}"
-        case Prior(ceiling=top):
+        case assumptions.Prior(ceiling=top):
             text = (
                 f"their quantile and median come from the prior (the quantile uniform up to "
                 f"{top:g}, then the median uniform between it and {top:g}), over which the "
                 "confidence is an average"
             )
-        case NormalBeyond(fit=fit):
+        case assumptions.NormalBeyond(fit=fit):
             text = f"model-based extrapolation: {fit} are normal far beyond what was seen"
-        case Parabolas(depth=depth):
+        case assumptions.Parabolas(depth=depth):
             text = (
                 f"between neighbouring levels the curve lies between parabolas of depth "
                 f"{depth:.4g} (in accuracy per squared share of the range)"
@@ -204,7 +173,7 @@ def _in_short(one: Assumption) -> str:
     match one:
         case Assumed():
             return _SHORT.get(one, "")
-        case TheseGroups():
+        case assumptions.TheseGroups():
             return _SHORT[Assumed.GROUPS_SAMPLED]
         case _:
             return ""
@@ -381,7 +350,7 @@ def interval_percent(claim: Claim) -> str:
 def quantity_words(claim: Claim) -> str:
     """What the number of the claim is of, as a noun phrase."""
     match claim:
-        case CurveSet() | CurvePopulation() | CurveNotWorse():
+        case claims.CurveSet() | claims.CurvePopulation() | claims.CurveNotWorse():
             curve = claim.quantity
             under = f"the {curve.height} under {curve.perturbation}"
             under += f" in {curve.unit}" if curve.unit else ""
@@ -391,12 +360,20 @@ def quantity_words(claim: Claim) -> str:
                 return f"{levels} at which {under} is at least"
             start = "" if span.low == 0 else f", from {span.low:g} on,"
             return f"level up to which{start} {under} is at least"
-        case CaseFailure(counted=of) | CasesFailed(counted=of) | CaseDifference(counted=of):
+        case (
+            claims.CaseFailure(counted=of)
+            | claims.CasesFailed(counted=of)
+            | claims.CaseDifference(counted=of)
+        ):
             return _COUNTED[of]
-        case NotWorse(counted=Outcomes() as of):
+        case claims.NotWorse(counted=Outcomes() as of):
             return _COUNTED[of]
-        case NotWorse(kappa=float()) | Best(kappa=float()) | FailureDifference(kappa=float()):
-            return _QUANTITIES[ShareKappa]
+        case (
+            claims.NotWorse(kappa=float())
+            | claims.Best(kappa=float())
+            | claims.FailureDifference(kappa=float())
+        ):
+            return _QUANTITIES[claims.ShareKappa]
         case _:
             return _QUANTITIES.get(type(claim), "failure probability")
 
@@ -404,18 +381,18 @@ def quantity_words(claim: Claim) -> str:
 _ROBUST = "share of inputs that keep their label at every point of the ball"
 _CRITICAL = "mean critical radius"
 _QUANTITIES: dict[type[Claim], str] = {
-    CountKappa: "number of inputs that fail more often",
-    ShareKappa: "share of inputs that fail at most so often",
-    Tail: "extrapolated failure probability",
-    Radius: "certified radius",
-    RadiusQuantile: "quantile of the critical radius",
-    QuantileDifference: "quantile of the critical radius",
-    RobustAtRadius: _ROBUST,
-    RobustPopulation: _ROBUST,
-    Severity: f"{_CRITICAL} of the inputs refuted at a radius",
-    MeanRadius: _CRITICAL,
-    MeanRadiusPopulation: _CRITICAL,
-    RadiusNotWorse: _CRITICAL,
+    claims.CountKappa: "number of inputs that fail more often",
+    claims.ShareKappa: "share of inputs that fail at most so often",
+    claims.Tail: "extrapolated failure probability",
+    claims.Radius: "certified radius",
+    claims.RadiusQuantile: "quantile of the critical radius",
+    claims.QuantileDifference: "quantile of the critical radius",
+    claims.RobustAtRadius: _ROBUST,
+    claims.RobustPopulation: _ROBUST,
+    claims.Severity: f"{_CRITICAL} of the inputs refuted at a radius",
+    claims.MeanRadius: _CRITICAL,
+    claims.MeanRadiusPopulation: _CRITICAL,
+    claims.RadiusNotWorse: _CRITICAL,
     ClassesDiffer: "pairs of classes that differ",
 }
 """Of the others it is the failure probability."""

@@ -8,11 +8,7 @@ from surefoot.core.claims import CurveQuantity, Height
 from surefoot.core.results import Interval
 from surefoot.records.spec import PartSpec, StudySpec
 
-_HEIGHTS = {
-    "true": Height.ACCURACY,
-    "confidence": Height.CONFIDENCE,
-    "same": Height.LABELS_KEPT,
-}
+_HEIGHTS = {"true": Height.ACCURACY, "confidence": Height.CONFIDENCE, "same": Height.LABELS_KEPT}
 _JOINED = {"chain": " + ", "mixture": " or "}
 _UNIT = re.compile(r"\bs (degrees|pixels|dB)\b")
 """The unit after the level, in what a perturbation says of itself."""

@@ -11,38 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from surefoot.core.claims import (
-    AllKappa,
-    Best,
-    CaseDifference,
-    CaseFailure,
-    CasesFailed,
-    Claim,
-    ClassesDiffer,
-    CountKappa,
-    CurveNotWorse,
-    CurvePopulation,
-    CurveSet,
-    Failure,
-    FailureDifference,
-    Kappa,
-    MeanPopulation,
-    MeanRadius,
-    MeanRadiusPopulation,
-    MeanSet,
-    NotWorse,
-    QuantileDifference,
-    Radius,
-    RadiusNotWorse,
-    RadiusQuantile,
-    RobustAtRadius,
-    RobustPopulation,
-    Severity,
-    ShareKappa,
-    Tail,
-    Verdict,
-    Worst,
-)
+from surefoot.core import claims
+from surefoot.core.claims import Claim, QuantileDifference, RobustAtRadius, Tail, Verdict
 
 FORMAL = "ISO/IEC 24029-2:2023 (formal methods)"
 STATISTICAL = "ISO/IEC DIS 24029-3 (statistical methods, draft of December 2025)"
@@ -93,55 +63,70 @@ _LIMIT = (Property.RELIABILITY,)
 _PROVED = (Property.STABILITY,)
 _DROPS = (Property.DROPS,)
 PROPERTIES: dict[type[Claim], tuple[str, tuple[Property, ...]]] = {
-    Failure: ("the failure probability of one input", _RESPONSE),
-    Kappa: ("whether one input fails with probability at most κ", _LIMIT),
-    Radius: ("the certified radius of one input", (Property.STABILITY, Property.ADVERSARIAL)),
-    Worst: ("the failure probability of the input that failed most often in this run", _RESPONSE),
+    claims.Failure: ("the failure probability of one input", _RESPONSE),
+    claims.Kappa: ("whether one input fails with probability at most κ", _LIMIT),
+    claims.Radius: (
+        "the certified radius of one input",
+        (Property.STABILITY, Property.ADVERSARIAL),
+    ),
+    claims.Worst: (
+        "the failure probability of the input that failed most often in this run",
+        _RESPONSE,
+    ),
     Tail: ("an extrapolated failure probability, beside the count", _LIMIT),
-    MeanSet: ("the mean failure probability of these inputs", _RESPONSE),
-    CountKappa: ("how many of these inputs fail with a probability above κ", _LIMIT),
-    AllKappa: (
+    claims.MeanSet: ("the mean failure probability of these inputs", _RESPONSE),
+    claims.CountKappa: ("how many of these inputs fail with a probability above κ", _LIMIT),
+    claims.AllKappa: (
         "whether every one of these inputs, or a share, fails with probability at most κ",
         _LIMIT,
     ),
-    CurveSet: ("up to which level these inputs keep an accuracy", _DROPS),
+    claims.CurveSet: ("up to which level these inputs keep an accuracy", _DROPS),
     RobustAtRadius: (
         "how many of these inputs are proved and refuted at a radius",
         (Property.STABILITY, Property.ADVERSARIAL),
     ),
-    Severity: (
+    claims.Severity: (
         "the mean critical radius of those of these inputs that are refuted at a radius",
         _PROVED,
     ),
-    MeanRadius: ("the mean critical radius of these inputs", _PROVED),
-    MeanPopulation: ("the mean failure probability of the population", _RESPONSE),
-    ShareKappa: ("the share of the population that fails with probability at most κ", _LIMIT),
-    RadiusQuantile: ("a quantile of the critical radius in the population", _PROVED),
-    RobustPopulation: ("the share of the population that is robust at a radius", _PROVED),
-    MeanRadiusPopulation: ("the mean critical radius of the population, up to a ceiling", _PROVED),
-    CurvePopulation: ("up to which level the population keeps an accuracy", _DROPS),
-    CaseFailure: (
+    claims.MeanRadius: ("the mean critical radius of these inputs", _PROVED),
+    claims.MeanPopulation: ("the mean failure probability of the population", _RESPONSE),
+    claims.ShareKappa: (
+        "the share of the population that fails with probability at most κ",
+        _LIMIT,
+    ),
+    claims.RadiusQuantile: ("a quantile of the critical radius in the population", _PROVED),
+    claims.RobustPopulation: ("the share of the population that is robust at a radius", _PROVED),
+    claims.MeanRadiusPopulation: (
+        "the mean critical radius of the population, up to a ceiling",
+        _PROVED,
+    ),
+    claims.CurvePopulation: ("up to which level the population keeps an accuracy", _DROPS),
+    claims.CaseFailure: (
         "how often cases fail in the population, of a test that was run elsewhere",
         _LIMIT,
     ),
-    CasesFailed: ("how many of these cases failed in a test that was run elsewhere", _LIMIT),
-    CaseDifference: (
+    claims.CasesFailed: ("how many of these cases failed in a test that was run elsewhere", _LIMIT),
+    claims.CaseDifference: (
         "how much more often cases fail in one file of outcomes than in another",
         _LIMIT,
     ),
-    FailureDifference: ("how much more often one model fails than another", _RESPONSE),
-    Best: ("which model may be the most robust", _RESPONSE),
-    NotWorse: ("whether a model fails at most so much more often than the others", _RESPONSE),
-    CurveNotWorse: (
+    claims.FailureDifference: ("how much more often one model fails than another", _RESPONSE),
+    claims.Best: ("which model may be the most robust", _RESPONSE),
+    claims.NotWorse: (
+        "whether a model fails at most so much more often than the others",
+        _RESPONSE,
+    ),
+    claims.CurveNotWorse: (
         "whether a model keeps an accuracy at nearly as many levels as another",
         _DROPS,
     ),
-    RadiusNotWorse: (
+    claims.RadiusNotWorse: (
         "whether the mean radius of these inputs is nearly that of another model",
         _PROVED,
     ),
     QuantileDifference: ("how much larger one model's quantile of the critical radius is", _PROVED),
-    ClassesDiffer: ("which classes differ", _RESPONSE),
+    claims.ClassesDiffer: ("which classes differ", _RESPONSE),
 }
 """What each kind of claim says, and the properties that it is about."""
 

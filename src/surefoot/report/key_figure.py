@@ -6,25 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import singledispatch
 
-from surefoot.core.claims import (
-    About,
-    CaseDifference,
-    CaseFailure,
-    CasesFailed,
-    Claim,
-    CountKappa,
-    CurvePopulation,
-    CurveSet,
-    FailureDifference,
-    MeanRadius,
-    MeanRadiusPopulation,
-    QuantileDifference,
-    RadiusQuantile,
-    RobustAtRadius,
-    RobustPopulation,
-    Severity,
-    ShareKappa,
-)
+from surefoot.core import claims
+from surefoot.core.claims import About, Claim
 from surefoot.core.results import UNIT, Interval
 from surefoot.report.claim_sentences import case_scope, levels_of, over_cases
 from surefoot.report.clauses import counts_inputs, over_groups, sample_condition, scope_phrase
@@ -71,7 +54,7 @@ def key_figure(claim: Claim) -> KeyFigure:
     """The number of this claim; "undecided" where it has none."""
     number, interval, meaning = _parts(claim)
     named = f"{', '.join(claim.names)}: " if claim.names and not isinstance(claim, _PAIRS) else ""
-    counts = isinstance(claim, CountKappa)
+    counts = isinstance(claim, claims.CountKappa)
     nothing_known = claim.interval == UNIT and bool(claim.reason) and not counts
     if claim.interval is None or nothing_known or claim.is_open:
         return KeyFigure("undecided", "", "", f"{named}{meaning}")
@@ -104,20 +87,20 @@ def _shares(claim: Claim) -> tuple[str, str]:
 
 
 @_parts.register
-def _(claim: CountKappa) -> _Parts:
+def _(claim: claims.CountKappa) -> _Parts:
     number = f"{claim.fragile:,} of {claim.about.inputs:,}"
     truly = f"{claim.at_least:,} or more truly do" if claim.at_least else ""
     return number, truly, f"inputs decided to fail under more than {of_perturbations(claim.kappa)}"
 
 
 @_parts.register
-def _(claim: ShareKappa) -> _Parts:
+def _(claim: claims.ShareKappa) -> _Parts:
     limit = of_perturbations(claim.kappa)
     return *_shares(claim), f"{scope_phrase(claim)} that fail under at most {limit}"
 
 
 @_parts.register
-def _(claim: CurveSet | CurvePopulation) -> _Parts:
+def _(claim: claims.CurveSet | claims.CurvePopulation) -> _Parts:
     quantity, around, value = claim.quantity, _around(claim), claim.value or 0.0
     kept = f"{quantity.height} is {exact_percent(claim.threshold)} or more"
     if quantity.is_share:
@@ -130,7 +113,7 @@ def _(claim: CurveSet | CurvePopulation) -> _Parts:
 
 
 @_parts.register
-def _(claim: RadiusQuantile) -> _Parts:
+def _(claim: claims.RadiusQuantile) -> _Parts:
     share = "a" if claim.share is None else exact_percent(claim.share)
     value, about = claim.value or 0.0, claim.about
     number = "no upper end" if math.isinf(value) else four_digits(value)
@@ -141,7 +124,7 @@ def _(claim: RadiusQuantile) -> _Parts:
 
 
 @_parts.register
-def _(claim: RobustAtRadius) -> _Parts:
+def _(claim: claims.RobustAtRadius) -> _Parts:
     n = claim.about.inputs
     open_ = n - claim.proved - claim.refuted
     rest = f"{open_:,} open" if open_ else ""
@@ -150,30 +133,30 @@ def _(claim: RobustAtRadius) -> _Parts:
 
 
 @_parts.register
-def _(claim: RobustPopulation) -> _Parts:
+def _(claim: claims.RobustPopulation) -> _Parts:
     around = percent_range(_around(claim))
     return around, around, f"{scope_phrase(claim)} robust up to radius {level_words(claim.radius)}"
 
 
 @_parts.register
-def _(claim: Severity | MeanRadius | MeanRadiusPopulation) -> _Parts:
+def _(claim: claims.Severity | claims.MeanRadius | claims.MeanRadiusPopulation) -> _Parts:
     around, which = radius_range(_around(claim)), ""
-    if isinstance(claim, Severity):
+    if isinstance(claim, claims.Severity):
         which = f" refuted within {level_words(claim.radius)}"
     return around, around, f"mean critical radius of {scope_phrase(claim)}{which}"
 
 
 @_parts.register
-def _(claim: FailureDifference | CaseDifference) -> _Parts:
+def _(claim: claims.FailureDifference | claims.CaseDifference) -> _Parts:
     first, second = claim.names
     meaning = f"how much more often {first} fails than {second}"
-    if isinstance(claim, FailureDifference) and claim.kappa is not None:
+    if isinstance(claim, claims.FailureDifference) and claim.kappa is not None:
         meaning = f"how much larger the robust share of {first} is than that of {second}"
     return f"{points(claim.value or 0.0)} points", points_range(_around(claim)), meaning
 
 
 @_parts.register
-def _(claim: QuantileDifference) -> _Parts:
+def _(claim: claims.QuantileDifference) -> _Parts:
     first, second = claim.names
     around = signed_range(_around(claim))
     number = around if claim.value is None else f"{claim.value:+.4g}"
@@ -182,15 +165,15 @@ def _(claim: QuantileDifference) -> _Parts:
 
 
 @_parts.register
-def _(claim: CaseFailure) -> _Parts:
+def _(claim: claims.CaseFailure) -> _Parts:
     return *_shares(claim), f"failure rate of {case_scope(claim)}{over_cases(claim)}"
 
 
 @_parts.register
-def _(claim: CasesFailed) -> _Parts:
+def _(claim: claims.CasesFailed) -> _Parts:
     meaning = f"failure rate of {case_scope(claim)}, counted{over_cases(claim)}"
     return percent(claim.rate), "", meaning
 
 
-_PAIRS = FailureDifference | QuantileDifference | CaseDifference
+_PAIRS = claims.FailureDifference | claims.QuantileDifference | claims.CaseDifference
 """Kinds whose names are in the meaning."""

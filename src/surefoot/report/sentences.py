@@ -6,55 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 
-from surefoot.core.claims import (
-    AllKappa,
-    CaseFailure,
-    Claim,
-    CountKappa,
-    CurveNotWorse,
-    CurvePopulation,
-    CurveSet,
-    Failure,
-    FailureDifference,
-    Kappa,
-    MeanPopulation,
-    MeanRadius,
-    MeanSet,
-    NotWorse,
-    RadiusNotWorse,
-    RadiusQuantile,
-    RobustAtRadius,
-    Severity,
-    ShareKappa,
-    Tail,
-    Verdict,
-    limit_of,
-)
+from surefoot.core import claims
+from surefoot.core.claims import Claim, Verdict, limit_of
+from surefoot.report import clauses
 from surefoot.report.claim_sentences import cases_fail, curve_of, levels_of, statement
-from surefoot.report.clauses import (
-    among,
-    assumption,
-    assumptions_of,
-    capitalised,
-    class_word,
-    confidence_clause,
-    counts_inputs,
-    no_guarantee,
-    only,
-    over_groups,
-    remarks,
-    repeated_assumption,
-    required_number,
-    scope_phrase,
-    subject,
-)
 from surefoot.report.formatting import exact_percent, of_perturbations, with_full_stop
 from surefoot.report.key_figure import key_figure
 from surefoot.system.text import level_words
 
-Compared = NotWorse | CurveNotWorse | RadiusNotWorse
+Compared = claims.NotWorse | claims.CurveNotWorse | claims.RadiusNotWorse
 """Kinds that compare a model with others, whose sentences name them."""
-_TWO_SIDED = MeanSet | CurveSet | CurvePopulation | CurveNotWorse
+_TWO_SIDED = claims.MeanSet | claims.CurveSet | claims.CurvePopulation | claims.CurveNotWorse
 """Kinds whose verdict is read off intervals that have two sides."""
 
 
@@ -62,15 +24,15 @@ def verdict_sentence(claim: Claim) -> str:
     """PASS says what was required, FAIL the opposite; UNDECIDED what is open, and why."""
     required, refuted = _both_statements(claim)
     names = _named_subject(claim)
-    common = claim.common if isinstance(claim, NotWorse) else None
+    common = claim.common if isinstance(claim, claims.NotWorse) else None
     on_which = "" if common is None else f"compared on the {common:,} inputs that both runs have"
     if claim.verdict is Verdict.UNDECIDED:
         reason = "; ".join(filter(None, (on_which, claim.reason)))
         return with_full_stop(f"UNDECIDED: {names}whether {required}; {reason}")
     holds = required if claim.verdict is Verdict.PASS else refuted
-    condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
+    condition = f", {clauses.assumption(claim)}" if claim.guarantee.assumptions else ""
     sides = "" if isinstance(claim, _TWO_SIDED) else "one-sided, "
-    confidence = confidence_clause(claim)
+    confidence = clauses.confidence_clause(claim)
     certain = f" ({sides}{confidence})" if confidence else ""
     rests = f"; {on_which}" if on_which else ""
     return f"{claim.verdict}: {names}{holds}{certain}{condition}{rests}."
@@ -82,7 +44,7 @@ def required_statement(claim: Claim) -> str:
 
 
 def _named_subject(claim: Claim) -> str:
-    return "" if isinstance(claim, Compared) or _has_own_numbers(claim) else subject(claim)
+    return "" if isinstance(claim, Compared) or _has_own_numbers(claim) else clauses.subject(claim)
 
 
 def _has_own_numbers(claim: Claim) -> bool:
@@ -96,10 +58,12 @@ def _both_statements(claim: Claim) -> tuple[str, str]:
     *first, last = claim.names
     if not first:
         return _statements(claim.saying(about=replace(claim.about, name=last)))
-    every, over = f"{class_word(claim)}es {', '.join(first)} and {last}", over_groups(claim)
-    return (  # classes of which each has its own requirement; the table names the numbers
-        f"{among(claim)}each of the {every} meets what is required of it{over}",
-        f"{among(claim)}at least one of the {every} does not meet what is required of it{over}",
+    # each of these classes has its own requirement; the table names the numbers
+    among, every = clauses.among(claim), f"{clauses.class_word(claim)}es {', '.join(first)}"
+    of_it = f"what is required of it{clauses.over_groups(claim)}"
+    return (
+        f"{among}each of the {every} and {last} meets {of_it}",
+        f"{among}at least one of the {every} and {last} does not meet {of_it}",
     )
 
 
@@ -109,10 +73,10 @@ def _statements(claim: Claim) -> tuple[str, str]:
 
 
 @_statements.register
-def _(claim: AllKappa) -> tuple[str, str]:
-    inputs, limit = scope_phrase(claim), of_perturbations(claim.kappa)
-    if claim.requirement is not None and required_number(claim) < 1:
-        share = exact_percent(required_number(claim))
+def _(claim: claims.AllKappa) -> tuple[str, str]:
+    inputs, limit = clauses.scope_phrase(claim), of_perturbations(claim.kappa)
+    if claim.requirement is not None and clauses.required_number(claim) < 1:
+        share = exact_percent(clauses.required_number(claim))
         return (
             f"at least {share} of {inputs} fail under at most {limit}",
             f"fewer than {share} of {inputs} fail under at most {limit}",
@@ -129,24 +93,24 @@ def _(claim: AllKappa) -> tuple[str, str]:
 
 
 @_statements.register
-def _(claim: MeanSet | MeanPopulation) -> tuple[str, str]:
-    most = exact_percent(required_number(claim))
+def _(claim: claims.MeanSet | claims.MeanPopulation) -> tuple[str, str]:
+    most = exact_percent(clauses.required_number(claim))
     fails = "of the perturbations make the model fail on"
-    over = over_groups(claim)
-    if counts_inputs(claim):
-        fails, over = "of", f"{over_groups(claim, ',')} fail when perturbed"
+    over = clauses.over_groups(claim)
+    if clauses.counts_inputs(claim):
+        fails, over = "of", f"{clauses.over_groups(claim, ',')} fail when perturbed"
     return (
-        f"at most {most} {fails} {scope_phrase(claim)}{over}",
+        f"at most {most} {fails} {clauses.scope_phrase(claim)}{over}",
         f"more than {most} {fails} {_some_scope(claim)}{over}",
     )
 
 
 @_statements.register
-def _(claim: ShareKappa) -> tuple[str, str]:
-    least, limit = exact_percent(required_number(claim)), of_perturbations(claim.kappa)
-    over = over_groups(claim, ",")
+def _(claim: claims.ShareKappa) -> tuple[str, str]:
+    least, limit = exact_percent(clauses.required_number(claim)), of_perturbations(claim.kappa)
+    over = clauses.over_groups(claim, ",")
     return (
-        f"at least {least} of {scope_phrase(claim)}{over} fail under at most {limit}",
+        f"at least {least} of {clauses.scope_phrase(claim)}{over} fail under at most {limit}",
         f"fewer than {least} of {_some_scope(claim)}{over} fail under at most {limit}",
     )
 
@@ -154,21 +118,21 @@ def _(claim: ShareKappa) -> tuple[str, str]:
 def _some_scope(claim: Claim) -> str:
     """Of which inputs it is refuted: of every class, where of one."""
     if claim.about.is_every_class:
-        return f"inputs of at least one {class_word(claim)}{only(claim)}"
-    return scope_phrase(claim)
+        return f"inputs of at least one {clauses.class_word(claim)}{clauses.only(claim)}"
+    return clauses.scope_phrase(claim)
 
 
 @_statements.register
-def _(claim: CaseFailure) -> tuple[str, str]:
-    most = exact_percent(required_number(claim))
+def _(claim: claims.CaseFailure) -> tuple[str, str]:
+    most = exact_percent(clauses.required_number(claim))
     some = "such cases of at least one class" if claim.about.is_every_class else ""
     return cases_fail(claim, f"at most {most}"), cases_fail(claim, f"more than {most}", some)
 
 
 @_statements.register
-def _(claim: RadiusQuantile) -> tuple[str, str]:
-    share, number = exact_percent(claim.share or 0.0), required_number(claim)
-    inputs = f"{scope_phrase(claim)}{over_groups(claim, ',')}"
+def _(claim: claims.RadiusQuantile) -> tuple[str, str]:
+    share, number = exact_percent(claim.share or 0.0), clauses.required_number(claim)
+    inputs = f"{clauses.scope_phrase(claim)}{clauses.over_groups(claim, ',')}"
     stated = level_words(number)
     least = stated if "/" in stated else f"{number:.12g}"  # never rounded
     return (
@@ -178,17 +142,17 @@ def _(claim: RadiusQuantile) -> tuple[str, str]:
 
 
 @_statements.register
-def _(claim: CurveSet | CurvePopulation) -> tuple[str, str]:
+def _(claim: claims.CurveSet | claims.CurvePopulation) -> tuple[str, str]:
     """The share of the levels at which the curve is at or above its threshold."""
-    least, levels = exact_percent(required_number(claim)), levels_of(claim.quantity)
+    least, levels = exact_percent(clauses.required_number(claim)), levels_of(claim.quantity)
     above = f"{curve_of(claim)} is {exact_percent(claim.threshold)} or more at"
     return f"{above} {least} or more of the {levels}", f"{above} less than {least} of the {levels}"
 
 
 @_statements.register
-def _(claim: CurveNotWorse) -> tuple[str, str]:
+def _(claim: claims.CurveNotWorse) -> tuple[str, str]:
     limit, (first, second) = exact_percent(claim.threshold), claim.names
-    most = f"{100 * required_number(claim):.12g} points"
+    most = f"{100 * clauses.required_number(claim):.12g} points"
     share = f"with {first} {curve_of(claim)} is {limit} or more at a share of the "
     share += levels_of(claim.quantity)
     return (
@@ -198,11 +162,11 @@ def _(claim: CurveNotWorse) -> tuple[str, str]:
 
 
 @_statements.register
-def _(claim: NotWorse) -> tuple[str, str]:
+def _(claim: claims.NotWorse) -> tuple[str, str]:
     first, *others = claim.names
-    number = f"{100 * required_number(claim):.12g}"
+    number = f"{100 * clauses.required_number(claim):.12g}"
     most = f"{number} {'point' if number == '1' else 'points'}"
-    head, over = among(claim), over_groups(claim)
+    head, over = clauses.among(claim), clauses.over_groups(claim)
     every = " and ".join(others) + over
     some = every if len(others) == 1 else f"one of {', '.join(others)}{over}"
     if claim.kappa is not None:
@@ -219,17 +183,17 @@ def _(claim: NotWorse) -> tuple[str, str]:
 
 
 @_statements.register
-def _(claim: RadiusNotWorse) -> tuple[str, str]:
+def _(claim: claims.RadiusNotWorse) -> tuple[str, str]:
     first, second = claim.names
-    mean = f"averaged over {scope_phrase(claim)}, the critical radius with {first} is"
-    most = exact_percent(required_number(claim))
+    mean = f"averaged over {clauses.scope_phrase(claim)}, the critical radius with {first} is"
+    most = exact_percent(clauses.required_number(claim))
     return (
         f"{mean} at most {most} smaller than with {second}",
         f"{mean} more than {most} smaller than with {second}",
     )
 
 
-_IN_FULL = Tail | RobustAtRadius | Severity | MeanRadius
+_IN_FULL = claims.Tail | claims.RobustAtRadius | claims.Severity | claims.MeanRadius
 """Kinds whose sentence has its assumption as a remark in brackets, not as a condition."""
 
 
@@ -241,9 +205,9 @@ def sentences(claims: Sequence[Claim]) -> list[str]:
     lines, last = [], list[str]()
     for claim in claims:
         in_full = isinstance(claim, _IN_FULL)
-        own = remarks(claim) if in_full else assumptions_of(claim)
+        own = clauses.remarks(claim) if in_full else clauses.assumptions_of(claim)
         again = bool(own) and own == last and not in_full and not claim.is_open
-        assumed = (repeated_assumption(claim),) if again else claim.guarantee.assumptions
+        assumed = (clauses.repeated_assumption(claim),) if again else claim.guarantee.assumptions
         text = sentence(claim.saying(guarantee=replace(claim.guarantee, assumptions=assumed)))
         last = own if own and own[0] in text else last
         lines.append(text)
@@ -252,18 +216,27 @@ def sentences(claims: Sequence[Claim]) -> list[str]:
 
 def sentence(claim: Claim) -> str:
     """What is claimed, about what, with which confidence, and on which assumptions."""
-    if claim.verdict is not None and not isinstance(claim, Kappa | Failure):
+    if claim.verdict is not None and not isinstance(claim, claims.Kappa | claims.Failure):
         return verdict_sentence(claim)
-    if claim.is_open and not isinstance(claim, Tail | Kappa):
-        text = f"{subject(claim)}undecided: {claim.reason or no_guarantee(claim)}"
+    if claim.is_open and not isinstance(claim, claims.Tail | claims.Kappa):
+        text = f"{clauses.subject(claim)}undecided: {claim.reason or clauses.no_guarantee(claim)}"
     else:
         text = statement(claim)
-    return capitalised(with_full_stop(text), claim.names)
+    return clauses.capitalised(with_full_stop(text), claim.names)
 
 
-_MEASURED_AS: dict[type[Claim], type[Claim]] = {AllKappa: CountKappa, NotWorse: FailureDifference}
+_MEASURED_AS: dict[type[Claim], type[Claim]] = {
+    claims.AllKappa: claims.CountKappa,
+    claims.NotWorse: claims.FailureDifference,
+}
 """Kinds whose number stands in a claim of another kind; that of the others in one of their own."""
-_OF_EACH = MeanPopulation | ShareKappa | CurveSet | CurvePopulation | MeanRadius
+_OF_EACH = (
+    claims.MeanPopulation
+    | claims.ShareKappa
+    | claims.CurveSet
+    | claims.CurvePopulation
+    | claims.MeanRadius
+)
 """Kinds with the number of one model, where two are compared."""
 
 

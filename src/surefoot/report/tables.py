@@ -41,11 +41,7 @@ EACH_CLASS_NOTE = (
 """Below the outcomes of single classes, which stand beside a verdict on all of them."""
 
 
-_OUTCOMES = {
-    Verdict.FAIL: "fails it",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.PASS: "meets it",
-}
+_OUTCOMES = {Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided", Verdict.PASS: "meets it"}
 """In the order in which a reader looks for them."""
 
 

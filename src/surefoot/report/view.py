@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -90,6 +90,11 @@ class Section:
     cards: tuple[Card, ...] = ()
     strips: tuple[tuple[str, tuple[LabelledImage, ...]], ...] = ()
     terminal_table: Table | None = None
+
+
+def table_sections(tables: Mapping[str, Table | None]) -> list[Section]:
+    """A section for each table that there is, under its own title."""
+    return [Section(id, table.title, table=table) for id, table in tables.items() if table]
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,8 @@ from surefoot.core.claims import Verdict
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.records.record import Example
 from surefoot.serve import guard as values
+from surefoot.serve import input_rows
 from surefoot.serve.guard import Guard
-from surefoot.serve.input_rows import (
-    SORTS,
-    STATES,
-    InputFilter,
-    ShownInput,
-    input_page,
-    one_input,
-    with_failures,
-)
 from surefoot.serve.live import StorePoller, live_messages
 from surefoot.serve.pages import policy_of_report, render, script, stylesheet
 from surefoot.serve.replay import Replayer
@@ -106,7 +98,7 @@ class Dashboard:
     def inputs(self, request: Request) -> Response:
         """The table of inputs."""
         store, line = self._run(request)
-        wanted = InputFilter(
+        wanted = input_rows.InputFilter(
             values.text(request, "q"),
             values.text(request, "class"),
             values.text(request, "state"),
@@ -115,14 +107,14 @@ class Dashboard:
         )
         number = values.whole(values.text(request, "page"), "page", 1)
         result = store.result(line)
-        page = input_page(result.record, wanted, number)
+        page = input_rows.input_page(result.record, wanted, number)
         rows = self._with_failures(store, line, page.rows)
         return HTMLResponse(
             render(
                 "inputs.html.j2",
                 run=ListedRun(store, line, state_of(line)),
-                result=result, page=page, rows=rows, wanted=wanted, states=STATES,
-                sorts=tuple(SORTS), least=values.text(request, "least"),
+                result=result, page=page, rows=rows, wanted=wanted, states=input_rows.STATES,
+                sorts=tuple(input_rows.SORTS), least=values.text(request, "least"),
             )
         )  # fmt: skip
 
@@ -190,7 +182,7 @@ class Dashboard:
         self, store: ServedStore, line: RunLine, name: str, replayed: object = None
     ) -> Response:
         record = store.result(line).record
-        row = one_input(record, name)
+        row = input_rows.one_input(record, name)
         if row is None:
             raise NotThere(
                 f"there is no input {name[:60]!r} in run {line.digest[:12]}: choose one of its list"
@@ -199,7 +191,7 @@ class Dashboard:
         page = render(
             "input.html.j2",
             run=ListedRun(store, line, state_of(line)),
-            row=with_failures([row], failures)[0],
+            row=input_rows.with_failures([row], failures)[0],
             sampled=isinstance(row.example, Example),
             replayed=replayed,
             replay=self.replayer.is_on,
@@ -208,12 +200,14 @@ class Dashboard:
         return HTMLResponse(page)
 
     def _with_failures(
-        self, store: ServedStore, line: RunLine, rows: Sequence[ShownInput]
-    ) -> Sequence[ShownInput]:
+        self, store: ServedStore, line: RunLine, rows: Sequence[input_rows.ShownInput]
+    ) -> Sequence[input_rows.ShownInput]:
         """Where each row first failed, unless the journal is too long to be searched for a page."""
         if line.rows > _MOST_ROWS or not rows:
             return rows
-        return with_failures(rows, store.first_failures(line.key, [row.id for row in rows]))
+        return input_rows.with_failures(
+            rows, store.first_failures(line.key, [row.id for row in rows])
+        )
 
     def _run(self, request: Request) -> tuple[ServedStore, RunLine]:
         parts = request.path_params

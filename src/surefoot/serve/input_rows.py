@@ -7,15 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surefoot.core.results import (
-    Bracket,
-    Decision,
-    Estimate,
-    Extrapolation,
-    InputResult,
-    Interval,
-    Undecided,
-)
+from surefoot.core import results
+from surefoot.core.results import Estimate, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Counterexample, Example, InputRow, Radii, Record, Samples
 from surefoot.report.clean_faults import clean_fault
@@ -149,14 +142,14 @@ _Words = tuple[str, str, str, float | None, tuple[float, float]]
 """State, number, interval, failure probability, and how weak it is."""
 
 
-def _words(result: InputResult) -> _Words:
+def _words(result: results.InputResult) -> _Words:
     match result:
-        case Decision():
+        case results.Decision():
             return _words_of_decision(result)
-        case Bracket(low=low, interval=around):
+        case results.Bracket(low=low, interval=around):
             state = UNDECIDED if low == 0 and math.isinf(result.high) else MEASURED
             return state, f"{low:.4g}", radius_range(around), None, (-low, -low)
-        case Extrapolation(failure=failure, counted=counted):
+        case results.Extrapolation(failure=failure, counted=counted):
             return (
                 MEASURED,
                 f"{failure:.3g}",
@@ -166,7 +159,7 @@ def _words(result: InputResult) -> _Words:
             )
         case Estimate():
             return _words_of_estimate(MEASURED, result)
-        case Undecided(counted=counted):
+        case results.Undecided(counted=counted):
             return _words_of_estimate(UNDECIDED, counted)
 
 
@@ -178,7 +171,7 @@ def _words_of_estimate(state: str, known: Estimate | None) -> _Words:
     return state, percent(failure), _failure_range(known.interval), failure, order
 
 
-def _words_of_decision(decision: Decision) -> _Words:
+def _words_of_decision(decision: results.Decision) -> _Words:
     state, rate = ROBUST if decision.holds else NOT_ROBUST, _rate(decision)
     if rate is None:
         return state, "", "", None, (0.0, 0.0) if decision.holds else (1.0, 1.0)
@@ -186,7 +179,7 @@ def _words_of_decision(decision: Decision) -> _Words:
     return state, percent(rate), around, rate, (rate, rate)
 
 
-def _rate(decision: Decision) -> float | None:
+def _rate(decision: results.Decision) -> float | None:
     """The share of trials that failed, where it is recorded."""
     if decision.counted is not None:
         return 1 - decision.counted.value

@@ -12,14 +12,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from surefoot.errors import SurefootError
-from surefoot.serve.runs import (
-    RECENT_SECONDS,
-    State,
-    counts_inputs,
-    progress_words,
-    state_of,
-    state_words,
-)
+from surefoot.serve import runs
+from surefoot.serve.runs import State
 from surefoot.serve.stores import ServedStore
 from surefoot.store.runs import RunLine, RunPosition
 
@@ -95,7 +89,7 @@ class StorePoller:
 
     def _runs(self) -> list[dict[str, Any]]:
         """Every run that goes on or was written to lately."""
-        since = datetime.now(UTC) - timedelta(seconds=RECENT_SECONDS)
+        since = datetime.now(UTC) - timedelta(seconds=runs.RECENT_SECONDS)
         positions = self.store.positions(since.isoformat(timespec="seconds"), _MOST_RUNS)
         unknown = {position.key for position in positions} - self._watched.keys()
         if unknown:
@@ -106,9 +100,9 @@ class StorePoller:
         return [self._run(p, self._watched[p.key]) for p in positions if p.key in self._watched]
 
     def _run(self, position: RunPosition, watched: _Watched) -> dict[str, Any]:
-        state, line, begun = state_of(position), watched.line, None
+        state, line, begun = runs.state_of(position), watched.line, None
         watched.history.append((time.monotonic(), position.trials))
-        if counts_inputs(line.method) and state is State.IN_PROGRESS:
+        if runs.counts_inputs(line.method) and state is State.IN_PROGRESS:
             rows = self.store.subjects(position.key, watched.rows, _ROWS_AT_ONCE)
             watched.rows += len(rows)
             watched.subjects.update(rows)
@@ -118,8 +112,8 @@ class StorePoller:
         return {
             "run": position.digest,
             "state": str(state),
-            "state_words": state_words(state, position.written),
-            "words": progress_words(position.trials, begun, line.inputs, rate),
+            "state_words": runs.state_words(state, position.written),
+            "words": runs.progress_words(position.trials, begun, line.inputs, rate),
             "share": None if not begun or not line.inputs else begun / line.inputs,
         }
 

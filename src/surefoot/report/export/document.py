@@ -67,9 +67,7 @@ class Format:
 FORMATS: dict[str, Format] = {
     "model-card": Format(lambda run, _: model_card(run)),
     "hugging-face": Format(
-        hugging_face,
-        ("name", "dataset", "dataset_id", "task", "benchmark_task"),
-        verdicts=False,
+        hugging_face, ("name", "dataset", "dataset_id", "task", "benchmark_task"), verdicts=False
     ),
     "cyclonedx": Format(cyclonedx, ("name", "dataset", "task")),
     "junit": Format(junit, ("undecided",)),

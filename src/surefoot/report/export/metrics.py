@@ -6,31 +6,18 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from surefoot.core.claims import (
-    AllKappa,
-    Best,
-    Claim,
-    ClassesDiffer,
-    CountKappa,
-    MeanRadiusPopulation,
-    Radius,
-    RobustAtRadius,
-    Tail,
-)
+from surefoot.core import claims
+from surefoot.core.claims import Claim, Tail
 from surefoot.core.results import UNIT, Footing
+from surefoot.report import formatting
 from surefoot.report.claim_sentences import Cases, case_scope
 from surefoot.report.clauses import scope_phrase
 from surefoot.report.export.run import ExportedRun
-from surefoot.report.formatting import (
-    extrapolated_probability,
-    of_perturbations,
-    percent_range,
-    radius_range,
-)
+from surefoot.report.formatting import percent_range
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import Compared, sentence
 
-_WITHOUT_NUMBER = Best | ClassesDiffer | Compared
+_WITHOUT_NUMBER = claims.Best | claims.ClassesDiffer | Compared
 """Kinds that say which of several differ: the sentence is the statement."""
 
 
@@ -85,7 +72,7 @@ def _extrapolation(claim: Claim) -> list[Metric]:
     metrics, scope = [], scope_phrase(claim)
     if claim.value is not None:
         name = f"extrapolated failure probability of {scope}, without guarantee"
-        number = extrapolated_probability(claim.value)
+        number = formatting.extrapolated_probability(claim.value)
         metrics.append(Metric(claim, name, scope, claim.value, None, None, None, number, ""))
     if claim.interval is not None:  # then the error is that of the count alone
         around = claim.interval
@@ -100,19 +87,20 @@ def _words(claim: Claim) -> tuple[str, str, str]:
     """What the number is of, the number and its interval, as text."""
     scope, around = scope_phrase(claim), claim.interval or UNIT
     match claim:
-        case AllKappa():
+        case claims.AllKappa():
             return f"largest failure probability of {scope}", "", percent_range(around)
-        case Radius():
-            return f"critical radius of {scope}", "", radius_range(around)
-        case RobustAtRadius():
+        case claims.Radius():
+            return f"critical radius of {scope}", "", formatting.radius_range(around)
+        case claims.RobustAtRadius():
             share = f"share of {scope} that withstand every perturbation up to"
             return f"{share} {claim.radius:.4g}", "", percent_range(around)
-        case CountKappa():
-            name = f"number of {scope} that fail under more than {of_perturbations(claim.kappa)}"
+        case claims.CountKappa():
+            limit = formatting.of_perturbations(claim.kappa)
+            name = f"number of {scope} that fail under more than {limit}"
             return name, f"{claim.fragile:,}", f"{around.low:,.0f} to {around.high:,.0f}"
-        case MeanRadiusPopulation():
+        case claims.MeanRadiusPopulation():
             name = f"{key_figure(claim).meaning}, none counted as more than {claim.ceiling:g}"
-            return name, "", radius_range(around)
+            return name, "", formatting.radius_range(around)
         case _:
             figure = key_figure(claim)
             number = "" if claim.value is None else figure.number

@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING
 from surefoot.core.claims import Claim
 from surefoot.core.results import Bracket
 from surefoot.records.record import AttackSummary, Record, Samples
+from surefoot.report import provenance
 from surefoot.report.clauses import capitalised
 from surefoot.report.figures import STEADY, WEAK, bar_chart
 from surefoot.report.formatting import file_name, percent, with_full_stop
-from surefoot.report.provenance import (
-    about_run,
-    findings_section,
-    preflight_cautions,
-    provenance,
-)
 from surefoot.report.tables import Table, mean_cells, quantity_heading
 from surefoot.report.view import Caution, Figure, Section, View
 
@@ -149,19 +144,19 @@ def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], com
     return View(
         title=record.study.words.source,
         headline=record.claims[:1],
-        about=about_run(record),
-        warnings=(*preflight_cautions(record), *no_gradient_cautions({"": attack})),
+        about=provenance.about_run(record),
+        warnings=(*provenance.preflight_cautions(record), *no_gradient_cautions({"": attack})),
         claims=record.claims[1:],
         verdicts=verdicts,
         facts=(_withstood(attack), *attack_notes({"": attack})),
         assumptions=(),
         sections=(
             Section("attack", "How many inputs the attack broke", (), (figure,)),
-            findings_section(record),
+            provenance.findings_section(record),
         ),
         command=command,
         purpose=_PURPOSE,
-        provenance=(("", tuple(provenance(record))),),
+        provenance=(("", tuple(provenance.provenance(record))),),
     )
 
 

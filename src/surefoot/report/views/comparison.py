@@ -44,12 +44,7 @@ from surefoot.report.tables import (
     tail_cells,
 )
 from surefoot.report.view import Caution, Figure, Section, View
-from surefoot.report.views.attack import (
-    attack_cell,
-    attack_heading,
-    attack_notes,
-    no_gradient_cautions,
-)
+from surefoot.report.views import attack
 
 if TYPE_CHECKING:
     import altair as alt
@@ -151,7 +146,7 @@ def member_table(record: Record, comparison: Comparison) -> Table:
     referenced = any(m.reference is not None for m in comparison.members)
     clean = models and any(m.accuracy is not None for m in comparison.members)
     attacked = any(m.attack is not None for m in comparison.members)
-    heading = attack_heading(m.attack for m in comparison.members)
+    heading = attack.attack_heading(m.attack for m in comparison.members)
     headings = [comparison.along, *quantity]
     lossy = models and any(m.loss is not None for m in comparison.members)
     headings += (
@@ -167,14 +162,14 @@ def member_table(record: Record, comparison: Comparison) -> Table:
         row = [m.name, *cells]
         row += ["" if m.accuracy is None else percent(m.accuracy)] * clean
         row += [loss_cell(m.loss)] * lossy
-        row += [attack_cell(m.attack)] * attacked
+        row += [attack.attack_cell(m.attack)] * attacked
         row += ["" if m.reference is None else f"{m.reference:g}"] * referenced
         row += [_rank(m)] * models
         rows.append(tuple(row))
     title = "Ranking" if models else "Results by level"
     claim = next((c for c in record.claims if not isinstance(c, Best | FailureDifference)), None)
     lines = [] if claim is None else [with_full_stop(capitalised(confidence_clause(claim)))]
-    note = " ".join([*lines, *attack_notes({m.name: m.attack for m in comparison.members})])
+    note = " ".join([*lines, *attack.attack_notes({m.name: m.attack for m in comparison.members})])
     return Table(title, tuple(headings), tuple(rows), 1, note)
 
 
@@ -219,7 +214,7 @@ def view(
         title=record.study.words.source,
         headline=headline,
         about=_about(record, comparison, parts),
-        warnings=(*_cautions(parts), *no_gradient_cautions(attacks)),
+        warnings=(*_cautions(parts), *attack.no_gradient_cautions(attacks)),
         continuing=continuation_note(record.claims),
         claims=rest,
         key_claims=own if headline == best else (),

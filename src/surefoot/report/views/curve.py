@@ -21,15 +21,7 @@ from surefoot.report.formatting import (
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Figure, LabelledImage, Section, View
-from surefoot.report.views.curve_figures import (
-    class_caption,
-    class_chart,
-    curve_figures,
-    describe_classes,
-    describe_curves,
-    grouped,
-    weakest_classes,
-)
+from surefoot.report.views import curve_figures
 
 SECONDS = "seconds"
 _MOST = 3
@@ -45,12 +37,7 @@ def reading_headings(name: str, heights: Iterable[str]) -> tuple[str, ...]:
 
 def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
     """The cells of one threshold; the robustness is the share of the levels at or above it."""
-    return (
-        name,
-        percent(reading.threshold),
-        *_findings(curve, reading),
-        f"{curve.trials:,}",
-    )
+    return (name, percent(reading.threshold), *_findings(curve, reading), f"{curve.trials:,}")
 
 
 def class_headings(word: str, heights: Iterable[str], *, several: bool) -> tuple[str, ...]:
@@ -67,12 +54,7 @@ def class_row(name: str, curve: Curve, reading: Reading, *, several: bool) -> tu
 
 def _findings_headings(heights: Iterable[str]) -> tuple[str, ...]:
     height, *others = dict.fromkeys(heights)
-    return (
-        "crosses at",
-        "robustness",
-        "interval",
-        f"{'height' if others else height} at level 0",
-    )
+    return ("crosses at", "robustness", "interval", f"{'height' if others else height} at level 0")
 
 
 def _findings(curve: Curve, reading: Reading) -> tuple[str, ...]:
@@ -268,13 +250,13 @@ def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tupl
         _CROSSING: crossed,
     }
     caption = " ".join(text for text, shown in parts_of_caption.items() if shown)
-    groups, drawings = grouped(parts), curve_figures(parts)
+    groups, drawings = curve_figures.grouped(parts), curve_figures.curve_figures(parts)
     alone = len(drawings) == 1
     drawn = tuple(
         Figure(
             draw,
             f"{title[0].upper()}{title[1:]}. {caption}" if alone else title,
-            description=describe_curves(groups[title]),
+            description=curve_figures.describe_curves(groups[title]),
         )
         for title, draw in drawings.items()
     )
@@ -304,7 +286,7 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
     rows = tuple(
         class_row(f"{name}: {row.name}" if name else row.name, row.curve, reading, several=several)
         for name, one in curves.items()
-        for row in weakest_classes(one)
+        for row in curve_figures.weakest_classes(one)
         for reading in row.curve.readings
     )
     population = any(isinstance(c, CurvePopulation) for r in parts.values() for c in r.claims)
@@ -318,9 +300,11 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
     table = Table(f"Results by {word}", headings, rows, 1, note)
     drawn = tuple(
         Figure(
-            partial(class_chart, parts[name], one),
-            f"{name}. {class_caption(one)}" if name else class_caption(one),
-            description=describe_classes(one),
+            partial(curve_figures.class_chart, parts[name], one),
+            f"{name}. {curve_figures.class_caption(one)}"
+            if name
+            else curve_figures.class_caption(one),
+            description=curve_figures.describe_classes(one),
         )
         for name, one in curves.items()
         if one.classes

@@ -7,13 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from surefoot.core.claims import (
-    About,
-    Claim,
-    RadiusQuantile,
-    RobustPopulation,
-    limit_of,
-)
+from surefoot.core import claims
+from surefoot.core.claims import Claim
 from surefoot.core.counts import closed_to
 from surefoot.core.results import Bracket, Quantile
 from surefoot.records.record import Counterexample, Record
@@ -34,28 +29,9 @@ from surefoot.report.figures import (
 )
 from surefoot.report.formatting import at_least, file_name, four_digits, percent, radius_range
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
-from surefoot.report.view import Card, Caution, Figure, LabelledImage, Section, View
-from surefoot.report.views.radii_tables import (
-    AtRadius,
-    Means,
-    accuracy_table,
-    bracket_table,
-    brackets_of,
-    class_table,
-    closed,
-    column_of_parts,
-    counted_unit,
-    means_table,
-    pair_table,
-    points_table,
-    quantile_table,
-    radii_in,
-    sampled_facts,
-    seconds,
-    severity_table,
-    times_table,
-    tolerance_of,
-)
+from surefoot.report.tables import Table
+from surefoot.report.view import Card, Caution, Figure, LabelledImage, Section, View, table_sections
+from surefoot.report.views import radii_tables as tables
 
 if TYPE_CHECKING:
     import altair as alt
@@ -100,7 +76,7 @@ def radii_chart(records: Mapping[str, Record]) -> ChartType:
         {"radius": q.interval.low, "to": min(most, q.interval.high), "share": 100 * q.share,
          "at": q.value, "name": name or "inputs"}
         for name, record in records.items()
-        if isinstance(q := radii_in(record).quantiles[0].result, Quantile)
+        if isinstance(q := tables.radii_in(record).quantiles[0].result, Quantile)
     ]  # fmt: skip
     base = marks(quantiles)
     level = base.mark_rule(strokeDash=[5, 4], color=QUIET).encode(y=y)
@@ -113,7 +89,7 @@ def radii_chart(records: Mapping[str, Record]) -> ChartType:
 
 
 def _steps(name: str, record: Record) -> list[Row]:
-    brackets = [b for _, b in brackets_of(record)]
+    brackets = [b for _, b in tables.brackets_of(record)]
     n = len(brackets)
     lows = sorted(b.low for b in brackets)
     highs = sorted(b.high for b in brackets if math.isfinite(b.high))
@@ -135,7 +111,7 @@ def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> ChartType:
         {"radius": c.radius, "low": 100 * c.interval.low, "high": 100 * c.interval.high,
          "name": c.names[0] if c.names else "inputs"}
         for c in record.claims
-        if isinstance(c, RobustPopulation) and c.interval is not None
+        if isinstance(c, claims.RobustPopulation) and c.interval is not None
     ]  # fmt: skip
     most, ends = _farthest((*rows, *bars)), ("not refuted", "proved")
     lines, x, _, colour = _step_lines(rows, "robust accuracy (%)", ends, most, names)
@@ -146,7 +122,7 @@ def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> ChartType:
 
 def _robust_steps(name: str, record: Record) -> list[Row]:
     """The share falls at every refuted radius, and right behind every proved one."""
-    brackets = [b for _, b in brackets_of(record)]
+    brackets = [b for _, b in tables.brackets_of(record)]
     n = len(brackets)
     rows: list[Row] = []
     most = max((x for b in brackets for x in (b.low, b.high) if math.isfinite(x)), default=1.0)
@@ -166,14 +142,14 @@ def times_chart(record: Record) -> ChartType:
     """Seconds that each input took, against its proved radius."""
     import altair as alt
 
-    tolerance = tolerance_of(record)
+    tolerance = tables.tolerance_of(record)
     kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
     clock = "CPU seconds" if tolerance is not None else "seconds, from the file"
     limit = math.inf if tolerance is None else tolerance
     rows: list[Row] = [
         {"radius": b.low, "seconds": max(b.seconds, 1e-3),
          "kind": kinds[math.isinf(b.high) or not closed_to(b.low, b.high, limit)]}
-        for _, b in brackets_of(record)
+        for _, b in tables.brackets_of(record)
         if b.seconds is not None
     ]  # fmt: skip
     chart = (
@@ -203,13 +179,13 @@ def describe_radii(records: Mapping[str, Record]) -> str:
 
 
 def _radii(name: str, record: Record) -> str:
-    brackets = [bracket for _, bracket in brackets_of(record)]
+    brackets = [bracket for _, bracket in tables.brackets_of(record)]
     refuted = sorted(b.high for b in brackets if math.isfinite(b.high))
     head = f"{name}: of" if name else "Of"
     line = f"{head} {len(brackets):,} inputs {len(refuted):,} have a counterexample"
     if refuted:
         line += f", at radii from {four_digits(refuted[0])} to {four_digits(refuted[-1])}"
-    quantile = radii_in(record).quantiles[0].result
+    quantile = tables.radii_in(record).quantiles[0].result
     if isinstance(quantile, Quantile) and math.isfinite(quantile.value):
         line += (
             f". The {percent(quantile.share)} quantile is {four_digits(quantile.value)} "
@@ -224,7 +200,7 @@ def describe_accuracy(records: Mapping[str, Record]) -> str:
 
 
 def _accuracy(name: str, record: Record) -> str:
-    brackets = [bracket for _, bracket in brackets_of(record)]
+    brackets = [bracket for _, bracket in tables.brackets_of(record)]
     ends = [x for b in brackets for x in (b.low, b.high) if math.isfinite(x)]
     if not ends or not brackets:
         return "No input has a bracket."
@@ -241,7 +217,7 @@ def _accuracy(name: str, record: Record) -> str:
 
 def describe_times(record: Record) -> str:
     """The fastest and the slowest input."""
-    spent = [b.seconds for _, b in brackets_of(record) if b.seconds is not None]
+    spent = [b.seconds for _, b in tables.brackets_of(record) if b.seconds is not None]
     if not spent:
         return "No time is known."
     return (
@@ -264,73 +240,50 @@ _ACCURACY_CAPTION = (
 
 def radii_sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
     """The distribution first, then robust accuracy, examples, tables and times."""
+    title = f"Share of {tables.counted_unit(parts.values())} refuted within a radius"
     drawn = Figure(partial(radii_chart, parts), _CAPTION, description=describe_radii(parts))
-    title = f"Share of {counted_unit(parts.values())} refuted within a radius"
+    quantiles = tables.quantile_table(parts, tables.column_of_parts(record))
+    draw = partial(accuracy_chart, record, parts)
+    curve = Figure(draw, _ACCURACY_CAPTION, description=describe_accuracy(parts))
     sections = [
-        Section("distribution", title, (), (drawn,), quantile_table(parts, column_of_parts(record)))
+        Section("distribution", title, (), (drawn,), quantiles),
+        Section("accuracy", "Robust accuracy", (), (curve,), tables.accuracy_table(record, parts)),
     ]
-    curve = Figure(
-        partial(accuracy_chart, record, parts),
-        _ACCURACY_CAPTION,
-        description=describe_accuracy(parts),
-    )
-    sections.append(
-        Section("accuracy", "Robust accuracy", (), (curve,), accuracy_table(record, parts))
-    )
     for name, part in parts.items():
-        if examples := radii_in(part).examples:
+        if examples := tables.radii_in(part).examples:
             sections.append(_examples(name, examples))
-    for section, table in (
-        ("pairs", pair_table(record)),
-        ("classes", class_table(record)),
-        ("severity", severity_table(record, parts)),
-        ("means", means_table(record, parts)),
-        ("time", times_table(record, parts)),
-    ):
-        if table is not None:
-            sections.append(Section(section, table.title, table=table))
+    listed: dict[str, Table | None] = {
+        "pairs": tables.pair_table(record),
+        "classes": tables.class_table(record),
+        "severity": tables.severity_table(record, parts),
+        "means": tables.means_table(record, parts),
+        "time": tables.times_table(record, parts),
+    }
     for name, part in parts.items():
-        for kind, table in (
-            ("brackets", bracket_table(part, name)),
-            ("points", points_table(part, name)),
-        ):
-            if table is not None:
-                sections.append(
-                    Section(f"{kind}-{name}" if name else kind, table.title, table=table)
-                )
+        behind = f"-{name}" if name else ""
+        listed[f"brackets{behind}"] = tables.bracket_table(part, name)
+        listed[f"points{behind}"] = tables.points_table(part, name)
+    sections += table_sections(listed)
     for name, part in parts.items():
-        if any(b.seconds is not None for _, b in brackets_of(part)):
+        if any(b.seconds is not None for _, b in tables.brackets_of(part)):
             heading = f"Time per input, {name}" if name else "Time per input"
-            label = f"times-{name}" if name else "times"
             figure = Figure(partial(times_chart, part), description=describe_times(part))
-            sections.append(Section(label, heading, (), (figure,)))
+            sections.append(Section(f"times-{name}" if name else "times", heading, (), (figure,)))
     return (*sections, *findings_sections(parts))
 
 
 def _examples(name: str, examples: tuple[Counterexample, ...]) -> Section:
     title = f"Nearest counterexamples, {name}" if name else "Nearest counterexamples"
-    cards = tuple(
-        Card(
-            title="" if e.image else e.id,
-            text=""
-            if e.image
-            else f"{e.clean_class}; at {four_digits(e.distance)}: {e.failed_class}",
-            images=(
-                LabelledImage(e.image, f"{e.id}, clean", f"{e.id}: ", e.clean_class),
-                LabelledImage(
-                    e.perturbed,
-                    f"{e.id}, counterexample at {four_digits(e.distance)}",
-                    f"at {four_digits(e.distance)}: ",
-                    e.failed_class,
-                    True,
-                ),
-            )
-            if e.image
-            else (),
+    cards = []
+    for e in examples:
+        at = f"at {four_digits(e.distance)}"
+        clean = LabelledImage(e.image, f"{e.id}, clean", f"{e.id}: ", e.clean_class)
+        failed = LabelledImage(
+            e.perturbed, f"{e.id}, counterexample {at}", f"{at}: ", e.failed_class, failed=True
         )
-        for e in examples
-    )
-    return Section(f"examples-{name}" if name else "examples", title, cards=cards)
+        words = f"{e.clean_class}; {at}: {e.failed_class}"
+        cards.append(Card("", images=(clean, failed)) if e.image else Card(e.id, words))
+    return Section(f"examples-{name}" if name else "examples", title, cards=tuple(cards))
 
 
 def continuing_note(record: Record) -> str:
@@ -346,7 +299,7 @@ def continuing_note(record: Record) -> str:
 
 def stopped_note(name: str, record: Record) -> str:
     """How many inputs the time limit left out."""
-    brackets = brackets_of(record)
+    brackets = tables.brackets_of(record)
     number = sum(bracket.reason == NOT_REACHED.reason for _, bracket in brackets)
     left_out = (
         f"{number:,} of {len(brackets):,} inputs were not reached: nothing is proved or refuted "
@@ -364,22 +317,22 @@ def view(
     record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
 ) -> View:
     """The headline is the quantile of each network; then pairs of networks."""
-    in_tables = AtRadius | Means if len(parts) > 1 else ()
+    in_tables = tables.AtRadius | tables.Means if len(parts) > 1 else ()
     whole = sorted(
         (
             c
             for c in record.claims
-            if c.about.of is not About.CLASS and not isinstance(c, in_tables)
+            if c.about.of is not claims.About.CLASS and not isinstance(c, in_tables)
         ),
-        key=lambda c: c.about.of is About.POPULATION,  # so that an assumption is said once
+        key=lambda c: c.about.of is claims.About.POPULATION,  # so that an assumption is said once
     )
     return View(
         title=_about(parts),
-        headline=tuple(c for c in whole if isinstance(c, RadiusQuantile)),
+        headline=tuple(c for c in whole if isinstance(c, claims.RadiusQuantile)),
         about=_about(parts),
         warnings=_cautions(parts),
         continuing=continuing_note(record),
-        claims=tuple(c for c in whole if not isinstance(c, RadiusQuantile)),
+        claims=tuple(c for c in whole if not isinstance(c, claims.RadiusQuantile)),
         verdicts=verdicts,
         facts=_facts(parts),
         assumptions=(),
@@ -434,7 +387,7 @@ def _cautions(records: Mapping[str, Record]) -> tuple[Caution, ...]:
             urgent=True,
         )
         for name, record in records.items()
-        for row, bracket in brackets_of(record)
+        for row, bracket in tables.brackets_of(record)
         if bracket.contradicted
     ]
     stopped = {name: part for name, part in records.items() if part.stopped_early}
@@ -461,15 +414,15 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
 
 
 def _facts_of(record: Record) -> list[str]:
-    brackets = [b for _, b in brackets_of(record)]
-    lines = [_widths(record, brackets), *_footing(record, brackets), *sampled_facts(record)]
+    brackets = [b for _, b in tables.brackets_of(record)]
+    lines = [_widths(record, brackets), *_footing(record, brackets), *tables.sampled_facts(record)]
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
         lines.append(
             f"Misclassified when clean: {wrong:,}. Their critical radius is 0, and they are "
             "included."
         )
-        share = limit_of(record.claims[0]) or 0.0
+        share = claims.limit_of(record.claims[0]) or 0.0
         if wrong >= share * len(brackets) and not record.claims[0].about.groups:
             lines[-1] += (
                 " They make the quantile 0; correct_only=True (--correct-only) leaves them out."
@@ -483,17 +436,18 @@ def _facts_of(record: Record) -> list[str]:
     spent = sorted(b.seconds for b in brackets if b.seconds is not None)
     if not spent:
         return [*lines, "The file does not say how long it took."]
-    clock = "seconds, as the file says" if radii_in(record).published else "CPU seconds"
-    last = f"It took {sum(spent):,.1f} {clock}, {seconds(spent[len(spent) // 2])} in the median"
+    clock = "seconds, as the file says" if tables.radii_in(record).published else "CPU seconds"
+    median = tables.seconds(spent[len(spent) // 2])
+    last = f"It took {sum(spent):,.1f} {clock}, {median} in the median"
     missing = len(brackets) - len(spent)
     return [*lines, last + (f"; no time is known of {missing:,}." if missing else ".")]
 
 
 def _widths(record: Record, brackets: list[Bracket]) -> str:
     widest = max((b.high - b.low for b in brackets), default=0.0)
-    line, tolerance = "", tolerance_of(record)
+    line, tolerance = "", tables.tolerance_of(record)
     if tolerance is not None:
-        number = closed(record, tolerance)
+        number = tables.closed(record, tolerance)
         line = f"{number:,} of {len(brackets):,} brackets are closed to {tolerance:g}; "
     if tolerance is not None and record.study.method.kind == "critical-quantile":
         return line + (
@@ -508,7 +462,7 @@ def _widths(record: Record, brackets: list[Bracket]) -> str:
 def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
     """In which arithmetic lower ends are proved, and what confirmed the upper ends."""
     lost = sum(b.discarded for b in brackets)
-    radii = radii_in(record)
+    radii = tables.radii_in(record)
     if radii.published:
         return [
             "The brackets are taken from the file unchanged: their proofs and counterexamples were "

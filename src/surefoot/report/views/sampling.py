@@ -8,31 +8,14 @@ from surefoot.core.claims import About, Claim, Randomness, ShareKappa
 from surefoot.core.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Undecided
 from surefoot.population.precision import likely_width
 from surefoot.records.record import Record, Samples
+from surefoot.report import provenance
 from surefoot.report.clauses import class_word, continuation_note
 from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
-from surefoot.report.provenance import (
-    about_run,
-    findings_section,
-    group_facts,
-    preflight_cautions,
-    provenance,
-    what_fails,
-)
 from surefoot.report.tables import is_tail, loss_cell, verdict_table
 from surefoot.report.view import Caution, Figure, Section, View
+from surefoot.report.views import sampling_figures
 from surefoot.report.views.attack import baseline_table, no_gradient_cautions
-from surefoot.report.views.sampling_figures import (
-    MOST_CLASSES,
-    class_chart,
-    describe_classes,
-    describe_inputs,
-    describe_tails,
-    extrapolations,
-    inputs_chart,
-    score_sections,
-    tail_chart,
-)
 from surefoot.report.views.sampling_tables import (
     class_table,
     contrast_table,
@@ -76,7 +59,7 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             f"{ties_clause(record)}."
         )
     lines.append(f"{record.trials:,} trials on {_tried_inputs(record)}.")
-    lines += group_facts(record)
+    lines += provenance.group_facts(record)
     if _groups_cross_classes(record):
         lines.append(
             "Nothing is said of classes: some groups have inputs of several classes, and which of "
@@ -154,16 +137,16 @@ def view(
     return View(
         title=record.study.words.source,
         headline=tuple(plain[:1]),
-        about=about_run(record),
+        about=provenance.about_run(record),
         warnings=(
-            *preflight_cautions(record),
+            *provenance.preflight_cautions(record),
             *_missed_precision(record),
             *_contradictions(record),
             *no_gradient_cautions({"": samples.attack}),
         ),
         claims=tuple(plain[1:]),
         continuing=continuation_note(record.claims),
-        what_fails=what_fails(record),
+        what_fails=provenance.what_fails(record),
         claims_note=_how_to_narrow(record, samples),
         verdicts=overall,
         facts=tuple(facts_of(record, samples)),
@@ -172,7 +155,7 @@ def view(
         sections=_sections(record, samples, verdicts, store),
         command=command or repeat_command(record),
         purpose=_purpose(record),
-        provenance=(("", tuple(provenance(record))),),
+        provenance=(("", tuple(provenance.provenance(record))),),
     )
 
 
@@ -258,7 +241,7 @@ def _assumptions(record: Record, samples: Samples) -> tuple[str, ...]:
 def _not_drawn(record: Record) -> str:
     """Which inputs the figure of extrapolations lacks: those without a fit may be the weakest."""
     fitted = sum(isinstance(row.result, Extrapolation) for row in record.inputs)
-    drawn, without = len(extrapolations(record)), len(record.inputs) - fitted
+    drawn, without = len(sampling_figures.extrapolations(record)), len(record.inputs) - fitted
     words = "" if drawn == fitted else f" {drawn:,} of {fitted:,} are drawn, evenly by rank."
     if without:
         inputs = "1 input without a fit is" if without == 1 else f"{without:,} without a fit are"
@@ -270,18 +253,18 @@ def _sections(
     record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
     few = few_trials_words(record)
-    described = describe_inputs(record)
-    figures = [Figure(partial(inputs_chart, record), few, "histogram", described)]
+    described = sampling_figures.describe_inputs(record)
+    figures = [Figure(partial(sampling_figures.inputs_chart, record), few, "histogram", described)]
     if isinstance(samples.whole, ExtrapolatedMean):
         caption = (
             "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "
             "distribution. Values below 1e-12 are drawn at 1e-12."
         ) + _not_drawn(record)
-        draw = partial(tail_chart, record)
-        figures.append(Figure(draw, caption, "tails", describe_tails(record)))
+        draw = partial(sampling_figures.tail_chart, record)
+        figures.append(Figure(draw, caption, "tails", sampling_figures.describe_tails(record)))
     title = "How many inputs failed" if few else "How often each input fails"
     sections = [Section("distribution", title, figures=tuple(figures))]
-    sections += score_sections(record)
+    sections += sampling_figures.score_sections(record)
     if samples.attack is not None:
         table = baseline_table(record, samples)
         sections.append(Section("baseline", table.title, table=table))
@@ -290,13 +273,11 @@ def _sections(
         caption = f"Dot: over the inputs studied{over}. Line: interval for the class's population."
         if isinstance(samples.whole, ExtrapolatedMean):
             caption += " Diamond: the extrapolated average."
-        if len(samples.classes) > MOST_CLASSES:
-            caption = (
-                f"The {MOST_CLASSES} weakest of {len(samples.classes):,} classes. {caption} The "
-                "table has all."
-            )
-        draw = partial(class_chart, record, samples)
-        figure = Figure(draw, caption, "class-figure", describe_classes(record))
+        most, every = sampling_figures.MOST_CLASSES, len(samples.classes)
+        if every > most:
+            caption = f"The {most} weakest of {every:,} classes. {caption} The table has all."
+        draw = partial(sampling_figures.class_chart, record, samples)
+        figure = Figure(draw, caption, "class-figure", sampling_figures.describe_classes(record))
         table = class_table(record, samples)
         sections.append(Section("classes", table.title, figures=(figure,), table=table))
     if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
@@ -309,5 +290,5 @@ def _sections(
     if (contrasts := contrast_table(record, samples)) is not None:
         sections.append(Section("contrasts", contrasts.title, table=contrasts))
     sections.append(weakest_section(record, samples, store))
-    sections.append(findings_section(record))
+    sections.append(provenance.findings_section(record))
     return tuple(sections)

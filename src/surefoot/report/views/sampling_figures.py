@@ -23,6 +23,7 @@ from surefoot.core.results import (
     Undecided,
 )
 from surefoot.records.record import InputRow, Record, Samples
+from surefoot.report import formatting
 from surefoot.report.clauses import class_word
 from surefoot.report.figures import (
     INK,
@@ -38,15 +39,7 @@ from surefoot.report.figures import (
     marks,
     number,
 )
-from surefoot.report.formatting import (
-    confidence,
-    exact_percent,
-    four_digits,
-    p_bound,
-    percent,
-    percent_range,
-    small_probability,
-)
+from surefoot.report.formatting import exact_percent, percent, percent_range
 from surefoot.report.tables import Table, quantity_heading
 from surefoot.report.view import Figure, Section
 from surefoot.report.views.sampling_tables import count_inputs, few_trials_words
@@ -274,12 +267,12 @@ def describe_tails(record: Record) -> str:
     fitted = [r.result for r in record.inputs if isinstance(r.result, Extrapolation)]
     if not fitted:
         return "No input has an extrapolation."
-    values = sorted(result.failure for result in fitted)
+    values = [result.failure for result in fitted]
+    least, most = map(formatting.small_probability, (min(values), max(values)))
     wrong = sum(result.contradicted for result in fitted)
     return (
-        f"Extrapolated failure probabilities of {len(fitted):,} inputs, from "
-        f"{small_probability(values[-1])} down to {small_probability(values[0])}, each over the "
-        f"interval of its count; {wrong:,} contradict their count."
+        f"Extrapolated failure probabilities of {len(fitted):,} inputs, from {most} down to "
+        f"{least}, each over the interval of its count; {wrong:,} contradict their count."
     )
 
 
@@ -362,10 +355,10 @@ def fit_words(fit: NormalFit) -> str:
     """Mean, deviation, z and the test of one fit."""
     outcome = "not rejected" if fit.accepted else "rejected"
     power = "" if fit.power is None else f", λ = {fit.power:.3g}"
-    p = p_bound(fit.p_value, is_bound=fit.p_is_bound)
+    p = formatting.p_bound(fit.p_value, is_bound=fit.p_is_bound)
     return (
-        f"{transform_name(fit)}{power}: mean {four_digits(fit.mean)}, deviation "
-        f"{four_digits(fit.deviation)}, z = {fit.z:.3g}, normality {outcome} at "
+        f"{transform_name(fit)}{power}: mean {formatting.four_digits(fit.mean)}, deviation "
+        f"{formatting.four_digits(fit.deviation)}, z = {fit.z:.3g}, normality {outcome} at "
         f"{exact_percent(fit.level)} (Anderson-Darling, p {p if p.startswith('<') else f'= {p}'})"
     )
 
@@ -376,15 +369,15 @@ def outcome_words(row: InputRow) -> str:
     by_count = f"By count it fails under {counted_words(counted)}." if counted else ""
     if not isinstance(row.result, Extrapolation):
         return f"No extrapolation. {by_count}".strip()
-    failure = small_probability(row.result.failure)
+    failure = formatting.small_probability(row.result.failure)
     return f"Extrapolated failure probability {failure}: {FOOTING}. {by_count}".strip()
 
 
 def counted_words(counted: Estimate) -> str:
     """The counted failure probability with its interval."""
     around = percent_range(failing(counted))
-    error = counted.guarantee.error
-    return f"{around} of the perturbations (confidence {confidence(error)}, this input by itself)"
+    certain = formatting.confidence(counted.guarantee.error)
+    return f"{around} of the perturbations (confidence {certain}, this input by itself)"
 
 
 def failing(counted: Estimate) -> Interval:
@@ -411,7 +404,7 @@ def fit_table(rows: Sequence[InputRow]) -> Table:
         f"{more if len(rows) > _ROWS else ''}Mean, deviation and limit are those after the "
         f"transform. A²: Anderson and Darling's statistic; p: of normality, tested at {levels}. "
         "Extrapolated probabilities have no guarantee; the intervals of the counts have confidence "
-        f"{confidence(error)}, each input by itself."
+        f"{formatting.confidence(error)}, each input by itself."
     )
     cells = tuple(map(_cells, ordered[:_ROWS]))
     return Table("Fitted distributions", headings, cells, 2, note, page_only=True)
@@ -433,8 +426,8 @@ def _cells(row: InputRow) -> tuple[str, ...]:
         f"{fit.limit:.3g}",
         f"{fit.z:.3g}",
         f"{fit.statistic:.3g}",
-        p_bound(fit.p_value, is_bound=fit.p_is_bound),
-        "rejected: none" if tail is None else small_probability(tail.failure),
+        formatting.p_bound(fit.p_value, is_bound=fit.p_is_bound),
+        "rejected: none" if tail is None else formatting.small_probability(tail.failure),
         "" if counted is None else percent_range(failing(counted)),
     )
 

@@ -9,24 +9,10 @@ from statistics import median
 from surefoot.core.claims import About, Claim
 from surefoot.core.results import Bracket, Decision, Estimate, InputResult, Interval
 from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
+from surefoot.report import formatting, tables
 from surefoot.report.clauses import capitalised, class_word, confidence_clause
 from surefoot.report.clean_faults import clean_faults_note
-from surefoot.report.formatting import (
-    confidence,
-    of_perturbations,
-    p_value,
-    percent_range,
-    points,
-)
-from surefoot.report.tables import (
-    OF_POPULATION,
-    TAIL_HEADINGS,
-    Table,
-    claim_cells,
-    is_tail,
-    quantity_heading,
-    tail_cells,
-)
+from surefoot.report.tables import Table
 from surefoot.report.view import Card, LabelledImage, Section
 from surefoot.subject.items import TERMINAL_WIDTH, shortened_pair
 
@@ -104,13 +90,13 @@ def class_table(record: Record, samples: Samples) -> Table:
     robust, word = record.study.method.number("kappa") is not None, class_word(*claims.values())
     title = f"Results by {word}"
     classes = sorted(samples.classes, key=lambda row: _weakness(claims.get(row.name), robust))
-    if is_tail(record):
-        rows = tuple((r.name, _size(r), *tail_cells(record, r.result)) for r in classes)
-        *others, last = TAIL_HEADINGS
+    if tables.is_tail(record):
+        rows = tuple((r.name, _size(r), *tables.tail_cells(record, r.result)) for r in classes)
+        *others, last = tables.TAIL_HEADINGS
         headings: tuple[str, ...] = (word, "inputs", *others, f"{last}, for the population")
         return Table(title, headings, rows, note=note)
-    rows = tuple((r.name, _size(r), *claim_cells(claims.get(r.name))) for r in classes)
-    headings = (word, "inputs", quantity_heading(record), OF_POPULATION)
+    rows = tuple((r.name, _size(r), *tables.claim_cells(claims.get(r.name))) for r in classes)
+    headings = (word, "inputs", tables.quantity_heading(record), tables.OF_POPULATION)
     return Table(title, headings, rows, note=note)
 
 
@@ -142,9 +128,9 @@ def contrast_table(record: Record, samples: Samples) -> Table | None:
         (
             c.first,
             c.second,
-            points(-c.difference),
-            p_value(c.permutation),
-            "" if c.welch is None else p_value(c.welch),
+            formatting.points(-c.difference),
+            formatting.p_value(c.permutation),
+            "" if c.welch is None else formatting.p_value(c.welch),
         )
         for c in ordered[:_CONTRAST_ROWS]
     )
@@ -160,14 +146,14 @@ def fails_under(record: Record, result: InputResult) -> str:
     """
     kappa = record.study.method.number("kappa")
     if isinstance(result, Decision) and kappa is not None:
-        return f"{'at most' if result.holds else 'more than'} {of_perturbations(kappa)}"
+        return f"{'at most' if result.holds else 'more than'} {formatting.of_perturbations(kappa)}"
     estimate = counted_of(result)
     if estimate is None:
         return "undecided"
     if is_from_few(estimate):
         return count_words(estimate)
     around = Interval(1 - estimate.interval.high, 1 - estimate.interval.low)
-    return f"{percent_range(around)} of the perturbations"
+    return f"{formatting.percent_range(around)} of the perturbations"
 
 
 def example_table(record: Record, samples: Samples) -> Table:
@@ -217,7 +203,8 @@ def single_input_note(record: Record) -> str:
         return ""
     if max(errors) == 0:
         return "Nothing is random here: each input has one answer."
-    return f"Confidence {confidence(max(errors))} for each input by itself, not for all together."
+    certain = formatting.confidence(max(errors))
+    return f"Confidence {certain} for each input by itself, not for all together."
 
 
 def weakest_section(record: Record, samples: Samples, store: str) -> Section:
@@ -244,7 +231,7 @@ def _no_failure(record: Record) -> str:
     kappa = record.study.method.number("kappa")
     if kappa is None:
         return "failed in any trial."
-    return f"was decided to fail under more than {of_perturbations(kappa)}."
+    return f"was decided to fail under more than {formatting.of_perturbations(kappa)}."
 
 
 def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:

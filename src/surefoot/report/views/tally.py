@@ -6,28 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from surefoot.core.claims import (
-    About,
-    CaseDifference,
-    CaseFailure,
-    Claim,
-    Continues,
-    Outcomes,
-)
+from surefoot.core.claims import About, CaseDifference, CaseFailure, Claim, Continues, Outcomes
 from surefoot.core.results import UNIT, Estimate
 from surefoot.records.record import InputRow, Record, Tally
 from surefoot.records.spec import OutcomeFileSpec
+from surefoot.report import formatting
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.figures import Row, interval_chart
-from surefoot.report.formatting import (
-    file_name,
-    percent,
-    percent_range,
-    with_full_stop,
-)
 from surefoot.report.provenance import preflight_cautions
 from surefoot.report.tables import OF_POPULATION, Table, claim_cells, pair_table, verdict_table
-from surefoot.report.view import Figure, Section, View
+from surefoot.report.view import Figure, Section, View, table_sections
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -60,8 +48,8 @@ def worst_first(record: Record) -> list[Claim]:
 
 
 def _words(claim: Claim) -> str:
-    value = "" if claim.value is None else f"{percent(claim.value)} "
-    return f"{value}({percent_range(claim.interval or UNIT)})"
+    value = "" if claim.value is None else f"{formatting.percent(claim.value)} "
+    return f"{value}({formatting.percent_range(claim.interval or UNIT)})"
 
 
 def tally_chart(record: Record) -> ChartType:
@@ -88,7 +76,7 @@ _PAGE_ROWS = 1000
 def rate_table(record: Record, name_heading: str) -> Table:
     """The failure rate with its interval: of all cases and each class, or of each file."""
     claims = worst_first(record)
-    note = with_full_stop(capitalised(confidence_clause(claims[0]))) if claims else ""
+    note = formatting.with_full_stop(capitalised(confidence_clause(claims[0]))) if claims else ""
     rows = tuple((_row_name(c), _size(c), *claim_cells(c)) for c in claims)
     headings = (name_heading, "cases", "failure rate", OF_POPULATION)
     return Table("Failure rate", headings, rows, note=note)
@@ -194,7 +182,7 @@ def view(
 
 
 def _title(record: Record, parts: Mapping[str, Record]) -> str:
-    return " and ".join(name or file_name(_path(part)) for name, part in parts.items())
+    return " and ".join(name or formatting.file_name(_path(part)) for name, part in parts.items())
 
 
 def _path(record: Record) -> str:
@@ -261,19 +249,18 @@ def _sections(
     figure = Figure(partial(tally_chart, record), caption, "figure", describe_rates(record))
     rates = rate_table(record, "file" if several else "class")
     table = rates if len(rates.rows) > 1 else None  # of a single row the headline says it all
-    sections = [Section("rates", rates.title, (), (figure,), table)]
-    tables: list[tuple[str, Table | None]] = []
+    tables: dict[str, Table | None] = {}
     if single:
-        tables.append(("required", verdict_table(single, "cases that fail")))
+        tables["required"] = verdict_table(single, "cases that fail")
     if several:
         differences = [c for c in record.claims if isinstance(c, CaseDifference)]
         words = ("fails more (points)", "fails less often")
         pairs = pair_table(differences, "file", words, same="not shown to differ")
-        tables += [("pairs", pairs), ("cases", differing_table(parts))]
+        tables |= {"pairs": pairs, "cases": differing_table(parts)}
     elif isinstance(record.details, Tally):
-        tables.append(("cases", failed_table(record, record.details)))
-    sections += [Section(name, t.title, table=t) for name, t in tables if t is not None]
-    return tuple(sections)
+        tables["cases"] = failed_table(record, record.details)
+    rated = Section("rates", rates.title, (), (figure,), table)
+    return (rated, *table_sections(tables))
 
 
 def _origin(record: Record) -> tuple[tuple[str, str], ...]:
