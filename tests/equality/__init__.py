@@ -1,5 +1,5 @@
-"""Results of studies, evidence files, help texts and commands, to compare with after rebuilding.
+"""Sentences, help texts, studies, commands, refusals and evidence as they were, to compare with.
 
 `python -m tests.equality` runs everything again and lists what differs, `python -m tests.equality
-estimate curve` some of it (a study with its evidence), and `--write` writes all of it anew.
+sentences helps estimate` some of it (a study with its evidence); `--write` keeps what it is today.
 """

@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.equality.canonical import differences, read_lines, write_lines
-from tests.equality.collect import KINDS, RESULTS
+from tests.equality.canonical import RESULTS, differences, read_lines, write_lines
+from tests.equality.collect import ALONE, KINDS
 from tests.equality.files import write_files
 
 
@@ -17,22 +17,22 @@ def main() -> int:
     """Exit code 1: something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.equality", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the results anew")
-    parser.add_argument("names", nargs="*", help="compare only results of these names")
+    parser.add_argument("names", nargs="*", help="only results of these names")
     given = parser.parse_args()
-    if given.write and given.names:
-        parser.error("all results are written together: leave the names out")
     found, begun = 0, time.monotonic()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place).resolve()
         write_files(folder)
         for kind, (make, names) in KINDS.items():
             path = RESULTS / f"{kind}.json"
-            wanted = [name for name in names if not given.names or name in given.names]
+            whole = not given.names or (kind in ALONE and kind in given.names)
+            wanted = [name for name in names if whole or name in given.names]
             results = {name: make(name, folder) for name in wanted}
+            kept = read_lines(path) if path.exists() else {}
             if given.write:
-                write_lines(path, results)
+                every = kept | results
+                write_lines(path, {name: every[name] for name in names})
                 continue
-            kept = read_lines(path)
             if given.names:
                 kept = {name: kept[name] for name in wanted if name in kept}
             for line in differences(kept, results, kind):

@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.equality.old_format import FORMAT, OLD_NAMES, is_guarantee, old_guarantee, old_json
 
+RESULTS = Path(__file__).parent / "results"
 OF_THE_MACHINE = {"environment", "started", "seconds", "runtime", "rate", "serialNumber"}
 """Fields of a record that differ from run to run."""
 _WORDS_OF_THE_MACHINE = (

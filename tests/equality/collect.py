@@ -10,16 +10,13 @@ from typing import Any
 import typer.main
 
 from surefoot.cli.main import app
+from surefoot.core.claims import KINDS as CLAIM_KINDS
+from surefoot.report.sentences import sentence
 from tests.equality import studies
-from tests.equality.canonical import (
-    canonical_evidence,
-    canonical_output,
-    canonical_text,
-    tampered,
-)
+from tests.equality.canonical import canonical_evidence, canonical_output, canonical_text, tampered
 from tests.system import forked
+from tests.unit.example_claims import CLAIMS
 
-RESULTS = Path(__file__).parent / "results"
 _SECONDS = 300
 os.environ.update(COLUMNS="100", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
@@ -74,11 +71,14 @@ def help_names() -> list[str]:
     return ["", *sorted(typer.main.get_command(app).commands)]
 
 
-KINDS: dict[str, tuple[Callable[[str, Path], dict[str, Any]], Iterable[str]]] = {
+ALONE = ("sentences", "helps")
+"""Kinds that may be named as a whole: they need no other."""
+KINDS: dict[str, tuple[Callable[[str, Path], Any], Iterable[str]]] = {
+    "sentences": (lambda kind, _: sentence(CLAIMS[kind]), CLAIM_KINDS),
     "helps": (help_text, help_names()),
     "studies": (study, studies.STUDIES),
     "commands": (command, studies.COMMANDS),
     "refusals": (run, studies.REFUSALS),
     "evidence": (evidence, studies.EVIDENCE),
 }
-"""How results of each kind are made, and their names; commands and evidence need the studies."""
+"""How results of each kind are made, and their names; the last three need the studies."""

@@ -6,7 +6,7 @@
 import pytest
 
 from tests.equality import collect, studies
-from tests.equality.canonical import canonical, differences, read_lines
+from tests.equality.canonical import RESULTS, canonical, differences, read_lines
 from tests.equality.files import write_files
 
 
@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def kept():
-    return {kind: read_lines(collect.RESULTS / f"{kind}.json") for kind in collect.KINDS}
+    return {kind: read_lines(RESULTS / f"{kind}.json") for kind in collect.KINDS}
 
 
 def test_every_result_is_kept_under_its_name(kept):

@@ -9,8 +9,10 @@ from surefoot.core.assumptions import Jointly, Stated, Together
 from surefoot.core.claims import KINDS, Measured, Randomness, Required, Verdict
 from surefoot.core.results import Footing, Guarantee, Interval
 from surefoot.report.sentences import sentence
+from tests.equality.canonical import RESULTS, read_lines
 from tests.unit.example_claims import CLAIMS, LEVEL, SHARE, SOUND, changed
-from tests.unit.example_sentences import SENTENCES_BY_KIND
+
+SENTENCES_BY_KIND = read_lines(RESULTS / "sentences.json")
 
 
 def test_every_kind_of_claim_has_an_example_here_and_a_sentence():
