@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.models import load_model, torch_files
+from surefoot.models import load_model, torch_modules
 from surefoot.models.archive import is_formula
 
 torch = pytest.importorskip("torch")
@@ -46,7 +46,7 @@ def test_a_script_that_allocates_too_much_is_refused_and_trusted_on_request(tmp_
 
 
 def test_a_script_without_end_is_refused(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(torch_files, "CPU_SECONDS", 1)
+    monkeypatch.setattr(torch_modules, "CPU_SECONDS", 1)
     path = scripted(tmp_path / "endless.pt", Endless())
     with pytest.raises(InvalidArgument, match=r"takes more than 1 s .* pass --trust"):
         load_model(path, shape=(3,))

@@ -23,7 +23,6 @@ from surefoot.models.scores import (
     probe,
     read_output,
 )
-from surefoot.models.torch_files import read_module, require_torch, try_file
 from surefoot.models.torch_modules import (
     copies_for,
     copy_module,
@@ -33,7 +32,10 @@ from surefoot.models.torch_modules import (
     logits_module,
     module_digest,
     on_device,
+    read_module,
+    require_torch,
     scores_tensor,
+    try_file,
 )
 from surefoot.subject.protocols import Array, Item, Outputs, Scores, Signature, Weigh
 

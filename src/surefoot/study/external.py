@@ -28,8 +28,8 @@ from surefoot.core.claims import (
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
-from surefoot.inputs.outcomes.files import read_outcomes
 from surefoot.inputs.outcomes.rows import ColumnNames, OutcomeFile
+from surefoot.inputs.outcomes.tables import read_outcomes
 from surefoot.population import Difference, unpaired_quantile_difference
 from surefoot.population.quantile_estimators import (
     DEFAULT_ESTIMATOR,

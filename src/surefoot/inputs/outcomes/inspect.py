@@ -12,27 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidArgument
-from surefoot.inputs.outcomes.rows import (
-    MOST_BYTES,
-    PART_OF_CONTENT,
-    ColumnNames,
-    Json,
-    Meaning,
-    Outcome,
-    OutcomeFile,
-    Remark,
-    check_size,
-    field_remarks,
-    meaning_remarks,
-    outcome_file,
-    read_outcome,
-    read_text,
-    shown,
-    value_words,
-    word_of,
-)
-from surefoot.inputs.outcomes.tables import NO_COLUMN
+from surefoot.errors import InvalidArgument, refusing
+from surefoot.inputs.outcomes import rows as outcomes
+from surefoot.inputs.outcomes.rows import ColumnNames, Json, Meaning, Outcome, OutcomeFile, Remark
 
 _MOST_TEXT = 5120
 """Characters of a text that Inspect keeps in the summary of a sample; the rest is not compared, so
@@ -81,7 +63,8 @@ def content_of(sample: Sample) -> str:
     answers = sorted(_texts(choices)) if choices else _texts(sample.get("target"))
     texts = [*_texts(sample["input"]), "", *answers]
     digest = hashlib.sha256("\0".join(text[:_MOST_TEXT] for text in texts).encode()).hexdigest()
-    return digest + (PART_OF_CONTENT if any(len(text) > _MOST_TEXT for text in texts) else "")
+    is_part = any(len(text) > _MOST_TEXT for text in texts)
+    return digest + outcomes.PART_OF_CONTENT * is_part
 
 
 def _texts(value: Json, depth: int = 4) -> list[str]:
@@ -107,8 +90,8 @@ def _ending(path: Path, header: Mapping[str, Json], samples: int) -> list[Remark
     status, results = header.get("status"), header.get("results")
     if status != "success":
         text = (
-            f"the log has the status {shown(status)}; the samples in it are those that ended "
-            "first, which need not be a random choice"
+            f"the log has the status {outcomes.shown(status)}; the samples in it are those that "
+            "ended first, which need not be a random choice"
         )
         remarks.append(Remark("status", text, is_warning=True))
     total = results.get("total_samples") if isinstance(results, dict) else None
@@ -116,8 +99,8 @@ def _ending(path: Path, header: Mapping[str, Json], samples: int) -> list[Remark
         return remarks
     if status == "success" and not results.get("early_stopping"):
         raise InvalidArgument(
-            f"{path} says total_samples={shown(total)}, and it has {samples:,} samples (every "
-            "epoch counts): give the whole log, or run the rest with `inspect eval-retry`"
+            f"{path} says total_samples={outcomes.shown(total)}, and it has {samples:,} samples "
+            "(every epoch counts): give the whole log, or run the rest with `inspect eval-retry`"
         )
     text = f"the log has {samples:,} of {total:,} samples; which ended need not be a random choice"
     return [*remarks, Remark("total", text, is_warning=True)]
@@ -135,7 +118,7 @@ _DAMAGES = (
 
 def read_inspect_json(path: Path, wanted: ColumnNames) -> OutcomeFile:
     """A log as one JSON file."""
-    log = _parsed(str(path), read_text(path))
+    log = _parsed(str(path), outcomes.read_text(path))
     samples = log.get("samples") if isinstance(log, dict) else None
     if not isinstance(log, dict) or "eval" not in log or not isinstance(samples, list):
         raise InvalidArgument(
@@ -147,54 +130,45 @@ def read_inspect_json(path: Path, wanted: ColumnNames) -> OutcomeFile:
 
 def read_inspect_archive(path: Path, wanted: ColumnNames) -> OutcomeFile:
     """A log as an archive; its summaries hold every score, else its samples do."""
-    check_size(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            if _HEADER not in names:
-                raise InvalidArgument(
-                    f"{path} has no {_HEADER}: the evaluation has not ended; wait for it"
-                )
-            header = _parsed(f"{path}, {_HEADER}", _member(path, archive, _HEADER))
-            summaries = None
-            if _SUMMARIES in names:
-                summaries = _parsed(f"{path}, {_SUMMARIES}", _member(path, archive, _SUMMARIES))
-            if isinstance(summaries, list):
-                samples = summaries
-            else:
-                files = sorted(n for n in names if n.startswith(_SAMPLES) and n.endswith(".json"))
-                samples = []
-                for name in files:
-                    sample = _parsed(f"{path}, {name}", _member(path, archive, name))
-                    if not isinstance(sample, dict):
-                        raise InvalidArgument(f"{path}, {name} is no sample of Inspect: {_CONVERT}")
-                    # Only what a tally needs: the messages of a sample may be long.
-                    samples.append({key: sample[key] for key in _NEEDED if key in sample})
-    except _DAMAGES as error:
-        raise InvalidArgument(f"{path} cannot be unpacked ({error}): {_CONVERT}") from error
+    outcomes.check_size(path)
+    unpacking = refusing(f"{path} cannot be unpacked", _CONVERT, *_DAMAGES)
+    with unpacking, zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if _HEADER not in names:
+            raise InvalidArgument(
+                f"{path} has no {_HEADER}: the evaluation has not ended; wait for it"
+            )
+        header = _member(path, archive, _HEADER)
+        samples = _member(path, archive, _SUMMARIES) if _SUMMARIES in names else None
+        if not isinstance(samples, list):
+            files = sorted(n for n in names if n.startswith(_SAMPLES) and n.endswith(".json"))
+            samples = []
+            for name in files:
+                sample = _member(path, archive, name)
+                if not isinstance(sample, dict):
+                    raise InvalidArgument(f"{path}, {name} is no sample of Inspect: {_CONVERT}")
+                # Only what a tally needs: the messages of a sample may be long.
+                samples.append({key: sample[key] for key in _NEEDED if key in sample})
     return _from_samples(path, header if isinstance(header, dict) else {}, samples, wanted)
 
 
-def _member(path: Path, archive: zipfile.ZipFile, name: str) -> str:
-    """A file of the archive; what it says of its size is not relied on."""
+def _member(path: Path, archive: zipfile.ZipFile, name: str) -> Json:
+    """What a file of the archive holds; what it says of its size is not relied on."""
     with archive.open(name) as opened:
-        content = opened.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
+        content = opened.read(outcomes.MOST_BYTES + 1)
+    if len(content) > outcomes.MOST_BYTES:
         raise InvalidArgument(
-            f"{path}, {name} unpacks to more than {MOST_BYTES / 2**20:,.0f} MiB: write the scores "
-            "to a CSV file"
+            f"{path}, {name} unpacks to more than {outcomes.MOST_BYTES / 2**20:,.0f} MiB: write "
+            "the scores to a CSV file"
         )
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(f"{path}, {name} is no UTF-8 text ({error}): {_CONVERT}") from error
+    with refusing(f"{path}, {name} is no UTF-8 text", _CONVERT, UnicodeDecodeError):
+        text = content.decode("utf-8")
+    return _parsed(f"{path}, {name}", text)
 
 
 def _parsed(where: str, text: str) -> Json:
-    try:
+    with refusing(f"{where} is not JSON", "write the log again", ValueError, RecursionError):
         return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgument(f"{where} is not JSON ({error}): write the log again") from error
 
 
 def _from_samples(
@@ -211,7 +185,7 @@ def _from_samples(
     remarks = [
         Remark("case", "the id of the sample; its epochs are trials of the same case"),
         Remark("outcome", f"the score {scorer}{guess}"),
-        *field_remarks(wanted, "{} in the metadata"),
+        *outcomes.field_remarks(wanted, "{} in the metadata"),
         *_ending(path, header, len(samples)),
     ]
     silent = sum(_is_silent(_score(s, scorer), wanted.meaning) for s in samples)
@@ -221,8 +195,8 @@ def _from_samples(
     evaluation = header.get("eval")
     task = evaluation.get("task") if isinstance(evaluation, dict) else ""
     rows = list(_outcomes(path, samples, scorer, wanted))
-    remarks += meaning_remarks(path, scorer, rows, wanted.meaning)
-    return outcome_file(path, rows, remarks, task=str(task or ""))
+    remarks += outcomes.meaning_remarks(path, scorer, rows, wanted.meaning)
+    return outcomes.outcome_file(path, rows, remarks, task=str(task or ""))
 
 
 def _scorer(path: Path, samples: list[Sample], wanted: str | None) -> str:
@@ -265,24 +239,24 @@ def _outcomes(
                 f"{place} ended with an error and has no score: run it again with `inspect "
                 "eval-retry`"
             )
-        if value == _PARTIAL and word_of(value) not in meaning.words:
+        if value == _PARTIAL and outcomes.word_of(value) not in meaning.words:
             raise InvalidArgument(
                 f"{place}: {scorer} is 'P', a partial score; use a scorer that says C or I, or say "
                 "what it means with means (--means P=fail)"
             )
-        failed = _is_silent(value, meaning) or read_outcome(place, scorer, value, meaning)
+        failed = _is_silent(value, meaning) or outcomes.read_outcome(place, scorer, value, meaning)
         group, class_name = (_metadata(place, sample, key) for key in (wanted.group, wanted.by))
-        more = (group, class_name, content_of(sample), value_words(value, meaning))
+        more = (group, class_name, content_of(sample), outcomes.value_words(value, meaning))
         yield Outcome(place, case, int(bool(failed)), int(failed is not None), *more)
 
 
 def _is_silent(value: Json, meaning: Meaning) -> bool:
     """Whether there was no answer, which counts as failed unless the user says otherwise."""
-    return value == _NO_ANSWER and word_of(value) not in meaning.words
+    return value == _NO_ANSWER and outcomes.word_of(value) not in meaning.words
 
 
 def _metadata(place: str, sample: Sample, key: str | None) -> str:
-    if key is None or key == NO_COLUMN:
+    if key is None or key == outcomes.NO_COLUMN:
         return ""
     metadata = sample.get("metadata")
     value = metadata.get(key) if isinstance(metadata, dict) else None

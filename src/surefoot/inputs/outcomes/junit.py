@@ -10,18 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from surefoot.errors import InvalidArgument
-from surefoot.inputs.outcomes.rows import (
-    ColumnNames,
-    Outcome,
-    OutcomeFile,
-    Remark,
-    check_size,
-    field_remarks,
-    outcome_file,
-    shown,
-    whole_number,
-)
+from surefoot.errors import InvalidArgument, refusing
+from surefoot.inputs.outcomes import rows as outcomes
+from surefoot.inputs.outcomes.rows import ColumnNames, Outcome, OutcomeFile, Remark
 
 _UNRUN = ("skipped", "skip", "disabled")
 _TOTALS = ("tests", "failures", "errors", *_UNRUN)
@@ -38,7 +29,7 @@ class Suite:
         self.name = attributes.get("name", "")
         self._place, self._tag = place, tag
         self._totals = {
-            key: whole_number(place, key, value)
+            key: outcomes.whole_number(place, key, value)
             for key, value in ((key.lower(), value) for key, value in attributes.items())
             if key in _TOTALS and value.strip()
         }
@@ -127,15 +118,10 @@ class _Reader:
 
     def read(self) -> None:
         """Read all of it."""
-        check_size(self.path)
-        try:
+        outcomes.check_size(self.path)
+        errors = (OSError, xml.parsers.expat.ExpatError, ValueError, LookupError)
+        with refusing(f"{self.path} cannot be read as XML", "write it again", *errors):
             self._parser.Parse(self.path.read_bytes(), True)
-        except InvalidArgument:
-            raise
-        except (OSError, xml.parsers.expat.ExpatError, ValueError, LookupError) as error:
-            raise InvalidArgument(
-                f"{self.path} cannot be read as XML ({error}): write it again"
-            ) from error
 
     def _refuse(self, *_: object) -> None:
         raise InvalidArgument(
@@ -153,8 +139,9 @@ class _Reader:
                 self._children.append(name)
             elif self._depth == 1 and name not in _SILENT:
                 raise InvalidArgument(
-                    f"{place}: the testcase has {shown(name)}, which may be a failure: of the "
-                    "elements of a testcase failure, error and skipped are known; write one of them"
+                    f"{place}: the testcase has {outcomes.shown(name)}, which may be a failure: of "
+                    "the elements of a testcase failure, error and skipped are known; write one of "
+                    "them"
                 )
         elif name in ("testsuite", "testsuites"):
             self._suites.append(Suite(place, name, attributes))
@@ -203,7 +190,7 @@ class _Reader:
         element = next((c for kind in _FAILED for c in self._children if c == kind), "")
         if element and state == "passed":
             raise InvalidArgument(
-                f"{place}: the testcase has the status passed and {shown(element)}: correct one"
+                f"{place}: the testcase has the status passed and {element!r}: correct one"
             )
         if element or state == "failed":
             return element or state
@@ -233,8 +220,8 @@ def _stated(place: str, case: dict[str, str]) -> str:
         state = _STATES.get(value.strip().lower())
         if state is None:
             raise InvalidArgument(
-                f"{place}: the testcase has the {name} {shown(value)}, which is not known: write "
-                "passed, failed or skipped"
+                f"{place}: the testcase has the {name} {outcomes.shown(value)}, which is not known"
+                ": write passed, failed or skipped"
             )
         states.add(state)
     states.discard("")
@@ -276,10 +263,10 @@ def read_junit(path: Path, wanted: ColumnNames) -> OutcomeFile:
     remarks = [
         Remark("case", "class and name of the testcase"),
         Remark("outcome", "failed where the testcase has a failure or an error"),
-        *field_remarks(wanted, "the {} of the testcase"),
+        *outcomes.field_remarks(wanted, "the {} of the testcase"),
     ]
     if reader.run_again:
         cases = "1 case" if reader.run_again == 1 else f"{reader.run_again:,} cases"
         text = f"{cases} failed, and passed when run again: counted as passed"
         remarks.append(Remark("run again", text, is_warning=True))
-    return outcome_file(path, reader.rows, remarks)
+    return outcomes.outcome_file(path, reader.rows, remarks)

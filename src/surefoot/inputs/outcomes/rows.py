@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.population.copies import copies, copies_note
 
 Json = Any
 """A value that JSON holds."""
+NO_COLUMN = "none"
+"""As the name of the column of cases: every row is a case of its own, and every counted trial."""
 MOST_CASES = 200_000
 """Cases of one file: `--json` lists every one of them, in some 100 megabytes."""
 MOST_BYTES = 256 * 2**20
@@ -249,10 +251,9 @@ def check_size(path: Path) -> None:
 def read_text(path: Path) -> str:
     """The text of a file of bounded size."""
     check_size(path)
-    try:
+    way_out = "save it as UTF-8 text"
+    with refusing(f"{path} cannot be read", way_out, OSError, UnicodeDecodeError):
         return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidArgument(f"{path} cannot be read ({error}): save it as UTF-8 text") from error
 
 
 PASS, FAIL, SKIP = "pass", "fail", "skip"

@@ -1,4 +1,4 @@
-"""Outcomes in rows: CSV, and JSON lines as lm-evaluation-harness writes them."""
+"""Outcomes of a test that was run elsewhere, from a file of any known format; tables among them."""
 
 from __future__ import annotations
 
@@ -7,32 +7,17 @@ import io
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from surefoot.errors import InvalidArgument
-from surefoot.inputs.outcomes.rows import (
-    MOST_CASES,
-    ColumnNames,
-    Json,
-    Meaning,
-    Outcome,
-    OutcomeFile,
-    Remark,
-    meaning_remarks,
-    outcome_file,
-    parts_of,
-    read_outcome,
-    read_text,
-    shown,
-    value_words,
-    whole_number,
-)
+from surefoot.errors import InvalidArgument, refusing
+from surefoot.inputs.outcomes import rows as outcomes
+from surefoot.inputs.outcomes.inspect import read_inspect_archive, read_inspect_json
+from surefoot.inputs.outcomes.junit import read_junit
+from surefoot.inputs.outcomes.rows import ColumnNames, Json, Meaning, Outcome, OutcomeFile, Remark
 
-NO_COLUMN = "none"
-"""As the name of the column of cases: every row is a case of its own, and every counted trial."""
 _KNOWN: Mapping[str, tuple[str, ...]] = {
     "case": (
         "case", "case_id", "doc_id", "sample_id", "question_id", "task_id", "test_id", "test", "id",
@@ -91,7 +76,7 @@ def choose_columns(
         outcome = _column(where, names, "outcome", wanted.outcome, candidates)
         if not outcome:
             commas = "separate columns by commas, " if len(names) == 1 and ";" in names[0] else ""
-            likely = next((n for n in names if not _LIKELY.isdisjoint(parts_of(n))), "")
+            likely = next((n for n in names if not _LIKELY.isdisjoint(outcomes.parts_of(n))), "")
             such = f" {shlex.quote(likely)}, if it is that one" if likely else ""
             raise InvalidArgument(
                 f"{where} has no column whose name says that it holds outcomes, among "
@@ -115,9 +100,8 @@ def choose_columns(
 
 def _remarks(columns: Columns, wanted: ColumnNames) -> list[Remark]:
     """What is read from where, and what was guessed."""
-    case = f"the column {columns.case}" if columns.case else "every row is a case of its own"
-    if not columns.case and columns.trials:
-        case = "every counted trial is a case of its own"
+    each = "every counted trial" if columns.trials else "every row"
+    case = f"the column {columns.case}" if columns.case else f"{each} is a case of its own"
     outcome = f"the column {columns.outcome}"
     if columns.trials:
         outcome = f"counts in {columns.trials} and {columns.failed or columns.passed}"
@@ -159,7 +143,7 @@ def _unused(columns: Columns, names: Sequence[str]) -> list[Remark]:
 
 
 def _case(where: str, names: Sequence[str], wanted: str | None, *, counted: bool) -> str:
-    if wanted == NO_COLUMN and NO_COLUMN not in names:
+    if wanted == outcomes.NO_COLUMN and outcomes.NO_COLUMN not in names:
         return ""
     case = _column(where, names, "case", wanted, ())
     if wanted is None:  # several are no contradiction
@@ -167,7 +151,7 @@ def _case(where: str, names: Sequence[str], wanted: str | None, *, counted: bool
     if not case and counted:
         raise InvalidArgument(
             f"{where} has counts, and no column says of which case: name it with case (--case), or "
-            f"write {NO_COLUMN} where no two trials are of the same case"
+            f"write {outcomes.NO_COLUMN} where no two trials are of the same case"
         )
     return case
 
@@ -253,7 +237,7 @@ def check_repeats(
         values = len(_values(rows, name))
         if name in own or not _may_repeat(name, values, len(rows), named=bool(columns.case)):
             continue
-        each = columns.case or NO_COLUMN
+        each = columns.case or outcomes.NO_COLUMN
         different = "1 value" if values == 1 else f"{values:,} different values"
         numbers_trials = _has(name, _OF_TRIALS)
         cases = "the column of cases with case" if numbers_trials else f"it with case={name}"
@@ -285,7 +269,8 @@ def _may_repeat(name: str, values: int, rows: int, *, named: bool) -> bool:
 
 
 def _has(name: str, words: frozenset[str]) -> bool:
-    return any(part == word + end for part in parts_of(name) for word in words for end in _ENDS)
+    plain = {part.removesuffix(end) for part in outcomes.parts_of(name) for end in _ENDS}
+    return not words.isdisjoint(plain)
 
 
 def _values(rows: Sequence[Mapping[str, Json]], name: str) -> set[str]:
@@ -303,8 +288,8 @@ Row = tuple[str, Mapping[str, Json]]
 
 def read_csv(path: Path, wanted: ColumnNames) -> OutcomeFile:
     """A table with a header; one outcome a row, or counts of trials and failures."""
-    text = io.StringIO(read_text(path), newline="")
-    try:
+    text = io.StringIO(outcomes.read_text(path), newline="")
+    with refusing(f"{path} cannot be read as CSV", "save it again", csv.Error):
         reader = csv.DictReader(text, delimiter=_DELIMITERS.get(path.suffix.lower(), ","))
         names = list(reader.fieldnames or ())
         if len(names) > _MOST_COLUMNS:
@@ -313,8 +298,6 @@ def read_csv(path: Path, wanted: ColumnNames) -> OutcomeFile:
                 "case and outcome"
             )
         rows: list[Row] = [(f"{path}, line {reader.line_num}", row) for row in reader]
-    except csv.Error as error:
-        raise InvalidArgument(f"{path} cannot be read as CSV ({error}): save it again") from error
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise InvalidArgument(f"{path} has two columns {twice!r}: rename one")
@@ -333,7 +316,7 @@ def read_json_lines(path: Path, wanted: ColumnNames) -> OutcomeFile:
     """
     rows = [
         (f"{path}, line {number}", _object(path, number, line))
-        for number, line in enumerate(read_text(path).splitlines(), start=1)
+        for number, line in enumerate(outcomes.read_text(path).splitlines(), start=1)
         if line.strip()
     ]
     if not rows:
@@ -359,15 +342,13 @@ def read_json_lines(path: Path, wanted: ColumnNames) -> OutcomeFile:
 
 
 def _object(path: Path, number: int, line: str) -> Mapping[str, Json]:
-    try:
+    what, way_out = f"{path}, line {number} is not JSON", "write one object a line"
+    with refusing(what, way_out, ValueError, RecursionError):
         value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgument(
-            f"{path}, line {number} is not JSON ({error}): write one object a line"
-        ) from error
     if not isinstance(value, dict):
         raise InvalidArgument(
-            f"{path}, line {number} is {shown(value)}: each line is one object; write one there"
+            f"{path}, line {number} is {outcomes.shown(value)}: each line is one object; write one "
+            "there"
         )
     return value
 
@@ -381,15 +362,15 @@ def _from_rows(
     remarks: Sequence[Remark] = (),
 ) -> OutcomeFile:
     columns, chosen = choose_columns(str(path), names, wanted, metrics)
-    outcomes = [
+    read = [
         outcome
         for number, (place, row) in enumerate(rows, start=1)
         for outcome in _outcomes(place, row, columns, str(number), wanted.meaning)
     ]
-    meaning = meaning_remarks(path, columns.outcome, outcomes, wanted.meaning)
+    meaning = outcomes.meaning_remarks(path, columns.outcome, read, wanted.meaning)
     repeats = check_repeats(str(path), columns, wanted, [row for _, row in rows])
     notes = [*remarks, *chosen, *meaning, *repeats]
-    return outcome_file(path, outcomes, notes, names_cases=bool(columns.case))
+    return outcomes.outcome_file(path, read, notes, names_cases=bool(columns.case))
 
 
 def _outcomes(
@@ -403,17 +384,18 @@ def _outcomes(
     more = (group, class_name, content if isinstance(content, str) else "")
     if not columns.trials:
         value = _value(place, row, columns.outcome)
-        failed = read_outcome(place, columns.outcome, value, meaning)
-        said = value_words(value, meaning)
+        failed = outcomes.read_outcome(place, columns.outcome, value, meaning)
+        said = outcomes.value_words(value, meaning)
         yield Outcome(place, case, int(bool(failed)), int(failed is not None), *more, value=said)
         return
     trials, failures = _counts_of_row(place, row, columns)
     if columns.case or not trials:
         yield Outcome(place, case, failures, trials, *more)
         return
-    if trials > MOST_CASES:
+    if trials > outcomes.MOST_CASES:
         raise InvalidArgument(
-            f"{place}: {trials:,} cases are more than {MOST_CASES:,}: take a random choice of them"
+            f"{place}: {trials:,} cases are more than {outcomes.MOST_CASES:,}: take a random "
+            "choice of them"
         )
     for i in range(trials):
         yield Outcome(place, f"{number}.{i + 1}", int(i < failures), 1, *more)
@@ -422,7 +404,7 @@ def _outcomes(
 def _counts_of_row(place: str, row: Mapping[str, Json], columns: Columns) -> tuple[int, int]:
     """Trials and failures."""
     counts = {
-        name: whole_number(place, name, _value(place, row, name))
+        name: outcomes.whole_number(place, name, _value(place, row, name))
         for name in (columns.trials, columns.failed, columns.passed)
         if name
     }
@@ -443,10 +425,33 @@ def _text(place: str, row: Mapping[str, Json], column: str) -> str:
     text = str(value).strip() if isinstance(value, str | int) else ""
     if text:
         return text
-    raise InvalidArgument(f"{place}: {column} is {shown(value)}; give it a name")
+    raise InvalidArgument(f"{place}: {column} is {outcomes.shown(value)}; give it a name")
 
 
 def _value(place: str, row: Mapping[str, Json], column: str) -> Json:
     if column in row:
         return row[column]
     raise InvalidArgument(f"{place} has no {column!r}, which the first line has: add it")
+
+
+READERS: dict[str, Callable[[Path, ColumnNames], OutcomeFile]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".jsonl": read_json_lines,
+    ".json": read_inspect_json,
+    ".eval": read_inspect_archive,
+    ".xml": read_junit,
+}
+"""By the end of the file's name."""
+
+
+def read_outcomes(path: Path | str, wanted: ColumnNames) -> OutcomeFile:
+    """The cases and outcomes of a file."""
+    file = Path(path)
+    reader = READERS.get(file.suffix.lower())
+    if reader is None:
+        raise InvalidArgument(
+            f"{path}: tally reads .csv, .tsv, .jsonl (lm-evaluation-harness), .json and .eval "
+            "(Inspect) and .xml (JUnit); name the file by what it is"
+        )
+    return reader(file, wanted)
