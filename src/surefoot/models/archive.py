@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.system.user_code import error_text
 
 Json = Any
@@ -34,20 +34,9 @@ _CALLS = re.compile(
 )
 _ATTRIBUTES = {"size", "stride", "storage_offset"}
 _ARITHMETIC = (
-    ast.Expression,
-    ast.BoolOp,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.Subscript,
-    ast.Name,
-    ast.keyword,
-    ast.boolop,
-    ast.operator,
-    ast.unaryop,
-    ast.cmpop,
-    ast.expr_context,
-)
+    ast.Expression, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Name,
+    ast.keyword, ast.boolop, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context,
+)  # fmt: skip
 
 
 def is_formula(text: str) -> bool:
@@ -109,26 +98,23 @@ Parts = Mapping[str, bytes]
 
 def read_parts(path: Path) -> Parts:
     """The files in an archive by their names below its one top folder."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [m for m in archive.infolist() if not m.is_dir()]
-            most = min(_MOST_BYTES, 2 * path.stat().st_size + _MOST_TEXT_BYTES)
-            if sum(m.file_size for m in members) > most:
-                raise InvalidArgument(
-                    f"{path} unpacks to more than {most / 2**30:.1f} GiB, though PyTorch does not "
-                    "compress weights: export it again"
-                )
-            names = [m.filename.partition("/")[2] or m.filename for m in members]
-            # torch finds parts whatever their case
-            if len({n.lower() for n in names}) < len(names):
-                raise InvalidArgument(f"{path} holds two parts of one name: export it again")
-            return {n: archive.read(m) for n, m in zip(names, members, strict=True)}
-    except InvalidArgument:
-        raise
-    except Exception as error:  # zipfile raises errors of many kinds, UnicodeDecodeError among them
-        raise InvalidArgument(
-            f"{path} is a damaged archive ({error_text(error)}): save it again"
-        ) from error
+    # zipfile raises errors of many kinds, UnicodeDecodeError among them
+    unpacking = refusing(
+        f"{path} is a damaged archive", "save it again", Exception, words=error_text
+    )
+    with unpacking, zipfile.ZipFile(path) as archive:
+        members = [m for m in archive.infolist() if not m.is_dir()]
+        most = min(_MOST_BYTES, 2 * path.stat().st_size + _MOST_TEXT_BYTES)
+        if sum(m.file_size for m in members) > most:
+            raise InvalidArgument(
+                f"{path} unpacks to more than {most / 2**30:.1f} GiB, though PyTorch does not "
+                "compress weights: export it again"
+            )
+        names = [m.filename.partition("/")[2] or m.filename for m in members]
+        # torch finds parts whatever their case
+        if len({n.lower() for n in names}) < len(names):
+            raise InvalidArgument(f"{path} holds two parts of one name: export it again")
+        return {n: archive.read(m) for n, m in zip(names, members, strict=True)}
 
 
 def pack_parts(parts: Parts) -> io.BytesIO:

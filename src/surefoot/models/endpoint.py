@@ -46,18 +46,10 @@ BINARY = "binary_tensor_data"
 HEADER_LENGTH = "Inference-Header-Content-Length"
 """The header with the length of the JSON that binary tensors follow."""
 DTYPES: dict[str, type[np.generic]] = {
-    "FP16": np.float16,
-    "FP32": np.float32,
-    "FP64": np.float64,
-    "INT8": np.int8,
-    "INT16": np.int16,
-    "INT32": np.int32,
-    "INT64": np.int64,
-    "UINT8": np.uint8,
-    "UINT16": np.uint16,
-    "UINT32": np.uint32,
-    "UINT64": np.uint64,
-}
+    "FP16": np.float16, "FP32": np.float32, "FP64": np.float64,
+    "INT8": np.int8, "INT16": np.int16, "INT32": np.int32, "INT64": np.int64,
+    "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32, "UINT64": np.uint64,
+}  # fmt: skip
 """Numbers that the protocol and NumPy both have; BF16, BOOL and BYTES are none."""
 _MOST_AXES = 64
 """Axes of an array in NumPy."""
@@ -151,18 +143,15 @@ def infer_request(
     """The body and the headers of a request; x has the type that the tensor states."""
     stated: Stated = {"name": tensor.name, "shape": list(x.shape), "datatype": tensor.datatype}
     wanted: Stated = {"name": output}
+    body: Stated = {"inputs": [stated]} | ({} if output is None else {"outputs": [wanted]})
     if not binary:
         stated["data"] = x.ravel().tolist()
-        plain: Stated = {"inputs": [stated]} | ({} if output is None else {"outputs": [wanted]})
-        return json.dumps(plain).encode(), {"content-type": "application/json"}
+        return json.dumps(body).encode(), {"content-type": "application/json"}
     raw = np.ascontiguousarray(x, x.dtype.newbyteorder("<")).tobytes()
     stated["parameters"] = {"binary_data_size": len(raw)}
     wanted["parameters"] = {"binary_data": True}
-    body: Stated = {"inputs": [stated]}
     if output is None:
-        body |= {"parameters": {"binary_data_output": True}}
-    else:
-        body |= {"outputs": [wanted]}
+        body["parameters"] = {"binary_data_output": True}
     head = json.dumps(body).encode()
     return head + raw, {"content-type": "application/octet-stream", HEADER_LENGTH: str(len(head))}
 
@@ -422,18 +411,14 @@ def _only_input(connection: Connection, metadata: Metadata) -> Tensor:
     where, inputs = connection.address, metadata.inputs
     if len(inputs) != 1:
         names = ", ".join(tensor.name for tensor in inputs) or "none"
-        raise ModelFailed(
-            connection.without_token(
-                f"{where} must state one input, and it states {len(inputs)} ({names}): serve the "
-                "model with one, and with its inputs in the metadata"
-            )
+        raise connection.failed(
+            f"{where} must state one input, and it states {len(inputs)} ({names}): serve the "
+            "model with one, and with its inputs in the metadata"
         )
     (tensor,) = inputs
     if tensor.datatype not in DTYPES:
-        raise ModelFailed(
-            connection.without_token(
-                f"{where} takes {tensor.datatype}: serve the model with numbers, such as FP32"
-            )
+        raise connection.failed(
+            f"{where} takes {tensor.datatype}: serve the model with numbers, such as FP32"
         )
     if len(tensor.shape) < 2:
         raise ModelFailed(

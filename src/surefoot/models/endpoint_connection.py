@@ -17,13 +17,8 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from surefoot.errors import (
-    InvalidArgument,
-    MissingPackage,
-    ModelFailed,
-    OutOfMemory,
-    SurefootWarning,
-)
+from surefoot import errors
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, refusing
 from surefoot.models.load_options import Source
 from surefoot.subject.protocols import Item
 
@@ -296,12 +291,8 @@ class Connection:
         if reply.status == 200:
             return reply
         if reply.too_large:
-            raise OutOfMemory(
-                self.without_token(
-                    f"{self.address.server} refuses the batch as too large: HTTP {reply.status}"
-                    f"{reply.quote()}"
-                )
-            )
+            why = f"refuses the batch as too large: HTTP {reply.status}{reply.quote()}"
+            raise OutOfMemory(self.without_token(f"{self.address.server} {why}"))
         raise self.refusal(reply)
 
     def refusal(self, reply: Reply) -> ModelFailed:
@@ -309,23 +300,22 @@ class Connection:
         address, status = self.address, reply.status
         variable = address.token_variable or TOKEN_VARIABLE
         if status in (401, 403):
-            has_token = address.token() is not None
-            way_out = (
-                f"the token in {variable} is not accepted: set a valid one"
-                if has_token
-                else f"put a bearer token into the environment variable {variable}"
-            )
+            way_out = f"the token in {variable} is not accepted: set a valid one"
+            if address.token() is None:
+                way_out = f"put a bearer token into the environment variable {variable}"
             return ModelFailed(f"{address} refuses access (HTTP {status}): {way_out}")
         if status == 404:
             return ModelFailed(
                 f"{address.server} has no model at {address.metadata} (HTTP 404): check the name "
                 "and the version, and that the server speaks the Open Inference Protocol v2"
             )
-        return ModelFailed(
-            self.without_token(
-                f"{address} answers HTTP {status}{reply.quote()}: look into the log of the server"
-            )
+        return self.failed(
+            f"{address} answers HTTP {status}{reply.quote()}: look into the log of the server"
         )
+
+    def failed(self, text: str) -> ModelFailed:
+        """An error in words that may be the server's."""
+        return ModelFailed(self.without_token(text))
 
     def without_token(self, text: str) -> str:
         """The text of a server, which may repeat what it was sent."""
@@ -355,11 +345,9 @@ class Connection:
             if attempt == tries or spent + wait > self.patience.total_seconds:
                 asked = f" and asks to wait {wanted:g} s" if wanted else ""
                 times = f"{attempt} tries in {spent:.0f} s" if attempt > 1 else "one try"
-                raise ModelFailed(
-                    self.without_token(
-                        f"{self.address.server} {problem}{asked}, after {times}: check the "
-                        "address, start the server and run the same command again"
-                    )
+                raise self.failed(
+                    f"{self.address.server} {problem}{asked}, after {times}: check the "
+                    "address, start the server and run the same command again"
                 )
             time.sleep(wait)
             pause *= 2
@@ -377,7 +365,7 @@ class Connection:
             f"the server did not answer at once ({self.address.server} {problem}): tried again "
             f"{times} in {seconds:.1f} s, then it answered"
         )
-        warnings.warn(self.without_token(sentence), SurefootWarning, stacklevel=2)
+        warnings.warn(self.without_token(sentence), errors.SurefootWarning, stacklevel=2)
 
     def _problem(self, error: Exception) -> str:
         """What went wrong on the way, in words; what another try cannot mend is raised."""
@@ -456,13 +444,9 @@ def _client(process: int, on_this_machine: bool, authorities: tuple[str | None, 
     Certificates are verified, against `authorities` where the environment names some.
     """
     httpx = _httpx()
-    try:
+    what = "SSL_CERT_FILE or SSL_CERT_DIR cannot be read as certificates"
+    with refusing(what, "correct it or unset it", OSError):
         context = httpx.create_ssl_context(trust_env=True)
-    except OSError as error:
-        raise InvalidArgument(
-            f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read as certificates ({error}): correct it "
-            "or unset it"
-        ) from error
     client = httpx.Client(verify=context, trust_env=not on_this_machine, follow_redirects=False)
     atexit.register(client.close)
     return client
@@ -472,5 +456,5 @@ def _httpx() -> ModuleType:
     try:
         import httpx
     except ImportError as error:
-        raise MissingPackage("a model behind HTTP needs httpx: pip install httpx") from error
+        raise errors.MissingPackage("a model behind HTTP needs httpx: pip install httpx") from error
     return httpx

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.errors import InvalidArgument, ModelFailed, refusing, system_words
+from surefoot.graph import onnx_file
 from surefoot.graph.gradient import GradientGraph, read_gradient_graph
-from surefoot.graph.onnx_file import quiet_session, read_weight_files, whole_content
 from surefoot.models.load_options import LoadOptions, Normalise
 from surefoot.models.scores import (
     both_classes,
@@ -26,7 +26,6 @@ from surefoot.models.scores import (
 )
 from surefoot.models.torch_modules import differentiable
 from surefoot.subject.protocols import Array, HostArray, Item, Scores, Signature, Weigh
-from surefoot.system.user_code import error_text
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession, NodeArg
@@ -60,12 +59,9 @@ class OnnxGraph:
     @cached_property
     def content(self) -> bytes:
         """The bytes of the model, its weights inside; refused where a file has changed."""
-        try:
-            return whole_content(read_weight_files(self.path), self.digest)
-        except OSError as error:
-            raise InvalidArgument(
-                f"{self.path} cannot be read ({error.strerror or error}): load the model again"
-            ) from error
+        what, way_out = f"{self.path} cannot be read", "load the model again"
+        with refusing(what, way_out, OSError, words=system_words):
+            return onnx_file.whole_content(onnx_file.read_weight_files(self.path), self.digest)
 
     @property
     def plain(self) -> bool:
@@ -180,7 +176,7 @@ def open_onnx(path: Path, options: LoadOptions) -> OnnxModel:
     """Load the file and run it once to learn what it returns."""
     options.refuse_device()
     normalise, scores = options.normalise, options.scores
-    files = read_weight_files(path)
+    files = onnx_file.read_weight_files(path)
     session = _session(path)
     feed = _only_input(path, session)
     if feed.type not in _DTYPES:
@@ -214,20 +210,14 @@ def open_onnx(path: Path, options: LoadOptions) -> OnnxModel:
 
 def _reopened(path: Path, kept: dict[str, Item]) -> OnnxModel:
     """The model of a file that is the same as when it was first read."""
-    if read_weight_files(path).digest != kept["signature"].digest:
+    if onnx_file.read_weight_files(path).digest != kept["signature"].digest:
         raise InvalidArgument(f"{path} has changed since the run began: run the command again")
     return OnnxModel(_session(path), **kept)
 
 
 def _session(path: Path) -> InferenceSession:
-    try:
-        return quiet_session(path)
-    except Exception as error:
-        text = error_text(error)
-        raise InvalidArgument(
-            f"{path} cannot be read as an ONNX model ({text}): export it again, or check that "
-            "the download is complete"
-        ) from error
+    with onnx_file.no_onnx_refused(path):
+        return onnx_file.quiet_session(path)
 
 
 def _only_input(path: Path, session: InferenceSession) -> NodeArg:
@@ -252,7 +242,7 @@ def _declared(path: Path, feed: NodeArg) -> list[int | None]:
 
 def onnx_input_shape(path: Path) -> tuple[int | None, ...]:
     """The shape of one input as the file states it; None for a length that it leaves open."""
-    read_weight_files(path)
+    onnx_file.read_weight_files(path)
     return tuple(_declared(path, _only_input(path, _session(path)))[1:])
 
 

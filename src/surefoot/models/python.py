@@ -200,7 +200,18 @@ def wrap_callable(source: Source, options: LoadOptions) -> PythonModel:
         if hasattr(source, "n_features_in_"):
             own = (int(source.n_features_in_),)
         named = _object_digest(source)
-        ask, scores = _estimator(source, scores)
+        of_classes = scores is None or scores.of_classes
+        if of_classes and hasattr(source, "predict_proba"):
+            ask, scores = source.predict_proba, Scores.PROBABILITIES
+        elif of_classes:
+            raise InvalidArgument(
+                f"{type(source).__name__} has predict, but no predict_proba: for a regressor state "
+                'a tolerance (--property close:10, property="close:10") or, where no property is '
+                'given, --scores values (scores="values"); for a classifier pass a function of a '
+                "batch that gives scores"
+            )
+        else:
+            ask = _LabelColumns(source) if hasattr(source, "predict_proba") else source.predict
         run = estimator_run(source, ask, options)
     else:
         named = _function_digest(source)
@@ -237,34 +248,6 @@ class _Named(NamedTuple):
     digest: str
     covers: str
     partial: bool = True
-
-
-def digest_of(source: Source) -> _Named:
-    """The name of an estimator by what it holds, of a function by its source text."""
-    if hasattr(source, "predict_proba"):
-        return _object_digest(source)
-    return _function_digest(source)
-
-
-def _estimator(
-    source: Source, scores: Scores | None
-) -> tuple[Callable[[HostArray], Outputs], Scores]:
-    """The method of an estimator that is asked, and what it gives."""
-    of_classes = scores is None or scores.of_classes
-    if hasattr(source, "predict_proba"):
-        return (
-            (source.predict_proba, Scores.PROBABILITIES)
-            if of_classes
-            else (_LabelColumns(source), scores or Scores.VALUES)
-        )
-    if of_classes:
-        raise InvalidArgument(
-            f"{type(source).__name__} has predict, but no predict_proba: for a regressor state a "
-            'tolerance (--property close:10, property="close:10") or, where no property is given, '
-            '--scores values (scores="values"); for a classifier pass a function of a batch that '
-            "gives scores"
-        )
-    return source.predict, scores or Scores.VALUES
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,7 +355,15 @@ def wrap_items(
 
     Which of the examples are run does not depend on their order.
     """
-    _refuse_number_options(options)
+    options.refuse_output()
+    options.refuse_device()
+    given = {
+        "bounds": options.bounds is not None,
+        "mean or std": not options.normalise.is_identity,
+        "shape": bool(options.shape),
+    }
+    for name in (name for name, stated in given.items() if stated):
+        raise InvalidArgument(f"{name} is for arrays of numbers, and these are items: leave it out")
     if hasattr(source, "predict_proba"):
         run = source.predict_proba
         scores: Scores | None = Scores.PROBABILITIES
@@ -384,7 +375,8 @@ def wrap_items(
             "or an object with predict_proba"
         )
     probes = _probes(examples)
-    named = digest_of(source)
+    is_estimator = hasattr(source, "predict_proba")
+    named = _object_digest(source) if is_estimator else _function_digest(source)
     draft = Signature(
         shape=(),
         classes=0,
@@ -419,19 +411,3 @@ def _probes(examples: Inputs | Sequence[Item]) -> HostArray:
     if isinstance(examples, Inputs):
         return items[sorted(range(len(items)), key=lambda i: item_digest(items[i], own))[:PROBES]]
     return items[:PROBES]
-
-
-def _refuse_number_options(options: LoadOptions) -> None:
-    """Refuse what is about numbers."""
-    options.refuse_output()
-    options.refuse_device()
-    given = {
-        "bounds": options.bounds is not None,
-        "mean or std": not options.normalise.is_identity,
-        "shape": bool(options.shape),
-    }
-    for name, stated in given.items():
-        if stated:
-            raise InvalidArgument(
-                f"{name} is for arrays of numbers, and these are items: leave it out"
-            )

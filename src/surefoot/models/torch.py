@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, ModelFailed, SurefootError
+from surefoot.errors import InvalidArgument, ModelFailed, SurefootError, refusing
 from surefoot.graph.gradient import as_rows
+from surefoot.models import torch_modules as modules
 from surefoot.models.archive import export_input_shape
 from surefoot.models.load_options import LoadOptions, Normalise, Source
 from surefoot.models.scores import (
@@ -22,20 +23,6 @@ from surefoot.models.scores import (
     model_errors,
     probe,
     read_output,
-)
-from surefoot.models.torch_modules import (
-    copies_for,
-    copy_module,
-    current_device,
-    device_names,
-    first_line,
-    logits_module,
-    module_digest,
-    on_device,
-    read_module,
-    require_torch,
-    scores_tensor,
-    try_file,
 )
 from surefoot.subject.protocols import Array, Item, Outputs, Scores, Signature, Weigh
 
@@ -58,7 +45,7 @@ class _File:
             raise InvalidArgument(
                 f"{self.path} has changed since the run began: run the command again"
             )
-        return read_module(self.path, self.trust)
+        return modules.read_module(self.path, self.trust)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +77,7 @@ class TorchModel:
     def place(self, x: NDArray[np.float32]) -> Array:
         """A tensor on the model's device, in memory of its own."""
         own = np.array(x, order="C") if self.device.type == "cpu" else np.ascontiguousarray(x)
-        return require_torch().from_numpy(own).to(self.device)
+        return modules.require_torch().from_numpy(own).to(self.device)
 
     def predict(self, x: Array) -> Array:
         """Scores, on the device."""
@@ -98,7 +85,11 @@ class TorchModel:
 
     def rows(self, x: Array) -> Array:
         """What the module returns."""
-        with model_errors(), require_torch().inference_mode(), current_device(self.device):
+        with (
+            model_errors(),
+            modules.require_torch().inference_mode(),
+            modules.current_device(self.device),
+        ):
             ready, before = self._ready(x), _writes_to(x)
             rows = self._read(self.run(list(ready) if self.as_list else ready), len(x))
             if _writes_to(x) != before:
@@ -113,7 +104,7 @@ class TorchModel:
         scores = self.signature.scores
         if scores is Scores.OBJECTS:
             return read_output(output, expected, scores)
-        rows = read_output(scores_tensor(output), expected, scores)
+        rows = read_output(modules.scores_tensor(output), expected, scores)
         return rows.float() if scores.of_classes or rows.is_floating_point() else rows
 
     def _ready(self, x: Array) -> Array:
@@ -123,8 +114,8 @@ class TorchModel:
 
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
-        torch = require_torch()
-        with model_errors(), torch.enable_grad(), current_device(self.device):
+        torch = modules.require_torch()
+        with model_errors(), torch.enable_grad(), modules.current_device(self.device):
             at = x.detach().clone().requires_grad_()
             scores = self.logits(at)
             row = torch.arange(len(x), device=x.device)
@@ -139,8 +130,8 @@ class TorchModel:
 
     def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
-        torch = require_torch()
-        with model_errors(), torch.enable_grad(), current_device(self.device):
+        torch = modules.require_torch()
+        with model_errors(), torch.enable_grad(), modules.current_device(self.device):
             at = x.detach().clone().requires_grad_()
             logits = self.logits(at)
             weights = weigh(logits.detach(), torch.arange(len(x), device=x.device))
@@ -149,8 +140,8 @@ class TorchModel:
 
     def logits(self, x: Array) -> Array:
         """Through which gradients flow; of probabilities their logarithms."""
-        torch, model = require_torch(), self.full or self
-        rows = as_rows(scores_tensor(model.run(model._ready(x))), len(x)).float()
+        torch, model = modules.require_torch(), self.full or self
+        rows = as_rows(modules.scores_tensor(model.run(model._ready(x))), len(x)).float()
         scores = both_classes(rows, self.signature.scores)
         if self.signature.scores is Scores.PROBABILITIES:
             scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
@@ -162,23 +153,21 @@ class TorchModel:
         It is a copy, weights and buffers too: what is done to it does not reach this model.
         """
         own = self.full or self
-        try:
-            copied = replace(own, run=copy_module(own.run))
-        except Exception as error:
-            raise InvalidArgument(
-                f"an attack gets a copy of the model, and this module cannot be copied "
-                f"({first_line(error)}): let copy.deepcopy(module) work"
-            ) from error
-        return logits_module(copied.logits, copied.run)
+        what = "an attack gets a copy of the model, and this module cannot be copied"
+        with refusing(what, "let copy.deepcopy(module) work", Exception, words=modules.first_line):
+            copied = replace(own, run=modules.copy_module(own.run))
+        return modules.logits_module(copied.logits, copied.run)
 
     def state_digest(self) -> str:
         """A name for the weights and buffers as they are now."""
-        torch = require_torch()
+        torch = modules.require_torch()
         models = [self] if self.full is None else [self, self.full]
         buffers = hashlib.sha256()  # also those that the module does not save
         for value in (value for model in models for value in model.run.buffers()):
             buffers.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        return " ".join([buffers.hexdigest(), *(module_digest(model.run) for model in models)])
+        return " ".join(
+            [buffers.hexdigest(), *(modules.module_digest(model.run) for model in models)]
+        )
 
 
 _WAYS = "pass cpu, cuda (every GPU), or GPUs by number, such as cuda:0,2"
@@ -208,14 +197,14 @@ def wrap_module(
         )
     shape = options.input_shape(own_shape, _what(own_shape))
     options.normalise.check(shape)
-    names = device_names(options.device)
-    copies = copies_for(module, names[1:])
-    module, where, dtype = on_device(module, names[0] if names else None)
+    names = modules.device_names(options.device)
+    copies = modules.copies_for(module, names[1:])
+    module, where, dtype = modules.on_device(module, names[0] if names else None)
     draft = Signature(
         shape=shape,
         classes=0,
         scores=options.scores or Scores.LOGITS,
-        digest=digest or module_digest(module),
+        digest=digest or modules.module_digest(module),
         covers="the bytes of the file" if digest else "the structure and the weights of the module",
         bounds=options.bounds,
         thread_safe=where.type == "cuda",
@@ -251,8 +240,8 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     own = export_input_shape(path)
     if not options.trust:
-        try_file(path, options.input_shape(own, _what(own)))
-    module, file = read_module(path, options.trust), _File(path, options.trust, digest)
+        modules.try_file(path, options.input_shape(own, _what(own)))
+    module, file = modules.read_module(path, options.trust), _File(path, options.trust, digest)
     model = wrap_module(module, options, digest, own)
     return replace(model, file=file, full=model.full and replace(model.full, file=file))
 
@@ -261,7 +250,7 @@ def _reopened(kept: dict[str, Item]) -> TorchModel:
     model = TorchModel(**kept)
     if model.file is None:
         return model
-    module, _, _ = on_device(model.file.read(), str(model.device))
+    module, _, _ = modules.on_device(model.file.read(), str(model.device))
     return replace(model, run=module.half() if model.full else module)
 
 
@@ -300,38 +289,32 @@ def _signed(
         return complete_signature(draft.signature, run, scores, digest_answers=digest_answers), True
 
 
-def replicas(model: TorchModel, modules: Mapping[str, Module]) -> tuple[TorchModel, ...]:
+def replicas(model: TorchModel, copies: Mapping[str, Module]) -> tuple[TorchModel, ...]:
     """The model with each of these modules, on the device that it is named by.
 
     Devices are prepared side by side, as each takes a moment to begin.
     """
-    if not modules:
+    if not copies:
         return ()
-    with ThreadPoolExecutor(len(modules)) as pool:
-        return tuple(pool.map(lambda item: _replica(model, *item), modules.items()))
 
+    def on(name: str) -> TorchModel:
+        module, where, _ = modules.on_device(copies[name], name)
+        own = replace(model, run=module, device=where)
+        what = f"the model runs on {model.device}, but not on {name}"
+        with refusing(what, _WAYS, SurefootError):
+            own.rows(own.place(probe(own.signature.shape, own.signature.bounds)))
+        return own
 
-def _replica(model: TorchModel, name: str, module: Module) -> TorchModel:
-    module, where, _ = on_device(module, name)
-    own = replace(model, run=module, device=where)
-    try:
-        own.rows(own.place(probe(own.signature.shape, own.signature.bounds)))
-    except SurefootError as error:
-        raise InvalidArgument(
-            f"the model runs on {model.device}, but not on {name} ({error}): {_WAYS}"
-        ) from error
-    return own
+    with ThreadPoolExecutor(len(copies)) as pool:
+        return tuple(pool.map(on, copies))
 
 
 def _halved(model: TorchModel) -> TorchModel:
     """The model in half precision; the original stays at hand, to be compared with."""
-    torch = require_torch()
+    torch = modules.require_torch()
     preparation = "; ".join(filter(None, [model.signature.preparation, "run in half precision"]))
     signature = replace(model.signature, preparation=preparation)
-    try:
-        module = copy_module(model.run).half()
-    except Exception as error:
-        raise InvalidArgument(
-            f"this model cannot run in half precision ({first_line(error)}): leave it out"
-        ) from error
+    what = "this model cannot run in half precision"
+    with refusing(what, "leave it out", Exception, words=modules.first_line):
+        module = modules.copy_module(model.run).half()
     return replace(model, run=module, dtype=torch.float16, signature=signature, full=model)

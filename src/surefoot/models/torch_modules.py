@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.errors import InvalidArgument, MissingPackage, refusing
 from surefoot.models.archive import (
     is_export,
     is_script,
@@ -181,7 +181,11 @@ _WAY_OUT = (
 
 
 def try_file(path: Path, shape: tuple[int, ...]) -> None:
-    """Refuse a PyTorch file that takes too much memory or time for its first answer."""
+    """Refuse a PyTorch file that takes too much memory or time for its first answer.
+
+    It is tried in a child process. What else goes wrong there goes wrong here too, and is said
+    then.
+    """
     torch = require_torch()
     if path.suffix.lower() == ".pt2":  # here, since a child would import it for itself alone
         with suppress(ImportError):
@@ -192,22 +196,15 @@ def try_file(path: Path, shape: tuple[int, ...]) -> None:
         with torch.inference_mode():
             module(torch.zeros((1, *shape)))
 
-    try_in_child(path, answer_one, 4 * math.prod(shape))
-
-
-def try_in_child(path: Path, run: Callable[[], object], input_bytes: int) -> None:
-    """Refuse a file if `run`, which reads and uses it, takes too much memory or time.
-
-    What else goes wrong there goes wrong here too, and is said then.
-    """
     if sys.platform != "linux":
         return
+    input_bytes = 4 * math.prod(shape)
     more = _BASE_BYTES + _PER_FILE_BYTE * path.stat().st_size + _PER_INPUT_BYTE * input_bytes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside other threads
         child = os.fork()
     if child == 0:
-        _child(run, more)
+        _child(answer_one, more)
     status = _wait(child)
     if status == _FINE:
         return
@@ -287,14 +284,10 @@ def on_device(module: Module, device: str | None) -> tuple[Module, torch.device,
     weights = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
     where = getattr(weights, "device", torch.device("cpu"))
     if device:
-        try:
+        way_out = "pass cpu, or cuda on a machine that has it"
+        with refusing(f"device {device!r} cannot be used", way_out, Exception, words=first_line):
             where = torch.device(device)
             module = module.to(where)
-        except Exception as error:
-            raise InvalidArgument(
-                f"device {device!r} cannot be used ({first_line(error)}): pass cpu, or cuda on a "
-                "machine that has it"
-            ) from error
     if weights is None or not weights.is_floating_point():
         return module, where, torch.float32
     return module, where, weights.dtype
@@ -411,10 +404,8 @@ def device_names(device: str | None) -> tuple[str, ...]:
         present = _gpus(device)
         missing = next((name for name in names if name not in present), None)
         if missing is not None:
-            cuda = require_torch().cuda
-            there = ", ".join(
-                f"{name} ({cuda.get_device_name(i)})" for i, name in enumerate(present)
-            )
+            titles = map(require_torch().cuda.get_device_name, range(len(present)))
+            there = ", ".join(f"{n} ({title})" for n, title in zip(present, titles, strict=True))
             raise InvalidArgument(
                 f"device {device!r}: there is no {missing} here, only {there}: name one that is "
                 "there"
@@ -435,13 +426,10 @@ def _gpus(device: str) -> tuple[str, ...]:
 
 def copies_for(module: Module, names: Sequence[str]) -> dict[str, Module]:
     """A copy of the module for each of these devices, not on it yet."""
-    try:
+    what = "each device gets a copy of the model, and this module cannot be copied"
+    way_out = "choose one device, such as cuda:0 (--device cuda:0)"
+    with refusing(what, way_out, Exception, words=first_line):
         return {name: copy_module(module) for name in names}
-    except Exception as error:
-        raise InvalidArgument(
-            f"each device gets a copy of the model, and this module cannot be copied "
-            f"({first_line(error)}): choose one device, such as cuda:0 (--device cuda:0)"
-        ) from error
 
 
 def current_device(device: torch.device) -> AbstractContextManager[None]:
