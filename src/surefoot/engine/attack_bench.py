@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.core.counts import Proof
@@ -23,13 +23,7 @@ from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.models.torch_modules import fixed_parameters
 from surefoot.perturb._ops.arrays import level_of
-from surefoot.region.attack_method import (
-    PGD,
-    AnyAttack,
-    Attack,
-    AttackFunction,
-    AttackOutcome,
-)
+from surefoot.region.attack_method import PGD, AnyAttack, Attack, AttackFunction, AttackOutcome
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import (
     Array,
@@ -62,6 +56,13 @@ class Targets:
     scores: NDArray[np.floating]
     ball: ClippedBall
     start: Callable[[int], Float32Array]
+
+    def placed(self, model: Model) -> tuple[ClippedBall, Array, Array]:
+        """Ball and labels where the model is; and of each input, that no gradient was met yet."""
+        place, ball = model.place, self.ball
+        placed = replace(ball, x=place(ball.x), low=place(ball.low), high=place(ball.high))
+        labels, none = self.labels, np.zeros(len(ball.x), bool)
+        return placed, on_device_of(placed.x, labels), on_device_of(placed.x, none)
 
     def ranked(self) -> NDArray[np.int64]:
         """The other classes of each row, the highest score first."""
@@ -112,38 +113,32 @@ class PgdSearch:
 
     def candidates(self, targets: Targets, turn: int) -> Candidates:
         """Steps up the cross-entropy from a random point; no input affects another."""
-        place, ball = self.model.place, targets.ball
-        placed = replace(ball, x=place(ball.x), low=place(ball.low), high=place(ball.high))
-        labels = on_device_of(placed.x, targets.labels)
-        points = placed.project(place(targets.start(turn + 1)))
+        placed, labels, sloped = targets.placed(self.model)
+        points = placed.project(self.model.place(targets.start(turn + 1)))
         xp = array_namespace(points)
-        sloped = on_device_of(points, np.zeros(len(ball.x), bool))
-        length = self.attack.step_at(ball.radius)
+        length = self.attack.step_at(placed.radius)
 
         def weights(logits: Array, rows: Array) -> Array:
             """The gradient of the cross-entropy in the logits: softmax minus one at the label."""
             shares = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
             shares = shares / xp.sum(shares, axis=1, keepdims=True)
-            classes = xp.arange(logits.shape[1], device=device_of(logits))
+            classes = xp.arange(logits.shape[1], device=device(logits))
             return shares - xp.astype(classes[None] == labels[rows][:, None], shares.dtype)
 
         for _ in range(self.attack.iterations):
-            _, gradient = self.gradients.logits_and_gradient(points, weights)
-            gradient = xp.where(xp.isfinite(gradient), gradient, 0.0)
-            sloped = sloped | xp.any(gradient != 0, axis=tuple(range(1, gradient.ndim)))
+            gradient, steep = _finite(self.gradients.logits_and_gradient(points, weights)[1])
+            sloped = sloped | steep
             points = placed.project(points + length * placed.direction(gradient))
-        none = np.zeros(len(ball.x), bool)
-        return Candidates(
-            ball.moved_inside(to_host(points).astype(np.float32)),
-            none,
-            none,
-            np.asarray(to_host(sloped), bool),
-        )
+        inside = targets.ball.moved_inside(to_host(points).astype(np.float32))
+        none = np.zeros(len(inside), bool)
+        return Candidates(inside, none, none, np.asarray(to_host(sloped), bool))
 
 
-def device_of(array: Array) -> object:
-    """The device of an array; of NumPy, which has one, none."""
-    return None if isinstance(array, np.ndarray) else array.device
+def _finite(gradient: Array) -> tuple[Array, Array]:
+    """The gradient with 0 where it is no number, and in which rows there is one to follow."""
+    xp = array_namespace(gradient)
+    gradient = xp.where(xp.isfinite(gradient), gradient, 0.0)
+    return gradient, xp.any(gradient != 0, axis=tuple(range(1, gradient.ndim)))
 
 
 _CLEAR_SHARE = 1e-3
@@ -173,39 +168,30 @@ class MarginSearch:
         from surefoot.verify.counterexample_search import minimise_margin
 
         start, rank = divmod(turn, self._targets)
-        place, ball = self.model.place, targets.ball
-        placed = replace(ball, x=place(ball.x), low=place(ball.low), high=place(ball.high))
-        own = on_device_of(placed.x, targets.labels)
+        placed, own, sloped = targets.placed(self.model)
         rival = on_device_of(placed.x, targets.ranked()[:, rank])
         slack: Array = None
-        sloped = on_device_of(placed.x, np.zeros(len(ball.x), bool))
 
         def margin_and_gradient(points: Array) -> tuple[Array, Array]:
             nonlocal sloped, slack
-            xp = array_namespace(points)
             margin, gradient = self.gradients.margin_and_gradient(points, own, rival)
-            gradient = xp.where(xp.isfinite(gradient), gradient, 0.0)
-            sloped = sloped | xp.any(gradient != 0, axis=tuple(range(1, gradient.ndim)))
+            gradient, steep = _finite(gradient)
+            sloped = sloped | steep
             slack = _CLEAR_SHARE * abs(margin) if slack is None else slack
             return margin, gradient
-
-        def stop(lowest: Array) -> bool:
-            return bool((lowest < -slack).all())
 
         best, lowest = minimise_margin(
             margin_and_gradient,
             placed.project,
             placed.direction,
-            place(targets.start(start)),
-            ball.radius,
+            self.model.place(targets.start(start)),
+            placed.radius,
             self.attack.iterations,
-            stop,
+            lambda lowest: bool((lowest < -slack).all()),
         )
-        points = ball.moved_inside(to_host(best).astype(np.float32))
-        claimed = np.asarray(to_host(lowest) <= 0)
-        return Candidates(
-            points, claimed, np.zeros_like(claimed), np.asarray(to_host(sloped), bool)
-        )
+        points = targets.ball.moved_inside(to_host(best).astype(np.float32))
+        claimed, met = np.asarray(to_host(lowest) <= 0), np.asarray(to_host(sloped), bool)
+        return Candidates(points, claimed, np.zeros_like(claimed), met)
 
 
 OUTSIDE_SHARE = 1e-4

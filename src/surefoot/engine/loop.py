@@ -87,7 +87,10 @@ def measure(
                 future.add_done_callback(done.put)
             if not running:  # the time was up before anything was submitted
                 break
-            ended = [(future, running.pop(future)) for future in _completed(done)]
+            completed = [done.get()]
+            while len(completed) < _MOST_TOGETHER and not done.empty():
+                completed.append(done.get())
+            ended = [(future, running.pop(future)) for future in completed]
             # Stored before any procedure acts on it: a run that is killed in between replays to the
             # same questions (docs/decisions/journal.md).
             answers, batch_size = _journalled(ended, journal, queue, batch_size)
@@ -104,14 +107,6 @@ def measure(
         for future in running:
             future.cancel()
     return [run.session.result for run in every]
-
-
-def _completed(done: SimpleQueue[Future[Sequence[E]]]) -> list[Future[Sequence[E]]]:
-    """Wait for a batch that has ended; it, and those that have ended as well."""
-    completed = [done.get()]
-    while len(completed) < _MOST_TOGETHER and not done.empty():
-        completed.append(done.get())
-    return completed
 
 
 def _journalled(
@@ -131,7 +126,12 @@ def _journalled(
             try:
                 answers += list(zip(batch, future.result(), strict=True))
             except OutOfMemory as error:
-                batch_size = min(batch_size, _half_size(batch, error))
+                if (trials := sum(task.units for task in batch)) == 1:
+                    raise ModelFailed(
+                        f"{batch[0]}: a batch of one trial does not fit into memory ({error}): use "
+                        "a smaller model or a machine with more memory"
+                    ) from error
+                batch_size = min(batch_size, trials // 2)
                 queue.extendleft(reversed(batch))
             except BrokenExecutor:  # the pool replaces the worker, or says no
                 queue.extendleft(reversed(batch))
@@ -161,10 +161,8 @@ def _start(
         runs = dict.fromkeys((subject.name for subject in subjects), together)
     else:
         runs = {
-            subject.name: SubjectRun(
-                [subject], own, {subject.name: journalled.pop(subject.name, ())}
-            )
-            for subject, own in zip(subjects, _procedures(procedure, subjects), strict=True)
+            s.name: SubjectRun([s], own, {s.name: journalled.pop(s.name, ())})
+            for s, own in zip(subjects, _procedures(procedure, subjects), strict=True)
         }
     if journalled:
         stranger = next(iter(journalled))
@@ -174,14 +172,3 @@ def _start(
             subject=stranger,
         )
     return runs
-
-
-def _half_size(batch: list[Task], error: OutOfMemory) -> int:
-    """Half the trials of a batch that did not fit into memory."""
-    trials = sum(task.units for task in batch)
-    if trials == 1:
-        raise ModelFailed(
-            f"{batch[0]}: a batch of one trial does not fit into memory ({error}): use a smaller "
-            "model or a machine with more memory"
-        ) from error
-    return trials // 2

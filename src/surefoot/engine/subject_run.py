@@ -88,9 +88,20 @@ class SubjectRun:
                 self.missing_trials = self.open_trials
                 return [request.task(request.start, request.stop) for request in self._requests]
             for request in self._requests:
-                tasks += self._use_journal(request)
+                entries = self._unused.get(request.place, [])
+                request.entries, gaps = _cover(entries, request.start, request.stop)
+                self.missing_trials += sum(stop - start for start, stop in gaps)
+                tasks += [request.task(*gap) for gap in gaps]
+            # Only now: two requests of one question may share entries.
             for request in self._requests:
-                self._remove_used(request)
+                start, stop, unused = (
+                    request.start,
+                    request.stop,
+                    self._unused.pop(request.place, []),
+                )
+                left = [e for e in unused if not (start <= e.start and e.stop <= stop)]
+                if left:
+                    unused[request.place] = left
             if not tasks:
                 self._answer()
         if self._unused:
@@ -108,7 +119,10 @@ class SubjectRun:
 
     def add_evidence(self, task: Task, evidence: Answer) -> list[Task]:
         """Keep the evidence of one task; the next tasks once the question is complete."""
-        request = self._requests[0] if len(self._requests) == 1 else self._request_of(task)
+        request = self._requests[0]
+        if len(self._requests) > 1:
+            at_place = self._requests_at[task.subject.name, task.level]
+            request = next(r for r in at_place if r.start <= task.start < r.stop)
         request.entries.append(Entry(task.level, task.start, task.stop, evidence))
         self.missing_trials -= task.stop - task.start
         if self.missing_trials:
@@ -169,29 +183,6 @@ class SubjectRun:
         stop = start + ask.units
         self._next_trial[place] = max(next_trial, stop)
         return _Request(subject, place, start, stop, ask.known)
-
-    def _request_of(self, task: Task) -> _Request:
-        """The request of the open question that the task is part of."""
-        return next(
-            r
-            for r in self._requests_at[task.subject.name, task.level]
-            if r.start <= task.start < r.stop
-        )
-
-    def _use_journal(self, request: _Request) -> list[Task]:
-        """Give the request what the journal holds of it; tasks for the rest."""
-        entries = self._unused.get(request.place, [])
-        request.entries, gaps = _cover(entries, request.start, request.stop)
-        self.missing_trials += sum(stop - start for start, stop in gaps)
-        return [request.task(*gap) for gap in gaps]
-
-    def _remove_used(self, request: _Request) -> None:
-        """Forget the entries of trials that the request has asked for."""
-        unused = self._unused.pop(request.place, [])
-        start, stop = request.start, request.stop
-        left = [e for e in unused if not (start <= e.start and e.stop <= stop)]
-        if left:
-            self._unused[request.place] = left
 
     def _answer(self) -> None:
         """Send the evidence to the procedure, which asks the next question or concludes."""
