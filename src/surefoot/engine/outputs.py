@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import ModelChanged, ModelFailed, OutOfMemory
+from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
 from surefoot.models.scores import refuse_regressor
 from surefoot.subject.items import split_numbers
 from surefoot.subject.protocols import Item, Model, Outputs, Scores, to_host
@@ -25,6 +26,23 @@ class CheckStatus(StrEnum):
 
 Finding = tuple[CheckStatus, str]
 """How a check ended, and what to tell the user."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: its name, how it ended, and the finding in words."""
+
+    name: str
+    status: CheckStatus
+    finding: str
+
+
+def checked(name: str, check: Callable[[], Finding]) -> Check:
+    """The check of this name; what it raises on purpose is a finding as well."""
+    try:
+        return Check(name, *check())
+    except (ModelFailed, OutOfMemory, InvalidArgument) as error:
+        return Check(name, CheckStatus.FAILED, str(error))
 
 
 ROUNDING = 1e-4

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.counts import Counts
 from surefoot.core.tasks import Subject, Task
-from surefoot.engine.outputs import CheckStatus, Finding
+from surefoot.engine.outputs import Check, CheckStatus, Finding, checked
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import ModelFailed
 from surefoot.perturb._ops.arrays import level_of
+from surefoot.perturb.custom import InputFormat
 from surefoot.perturb.table_columns import Column, describe_misfits
 from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.properties import SameLabel
@@ -43,6 +45,31 @@ _CODED = (
     "it may take (features=…)"
 )
 _WAY_OUT = "choose a perturbation that keeps columns what they are, such as table:0.1sd"
+
+
+def examine_perturbation(
+    inputs: Inputs, model: Model, perturbation: Perturbation | None
+) -> Iterator[Check]:
+    """The checks of a perturbation, and of the columns of a table that it may change."""
+    if perturbation is not None and perturbation.level:
+        yield checked(
+            "strength of the perturbation", lambda: check_strength(inputs, model, perturbation)
+        )
+    columns: tuple[Column, ...] = getattr(perturbation, "features", ())
+    if columns:
+        wrong = describe_misfits(columns, inputs.x)
+        finding = f"all rows are as described for {len(columns)} features"
+        status = CheckStatus.WARNING if wrong else CheckStatus.OK
+        yield Check("features are as described", status, "; ".join(wrong[:_SHOWN]) or finding)
+    if inputs.features and inputs.x.ndim == 2:
+        yield checked("columns of the table", lambda: check_columns(inputs, model, perturbation))
+    if perturbation is None:
+        return
+    if perturbation.level and functions_of(perturbation):
+        yield checked(
+            "the perturbation repeats", lambda: check_repeats(inputs, model, perturbation)
+        )
+    yield checked("level 0 changes nothing", lambda: check_identity(inputs, model, perturbation))
 
 
 def functions_of(perturbation: Perturbation) -> list[Perturbation]:
@@ -163,14 +190,6 @@ def _always_first(bench: SamplingBench[Counts], level: float, subjects: Sequence
         return False
     tasks = (Task(s, level, i, i + 1) for s in (subjects[0], *others) for i in range(TRIALS))
     return all(same_input(first, to_host(bench.perturbed(task))[0], inputs) for task in tasks)
-
-
-def check_features(inputs: Inputs, columns: Sequence[Column]) -> Finding:
-    """Whether the columns of the data are as the perturbation describes them."""
-    wrong = describe_misfits(tuple(columns), inputs.x)
-    if wrong:
-        return CheckStatus.WARNING, "; ".join(wrong[:_SHOWN])
-    return CheckStatus.OK, f"all rows are as described for {len(columns)} features"
 
 
 def check_columns(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Finding:
@@ -305,3 +324,45 @@ def check_identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> 
                 "let it return its input there"
             )
     return CheckStatus.OK, f"{perturbation.kind} at level 0 leaves every input unchanged"
+
+
+_TINY = 1e-12
+"""The level next to 0, as a share of the highest: even its square root changes nothing to see."""
+_UNCHANGED, _UNCHANGED_BYTES = 1e-4, 1 / 256
+"""Mean change, as a share of the range of the data, that rounding explains: of single precision,
+and of 256 values a pixel."""
+
+
+def examine_level_zero(inputs: Inputs, model: Model, perturbation: Perturbation) -> Iterator[Check]:
+    """A check for every function of the user: `apply` does not call it at level 0 itself."""
+    for part in functions_of(perturbation):
+        if not getattr(part, "only", ()):
+            yield checked(
+                f"{part.kind} at level 0", partial(_unchanged_next_to_0, inputs, model, part)
+            )
+
+
+def _unchanged_next_to_0(inputs: Inputs, model: Model, part: Perturbation) -> Finding:
+    bench, level = bench_for_checks(inputs, model, part), _TINY * level_of(part)
+    in_bytes = getattr(part, "input_format", None) in (InputFormat.BYTES, InputFormat.PILLOW)
+    most, bounds = _UNCHANGED_BYTES if in_bytes else _UNCHANGED, model.signature.bounds
+    if bounds is not None:
+        most *= bounds.width
+    elif not inputs.holds_items:
+        most *= float(inputs.x.max() - inputs.x.min())
+    problem = "a curve begins with the clean input, but next to level 0 the function changes input"
+    for row, subject in enumerate(inputs.subjects()[:SAMPLE]):
+        perturbed = to_host(bench.perturbed(Task(subject, level, 0, 1)))[0]
+        if inputs.holds_items:
+            if same_input(perturbed, inputs.x[row], inputs):
+                continue
+            return CheckStatus.FAILED, (
+                f"{problem} {subject.name}: let it change less as the level falls, and nothing at 0"
+            )
+        change = float(np.abs(perturbed - inputs.x[row]).mean())
+        if change > most:
+            return CheckStatus.FAILED, (
+                f"{problem} {subject.name} by {change:.2g} on average: let it return its input at "
+                "level 0, such as x + level * u"
+            )
+    return CheckStatus.OK, "the function changes nothing next to level 0"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,10 @@ from surefoot.core.tasks import Task
 from surefoot.engine.devices import memory_errors, on_device_of
 from surefoot.engine.input_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.outputs import (
+    Check,
     CheckStatus,
     Finding,
+    checked,
     clean_batch_size,
     clean_labels,
     clean_outputs,
@@ -27,19 +28,10 @@ from surefoot.engine.perturbation_checks import (
     SAMPLE,
     TRIALS,
     bench_for_checks,
-    check_columns,
-    check_features,
-    check_identity,
-    check_repeats,
-    check_strength,
-    functions_of,
-    same_input,
+    examine_perturbation,
 )
-from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
+from surefoot.errors import OutOfMemory
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
-from surefoot.perturb._ops.arrays import level_of
-from surefoot.perturb.custom import InputFormat
-from surefoot.perturb.table_columns import Column
 from surefoot.population.copies import copies, copies_note
 from surefoot.records.record import SELECTION
 from surefoot.subject.inputs import Inputs
@@ -48,15 +40,6 @@ from surefoot.system.memory_limits import pieces, rows_together
 
 SMALL_BATCH = 16
 """Inputs of the small batches, which are compared with batches of one before a run."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check: its name, how it ended, and the finding in words."""
-
-    name: str
-    status: CheckStatus
-    finding: str
 
 
 @dataclass(frozen=True)
@@ -176,46 +159,27 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     number = min(SAMPLE, max(2, rows_together(inputs.row_bytes)))  # two can still mix
     step = max(1, len(inputs) // number)
     sample, names = inputs.x[::step][:number], inputs.ids[::step][:number]
-    yield _check("the model does not change its input", lambda: _unchanged(model, sample))
-    yield _check(f"{unit_of(model)} are finite", lambda: _finite(model, sample))
-    yield _check("answers repeat", lambda: _repeats(model, sample))
-    yield _check("row order is irrelevant", lambda: _order(model, sample))
+    yield checked("the model does not change its input", lambda: _unchanged(model, sample))
+    yield checked(f"{unit_of(model)} are finite", lambda: _finite(model, sample))
+    yield checked("answers repeat", lambda: _repeats(model, sample))
+    yield checked("row order is irrelevant", lambda: _order(model, sample))
     size = clean_batch_size(inputs.x)
-    yield _check(BATCHES, lambda: check_clean_batches(model, sample, names, size))
+    yield checked(BATCHES, lambda: check_clean_batches(model, sample, names, size))
     if inputs.selection_doubt:
         yield Check(SELECTION, CheckStatus.WARNING, inputs.selection_doubt)
-    yield _check("copies among the inputs", lambda: _copies(inputs))
+    yield checked("copies among the inputs", lambda: _copies(inputs))
     if not inputs.holds_items:
-        yield _check("bounds of the inputs", lambda: _bounds(inputs, model))
-    yield _check(f"kind of {unit_of(model)}", lambda: _scores(model))
+        yield checked("bounds of the inputs", lambda: _bounds(inputs, model))
+    yield checked(f"kind of {unit_of(model)}", lambda: _scores(model))
     if model.signature.scores.of_classes:
-        yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
+        yield checked("labels and clean accuracy", lambda: _accuracy(inputs, model))
     caution: str = getattr(model, "caution", "")
     if caution:
         yield Check("the model may change", CheckStatus.WARNING, caution)
     full: Model | None = getattr(model, "full", None)
     if full is not None:
-        yield _check("half precision", lambda: _half(inputs, model, full, perturbation))
-    if perturbation is not None and perturbation.level:
-        yield _check(
-            "strength of the perturbation", lambda: check_strength(inputs, model, perturbation)
-        )
-    columns: tuple[Column, ...] = getattr(perturbation, "features", ())
-    if columns:
-        yield _check("features are as described", lambda: check_features(inputs, columns))
-    if inputs.features and inputs.x.ndim == 2:
-        yield _check("columns of the table", lambda: check_columns(inputs, model, perturbation))
-    if perturbation is not None and perturbation.level and functions_of(perturbation):
-        yield _check("the perturbation repeats", lambda: check_repeats(inputs, model, perturbation))
-    if perturbation is not None:
-        yield _check("level 0 changes nothing", lambda: check_identity(inputs, model, perturbation))
-
-
-def _check(name: str, check: Callable[[], Finding]) -> Check:
-    try:
-        return Check(name, *check())
-    except (ModelFailed, OutOfMemory, InvalidArgument) as error:
-        return Check(name, CheckStatus.FAILED, str(error))
+        yield checked("half precision", lambda: _half(inputs, model, full, perturbation))
+    yield from examine_perturbation(inputs, model, perturbation)
 
 
 def _unchanged(model: Model, x: NDArray[np.float32]) -> Finding:
@@ -368,45 +332,3 @@ def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation 
     differing = int((in_half.argmax(axis=1) != in_full.argmax(axis=1)).sum())
     finding = f"on {differing} of {len(in_half)} {what} the label differs from full precision"
     return (CheckStatus.WARNING if differing else CheckStatus.OK), finding
-
-
-_TINY = 1e-12
-"""The level next to 0, as a share of the highest: even its square root changes nothing to see."""
-_UNCHANGED, _UNCHANGED_BYTES = 1e-4, 1 / 256
-"""Mean change, as a share of the range of the data, that rounding explains: of single precision,
-and of 256 values a pixel."""
-
-
-def examine_level_zero(inputs: Inputs, model: Model, perturbation: Perturbation) -> Iterator[Check]:
-    """A check for every function of the user: `apply` does not call it at level 0 itself."""
-    for part in functions_of(perturbation):
-        if not getattr(part, "only", ()):
-            yield _check(
-                f"{part.kind} at level 0", partial(_unchanged_next_to_0, inputs, model, part)
-            )
-
-
-def _unchanged_next_to_0(inputs: Inputs, model: Model, part: Perturbation) -> Finding:
-    bench, level = bench_for_checks(inputs, model, part), _TINY * level_of(part)
-    in_bytes = getattr(part, "input_format", None) in (InputFormat.BYTES, InputFormat.PILLOW)
-    most, bounds = _UNCHANGED_BYTES if in_bytes else _UNCHANGED, model.signature.bounds
-    if bounds is not None:
-        most *= bounds.width
-    elif not inputs.holds_items:
-        most *= float(inputs.x.max() - inputs.x.min())
-    problem = "a curve begins with the clean input, but next to level 0 the function changes input"
-    for row, subject in enumerate(inputs.subjects()[:SAMPLE]):
-        perturbed = to_host(bench.perturbed(Task(subject, level, 0, 1)))[0]
-        if inputs.holds_items:
-            if same_input(perturbed, inputs.x[row], inputs):
-                continue
-            return CheckStatus.FAILED, (
-                f"{problem} {subject.name}: let it change less as the level falls, and nothing at 0"
-            )
-        change = float(np.abs(perturbed - inputs.x[row]).mean())
-        if change > most:
-            return CheckStatus.FAILED, (
-                f"{problem} {subject.name} by {change:.2g} on average: let it return its input at "
-                "level 0, such as x + level * u"
-            )
-    return CheckStatus.OK, "the function changes nothing next to level 0"

@@ -15,26 +15,8 @@ from numpy.typing import NDArray
 
 from surefoot.core.counts import Sampled
 from surefoot.core.tasks import Task, words_of_tasks, words_of_trial
-from surefoot.engine.devices import (
-    concatenated,
-    draw_rows,
-    memory_errors,
-    nan_where_not_finite,
-    on_device_of,
-    synchronized,
-    worker_stream,
-)
-from surefoot.engine.streams import (
-    HostNoise,
-    TorchRowStream,
-    base_of,
-    block_size,
-    draws_rows,
-    host_noise,
-    picks,
-    row_keys,
-    stream,
-)
+from surefoot.engine import devices, streams
+from surefoot.engine.devices import on_device_of
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.inputs.arrays import channels_last
 from surefoot.subject.inputs import Inputs
@@ -102,7 +84,7 @@ def _time_first(shape: tuple[int, ...]) -> bool:
 def draws_nothing(perturbation: Perturbation, inputs: Inputs) -> bool:
     """Whether the perturbation is not random: every trial of an input is the same."""
     one = to_view(inputs.x[:1], inputs, perturbation.view)
-    source = stream(0, "", perturbation.kind, 0, one)
+    source = streams.stream(0, "", perturbation.kind, 0, one)
     return _is_empty(perturbation.draw(source, 1, one.shape[1:]))
 
 
@@ -135,12 +117,13 @@ class SamplingBench(Generic[S_co]):
     @property
     def block(self) -> int:
         """Trials whose random numbers are drawn together."""
-        return 1 if self._named_by_row else block_size(self.inputs.x.shape[1:])
+        return 1 if self._named_by_row else streams.block_size(self.inputs.x.shape[1:])
 
     def answer(self, tasks: Sequence[Task]) -> list[S_co]:
         """The evidence of each task; all tasks share one forward pass."""
         try:
-            with memory_errors(), worker_stream(self._resident if self._named_by_row else None):
+            like = self._resident if self._named_by_row else None
+            with devices.memory_errors(), devices.worker_stream(like):
                 severities = self.severities(tasks)
         except MemoryError as error:
             raise OutOfMemory(
@@ -169,23 +152,21 @@ class SamplingBench(Generic[S_co]):
             x = self._perturbed_by_row(tasks, keys, rows)
         else:
             x, rows = self.perturbed_all(tasks), None
-        references = self._references_of(tasks, x, rows)
+        references: Outputs
+        if isinstance(self.references, list):
+            references = [self.references[row] for row in self._rows_of(tasks).tolist()]
+        elif rows is not None:
+            references = self._resident_references[rows]
+        else:
+            references = on_device_of(x, self.references[self._rows_of(tasks)])
         outputs = self._outputs(x, tasks)
         try:
             severity = self.prop.severity(outputs, references)
         except ModelFailed as error:
             raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
-        severities = nan_where_not_finite(outputs, severity, self.prop.limit)
+        severities = devices.nan_where_not_finite(outputs, severity, self.prop.limit)
         self._refuse_nan(severities, tasks)
         return severities
-
-    def _references_of(self, tasks: Sequence[Task], x: Array, rows: Array | None) -> Outputs:
-        """What each trial is compared with; `rows` are the inputs of the trials, on the device."""
-        if isinstance(self.references, list):
-            return [self.references[row] for row in self._rows_of(tasks).tolist()]
-        if rows is not None:
-            return self._resident_references[rows]
-        return on_device_of(x, self.references[self._rows_of(tasks)])
 
     def outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
         """The model's outputs, in main memory and finite; an error names the trials."""
@@ -228,7 +209,7 @@ class SamplingBench(Generic[S_co]):
         # At level 0 the inputs are left as they are, which `apply` knows and the compiled code does
         # not (docs/decisions/sampler.md).
         if noise is None or any(task.level == 0 for task in tasks):
-            return concatenated([self.perturbed(task) for task in tasks])
+            return devices.concatenated([self.perturbed(task) for task in tasks])
         units = sum(task.units for task in tasks)
         out = np.empty((units, *self.inputs.x.shape[1:]), dtype=np.float32)
         for task, end in zip(tasks, accumulate(task.units for task in tasks), strict=True):
@@ -243,18 +224,18 @@ class SamplingBench(Generic[S_co]):
         return x[rows[0] : rows[0] + 1] if len(rows) == 1 else x[self.rows_of_task(task)]
 
     @cached_property
-    def _host_noise(self) -> HostNoise | None:
+    def _host_noise(self) -> streams.HostNoise | None:
         """Compiled code that draws and adds in one pass, where the perturbation is such noise."""
         if self.inputs.axes:
             return None
         placed = self.model.place(self.inputs.x[:1])
         bounds = self.model.signature.bounds
-        return host_noise(self.perturbation, placed, self.seed, self.block, bounds)
+        return streams.host_noise(self.perturbation, placed, self.seed, self.block, bounds)
 
     @cached_property
     def _named_by_row(self) -> bool:
         """Whether random numbers are named row by row, as on a GPU."""
-        return draws_rows(self.model.place(self.inputs.x[:1]))
+        return streams.draws_rows(self.model.place(self.inputs.x[:1]))
 
     @cached_property
     def _draws_nothing(self) -> bool:
@@ -264,19 +245,21 @@ class SamplingBench(Generic[S_co]):
     @cached_property
     def _resident(self) -> Array:
         """All inputs on the model's device; only one where they would not fit beside the model."""
-        x = self.inputs.x
-        return synchronized(self.model.place(x if x.nbytes <= _MOST_RESIDENT_BYTES else x[:1]))
+        x = self.inputs.x if self.inputs.x.nbytes <= _MOST_RESIDENT_BYTES else self.inputs.x[:1]
+        return devices.synchronized(self.model.place(x))
 
     @cached_property
     def _resident_references(self) -> Array:
-        return synchronized(on_device_of(self._resident, self.references))
+        return devices.synchronized(on_device_of(self._resident, self.references))
 
     def _keys_and_rows(self, tasks: Sequence[Task]) -> tuple[Array, Array]:
         """For each trial, on the device: the key of its random numbers, and its input's row."""
         import torch
 
         kind, units = self.perturbation.kind, np.array([task.units for task in tasks])
-        bases = np.array([base_of(self.seed, t.subject.name, kind) for t in tasks], dtype=np.int64)
+        bases = np.array(
+            [streams.base_of(self.seed, t.subject.name, kind) for t in tasks], dtype=np.int64
+        )
         offsets = np.array([t.start for t in tasks]) - (np.cumsum(units) - units)
         firsts = np.array([task.subject.rows[0] for task in tasks])
         by_task = on_device_of(self._resident, np.stack([bases, offsets, firsts, units]))
@@ -286,11 +269,11 @@ class SamplingBench(Generic[S_co]):
         rows = by_task[2][task_of]
         if any(len(task.subject.rows) > 1 for task in tasks):
             rows = on_device_of(self._resident, self._rows_of(tasks))
-        return row_keys(by_task[0][task_of], trials), rows
+        return streams.row_keys(by_task[0][task_of], trials), rows
 
     def _perturbed_by_row(self, tasks: Sequence[Task], keys: Array, rows: Array) -> Array:
         """The whole batch at once: a few large calls keep a device busy."""
-        view, source = self.perturbation.view, TorchRowStream(keys)
+        view, source = self.perturbation.view, streams.TorchRowStream(keys)
         additive: Additive | None = getattr(self.perturbation, "additive", None)
         if len(self._resident) < len(self.inputs):
             needed, index = np.unique(self._rows_of(tasks), return_inverse=True)
@@ -336,7 +319,7 @@ class SamplingBench(Generic[S_co]):
         x = to_view(self.model.place(clean), self.inputs, view)
         parts = []
         for number in range(task.start // block, (task.stop - 1) // block + 1):
-            source = stream(self.seed, task.subject.name, self.perturbation.kind, number, x)
+            source = streams.stream(self.seed, task.subject.name, self.perturbation.kind, number, x)
             # always a whole block, however few of its trials are asked for: the numbers of a trial
             # must not depend on the batch it is in
             drawn = self.perturbation.draw(source, block, tuple(x.shape[1:]))
@@ -344,15 +327,15 @@ class SamplingBench(Generic[S_co]):
             stop = min(task.stop - number * block, block)
             offset = number * block + start - task.start
             part = x if len(x) == 1 else x[offset : offset + stop - start]
-            drawn = draw_rows(drawn, start, stop)
+            drawn = devices.draw_rows(drawn, start, stop)
             parts.append(self.perturbation.apply(part, drawn, task.level, bounds))
-        return from_view(concatenated(parts), self.inputs, view)
+        return from_view(devices.concatenated(parts), self.inputs, view)
 
     def rows_of_task(self, task: Task) -> NDArray[np.intp]:
         """The input of each trial: in turn, or picked at random by the number of the trial."""
         subject, rows = task.subject, task.subject.rows
         if subject.picks:
-            places = picks(self.seed, subject.name, len(rows), task.start, task.stop)
+            places = streams.picks(self.seed, subject.name, len(rows), task.start, task.stop)
         else:
             places = np.arange(task.start, task.stop) % len(rows)
         if task.units < len(rows):  # few trials of many inputs: no array of all rows

@@ -94,14 +94,11 @@ class SubjectRun:
                 tasks += [request.task(*gap) for gap in gaps]
             # Only now: two requests of one question may share entries.
             for request in self._requests:
-                start, stop, unused = (
-                    request.start,
-                    request.stop,
-                    self._unused.pop(request.place, []),
-                )
-                left = [e for e in unused if not (start <= e.start and e.stop <= stop)]
+                start, stop = request.start, request.stop
+                entries = self._unused.pop(request.place, [])
+                left = [e for e in entries if not (start <= e.start and e.stop <= stop)]
                 if left:
-                    unused[request.place] = left
+                    self._unused[request.place] = left
             if not tasks:
                 self._answer()
         if self._unused:

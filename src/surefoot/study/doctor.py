@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from surefoot.engine.outputs import CheckStatus
-from surefoot.engine.preflight import Check, examine, examine_batch, examine_level_zero
+from surefoot.engine.outputs import Check, CheckStatus
+from surefoot.engine.perturbation_checks import examine_level_zero
+from surefoot.engine.preflight import examine, examine_batch
 from surefoot.inputs import fit
 from surefoot.perturb.table import for_columns
 from surefoot.records.record import Finding
