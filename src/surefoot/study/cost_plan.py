@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from surefoot.conclude.precision import mean_procedure
 from surefoot.core.claims import About
@@ -18,9 +17,7 @@ from surefoot.population import inputs_needed
 from surefoot.report.formatting import percent
 from surefoot.statistics.planning import SimulatedTrials, simulate_mean, simulate_trials
 from surefoot.study.measure import batch_size, workers_for
-
-if TYPE_CHECKING:
-    from surefoot.study.study import Study
+from surefoot.study.parts import StudyParts
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Plan:
         return self.trials(rehearsal) / self.rate
 
 
-def plan(study: Study, assumed: Sequence[float], workers: int | None) -> Plan:
+def plan(study: StudyParts, assumed: Sequence[float], workers: int | None) -> Plan:
     """Simulate the method on assumed probabilities and time the model on one batch."""
     if study.needs not in (Needs.SAMPLES, Needs.MEAN):
         raise InvalidArgument(
@@ -84,7 +81,7 @@ def plan(study: Study, assumed: Sequence[float], workers: int | None) -> Plan:
     return Plan(len(study.fitted), rate, threads, rehearsals)
 
 
-def _plan_of_mean(study: Study, assumed: Sequence[float], rate: float, threads: int) -> Plan:
+def _plan_of_mean(study: StudyParts, assumed: Sequence[float], rate: float, threads: int) -> Plan:
     """The method on all inputs together, and how many inputs the population needs."""
     method, size = mean_procedure(study.facts), len(study.fitted)
     rehearsals = tuple(simulate_mean(method, p) for p in assumed)

@@ -16,18 +16,18 @@ from surefoot.errors import ReportFailed
 from surefoot.records.record import Record
 from surefoot.region.critical_level import DEFAULT_SECONDS
 from surefoot.report.views.radii_tables import brackets_of
+from surefoot.study.parts import StudyParts
 from surefoot.study.prove import graph_of
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from surefoot.study.study import Study
     from surefoot.verify.vnnlib import BoxProperty
 
 _MOST_NAME_CHARACTERS = 60
 """Of an id in a file name: file systems allow 255 bytes with suffixes."""
 
 
-def write_counterexamples(study: Study, record: Record, path: Path) -> int:
+def write_counterexamples(study: StudyParts, record: Record, path: Path) -> int:
     """Inputs, counterexamples, distances, labels and ids as .npz; how many there are."""
     rows = [(row.id, b) for row, b in brackets_of(record) if b.witness]
     shape = study.fitted.x.shape[1:]
@@ -48,7 +48,7 @@ def write_counterexamples(study: Study, record: Record, path: Path) -> int:
     return len(rows)
 
 
-def _labels(study: Study, points: np.ndarray) -> np.ndarray:
+def _labels(study: StudyParts, points: np.ndarray) -> np.ndarray:
     if not len(points):
         return np.zeros(0, np.int64)
     scores = np.asarray(study.model.predict(study.model.place(points)))
@@ -56,7 +56,7 @@ def _labels(study: Study, points: np.ndarray) -> np.ndarray:
     return labels
 
 
-def write_properties(study: Study, record: Record, graph: Path, folder: Path) -> int:
+def write_properties(study: StudyParts, record: Record, graph: Path, folder: Path) -> int:
     """A VNN-LIB property for each end of each bracket, and instances.csv; how many there are.
 
     Another verifier should say unsat of `ID-proved.vnnlib` and sat of `ID-refuted.vnnlib`. Bounds
@@ -90,7 +90,7 @@ def write_properties(study: Study, record: Record, graph: Path, folder: Path) ->
 
 
 def _property(
-    study: Study, i: int, radius: float, bounds: Interval, point: np.ndarray | None
+    study: StudyParts, i: int, radius: float, bounds: Interval, point: np.ndarray | None
 ) -> BoxProperty:
     """The box, as the graph is given it; the counterexample is in it as the graph was given it."""
     from surefoot.verify.vnnlib import BoxProperty, box_property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +42,10 @@ from surefoot.population.precision import PrecisionResult
 from surefoot.records.record import AttackSummary, CleanLoss, RecordBody
 from surefoot.region.attack_method import PGD, AnyAttack, AttackFunction
 from surefoot.store import Journal
+from surefoot.study.parts import StudyParts
 from surefoot.subject.protocols import Scores
 from surefoot.system.memory_limits import most_trials, most_workers
 from surefoot.system.text import level_words
-
-if TYPE_CHECKING:
-    from surefoot.study.study import Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +114,7 @@ def run_measurement(
         )
 
 
-def samples_measurement(study: Study, workers: int | None, batch: int | None) -> Measurement:
+def samples_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
     """One procedure for every input, at the level of the perturbation."""
     bench, subjects = study.bench(), study.fitted.subjects()
     procedure: Any = Pinned(study.method, study.level)
@@ -139,7 +137,7 @@ def samples_measurement(study: Study, workers: int | None, batch: int | None) ->
     )
 
 
-def batch_size(study: Study, bench: SamplingBench[Any], subject: Subject, level: float) -> int:
+def batch_size(study: StudyParts, bench: SamplingBench[Any], subject: Subject, level: float) -> int:
     """The fastest batch, measured; a device is filled by far larger ones than a processor.
 
     In main memory none is tried that would fill it.
@@ -153,7 +151,7 @@ def batch_size(study: Study, bench: SamplingBench[Any], subject: Subject, level:
     )
 
 
-def workers_for(study: Study, workers: int | None) -> int:
+def workers_for(study: StudyParts, workers: int | None) -> int:
     """As many as help: on a GPU a second one prepares while the first one's batch is computed.
 
     On a processor no more than have room for one trial each.
@@ -168,7 +166,7 @@ def workers_for(study: Study, workers: int | None) -> int:
     return min(cores(), most_workers(study.fitted.row_bytes))
 
 
-def why_in_python(study: Study) -> str:
+def why_in_python(study: StudyParts) -> str:
     """Why threads would wait for each other, in words; empty where they do not."""
     model: str = getattr(study.model, "in_python", "")
     if model:
@@ -177,7 +175,7 @@ def why_in_python(study: Study) -> str:
     return "the perturbation is a Python function" if hasattr(inner, "function") else ""
 
 
-def mean_measurement(study: Study, workers: int | None, batch: int | None) -> Measurement:
+def mean_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
     """One procedure for all inputs, which are in an order that is random by the seed."""
     bench, subjects = study.bench(), study.fitted.subjects()
     order = shuffled(study.seed, study.fitted.ids)
@@ -202,7 +200,7 @@ def mean_measurement(study: Study, workers: int | None, batch: int | None) -> Me
     )
 
 
-def clean_loss(study: Study) -> CleanLoss | None:
+def clean_loss(study: StudyParts) -> CleanLoss | None:
     """Its mean over the inputs; None without labels, or where the model has no classes."""
     labels = study.fitted.labels
     if labels is None or not study.has_classes:
@@ -235,7 +233,7 @@ def cross_entropy(
     return of_own
 
 
-def curve_measurement(study: Study, workers: int | None, batch: int | None) -> Measurement:
+def curve_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
     """One procedure for all inputs together, and one for each class where that is wanted."""
     bench, subjects_by_name = study.bench(), subjects_of(study)
     subjects = list(subjects_by_name.values())
@@ -257,7 +255,7 @@ def curve_measurement(study: Study, workers: int | None, batch: int | None) -> M
     )
 
 
-def subjects_of(study: Study) -> dict[str, Subject]:
+def subjects_of(study: StudyParts) -> dict[str, Subject]:
     """The whole set, and each class where that is wanted, by the name a reader sees."""
     order, facts = shuffled(study.seed, study.fitted.ids), study.facts
     picks = facts.randomness is Randomness.FRESH and not facts.of_population
@@ -273,7 +271,7 @@ def subjects_of(study: Study) -> dict[str, Subject]:
     return subjects
 
 
-def attack_measurement(study: Study, workers: int | None, batch: int | None) -> Measurement:
+def attack_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
     """One search an input."""
     model: Any = study.model
     perturbation: Any = study.perturbation
@@ -301,7 +299,7 @@ def attack_measurement(study: Study, workers: int | None, batch: int | None) -> 
     )
 
 
-def _try_gradients(study: Study) -> None:
+def _try_gradients(study: StudyParts) -> None:
     """Refuse a model whose gradients cannot be had, before anything is run."""
     model: Any = study.model
     x = model.place(study.fitted.x[:1])
@@ -312,7 +310,7 @@ def _try_gradients(study: Study) -> None:
         raise InvalidArgument(f"the model's gradients cannot be had: {error}") from error
 
 
-def _in_this_ball(study: Study) -> AttackSummary:
+def _in_this_ball(study: StudyParts) -> AttackSummary:
     """What the attack is, and the ball that it searches."""
     perturbation: Any = study.perturbation
     bounds = study.model.signature.bounds
@@ -322,7 +320,7 @@ def _in_this_ball(study: Study) -> AttackSummary:
     return replace(summary_of(study, study.method), ball=ball)
 
 
-def summary_of(study: Study, attack: AnyAttack, reason: str = "") -> AttackSummary:
+def summary_of(study: StudyParts, attack: AnyAttack, reason: str = "") -> AttackSummary:
     """What the attack is, before anything is known of its outcome."""
     shared: dict[str, Any] = {"inputs": len(study.fitted), "level": study.level, "reason": reason}
     match attack:

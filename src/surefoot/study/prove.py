@@ -36,17 +36,17 @@ from surefoot.records.record import Counterexample, Finding, InputRow, RecordBod
 from surefoot.region.critical_level import NOT_REACHED, bracket_of
 from surefoot.store import Journal, MemoryJournal
 from surefoot.study.measure import Measurement, batch_size, run_measurement, workers_for
+from surefoot.study.parts import StudyParts
 from surefoot.subject.protocols import Graph, to_host
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network
-    from surefoot.study.study import Study
 
 _MOST_EXAMPLES = 8
 """Counterexamples with their images in a record: a row of a page."""
 
 
-def radii_measurement(study: Study, workers: int | None, batch: int | None) -> Measurement:
+def radii_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
     """Every input by itself; or all of them, in a random order, where one search asks for each."""
     bounds, inputs, method = study.facts.bounds, study.fitted, study.method
     prover, read = prover_for(study)
@@ -102,7 +102,7 @@ def _proofs(subjects: Sequence[Subject], journal: Journal) -> dict[int, Proof]:
     return proofs
 
 
-def _examples(study: Study, rows: Sequence[InputRow]) -> tuple[Counterexample, ...]:
+def _examples(study: StudyParts, rows: Sequence[InputRow]) -> tuple[Counterexample, ...]:
     """The inputs with the nearest counterexamples, beside them, whose labels the model gives."""
     inputs, bounds = study.fitted, study.facts.bounds
     known = [
@@ -129,7 +129,7 @@ def _examples(study: Study, rows: Sequence[InputRow]) -> tuple[Counterexample, .
     return tuple(examples)
 
 
-def graph_of(study: Study) -> Graph:
+def graph_of(study: StudyParts) -> Graph:
     """The graph of the model."""
     model: Any = study.model  # that it has one is checked by the study
     graph: Graph = model.graph
@@ -144,7 +144,7 @@ class ReadNetwork:
     difference: float
 
 
-def prover_for(study: Study) -> tuple[Prover, ReadNetwork | None]:
+def prover_for(study: StudyParts) -> tuple[Prover, ReadNetwork | None]:
     """The prover; and the network as it was read, where it is ours."""
     graph, command = graph_of(study), getattr(study.method, "verifier", "")
     if not command:
@@ -162,7 +162,7 @@ def prover_for(study: Study) -> tuple[Prover, ReadNetwork | None]:
     ), None
 
 
-def read_checked_network(study: Study) -> ReadNetwork:
+def read_checked_network(study: StudyParts) -> ReadNetwork:
     """The file as layers, compared with onnxruntime; with the normalisation before it."""
     from surefoot.graph.network import with_normalisation
     from surefoot.graph.read_network import read_network
@@ -207,7 +207,7 @@ class _AtEach:
 
 
 def points_drawn(
-    study: Study, brackets: Mapping[int, Bracket], network: Network | None, workers: int | None
+    study: StudyParts, brackets: Mapping[int, Bracket], network: Network | None, workers: int | None
 ) -> dict[int, tuple[PointsDrawn, ...]]:
     """For each row, points within its proved radius and within multiples of its refuted one.
 
@@ -220,7 +220,7 @@ def points_drawn(
     return {row: (*even.get(row, ()), *((near[row],) if row in near else ())) for row in brackets}
 
 
-def _near_tie(study: Study, network: Network, row: int, radius: float) -> PointsDrawn:
+def _near_tie(study: StudyParts, network: Network, row: int, radius: float) -> PointsDrawn:
     """Whether a point near a tie, within the proved radius, gets another label as run."""
     from surefoot.verify.float32 import find_contradiction
 
@@ -236,7 +236,7 @@ def _near_tie(study: Study, network: Network, row: int, radius: float) -> Points
 
 
 def _drawn_evenly(
-    study: Study, brackets: Mapping[int, Bracket], workers: int | None
+    study: StudyParts, brackets: Mapping[int, Bracket], workers: int | None
 ) -> dict[int, tuple[PointsDrawn, ...]]:
     inputs, bounds = study.fitted, study.facts.bounds
     every = inputs.subjects()
@@ -281,7 +281,7 @@ _RADIUS_SHARE = 0.01
 """Radius as a share of the range of values: about where radii of image classifiers lie."""
 
 
-def real_arithmetic(study: Study) -> Finding:
+def real_arithmetic(study: StudyParts) -> Finding:
     """Margins as run against margins in real arithmetic, around some of the inputs."""
     from surefoot.verify.float32 import margin_difference
 

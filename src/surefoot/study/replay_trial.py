@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from surefoot.core.procedure import Needs
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
+from surefoot.study.parts import StudyParts
 from surefoot.subject.protocols import to_host
-
-if TYPE_CHECKING:
-    from surefoot.study.study import Study
 
 _TRIALS_AT_ONCE = 64
 """In a batch that looks for a failure: few enough for any model that was studied."""
@@ -37,7 +35,7 @@ class Replay:
     output: Any = None
 
 
-def replay(study: Study, subject: str, trial: int) -> Replay:
+def replay(study: StudyParts, subject: str, trial: int) -> Replay:
     """The same perturbation as in the run."""
     if study.needs not in (Needs.SAMPLES, Needs.MEAN):
         raise InvalidArgument(
@@ -72,7 +70,7 @@ def replay(study: Study, subject: str, trial: int) -> Replay:
     )
 
 
-def first_failing(study: Study, subject: str, start: int, stop: int) -> int | None:
+def first_failing(study: StudyParts, subject: str, start: int, stop: int) -> int | None:
     """The first of the trials [start, stop) of an input that fails; None where all are kept."""
     subjects = {s.name: s for s in study.fitted.subjects()}
     if subject not in subjects or study.needs not in (Needs.SAMPLES, Needs.MEAN):

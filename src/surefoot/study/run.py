@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.core.assumptions import Assumption, Stated
@@ -52,15 +52,13 @@ from surefoot.study.measure import (
     samples_measurement,
     summary_of,
 )
+from surefoot.study.parts import StudyParts
 from surefoot.study.prove import radii_measurement, real_arithmetic
 from surefoot.study.result import Result
 from surefoot.subject.protocols import Model, Outputs, Perturbation
 
-if TYPE_CHECKING:
-    from surefoot.study.study import Study
 
-
-def adopt_evidence(study: Study, store: Store) -> str:
+def adopt_evidence(study: StudyParts, store: Store) -> str:
     """Take over the evidence of the largest finished run that this one adds inputs to.
 
     Returns its digest; empty where there is none. The trials of an input have the same names in
@@ -120,7 +118,7 @@ def _assumption(model: Model) -> Assumption | None:
     return Stated(stated) if type(stated) is str else stated
 
 
-def first_answers(study: Study) -> Outputs | None:
+def first_answers(study: StudyParts) -> Outputs | None:
     """What the model says of a few clean inputs; None where it checks itself at the end."""
     if hasattr(study.model, "check_unchanged"):
         return None
@@ -130,7 +128,7 @@ def first_answers(study: Study) -> Outputs | None:
     )
 
 
-def check_unchanged(study: Study, first: Outputs | None) -> None:
+def check_unchanged(study: StudyParts, first: Outputs | None) -> None:
     """Whether the model is still the one that the run began with; raises `ModelChanged`."""
     if first is None:
         model: Any = study.model
@@ -150,7 +148,7 @@ def mark_changed(journal: Journal) -> None:
     journal.append([(Task(_CHANGED, 0.0, 0, 1), Counts(1, 0))])
 
 
-def _rows(study: Study) -> slice:
+def _rows(study: StudyParts) -> slice:
     """A few inputs, all over the data."""
     return slice(None, None, -(-len(study.fitted) // _SAMPLE))
 
@@ -187,7 +185,9 @@ class RunSettings:
             )
 
 
-def run(study: Study, where: str | None, options: RunSettings, given: GivenAttack | None) -> Result:
+def run(
+    study: StudyParts, where: str | None, options: RunSettings, given: GivenAttack | None
+) -> Result:
     """The whole flow. Nothing is written before the preflight passes."""
     check_time_limit(options.time_limit, [study.method])
     if given is not None and study.needs is not Needs.SAMPLES:
@@ -207,7 +207,7 @@ def run(study: Study, where: str | None, options: RunSettings, given: GivenAttac
 
 
 def _run_in(
-    store: Store, study: Study, findings: tuple[Finding, ...], options: RunSettings
+    store: Store, study: StudyParts, findings: tuple[Finding, ...], options: RunSettings
 ) -> Result:
     """The result from the store, or measured and kept there.
 
@@ -275,7 +275,7 @@ def _run_in(
 
 
 def _with_attack(
-    study: Study, result: Result, attack: AnyAttack, store: Store, options: RunSettings
+    study: StudyParts, result: Result, attack: AnyAttack, store: Store, options: RunSettings
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
     record, samples = result.record, result.details
@@ -311,7 +311,7 @@ def _with_journals(result: Result, store: Store) -> Result:
     return replace(result, journal=store.journal(result.record.digest), attack_run=beside)
 
 
-def preflight(study: Study) -> tuple[Finding, ...]:
+def preflight(study: StudyParts) -> tuple[Finding, ...]:
     """What the checks before a run found; a bad one stops the run."""
     perturbation = _perturbation_to_check(study)
     findings = check_parts(study.fitted, study.model, perturbation)
@@ -325,7 +325,7 @@ def preflight(study: Study) -> tuple[Finding, ...]:
 
 
 def preflight_of_batches(
-    study: Study, size: int, known: tuple[Finding, ...]
+    study: StudyParts, size: int, known: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
     """What a batch of the size of this run adds to what is known; a bad finding stops the run."""
     found = check_batch(study.fitted, study.model, _perturbation_to_check(study), size)
@@ -342,7 +342,7 @@ def _refuse_failed(findings: tuple[Finding, ...]) -> None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
 
 
-def _perturbation_to_check(study: Study) -> Perturbation:
+def _perturbation_to_check(study: StudyParts) -> Perturbation:
     """A curve is checked at its highest level."""
     if study.needs is Needs.LEVELS:
         return at_level(study.perturbation, study.method.high)

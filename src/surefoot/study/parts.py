@@ -1,0 +1,574 @@
+"""The parts of a study: what decides its result, and whether they fit together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.catalogue.methods import METHODS, TAILS
+from surefoot.catalogue.registry import PROPERTIES, describe, describe_perturbation
+from surefoot.catalogue.words import perturbation_words
+from surefoot.conclude.facts import StudyFacts, suiting_population
+from surefoot.conclude.scope import sampling_of
+from surefoot.core.claims import About, Sampling
+from surefoot.core.procedure import Needs
+from surefoot.core.results import InputResult
+from surefoot.engine.input_check import refuse_bad_inputs
+from surefoot.engine.outputs import (
+    clean_batches,
+    clean_outputs,
+    finite_scores,
+    joined,
+    refuse_infinite,
+)
+from surefoot.engine.sampling_bench import SamplingBench, draws_nothing
+from surefoot.engine.streams import generator_for
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import fit
+from surefoot.models import as_probabilities
+from surefoot.perturb._ops.arrays import level_of
+from surefoot.perturb.table import for_columns
+from surefoot.population import Mean, Population, RobustShare, TailMean
+from surefoot.properties import SameLabel
+from surefoot.records.json_records import decisive_json
+from surefoot.records.record import InputRow
+from surefoot.records.spec import (
+    ColumnSpec,
+    InputsSpec,
+    ModelSpec,
+    PartSpec,
+    PopulationSpec,
+    SpecWords,
+    StudySpec,
+)
+from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import digest_of_object
+from surefoot.subject.protocols import (
+    Ball,
+    Model,
+    Outputs,
+    Perturbation,
+    Property,
+    Reference,
+    Scores,
+)
+
+FORMAT = 6
+"""Number of the layout of a spec and of the random streams. It is in the digest: runs of another
+format have other names."""
+_DECIMALS = 6
+"""Digits of a score that rounding between batches leaves alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudyParts:
+    """Everything that decides the result, and what follows from it before anything is run.
+
+    A run, a plan and a replay take this; `Study` is the same with them as methods.
+    """
+
+    model: Model
+    inputs: Inputs
+    perturbation: Perturbation
+    method: Any
+    property: Property = field(default_factory=SameLabel)
+    population: Population | None = None
+    seed: int = 1
+    by_class: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        object.__setattr__(self, "perturbation", for_columns(self.perturbation, self.fitted))
+        check_compatibility(self)
+        refuse_bad_inputs(self.fitted, self.model, self.perturbation)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What the method needs."""
+        needs: Needs = self.method.needs
+        return needs
+
+    @cached_property
+    def level(self) -> float:
+        """The level of the perturbation, where the method does not choose levels itself."""
+        return level_of(self.perturbation)
+
+    @cached_property
+    def class_by_class(self) -> bool:
+        """Whether classes get claims of their own."""
+        if not self.has_classes:
+            return False
+        return self.needs is Needs.SAMPLES if self.by_class is None else self.by_class
+
+    @cached_property
+    def fitted(self) -> Inputs:
+        """The inputs in the shape the model takes."""
+        return fit(self.inputs, self.model.signature.shape)
+
+    @cached_property
+    def scorer(self) -> Model:
+        """The model, giving the kind of scores that the property reads."""
+        needs = self.property.needs
+        return as_probabilities(self.model) if needs is Scores.PROBABILITIES else self.model
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """How the inputs stand for the population: equally many of each class are a quota."""
+        labels = self.fitted.labels
+        return sampling_of(() if labels is None else labels.tolist(), self.fitted.groups)
+
+    @cached_property
+    def aggregate(self) -> Population:
+        """What sampling says of the population; by default what suits the method, at its error."""
+        if self.population is None:
+            return suiting_population(self.method, self.sampling)
+        if not self.fitted.groups:
+            return self.population
+        grouped: Population = replace(self.population, sampling=Sampling.GROUPED)  # type: ignore[type-var]
+        return grouped
+
+    @cached_property
+    def facts(self) -> StudyFacts:
+        """What a conclusion needs of this study, beside the answers; neither model nor data."""
+        proves = self.needs in (Needs.REGION, Needs.RADII)
+        return StudyFacts(
+            digest=self.digest,
+            spec=self.spec,
+            method=self.method,
+            sampling=self.sampling,
+            draws=not proves and not draws_nothing(self.perturbation, self.fitted),
+            level=0.0 if self.needs.chooses_levels else self.level,
+            population=self.aggregate if self.needs is Needs.SAMPLES else None,
+        )
+
+    @cached_property
+    def clean(self) -> NDArray[np.floating]:
+        """The scores of the clean inputs, where the model has classes."""
+        return finite_scores(self.model, self.fitted.x)
+
+    @cached_property
+    def has_classes(self) -> bool:
+        """Whether the model gives scores of classes."""
+        return self.model.signature.classes > 0
+
+    @cached_property
+    def predicted(self) -> NDArray[np.int64]:
+        """What the model calls the clean inputs, where it has classes."""
+        labels: NDArray[np.int64] = self.clean.argmax(axis=1).astype(np.int64)
+        return labels
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """The class of each input: the true one, or where that is unknown the predicted one.
+
+        Empty where the model has no classes.
+        """
+        if not self.has_classes:
+            return np.empty(0, dtype=np.int64)
+        return self.predicted if self.fitted.labels is None else self.fitted.labels
+
+    @cached_property
+    def references(self) -> Outputs:
+        """What the property holds the model to: one label, or one output, for each input."""
+        inputs, prop, true = self.inputs, self.property, self.property.reference is Reference.TRUE
+        if self.has_classes:
+            return inputs.labels if true and inputs.labels is not None else self.predicted
+        prop_of_outputs: Any = prop
+        targets = inputs.targets if true else ()
+        parts = []
+        for start, outputs in clean_batches(self.model, self.fitted.x):
+            refuse_infinite(outputs)
+            rows = slice(start, start + len(outputs))
+            parts.append(prop_of_outputs.references(outputs, targets[rows], inputs.ids[rows]))
+        return joined(parts)
+
+    @cached_property
+    def clean_kept(self) -> NDArray[np.bool_]:
+        """Which inputs the property keeps when clean; the others fail without any perturbation."""
+        if self.has_classes and self.scorer is self.model:
+            severity = self.property.severity(self.clean, self.references)
+            return np.asarray(severity) < self.property.limit
+        parts = []
+        for start, outputs in clean_batches(self.scorer, self.fitted.x):
+            refuse_infinite(outputs)
+            references = self.references[start : start + len(outputs)]
+            severity = self.property.severity(outputs, references)
+            parts.append(np.asarray(severity) < self.property.limit)
+        return np.concatenate(parts)
+
+    def row(self, i: int, result: InputResult) -> InputRow:
+        """One input with its result; not what takes another pass over data or model."""
+        inputs = self.fitted
+        return InputRow(
+            inputs.ids[i],
+            None if inputs.labels is None else int(inputs.labels[i]),
+            int(self.predicted[i]) if self.has_classes else None,
+            result,
+            group=inputs.groups[i] if inputs.groups else "",
+        )
+
+    def rows(self, results: Sequence[InputResult]) -> tuple[InputRow, ...]:
+        """All inputs with their results, in the order of the inputs."""
+        digests = self.fitted.row_digests()
+        known = zip(results, digests, self.clean_kept, strict=True)
+        return tuple(
+            replace(self.row(i, one), digest=digest, clean_kept=bool(kept))
+            for i, (one, digest, kept) in enumerate(known)
+        )
+
+    def bench(self) -> SamplingBench[Any]:
+        """The bench that answers the tasks of a study that samples."""
+        return SamplingBench(
+            self.fitted,
+            self.references,
+            self.scorer,
+            self.perturbation,
+            self.property,
+            self.method.evidence,
+            self.seed,
+        )
+
+    @cached_property
+    def spec(self) -> StudySpec:
+        """The study as plain data; its `words` are for people and are not in the digest."""
+        signature, inputs = self.model.signature, self.inputs
+        samples = self.needs in (Needs.SAMPLES, Needs.LEVELS, Needs.MEAN)
+        return StudySpec(
+            format=FORMAT,
+            model=ModelSpec(
+                digest=signature.digest,
+                covers=signature.covers,
+                shape=tuple(signature.shape),
+                classes=signature.classes,
+                scores=str(signature.scores),
+                preparation=signature.preparation,
+                answers=self._answers(),
+            ),
+            inputs=InputsSpec(
+                digest=self.fitted.digest(),
+                frame=tuple(self.fitted.frame),
+                axes=tuple(self.fitted.axes),
+                number=len(inputs),
+                selection=inputs.selection,
+                class_names=tuple(inputs.class_names),
+                reading=inputs.reading,
+                columns=tuple(
+                    ColumnSpec(f.heading, f.dtype, f.categories) for f in inputs.features
+                ),
+                groups=len(set(inputs.groups)),
+                classes=tuple(inputs.classes),
+                labelled=inputs.labels is not None,
+                only=inputs.only,
+            ),
+            bounds=signature.bounds,
+            perturbation=_part(describe_perturbation(self.perturbation)),
+            property=_part(describe(self.property, PROPERTIES)),
+            method=_part(describe(self.method, METHODS)),
+            population=_population(self.aggregate) if self.needs is Needs.SAMPLES else None,
+            by_class=self.class_by_class,
+            seed=int(self.seed),
+            generator=generator_for(self.model.place(self.fitted.x[:1])),
+            block=self.bench().block if samples else 1,
+            words=SpecWords(
+                perturbation=perturbation_words(
+                    self.perturbation,
+                    signature.bounds,
+                    self.needs,
+                    whole_numbers=signature.whole_numbers,
+                ),
+                property=self.property.phrase,
+                source=inputs.source,
+                reference=str(self.property.reference),
+            ),
+        )
+
+    def _answers(self) -> str:
+        """A name for the clean outputs, where the model's own digest does not cover all of it."""
+        if not self.model.signature.partial:
+            return ""
+        if not self.has_classes:
+            outputs = clean_outputs(self.model, self.fitted.x)
+            named = sorted(zip(self.fitted.ids, map(digest_of_object, outputs), strict=True))
+            return hashlib.sha256(repr(named).encode()).hexdigest()
+        rounded = np.round(self.clean.astype(np.float64), _DECIMALS) + 0.0  # no negative zero
+        order = sorted(range(len(rounded)), key=self.fitted.ids.__getitem__)
+        return hashlib.sha256(rounded[order].tobytes()).hexdigest()
+
+    @cached_property
+    def digest(self) -> str:
+        """The name of the run: two studies with the same digest have the same result."""
+        return hashlib.sha256(decisive_json(self.spec).encode()).hexdigest()
+
+
+def _part(described: dict[str, Any]) -> PartSpec:
+    options = {name: value for name, value in described.items() if name != "kind"}
+    return PartSpec(described["kind"], options)
+
+
+def _population(over: Population) -> PopulationSpec:
+    sampling = getattr(over, "sampling", None)
+    return PopulationSpec(over.kind, over.error, None if sampling is None else str(sampling))
+
+
+_EXAMPLES = {
+    "model": ("predict", 'sf.load_model("model.onnx")'),
+    "perturbation": ("draw", "sf.perturb.LinfNoise(8/255)"),
+    "method": ("steps", "sf.methods.ExactSequential(width=0.02, error=0.01)"),
+}
+
+
+def check_seed(seed: Any) -> None:  # noqa: ANN401  whatever the caller passed
+    """Refuse a seed that names no stream of random numbers."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidArgument(f"seed must be an integer ≥ 0, such as 1, got {seed!r}")
+
+
+def check_compatibility(study: StudyParts) -> None:
+    """Refuse, with one sentence, what the method cannot honour."""
+    for name, (has, example) in _EXAMPLES.items():
+        if not hasattr(getattr(study, name), has):
+            raise InvalidArgument(f"{name} is {getattr(study, name)!r}: give one such as {example}")
+    if not isinstance(getattr(study.method, "needs", None), Needs):
+        raise InvalidArgument(
+            f"{_name(study.method)} does not say what it needs: give it a class variable "
+            "`needs`, one of sf.methods.Needs"
+        )
+    if study.needs in (Needs.REGION, Needs.RADII) and study.inputs.holds_items:
+        raise InvalidArgument(
+            f"{_name(study.method)} searches all points around an array of numbers, but "
+            f"{study.inputs.source} holds {study.inputs.content}: sample its failures, or trace a "
+            "curve"
+        )
+    _check_property(study)
+    _check_level(study)
+    match study.needs:
+        case Needs.LEVELS:
+            _check_range(study)
+        case Needs.REGION | Needs.RADII:
+            _check_region(study)
+    _check_population(study)
+    if study.needs is Needs.MEAN and study.by_class:
+        raise InvalidArgument(
+            f"{_name(study.method)} spends its trials on the mean over all inputs, and says "
+            "nothing by class: leave out by_class, or give a width (--width) instead of a precision"
+        )
+    _check_groups(study)
+    if study.needs is Needs.REGION and study.by_class:
+        raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
+    if study.by_class and getattr(study.method, "within", None) and study.needs is Needs.RADII:
+        raise InvalidArgument(
+            f"to ± {study.method.within:g} it takes as many inputs as the whole needs, which would "
+            "break the error of a class: leave out within (--within) or by_class (--by-class)"
+        )
+
+
+def _name(method: Any) -> str:  # noqa: ANN401  any method
+    return type(method).__name__
+
+
+def _check_property(study: StudyParts) -> None:
+    prop = study.property
+    _check_outputs(study)
+    if prop.reference is Reference.TRUE and _no_truth(study):
+        raise InvalidArgument(
+            f"the property '{prop.kind}' is about true labels, but {study.inputs.source} holds "
+            "none: add labels (class folders, a CSV, --label-pattern), or study 'same'"
+            if study.model.signature.classes
+            else f"the property '{prop.kind}' is about true outputs, but {study.inputs.source} "
+            "holds none: add them (y in the file, targets=… in Python), or leave out of=true"
+        )
+    rank = getattr(prop, "k", 0)
+    if rank >= study.model.signature.classes > 0:
+        raise InvalidArgument(
+            f"topk: k = {rank} always holds for {study.model.signature.classes} classes: choose "
+            "a smaller k"
+        )
+    measure = getattr(study.method, "measure", None)
+    if study.needs is Needs.LEVELS and (measure == "confidence") != (prop.kind == "confidence"):
+        raise InvalidArgument(
+            "a curve of confidence needs the property sf.properties.Confidence(), and no other "
+            f"curve does: got {prop.kind!r}"
+        )
+
+
+def _no_truth(study: StudyParts) -> bool:
+    """Whether the data do not say what the model should give."""
+    if study.model.signature.classes:
+        return study.inputs.labels is None
+    return not study.inputs.targets
+
+
+def _check_outputs(study: StudyParts) -> None:
+    """The kind of output that the property reads is the one that the model gives."""
+    prop, scores = study.property, study.model.signature.scores
+    reads_classes = prop.needs is None or prop.needs.of_classes
+    if scores.of_classes and not reads_classes:
+        raise InvalidArgument(
+            f"the property '{prop.kind}' reads {prop.needs}, and the model was loaded with class "
+            f'scores: load it with scores="{prop.needs}" (--scores {prop.needs})'
+        )
+    if not scores.of_classes and reads_classes:
+        raise InvalidArgument(
+            f"the property '{prop.kind}' is about classes, and the model gives {scores}: state a "
+            "property of outputs, such as sf.properties.Close(0.5) (--property close:0.5)"
+        )
+    if prop.needs is Scores.VALUES and scores is Scores.OBJECTS:
+        raise InvalidArgument(
+            f"the property '{prop.kind}' reads values, and the model gives objects: load it with "
+            'scores="values" (--scores values), or use sf.properties.Kept'
+        )
+    if study.by_class and not scores.of_classes:
+        raise InvalidArgument(
+            "the model has no classes: leave out by_class (--by-class, --require-each)"
+        )
+    if isinstance(study.method, tuple(TAILS.values())) and getattr(prop, "yes_or_no", False):
+        raise InvalidArgument(
+            f"{_name(study.method)} fits a distribution to severities, and the property "
+            f"'{prop.kind}' only says yes or no: give it a number with a limit, or use "
+            "sf.methods.ExactSequential"
+        )
+
+
+def _check_population(study: StudyParts) -> None:
+    """Decisions make a share, estimates a mean; other methods make a statement of their own."""
+    over, method = study.population, study.method
+    if over is None:
+        return
+    name, kind = _name(method), type(over).__name__
+    if study.needs is not Needs.SAMPLES:
+        raise InvalidArgument(
+            f"{name} makes its own statement about the population: leave out population={kind}(…)"
+        )
+    decides = hasattr(method, "kappa")
+    if decides and isinstance(over, Mean | TailMean):
+        raise InvalidArgument(
+            f"{name} decides about each input, and decisions have no mean: use "
+            f"population=sf.population.RobustShare({over.error:g}), or leave it out"
+        )
+    if not decides and isinstance(over, RobustShare):
+        raise InvalidArgument(
+            f"RobustShare counts decisions, and {name} makes none: use "
+            f"population=sf.population.Mean({over.error:g}), or leave it out"
+        )
+    if isinstance(over, TailMean) and not isinstance(method, tuple(TAILS.values())):
+        raise InvalidArgument(
+            f"TailMean averages extrapolations, and {name} makes none: use "
+            f"population=sf.population.Mean({over.error:g}), or leave it out"
+        )
+
+
+def _check_groups(study: StudyParts) -> None:
+    """Refuse what would take the inputs of a group for independent."""
+    over, method = study.population, study.method
+    sampling = getattr(over, "sampling", None)
+    if not study.inputs.groups:
+        if sampling is Sampling.GROUPED:
+            raise InvalidArgument(
+                "the population is one of groups, but the inputs have none: name the group of each "
+                "with sf.load_inputs(…, groups=[…])"
+            )
+        return
+    if over is not None and sampling in (None, Sampling.STRATIFIED):
+        raise InvalidArgument(
+            f"the inputs have groups, and {type(over).__name__} takes single inputs for the "
+            "sample: leave out population, or load the inputs without groups"
+        )
+    labels = study.inputs.labels
+    pairs = set() if labels is None else set(zip(study.inputs.groups, labels.tolist(), strict=True))
+    if study.by_class and len(pairs) > len(set(study.inputs.groups)):
+        raise InvalidArgument(
+            "some groups have inputs of several classes, and of such classes nothing can be said: "
+            "leave out by_class (--by-class), or load the inputs without groups"
+        )
+    if study.needs is Needs.MEAN and method.about is About.POPULATION:
+        raise InvalidArgument(
+            "a mean of the population to a precision takes single inputs for the sample, and these "
+            "have groups: give a width (--width) instead, or ask for these inputs (--about these)"
+        )
+    if study.needs is Needs.LEVELS and getattr(method, "scope", "set") == "population":
+        raise InvalidArgument(
+            "a curve of the population takes single inputs for the sample, and these have groups: "
+            "use the scope 'set' (--scope set), which is about exactly these inputs"
+        )
+    if study.needs is Needs.RADII and hasattr(method, "within"):
+        raise InvalidArgument(
+            "the search for a quantile counts single inputs, and these have groups: bracket every "
+            "input (CriticalLevel; leave out --quantile-only and --within)"
+        )
+
+
+def _check_level(study: StudyParts) -> None:
+    """A level is given where it plays a part, and nowhere else."""
+    perturbation = study.perturbation
+    example = f"sf.perturb.{type(perturbation).__name__}("
+    if hasattr(perturbation, "function"):
+        example = f"sf.perturb.custom({getattr(perturbation.function, '__name__', 'function')}"
+    if study.needs.chooses_levels and perturbation.level is not None:
+        raise InvalidArgument(
+            f"{_name(study.method)} chooses levels itself: leave out the level "
+            f"{perturbation.level:g} of {perturbation.kind}, as in {example})"
+        )
+    if not study.needs.chooses_levels and perturbation.level is None:
+        raise InvalidArgument(
+            f"{perturbation.kind} needs a level for {_name(study.method)}: write "
+            f"{example}{', level=' if example[-1] != '(' else ''}0.1)"
+        )
+
+
+def _check_range(study: StudyParts) -> None:
+    perturbation, method = study.perturbation, study.method
+    known = perturbation.levels(study.model.signature.bounds)
+    least = -known.high if getattr(perturbation, "signed", False) else known.low
+    if method.low < least or method.high > known.high:
+        raise InvalidArgument(
+            f"{perturbation.kind}: levels go from {least:g} to {known.high:g}, not from "
+            f"{method.low:g} to {method.high:g}: choose from that range"
+        )
+
+
+def _check_region(study: StudyParts) -> None:
+    """A ball to search or to prove, a property that is about one label, a model that offers it."""
+    ball, method = getattr(study.perturbation, "ball", None), _name(study.method)
+    proves = study.needs is Needs.RADII
+    able = (Ball.LINF,) if proves else (Ball.LINF, Ball.L2)
+    if ball not in able:
+        raise InvalidArgument(
+            f"{method} is about all points of an {' or '.join(able)} ball, and the perturbation "
+            f"{study.perturbation.kind} offers none: use linf:8/255 (sf.perturb.LinfNoise)"
+        )
+    if not study.model.signature.classes:
+        raise InvalidArgument(
+            f"{method} is about another class winning, and the model has no classes: sample "
+            "instead, with sf.methods.KappaTest or ExactSequential (certify, estimate)"
+        )
+    if not study.property.provable:
+        raise InvalidArgument(
+            f"{method} is about another label winning, which the property "
+            f"'{study.property.kind}' is not: use sf.properties.SameLabel() or "
+            "sf.properties.TrueLabel()"
+        )
+    signature = study.model.signature
+    if proves and signature.bounds is None:
+        raise InvalidArgument("proofs need the range of input values: pass bounds (--bounds 0,1)")
+    if proves and not hasattr(study.model, "graph"):
+        served = hasattr(study.model, "connection")
+        way_out = "give the ONNX file that the server runs" if served else "export it to ONNX"
+        raise InvalidArgument(
+            f"proofs read the graph of an ONNX file, and this model has none: {way_out}"
+        )
+    follows_gradients = not proves and not hasattr(study.method, "function")
+    if follows_gradients and not hasattr(study.model, "margin_and_gradient"):
+        raise InvalidArgument(
+            "the model gives scores but no gradients: give a PyTorch model or an ONNX file, or an "
+            "attack of your own (attack=function)"
+        )
+    if ball is Ball.L2 and signature.whole_numbers:
+        raise InvalidArgument(
+            "the model takes whole numbers, and in an L2 ball the attack does not: use linf"
+        )
