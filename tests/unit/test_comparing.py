@@ -12,7 +12,7 @@ from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
 from surefoot.population import Mean, not_worse
-from surefoot.study.comparison import join_results
+from surefoot.study.study import join_results
 from tests.in_words import condition, together
 from tests.promises.local_results import counted
 from tests.worlds import SHAPE, linear, linear_model, points, study

@@ -15,7 +15,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.report.formatting import confidence
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
-from surefoot.study.comparison import studies_by_level
+from surefoot.study.study import studies_by_level
 from surefoot.subject.protocols import View
 from tests.claims.parts import (
     QUICK,

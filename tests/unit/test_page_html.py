@@ -13,7 +13,7 @@ from surefoot.report.provenance import shared_provenance
 from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution
-from surefoot.study.comparison import join_results
+from surefoot.study.study import join_results
 from tests import pages
 from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import study

@@ -17,8 +17,8 @@ from surefoot.graph.read_network import read_network
 from surefoot.region.critical_level import ProofLimits
 from surefoot.report.views.radii import radii_chart
 from surefoot.report.views.radii_tables import quantile_table
-from surefoot.study.comparison import join_results
 from surefoot.study.export_counterexamples import write_properties
+from surefoot.study.study import join_results
 from tests.in_words import together
 from tests.unit.test_radii_study import LINEAR, POINTS, linear_study, truth, write
 

@@ -15,7 +15,7 @@ from surefoot.report.sentences import required_statement
 from surefoot.report.view import Figure
 from surefoot.store import open_existing
 from surefoot.store.outcomes import keep_outcome
-from surefoot.study.comparison import compare, sweep
+from surefoot.study.study import compare, sweep
 from tests.worlds import SHAPE, linear, study
 
 pytest.importorskip("starlette")

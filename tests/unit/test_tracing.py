@@ -12,7 +12,7 @@ from surefoot.catalogue.parse import parse_range
 from surefoot.core.claims import Randomness, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.records.json_records import record_from_json, record_to_json
-from surefoot.study.comparison import join_results
+from surefoot.study.study import join_results
 from tests.in_words import together
 from tests.worlds import every_batch_watched
 

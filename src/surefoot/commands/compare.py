@@ -143,7 +143,7 @@ def compare(
 
     from surefoot.commands.request import SamplingRequest, named_models, read_subjects, run_each
     from surefoot.commands.values import as_perturbation
-    from surefoot.study.comparison import compare as run_all
+    from surefoot.study.study import compare as run_all
 
     several = named_models(models)
     if len(several) < 2:

@@ -201,8 +201,8 @@ def critical(
     """
     from surefoot.commands.request import named_models, read_subjects, run_each
     from surefoot.region import CriticalLevel
-    from surefoot.study.comparison import compare
     from surefoot.study.external import check_estimator, with_estimator
+    from surefoot.study.study import compare
 
     models = named_models(model)
     if not models:

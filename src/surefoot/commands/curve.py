@@ -242,7 +242,7 @@ def curve(
     Example: sf.curve("model.onnx", "test.npz", "blur:0..2", threshold=0.8)
     """
     from surefoot.commands.request import named_models, read_subjects, run_each
-    from surefoot.study.comparison import compare
+    from surefoot.study.study import compare
 
     running.check()
     limits = batches.arguments()

@@ -30,8 +30,8 @@ from surefoot.commands.values import AnyData, AnyModel, Given, is_plain
 from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import InvalidArgument
 from surefoot.study import Result, Study
-from surefoot.study.comparison import compare as compare_studies
-from surefoot.study.comparison import compare_results
+from surefoot.study.study import compare as compare_studies
+from surefoot.study.study import compare_results
 
 R = TypeVar("R")
 _PROGRESS = inspect.Parameter(

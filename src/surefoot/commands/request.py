@@ -27,8 +27,8 @@ from surefoot.records.options import FileOptions, option_name
 from surefoot.records.record import Source
 from surefoot.region import AnyAttack
 from surefoot.study import Result, Study, sweep
-from surefoot.study.comparison import studies_by_level
 from surefoot.study.load_files import load_files
+from surefoot.study.study import studies_by_level
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Property, Scores
 

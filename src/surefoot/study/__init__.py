@@ -1,8 +1,7 @@
 """The frozen specification of one study, and the run that answers it."""
 
-from surefoot.study.comparison import compare, sweep
 from surefoot.study.load_files import select
 from surefoot.study.result import Result
-from surefoot.study.study import Study
+from surefoot.study.study import Study, compare, sweep
 
 __all__ = ["Result", "Study", "compare", "select", "sweep"]

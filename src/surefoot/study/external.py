@@ -42,8 +42,8 @@ from surefoot.records.record import Comparison, InputRow, QuantileRow, Radii, Re
 from surefoot.records.spec import BracketFileSpec
 from surefoot.region.critical_level import CriticalLevel
 from surefoot.statistics.bounds import shares
-from surefoot.study.comparison import join_results
 from surefoot.study.result import Result
+from surefoot.study.study import join_results
 
 SPLIT, LABEL, TRAINING = "split", "label", "training"
 _FEWEST = 2
