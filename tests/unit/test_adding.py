@@ -51,7 +51,7 @@ OWN_ROLE = {
     "NormalTail": {"commands/methods.py"},
     "LinfNoise": {"commands/critical.py", "study/prove.py"},  # the ball of proofs
     "SameLabel": {"commands/critical.py", "engine/perturbation_checks.py",
-                  "study/study.py"},  # the default
+                  "study/parts.py"},  # the default
     "TrueLabel": {"commands/critical.py"},
 }  # fmt: skip
 
