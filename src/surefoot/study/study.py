@@ -1,4 +1,4 @@
-"""A study, or several that differ in the model, the perturbation or the level: run, plan, replay."""
+"""A study, or several that differ in the model, the perturbation or the level, and their runs."""
 
 from __future__ import annotations
 
