@@ -101,47 +101,28 @@ __all__ = [
     "write_evidence",
 ]
 
-_MODULE_OF = {
-    "Claim": "core.claims",
-    "Result": "study",
-    "Selection": "inputs",
-    "Study": "study",
-    "Undecided": "core.results",
-    "Verdict": "core.claims",
-    "assert_robust": "testing.robust",
-    "brackets": "study.external",
-    **dict.fromkeys(
-        (
-            "certify",
-            "check_evidence",
-            "compare",
-            "critical",
-            "curve",
-            "doctor",
-            "estimate",
-            "load",
-            "plan",
-            "tail",
-        ),
-        "commands.functions",
-    ),
-    "contact_sheet": "study.draw_sheet",
-    "load_inputs": "inputs",
-    "load_model": "models",
-    "new_key": "evidence.envelope",
-    "parse_perturbation": "catalogue.parse",
-    "parse_property": "catalogue.registry",
-    "read_brackets": "inputs",
-    **dict.fromkeys(("check_store", "repair_run", "runs"), "store.outcomes"),
-    **dict.fromkeys(("read_result", "read_study"), "study.read_store"),
-    "run_studies": "gate.run_studies",
-    "select": "study",
-    "sentences": "report.sentences",
-    "sweep": "study",
-    "tally": "commands.functions",
-    "write_evidence": "evidence.write",
+_NAMES = {
+    "catalogue.parse": "parse_perturbation",
+    "catalogue.registry": "parse_property",
+    "commands.functions": "certify check_evidence compare critical curve "
+    "doctor estimate load plan tail tally",
+    "core.claims": "Claim Verdict",
+    "core.results": "Undecided",
+    "evidence.envelope": "new_key",
+    "evidence.write": "write_evidence",
+    "gate.run_studies": "run_studies",
+    "inputs": "Selection load_inputs read_brackets",
+    "models": "load_model",
+    "report.sentences": "sentences",
+    "store.outcomes": "check_store repair_run runs",
+    "study": "Result Study select sweep",
+    "study.draw_sheet": "contact_sheet",
+    "study.external": "brackets",
+    "study.read_store": "read_result read_study",
+    "testing.robust": "assert_robust",
 }
-"""Where each name is defined; a name of `__all__` that is not here is itself a module."""
+"""The names that a module defines; a name of `__all__` that is not here is itself a module."""
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 _ROOM_OF = {"assumptions": "core", "claims": "core", "methods": "catalogue", "results": "core"}
 """The room of a public module that has one."""

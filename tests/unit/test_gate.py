@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
+from surefoot.commands.run import GateOptions
 from surefoot.commands.values import error_from
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.gate import GateStudy, Regression, read_gate
-from surefoot.gate.read_gate import MoreRegressions, comparison_error, confidence_for, with_shares
+from surefoot.gate.read_gate import comparison_error, confidence_for, with_shares
 from surefoot.gate.study_command import COMMANDS, is_requirement, shell_command
 
 STUDY = """
@@ -203,33 +204,35 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
 
 def test_a_comparison_may_be_stated_beside_the_file(write):
     two = write(STUDY + STUDY.replace("noise", "other"))
-    by_name = read_gate(two, MoreRegressions(["gate/noise.evidence.json"], margin="0.02"))
+    by_name = read_gate(
+        two, GateOptions(not_worse_than=["gate/noise.evidence.json"], margin="0.02")
+    )
     evidence = by_name.studies[0].regression
     assert (evidence.evidence, evidence.margin) == ("gate/noise.evidence.json", 0.02)
     assert by_name.studies[1].regression is None
-    both = read_gate(two, MoreRegressions(previous_model=["gate/old.onnx"]))
+    both = read_gate(two, GateOptions(previous_model=["gate/old.onnx"]))
     assert [s.regression.model for s in both.studies] == ["gate/old.onnx"] * 2
     assert both.requirements == 4
     default = write('[defaults]\nprevious-model = "old.onnx"' + STUDY)
-    (inherited,) = read_gate(default, MoreRegressions(margin=0)).studies
+    (inherited,) = read_gate(default, GateOptions(margin=0)).studies
     assert inherited.regression.margin == 0
     two = write(STUDY + STUDY.replace("noise", "other"))
     with pytest.raises(InvalidArgument, match=r"names none of the studies .* write NAME=gate/test"):
-        read_gate(two, MoreRegressions(["gate/test.npz"]))
+        read_gate(two, GateOptions(not_worse_than=["gate/test.npz"]))
     for path in ("gate/noise.evidence.jsn", "nois=gate/noise.evidence.json"):
         with pytest.raises(InvalidArgument, match=r"jso?n: there is no such file: .*noise, other"):
-            read_gate(two, MoreRegressions([path]))
+            read_gate(two, GateOptions(not_worse_than=[path]))
     with pytest.raises(InvalidArgument, match="gate has no evidence of other: name the files"):
-        read_gate(two, MoreRegressions(["gate"]))
+        read_gate(two, GateOptions(not_worse_than=["gate"]))
     Path("gate/other.evidence.json").touch()
-    of_folder = read_gate(two, MoreRegressions(["gate"])).studies
+    of_folder = read_gate(two, GateOptions(not_worse_than=["gate"])).studies
     assert [s.regression.evidence for s in of_folder] == [
         "gate/noise.evidence.json", "gate/other.evidence.json",
     ]  # fmt: skip
-    one, other = read_gate(two, MoreRegressions(["noise=gate"])).studies
+    one, other = read_gate(two, GateOptions(not_worse_than=["noise=gate"])).studies
     assert (one.regression.evidence, other.regression) == ("gate/noise.evidence.json", None)
     with pytest.raises(InvalidArgument, match=r"margin \(--margin\) 0.1 is for a comparison"):
-        read_gate(two, MoreRegressions(margin=0.1))
+        read_gate(two, GateOptions(margin=0.1))
 
 
 def test_the_command_of_a_study_says_how_files_were_read_and_can_be_typed():

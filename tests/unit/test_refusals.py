@@ -37,7 +37,7 @@ ELSEWHERE = {
     "study/external.py: {group.name}": "for the types: brackets always have radii",
     "study/run.py: preflight": "the finding of a check holds it",
     "store/database.py": "the store says what its errors mean",
-    "gate/read_gate.py: {unknown(": "the words that are near",
+    "gate/read_gate.py: {study_command.unknown(": "the words that are near",
     "gate/run_studies.py: {gate.path} was": "one for each study that is refused",
     "gate/study_command.py: study {study}: {p": "what the option is, from its help",
     "records/options.py: {": "the words that follow the name of the option",
@@ -108,7 +108,7 @@ class Sentences(ast.NodeVisitor):
                 return self._texts(text)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="format")):
                 return [self.constants[name]]
-            case ast.Name(id=name) if name in self.constants:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in self.constants:
                 return [self.constants[name]]
             case ast.Name(id="error") | ast.Call(args=[ast.Name(id="error")]) if self._passes_on:
                 return ["{way_out}"]

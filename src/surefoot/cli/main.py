@@ -12,17 +12,10 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from surefoot.cli import verbs
+from surefoot.cli import terminal, verbs
 from surefoot.cli.exit_codes import ERROR, own_exit_code, watch_signals
 from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
 from surefoot.cli.parsing import LazyGroup
-from surefoot.cli.terminal import (
-    close_quietly,
-    keep_results_apart,
-    print_own_warnings,
-    stdout_is_closed,
-    stdout_takes_text,
-)
 from surefoot.errors import Stopped, SurefootError
 from surefoot.system.text import escape_controls
 from surefoot.system.user_code import ignore_number_warnings, raised_words
@@ -107,7 +100,7 @@ def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
     handle_signals()
     try:
-        keep_results_apart()
+        terminal.keep_results_apart()
         watch_signals(ERROR, f"surefoot: {_stopped()}")
         code = _run()
     except Stopped:
@@ -122,7 +115,7 @@ def _run() -> int:
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="replace")
     ignore_number_warnings()
-    print_own_warnings()
+    terminal.print_own_warnings()
     code: object = 0
     try:
         with own_exit_code():
@@ -136,11 +129,11 @@ def _run() -> int:
     except SystemExit as error:
         if not _is_broken_pipe(error.__context__):
             return _fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that")
-        close_quietly()
+        terminal.close_quietly()
     except OSError as error:
         if not _is_closed_pipe(error):
             return _fail(_system_words(error))
-        close_quietly()  # in `surefoot … | head` nothing went wrong
+        terminal.close_quietly()  # in `surefoot … | head` nothing went wrong
     except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
         raise_if_stopped()
         if sentence := _usage_sentence(error):
@@ -155,8 +148,8 @@ def _run() -> int:
 
 def _system_words(error: OSError) -> str:
     """What the system refused, and of which file."""
-    if error.filename is None and not stdout_takes_text():
-        close_quietly()
+    if error.filename is None and not terminal.stdout_takes_text():
+        terminal.close_quietly()
         return f"standard output cannot be written ({error.strerror or error}): {_UNPRINTED}"
     return f"{error.filename or 'the system'}: {error.strerror or error}"
 
@@ -196,7 +189,7 @@ def _is_broken_pipe(error: BaseException | None) -> bool:
 
 def _is_closed_pipe(error: OSError) -> bool:
     """Whether it was our output that nobody reads, not a pipe of the user's code."""
-    return _is_broken_pipe(error) and stdout_is_closed()
+    return _is_broken_pipe(error) and terminal.stdout_is_closed()
 
 
 def _is_open(stream: Any) -> bool:  # noqa: ANN401  whatever the user's code put there

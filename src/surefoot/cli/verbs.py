@@ -14,20 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefoot.cli import terminal
 from surefoot.cli.parsing import ShellFunction, options_of
-from surefoot.cli.terminal import (
-    close_quietly,
-    open_console,
-    present,
-    print_answer,
-    print_findings,
-    prints_to_stderr,
-    run_command,
-    say,
-    say_files,
-    say_what_is_from_store,
-    shell_caller,
-)
 from surefoot.commands import certify as certify_verb
 from surefoot.commands import compare as compare_verb
 from surefoot.commands import critical as critical_verb
@@ -72,7 +60,7 @@ def _prints(
         @options_of(function, json=json)
         @functools.wraps(text)
         def command(json: bool = False, **given: Given) -> int:
-            return run_command(function, json=json, **given)
+            return terminal.run_command(function, json=json, **given)
 
         return command
 
@@ -149,7 +137,7 @@ def critical(*, json: bool, **given: Given) -> int:
     # further threads would not be counted. Must be set before the libraries load.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    return run_command(critical_verb.critical, json=json, **given)
+    return terminal.run_command(critical_verb.critical, json=json, **given)
 
 
 @_prints(compare_verb.compare)
@@ -172,12 +160,12 @@ def doctor(*, json: bool, **given: Given) -> int:
 
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """
-    with prints_to_stderr():
+    with terminal.prints_to_stderr():
         checkup = doctor_verb.doctor(**given)
     if json:
         typer.echo(jsonlib.dumps([asdict(f) for f in checkup.findings], ensure_ascii=False))
     else:
-        print_findings(checkup.findings)
+        terminal.print_findings(checkup.findings)
     return _BAD if checkup.bad else _HOLDS
 
 
@@ -190,7 +178,7 @@ def plan(*, json: bool, **given: Given) -> int:
 
     Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --precision 0.02
     """
-    with prints_to_stderr():
+    with terminal.prints_to_stderr():
         forecast = plan_verb.plan(**given)
     if json:
         typer.echo(jsonlib.dumps(asdict(forecast)))
@@ -256,16 +244,16 @@ def run(*, file: str, choice: GateOptions, json: bool) -> int:
 
     Example: surefoot run study.toml --junit junit.xml
     """
-    from surefoot.gate.gate import study_lines
-    from surefoot.gate.run_studies import GateOutcome, each_outcome, open_gate, write_cases
+    from surefoot.gate.gate import GateOutcome, study_lines
+    from surefoot.gate.run_studies import each_outcome, open_gate, write_cases
 
-    caller = shell_caller(as_json=json)
-    with prints_to_stderr():
+    caller = terminal.shell_caller(as_json=json)
+    with terminal.prints_to_stderr():
         gate, chosen = open_gate(file, choice)
     outcomes = []
     each = each_outcome(gate, chosen, choice, caller)
     for _ in chosen:
-        with prints_to_stderr():
+        with terminal.prints_to_stderr():
             outcomes.append(next(each))
         _print_lines([] if json else study_lines(outcomes[-1]))
     whole = GateOutcome(gate, tuple(outcomes))
@@ -275,9 +263,9 @@ def run(*, file: str, choice: GateOptions, json: bool) -> int:
     if choice.evidence is not None:
         written = any(one.evidence for one in outcomes)
         what = f"evidence written to {choice.evidence}" if written else "no evidence was written"
-        say(what)
+        terminal.say(what)
     if choice.junit is not None:
-        say(f"test cases written to {choice.junit}")
+        terminal.say(f"test cases written to {choice.junit}")
     return whole.exit_code
 
 
@@ -287,7 +275,7 @@ def _print_lines(lines: list[str]) -> None:
             typer.echo(escape_controls(line))
         sys.stdout.flush()
     except BrokenPipeError:
-        close_quietly()  # `surefoot … | head` ends with the code of the result
+        terminal.close_quietly()  # `surefoot … | head` ends with the code of the result
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -315,8 +303,8 @@ def show(*, json: bool, **given: Given) -> int:
     """
     answer = stored.show(**given)
     if isinstance(answer, Answer):
-        return print_answer(answer, as_json=json)
-    present(answer, as_json=json)
+        return terminal.print_answer(answer, as_json=json)
+    terminal.present(answer, as_json=json)
     return _HOLDS  # whatever was required when it was run
 
 
@@ -394,9 +382,9 @@ def verify(
     with memory_limit(_MEMORY_BYTES):
         check, evidence = read_and_check(path, key, time_limit=time_limit)
     left = max(begun + (time_limit or _CHECK_SECONDS) - time.monotonic(), 1.0)
-    with prints_to_stderr():
+    with terminal.prints_to_stderr():
         check = verify_verb.run_again(
-            check, evidence, models, data, left, rerun, inputs, shell_caller()
+            check, evidence, models, data, left, rerun, inputs, terminal.shell_caller()
         )
     typer.echo(check.to_json() if json else str(check))
     return check.exit_code
@@ -494,8 +482,8 @@ def design(*, json: bool, **given: Given) -> int:
     from rich.console import Console
 
     with Console(stderr=True).status("computing the design and proving it"):
-        answer = design_verb.design(**given, caller=shell_caller())
-    return print_answer(answer, as_json=json, console=Console(highlight=False))
+        answer = design_verb.design(**given, caller=terminal.shell_caller())
+    return terminal.print_answer(answer, as_json=json, console=Console(highlight=False))
 
 
 def _demonstration(*, options: DemoOptions) -> None:
@@ -514,27 +502,27 @@ def demo(*, options: DemoOptions, json: bool) -> int:
     """
     if options.files is not None and (options.only is not None or json):
         raise InvalidArgument("--files only copies files: leave out --only and --json")
-    folder, caller = options.folder(), shell_caller()
+    folder, caller = options.folder(), terminal.shell_caller()
     if options.files is not None:
-        return print_answer(demo_verb.copy_files(folder))
+        return terminal.print_answer(demo_verb.copy_files(folder))
     report, store = str(folder / "report.html"), str(folder / STORE)
     if options.only is not None:
         step = STEPS[options.only]
-        say(step.question)
+        terminal.say(step.question)
         result = step.run(store, caller, report)
-        say_what_is_from_store(result, store)
-        say_files(report=report)
-        code = present(result, as_json=json, store=store)
-        say(f"open {report} in a browser")
+        terminal.say_what_is_from_store(result, store)
+        terminal.say_files(report=report)
+        code = terminal.present(result, as_json=json, store=store)
+        terminal.say(f"open {report} in a browser")
         return code
     results = demo_verb.run_steps(store, report, caller)
     if json:
         typer.echo(jsonlib.dumps({n: jsonlib.loads(r.to_json()) for n, r in results.items()}))
     else:
-        console = open_console()
+        console = terminal.open_console()
         for name, result in results.items():
             console.print(f"{name}: {STEPS[name].question}", style="bold", markup=False)
             for line in result.view.headings:
                 console.print(f"{line}\n", markup=False)
-    say(f"open {report} in a browser; evidence in {store}")
+    terminal.say(f"open {report} in a browser; evidence in {store}")
     return _HOLDS

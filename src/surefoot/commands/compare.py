@@ -9,22 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from surefoot.commands import options as o
+from surefoot.commands import values as v
 from surefoot.commands.methods import (
     BuSunOptions,
     estimate_method,
     kappa_method,
     refuse_method,
     tail_method,
-)
-from surefoot.commands.values import (
-    AnyData,
-    AnyModel,
-    Given,
-    Number,
-    as_number,
-    as_numbers,
-    as_property,
-    share,
 )
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import (
@@ -50,16 +41,16 @@ Reference = str | Path | Sequence[float] | Mapping[str, float]
 class ComparisonOptions:
     """Which quantity is compared, and what is required of it."""
 
-    width: Number | None = option(
+    width: v.Number | None = option(
         None, f"How far each estimate may be from the truth (default: {_WIDTH})."
     )
-    kappa: Number | None = option(
+    kappa: v.Number | None = option(
         None, "Compare the share of inputs that fail at most this often instead."
     )
-    limit: Number | None = option(
+    limit: v.Number | None = option(
         None, "Compare confident mistakes above this confidence instead (see tail)."
     )
-    confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
+    confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     method: str | None = option(
         None,
         "With --width: exact-sequential, bu-sun, fixed-size or okamoto (default: "
@@ -70,7 +61,7 @@ class ComparisonOptions:
         "Correlate with these numbers, such as accuracies: 0.91,0.88 in the order of the models, "
         "or a .csv file with lines model,value.",
     )
-    not_worse: Number | None = option(
+    not_worse: v.Number | None = option(
         None,
         "Require that the first model fails at most this much more often than each other: 0.01.",
     )
@@ -80,7 +71,7 @@ class ComparisonOptions:
         f"estimate (default: {_PROPERTY}). Not with --limit.",
     )
 
-    def chosen(self, stages: BuSunOptions) -> tuple[Given, Given]:
+    def chosen(self, stages: BuSunOptions) -> tuple[v.Given, v.Given]:
         """The method that width, kappa or limit names, and the property it measures."""
         quantities = {"width": self.width, "kappa": self.kappa, "limit": self.limit}
         named = [option_name(name) for name, value in quantities.items() if value is not None]
@@ -110,7 +101,7 @@ class ComparisonOptions:
 
 def compare(
     models: Annotated[
-        AnyModel,
+        v.AnyModel,
         Option(
             "Two or more models, then the data.",
             metavar="MODEL MODEL... DATA",
@@ -119,7 +110,7 @@ def compare(
             last="data",
         ),
     ],
-    data: AnyData,
+    data: v.AnyData,
     perturb: o.Perturb,
     *,
     measurement: ComparisonOptions,
@@ -156,10 +147,10 @@ def compare(
     limits = batches.arguments()
     margin = None
     if measurement.not_worse is not None:
-        margin = share("not_worse", measurement.not_worse)
+        margin = v.share("not_worse", measurement.not_worse)
     values = _reference(measurement.reference, several)
     method, kept_if = measurement.chosen(stages)
-    prop = as_property(kept_if)
+    prop = v.as_property(kept_if)
     as_perturbation(perturb)
     subjects = read_subjects(several, data, inputs, running.seed, prop.needs)
     request = SamplingRequest(None, data, perturb, inputs, kept_if, method)
@@ -174,29 +165,24 @@ def compare(
     return running.write(result, caller.command)
 
 
-def _reference(given: Given, models: Mapping[str, Given]) -> dict[str, float] | None:
+def _reference(given: v.Given, models: Mapping[str, v.Given]) -> dict[str, float] | None:
     """One number for each model, from the option itself or from a file."""
     if given is None:
         return None
     if isinstance(given, Mapping) or _is_file(given):
         lines = given if isinstance(given, Mapping) else _read_lines(str(given))
-        return {name: _value_of(name, model, lines, given) for name, model in models.items()}
-    values = as_numbers("reference", given)
-    if len(values) != len(models):
-        raise refused(
-            "reference",
-            given,
-            f"has {len(values)} numbers for {len(models)} models: give one for each",
-        )
-    return dict(zip(models, values, strict=True))
-
-
-def _value_of(name: str, model: AnyModel, lines: Mapping[str, Given], where: Given) -> float:
-    path = str(model)
-    value = lines.get(name, lines.get(path, lines.get(Path(path).stem)))
-    if value is None:
-        raise InvalidArgument(f"{where} has no line for {name}: write {name},0.91")
-    return as_number("reference", value)
+        values = {}
+        for name, model in models.items():
+            value = lines.get(name, lines.get(str(model), lines.get(Path(str(model)).stem)))
+            if value is None:
+                raise InvalidArgument(f"{given} has no line for {name}: write {name},0.91")
+            values[name] = v.as_number("reference", value)
+        return values
+    numbers = v.as_numbers("reference", given)
+    if len(numbers) != len(models):
+        says = f"has {len(numbers)} numbers for {len(models)} models: give one for each"
+        raise refused("reference", given, says)
+    return dict(zip(models, numbers, strict=True))
 
 
 def _read_lines(path: str) -> dict[str, str]:
@@ -209,7 +195,7 @@ def _read_lines(path: str) -> dict[str, str]:
         ) from error
 
 
-def _is_file(given: Given) -> bool:
+def _is_file(given: v.Given) -> bool:
     try:
         return isinstance(given, str | Path) and Path(given).is_file()
     except OSError:  # too long for a file name

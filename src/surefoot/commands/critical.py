@@ -10,17 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from surefoot.commands import options as o
+from surefoot.commands import values as v
 from surefoot.commands.output_files import check_figure_file, check_file, check_folder
-from surefoot.commands.values import (
-    AnyData,
-    AnyModel,
-    Number,
-    Numbers,
-    as_number,
-    as_numbers,
-    error_from,
-    share,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions, Option, option, refused
 
@@ -96,9 +87,9 @@ def path_for_network(path: str | Path, name: str) -> Path:
 class RadiusOptions:
     """How brackets are found, and which quantile is claimed."""
 
-    tolerance: Number = option(0.002, "How narrow each bracket must be.")
-    quantile: Number = option(0.05, "The share of inputs whose critical radius may be smaller.")
-    confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
+    tolerance: v.Number = option(0.002, "How narrow each bracket must be.")
+    quantile: v.Number = option(0.05, "The share of inputs whose critical radius may be smaller.")
+    confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     seconds_per_input: float | None = option(
         None, "Maximum CPU seconds per input: 60, or none with --nodes-per-input."
     )
@@ -109,7 +100,7 @@ class RadiusOptions:
         False,
         "Only narrow brackets as far as the quantile (or --require) needs: much faster.",
     )
-    within: Number | None = option(
+    within: v.Number | None = option(
         None, "Take inputs until the quantile is known to ± this (--quantile-only)."
     )
     samples: int = option(
@@ -124,10 +115,10 @@ class RadiusOptions:
 
         seconds, nodes = self.seconds_per_input, self.nodes_per_input
         shared = (
-            as_number("tolerance", self.tolerance),
-            None if seconds is None else as_number("seconds_per_input", seconds),
-            share("quantile", self.quantile),
-            error_from(self.confidence),
+            v.as_number("tolerance", self.tolerance),
+            None if seconds is None else v.as_number("seconds_per_input", seconds),
+            v.share("quantile", self.quantile),
+            v.error_from(self.confidence),
             self.samples,
         )
         if not self.quantile_only and self.within is None:
@@ -139,7 +130,7 @@ class RadiusOptions:
                 f"{self.verifier}: another prover closes brackets; leave "
                 "out quantile_only (--quantile-only) and within (--within)",
             )
-        within = None if self.within is None else as_number("within", self.within)
+        within = None if self.within is None else v.as_number("within", self.within)
         return CriticalQuantile(*shared, within, least, nodes_per_input=nodes)
 
 
@@ -147,14 +138,14 @@ class RadiusOptions:
 class RadiusOutcome:
     """What is shown and required of the radii."""
 
-    at: Numbers | None = option(None, "Also the robust accuracy at these radii: 0.01,8/255.")
+    at: v.Numbers | None = option(None, "Also the robust accuracy at these radii: 0.01,8/255.")
     by_class: bool = option(False, "Also the quantile of each class.")
     estimator: str = option(
         o.ESTIMATOR,
         "Of the quantile: shortest-ranks, order-statistics, log-normal or algorithm-1.",
     )
-    gamma: Number | None = option(None, "Length of interval at which algorithm-1 stops: 0.002.")
-    require: Number | None = option(
+    gamma: v.Number | None = option(None, "Length of interval at which algorithm-1 stops: 0.002.")
+    require: v.Number | None = option(
         None, "Require that the quantile is at least this radius: 8/255."
     )
     figure: str | Path | None = option(None, "Write the figure here: critical.svg, .png or .json.")
@@ -163,7 +154,7 @@ class RadiusOutcome:
         """The radius that is required, if there is one."""
         if self.require is None:
             return None
-        least = as_number("require", self.require)
+        least = v.as_number("require", self.require)
         if not 0 < least < math.inf:
             raise refused(
                 "require", self.require, f"must be a radius above 0, got {self.require}: try 8/255"
@@ -173,7 +164,7 @@ class RadiusOutcome:
 
 def critical(
     model: Annotated[
-        AnyModel,
+        v.AnyModel,
         Option(
             "One or more ONNX files, then the data.",
             metavar="MODEL.onnx... DATA",
@@ -182,7 +173,7 @@ def critical(
             last="data",
         ),
     ],
-    data: AnyData,
+    data: v.AnyData,
     *,
     export: ExportOptions,
     radius: RadiusOptions,
@@ -213,9 +204,9 @@ def critical(
     export.check(models)
     check_figure_file(outcome.figure)
     least = outcome.required_radius()
-    radii = () if outcome.at is None else as_numbers("at", outcome.at)
+    radii = () if outcome.at is None else v.as_numbers("at", outcome.at)
     method = radius.method(least)
-    gamma = None if outcome.gamma is None else as_number("gamma", outcome.gamma)
+    gamma = None if outcome.gamma is None else v.as_number("gamma", outcome.gamma)
     check_estimator(method, outcome.estimator, gamma)
     subjects = read_subjects(models, data, inputs, running.seed)
     studies = _studies(subjects, method, outcome.by_class, running.seed)

@@ -10,21 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from surefoot.commands import options as o
+from surefoot.commands import values as v
 from surefoot.commands.methods import fields_of
 from surefoot.commands.output_files import check_figure_file
-from surefoot.commands.values import (
-    AnyData,
-    AnyMethod,
-    AnyModel,
-    AnyPerturbation,
-    Given,
-    Number,
-    Numbers,
-    as_number,
-    as_numbers,
-    as_property,
-    error_from,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import (
     FileOptions,
@@ -52,7 +40,7 @@ class CurveOptions:
     An option that is left out is None, so that one the method cannot honour is refused.
     """
 
-    threshold: Numbers | None = option(
+    threshold: v.Numbers | None = option(
         None, "Lowest accepted accuracy: 0.8, or 0.8,0.6 (default: 0.8).", repeats=True
     )
     measure: str | None = option(
@@ -68,8 +56,10 @@ class CurveOptions:
         "What the curve is about: set (exactly these inputs) or population (what they are a random "
         "sample of) (default: set).",
     )
-    confidence: Number | None = option(None, f"Confidence of the result (default: {o.CONFIDENCE}).")
-    resolution: Number | None = option(
+    confidence: v.Number | None = option(
+        None, f"Confidence of the result (default: {o.CONFIDENCE})."
+    )
+    resolution: v.Number | None = option(
         None, "How precisely to locate a crossing, as a share of the range (default: 0.001)."
     )
     assume: str | None = option(
@@ -87,7 +77,7 @@ class CurveOptions:
     compare_methods: bool = option(False, "Also run asap, uniform and quad, on the same inputs.")
     levels: int | None = option(None, "For uniform, random, quad: number of levels.", least=2)
     as_printed: bool = option(False, "For asap: exactly as the paper prints it.")
-    curvature: Number | None = option(
+    curvature: v.Number | None = option(
         None,
         "For asap: the paper's â, in accuracy per squared range (default: from the data; as "
         "printed 128).",
@@ -95,7 +85,7 @@ class CurveOptions:
     grid: int | None = option(
         None, "For asap: the paper's n, no pair of levels is closer (default: 1024)."
     )
-    step: Number | None = option(
+    step: v.Number | None = option(
         None, "For asap, instead of --grid: the smallest step, a share of the range."
     )
 
@@ -125,7 +115,7 @@ class CurveOptions:
         """The methods that are run, the chosen one first."""
         return tuple(dict.fromkeys((self.method, *(_COMPARED if self.compare_methods else ()))))
 
-    def method_on(self, levels: Interval, seed: int, name: str = "") -> AnyMethod:
+    def method_on(self, levels: Interval, seed: int, name: str = "") -> v.AnyMethod:
         """The chosen method over this range of levels, or another of `methods`."""
         from surefoot.catalogue.methods import CURVES
 
@@ -135,7 +125,7 @@ class CurveOptions:
             chosen["seed"] = seed
         return method(low=levels.low, high=levels.high, **chosen)
 
-    def _chosen_fields(self, method: str) -> dict[str, Given]:
+    def _chosen_fields(self, method: str) -> dict[str, v.Given]:
         """The fields that the options set; of a method to compare with, what it shares."""
         from surefoot.catalogue.methods import CURVES
 
@@ -149,47 +139,35 @@ class CurveOptions:
             field = _FIELDS.get(name, name)
             if field in takes[method]:
                 chosen[field] = value
-            elif method == self.method and not self._is_for_another(field, takes):
+            elif method == self.method and all(field not in takes[m] for m in self.methods()[1:]):
                 able = " or ".join(method for method in CURVES if field in takes[method])
                 raise refused(name, value, f"is not for method {method}: use {able}")
         return chosen
 
-    def _is_for_another(self, field: str, takes: dict[str, set[str]]) -> bool:
-        """Whether one of the other methods that are run has this field."""
-        return any(field in takes[name] for name in self.methods()[1:])
-
-    def _values(self) -> dict[str, Given]:
+    def _values(self) -> dict[str, v.Given]:
         """The options that were given, read."""
-        readers: dict[str, Callable[[str, Given], Given]] = {
-            "threshold": as_numbers,
-            "confidence": lambda _, value: error_from(value),
-            "resolution": as_number,
-            "scope": _as_it_is,
-            "measure": _as_it_is,
-            "assume": _as_it_is,
-            "fixed_draws": _as_it_is,
-            "curvature": as_number,
-            "grid": _as_it_is,
-            "step": as_number,
-            "as_printed": _as_it_is,
-            "levels": _as_it_is,
+        readers: dict[str, Callable[[str, v.Given], v.Given]] = {
+            "threshold": v.as_numbers,
+            "confidence": lambda _, value: v.error_from(value),
+            **dict.fromkeys(("resolution", "curvature", "step"), v.as_number),
         }
-        given = {name: getattr(self, name) for name in readers}
+        given = {name: getattr(self, name) for name in _SETTINGS}
         return {
-            name: readers[name](name, value)
+            name: readers[name](name, value) if name in readers else value
             for name, value in given.items()
             if value is not None and value is not False
         }
 
 
+_SETTINGS = (
+    *("threshold", "confidence", "resolution", "scope", "measure", "assume", "fixed_draws"),
+    *("curvature", "grid", "step", "as_printed", "levels"),
+)
+"""Options that set a field of a method, in the order in which they are refused."""
 _FIELDS = {"threshold": "thresholds", "confidence": "error"}
 """Options whose field has another name, because it holds several or the complement."""
 _COMPARED = ("asap", "uniform", "quad")
 """Methods of compare_methods: the paper's, and the two without chance that it compares with."""
-
-
-def _as_it_is(_: str, value: Given) -> Given:
-    return value
 
 
 @dataclass(frozen=True)
@@ -197,7 +175,7 @@ class CurveOutcome:
     """What is shown and required of the curves."""
 
     by_class: bool = option(False, "Also a curve for each class.")
-    require: Number | None = option(
+    require: v.Number | None = option(
         None,
         "Require accuracy at or above the threshold on at least this share of the range of levels, "
         "from 0 to 1 (not a level): 0.25.",
@@ -207,7 +185,7 @@ class CurveOutcome:
 
 def curve(
     model: Annotated[
-        AnyModel,
+        v.AnyModel,
         Option(
             "One or more models, then the data.",
             metavar="MODEL... DATA",
@@ -216,9 +194,9 @@ def curve(
             last="data",
         ),
     ],
-    data: AnyData,
+    data: v.AnyData,
     perturb: Annotated[
-        AnyPerturbation,
+        v.AnyPerturbation,
         Option(
             "Perturbation and range of levels: blur:0..2, rotation:-30..30, fog (up to "
             "severity 5), blur:2+jpeg:0.5 (from none to both). Repeat it for several curves.",
@@ -268,10 +246,11 @@ def curve(
             "curve needs one or more models, then the data: write model.onnx test.npz"
         )
     stated = measurement.property
-    needs = None if stated is None else as_property(stated).needs
+    needs = None if stated is None else v.as_property(stated).needs
     subjects = read_subjects(models, data, inputs, running.seed, needs)
-    request = _CurveRequest(subjects, measurement, outcome.by_class, running.seed, caller)
-    studies, sources = request.studies(perturbations)
+    studies, sources = _studies(
+        subjects, measurement, perturbations, outcome.by_class, running.seed, caller
+    )
     more = {**running.arguments(), **limits}
     result = run_each(
         partial(compare, studies), list(studies), sources, caller, part="curve", unit="curves",
@@ -281,9 +260,9 @@ def curve(
     return running.write(result, caller.command, outcome.figure)
 
 
-def _share_of_levels(required: Number, perturb: AnyPerturbation) -> float:
+def _share_of_levels(required: v.Number, perturb: v.AnyPerturbation) -> float:
     """The value of `require`; a level is refused, with the share that it stands for."""
-    value = as_number("require", required)
+    value = v.as_number("require", required)
     if 0 <= value <= 1:
         return value
     _, levels = range_of(perturb)
@@ -298,54 +277,44 @@ def _share_of_levels(required: Number, perturb: AnyPerturbation) -> float:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _CurveRequest:
-    """Models and inputs, what is measured, and how the record names it."""
+def _studies(
+    subjects: Subjects,
+    measurement: CurveOptions,
+    perturbations: list[v.AnyPerturbation],
+    by_class: bool,
+    seed: int,
+    caller: Caller,
+) -> tuple[dict[str, Study], dict[str, Source] | None]:
+    """A study for every model and perturbation, and where it came from, by name."""
+    from surefoot.study import Study
 
-    subjects: Subjects
-    measurement: CurveOptions
-    by_class: bool
-    seed: int
-    caller: Caller
-
-    def studies(
-        self, perturbations: list[AnyPerturbation]
-    ) -> tuple[dict[str, Study], dict[str, Source] | None]:
-        """A study for every model and perturbation, and where it came from, by name."""
-        from surefoot.study import Study
-
-        inputs, models = self.subjects.inputs, self.subjects.models
-        bounds = next(iter(models.values())).signature.bounds
-        kept_if = self.measurement.property_for(inputs)
-        prop, methods = as_property(kept_if), self.measurement.methods()
-        studies: dict[str, Study] = {}
-        sources: dict[str, Source | None] = {}
-        for perturb in perturbations:
-            perturbation, levels = range_of(perturb, inputs.frame, bounds)
-            for name, model in models.items():
-                parts = [name] * (len(models) > 1)
-                words = perturb if isinstance(perturb, str) else perturbation.kind
-                parts += [words] * (len(perturbations) > 1 or len(methods) > 1)
-                for method in methods:
-                    key = ", ".join([*parts, *([method] * (len(methods) > 1))])
-                    if key in studies:
-                        raise InvalidArgument(f"two curves are called {key!r}: run them apart")
-                    studies[key] = Study(
-                        model,
-                        inputs,
-                        perturbation,
-                        self.measurement.method_on(levels, self.seed, method),
-                        property=prop,
-                        seed=self.seed,
-                        by_class=self.by_class,
-                    )
-                    sources[key] = self.subjects.source(name, self.caller, perturb, kept_if)
-        known = {key: source for key, source in sources.items() if source is not None}
-        return studies, known if len(known) == len(studies) else None
+    inputs, models = subjects.inputs, subjects.models
+    bounds = next(iter(models.values())).signature.bounds
+    kept_if = measurement.property_for(inputs)
+    prop, methods = v.as_property(kept_if), measurement.methods()
+    studies: dict[str, Study] = {}
+    sources: dict[str, Source | None] = {}
+    for perturb in perturbations:
+        perturbation, levels = range_of(perturb, inputs.frame, bounds)
+        for name, model in models.items():
+            parts = [name] * (len(models) > 1)
+            words = perturb if isinstance(perturb, str) else perturbation.kind
+            parts += [words] * (len(perturbations) > 1 or len(methods) > 1)
+            for method in methods:
+                key = ", ".join([*parts, *([method] * (len(methods) > 1))])
+                if key in studies:
+                    raise InvalidArgument(f"two curves are called {key!r}: run them apart")
+                chosen = measurement.method_on(levels, seed, method)
+                studies[key] = Study(
+                    model, inputs, perturbation, chosen, property=prop, seed=seed, by_class=by_class
+                )
+                sources[key] = subjects.source(name, caller, perturb, kept_if)
+    known = {key: source for key, source in sources.items() if source is not None}
+    return studies, known if len(known) == len(studies) else None
 
 
 def range_of(
-    perturb: AnyPerturbation,
+    perturb: v.AnyPerturbation,
     frame: tuple[int, ...] = (),
     bounds: Interval | None = None,
 ) -> tuple[Perturbation, Interval]:

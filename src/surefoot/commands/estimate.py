@@ -42,6 +42,6 @@ def estimate(
     """
     from surefoot.commands.request import SamplingRequest, run_sampling
 
-    method = mean_or_each(measurement, measurement.method, stages)
+    method = mean_or_each(measurement, stages)
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
     return run_sampling(request, levels, requirement, running, batches, caller)

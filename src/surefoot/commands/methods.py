@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
-from surefoot.commands.values import (
-    AnyMethod,
-    Number,
-    Numbers,
-    as_number,
-    as_numbers,
-    error_from,
-    share,
-)
+from surefoot.commands import values as v
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import option, option_name, refused, refused_value
 
@@ -27,29 +19,16 @@ if TYPE_CHECKING:
 class BuSunOptions:
     """The two settings of Bu & Sun's method."""
 
-    pilot_error: Number | None = option(
+    pilot_error: v.Number | None = option(
         None,
         "For bu-sun: the part of the error that the interval of its second stage may use "
         "(default: a twentieth of the error).",
     )
-    candidates: Numbers | None = option(
+    candidates: v.Numbers | None = option(
         None,
         "For bu-sun: sizes of its second stage to choose from, as shares of Okamoto's number "
         "(default: 0.01,0.02,…,0.2).",
     )
-
-
-class MeanOptions(Protocol):
-    """Options that ask for a mean, or for each input."""
-
-    @property
-    def precision(self) -> Number | None: ...  # noqa: D102  the name says it
-    @property
-    def about(self) -> str | None: ...  # noqa: D102  the name says it
-    @property
-    def width(self) -> Number | None: ...  # noqa: D102  the name says it
-    @property
-    def confidence(self) -> Number: ...  # noqa: D102  the name says it
 
 
 SIL = {1: 1e-1, 2: 1e-2, 3: 1e-3, 4: 1e-4}
@@ -59,11 +38,7 @@ TRIALS_TIMES_KAPPA = 200
 long before."""
 
 
-def mean_or_each(
-    options: MeanOptions,
-    method: str | None = None,
-    stages: BuSunOptions = BuSunOptions(),
-) -> AnyMethod:
+def mean_or_each(options: o.EstimateOptions, stages: BuSunOptions) -> v.AnyMethod:
     """The method for a mean to a precision, or for each input to a width."""
     from surefoot.catalogue.methods import MEANS
 
@@ -75,8 +50,8 @@ def mean_or_each(
                 "is for a mean to a precision: add precision (--precision 0.02); an estimate of "
                 "each input is about these inputs and the population anyway",
             )
-        return estimate_method(options.width, options.confidence, method, stages)
-    for name, value in {"width": options.width, "method": method, **vars(stages)}.items():
+        return estimate_method(options.width, options.confidence, options.method, stages)
+    for name, value in {"width": options.width, "method": options.method, **vars(stages)}.items():
         if value is not None:
             raise refused_value(
                 name,
@@ -92,17 +67,17 @@ def mean_or_each(
             f"must be these or population, got {about!r}: the mean over these inputs, or over the "
             "population that they are a sample of",
         )
-    precision = as_number("precision", options.precision)
-    return MEANS[about](precision=precision, error=error_from(options.confidence))
+    precision = v.as_number("precision", options.precision)
+    return MEANS[about](precision=precision, error=v.error_from(options.confidence))
 
 
 def estimate_method(
-    width: Number | None,
-    confidence: Number,
+    width: v.Number | None,
+    confidence: v.Number,
     method: str | None = None,
     stages: BuSunOptions = BuSunOptions(),
     default_width: float = o.WIDTH,
-) -> AnyMethod:
+) -> v.AnyMethod:
     """The method of this name that estimates a failure probability; its default is the cheapest.
 
     It is given the options that it has fields for, by name: a method need not have a width.
@@ -121,11 +96,13 @@ def estimate_method(
                 value,
                 f"is for method {able}: leave it out, or add method {able} (--method {able})",
             )
-        chosen[name] = as_numbers(name, value) if name == "candidates" else as_number(name, value)
+        chosen[name] = (
+            v.as_numbers(name, value) if name == "candidates" else v.as_number(name, value)
+        )
     if "width" in takes:
         chosen.setdefault("width", default_width)
     if "error" in takes:
-        chosen["error"] = error_from(confidence)
+        chosen["error"] = v.error_from(confidence)
     return kind(**chosen)
 
 
@@ -141,7 +118,7 @@ def refuse_method(method: str | None, stages: BuSunOptions, quantity: str) -> No
             )
 
 
-def kappa_method(options: o.KappaOptions) -> AnyMethod:
+def kappa_method(options: o.KappaOptions) -> v.AnyMethod:
     """The method that tests whether a failure probability is at most kappa."""
     from surefoot.catalogue.methods import TESTS
 
@@ -155,14 +132,19 @@ def kappa_method(options: o.KappaOptions) -> AnyMethod:
             f"is for method {able}, not for {options.method}: leave it out, or add method {able} "
             f"(--method {able})",
         )
-    limit = _kappa(options)
+    if options.kappa is not None and options.sil is None:
+        limit = v.as_number("kappa", options.kappa)
+    elif options.sil is not None and options.kappa is None:
+        limit = SIL[options.sil]
+    else:
+        raise InvalidArgument("give either kappa (--kappa 1e-3) or sil (--sil 1 to 4)")
     values = {
         "kappa": limit,
-        "error": error_from(options.confidence),
+        "error": v.error_from(options.confidence),
         "max_trials": options.max_trials or max(1, round(TRIALS_TIMES_KAPPA / max(limit, 1e-12))),
         "looks": options.looks,
     }
-    return kind(**{n: v for n, v in values.items() if n in takes and v is not None})
+    return kind(**{n: x for n, x in values.items() if n in takes and x is not None})
 
 
 def tail_method(options: o.TailOptions) -> NormalTail:
@@ -173,26 +155,18 @@ def tail_method(options: o.TailOptions) -> NormalTail:
     names = transforms.split(",") if isinstance(transforms, str) else transforms
     return NormalTail(
         draws=options.draws,
-        normality=share("normality", options.normality),
+        normality=v.share("normality", options.normality),
         transforms=tuple(name.strip() for name in names),
-        error=error_from(options.confidence),
+        error=v.error_from(options.confidence),
     )
 
 
-def _kappa(options: o.KappaOptions) -> float:
-    if options.kappa is not None and options.sil is None:
-        return as_number("kappa", options.kappa)
-    if options.sil is not None and options.kappa is None:
-        return SIL[options.sil]
-    raise InvalidArgument("give either kappa (--kappa 1e-3) or sil (--sil 1 to 4)")
-
-
-def fields_of(kind: type[AnyMethod]) -> set[str]:
+def fields_of(kind: type[v.AnyMethod]) -> set[str]:
     """The options that a method names: those of its fields."""
     return {field.name for field in fields(kind)}
 
 
-def _named(method: str, known: Mapping[str, type[AnyMethod]]) -> type[AnyMethod]:
+def _named(method: str, known: Mapping[str, type[v.AnyMethod]]) -> type[v.AnyMethod]:
     if method not in known:
         raise InvalidArgument(
             f"there is no method {method!r}: choose one of {', '.join(known)}",

@@ -33,7 +33,7 @@ class Parameter:
     @property
     def kind(self) -> Hint:
         """What a shell hands over: text, unless only a number, a switch or a word can be meant."""
-        kinds = _plain_types(self.hint)
+        kinds = plain_types(self.hint)
         choices = [part for part in _parts(self.hint) if _origin(part) is Literal]
         return next((k for k in (str, bool, int, float) if k in kinds), next(iter(choices), str))
 
@@ -151,7 +151,7 @@ def check_options(
 
 def _check_kind(parameter: Parameter, value: Given) -> None:
     limits = parameter.option or Option("")
-    if parameter.kind is bool and not isinstance(value, tuple(_plain_types(parameter.hint))):
+    if parameter.kind is bool and not isinstance(value, tuple(plain_types(parameter.hint))):
         raise InvalidArgument(
             f"{parameter.name} must be True or False, got {value!r}",
             option=parameter.name,
@@ -178,6 +178,6 @@ def _parts(hint: Hint) -> tuple[Hint, ...]:
     return get_args(hint) if _origin(hint) in (UnionType, Union) else (hint,)
 
 
-def _plain_types(hint: Hint) -> set[Hint]:
+def plain_types(hint: Hint) -> set[Hint]:
     """The classes of a union, or the one class itself."""
     return {get_origin(part) or part for part in _parts(hint)}

@@ -8,22 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
+from surefoot.commands import values as v
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.commands.output_files import check_figure_file, check_page_file
-from surefoot.commands.values import (
-    AnyData,
-    AnyModel,
-    AnyPerturbation,
-    ClassShares,
-    Given,
-    Number,
-    Numbers,
-    as_number,
-    as_numbers,
-    class_shares,
-    duration,
-    share,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import Option, option, refused, refused_value
 
@@ -43,7 +30,7 @@ SEED = 1
 _CONFIDENCE_HELP = "Confidence of the result."
 
 ModelArgument = Annotated[
-    AnyModel,
+    v.AnyModel,
     Option(
         "model.onnx, model.pt2, model.pt (TorchScript), model.joblib or .pkl (with --trust), "
         "package.module:function or file.py:function, https://host/v2/models/name",
@@ -52,7 +39,7 @@ ModelArgument = Annotated[
     ),
 ]
 DataArgument = Annotated[
-    AnyData,
+    v.AnyData,
     Option(
         "test.npz, x.npy or a table (.csv, .parquet; with --labels), a folder of images or "
         ".wav files, a .csv list of images, texts (.jsonl, .txt), or a folder with --read-as",
@@ -68,7 +55,7 @@ def several_models(metavar: str, text: str) -> Option:
 
 
 Perturb = Annotated[
-    AnyPerturbation,
+    v.AnyPerturbation,
     Option(
         "Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
         "blur:1+jpeg:0.5, or your own function, mine.py:halve:0.5. `surefoot perturb --list` "
@@ -81,7 +68,7 @@ Perturb = Annotated[
 class EstimateOptions:
     """How precisely a failure probability is estimated, and by which method."""
 
-    precision: Number | None = option(
+    precision: v.Number | None = option(
         None,
         "Half-width of the interval for the mean, such as 0.02. Needs the fewest trials: they go "
         "to the inputs that narrow it most.",
@@ -90,12 +77,12 @@ class EstimateOptions:
         None,
         "What the mean of --precision is about: these (inputs) or population (default: these).",
     )
-    width: Number | None = option(
+    width: v.Number | None = option(
         None,
         "Without --precision: how far the estimate of each single input may be from the truth "
         f"(default: {WIDTH}).",
     )
-    confidence: Number = option(CONFIDENCE, _CONFIDENCE_HELP)
+    confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
     method: str | None = option(
         None,
         "Without --precision: exact-sequential, bu-sun, fixed-size or okamoto (default: "
@@ -107,11 +94,11 @@ class EstimateOptions:
 class KappaOptions:
     """Which failure probability is allowed, and how that is tested."""
 
-    kappa: Number | None = option(None, "The largest allowed failure probability, such as 1e-3.")
+    kappa: v.Number | None = option(None, "The largest allowed failure probability, such as 1e-3.")
     sil: int | None = option(
         None, "Instead of --kappa: low-demand limit of a SIL, IEC 61508.", least=1, most=4
     )
-    confidence: Number = option(CONFIDENCE, _CONFIDENCE_HELP)
+    confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
     method: str = option("kappa-test", "kappa-test or exact-binomial.")
     max_trials: int | None = option(None, "Maximum trials per input (default: 200/kappa).", least=1)
     looks: int | None = option(
@@ -125,18 +112,18 @@ class KappaOptions:
 class TailOptions:
     """Which mistake is rare, and how its probability is extrapolated."""
 
-    limit: Number | None = option(
+    limit: v.Number | None = option(
         None, "Confidence that no wrong class may reach, from 0.5 to 1 (default: 0.6)."
     )
     property: str | object | None = option(
         None, "In place of --limit, for a model without classes: close:0.5, iou:0.8."
     )
     draws: int = option(1000, "Trials per input.", least=20)
-    normality: Number = option(0.05, "Level of the Anderson-Darling test of normality.")
+    normality: v.Number = option(0.05, "Level of the Anderson-Darling test of normality.")
     transforms: str | Sequence[str] = option(
         "none,box-cox", "Transforms to try, in this order: none, box-cox, logit, yeo-johnson."
     )
-    confidence: Number = option(CONFIDENCE, _CONFIDENCE_HELP)
+    confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
 
 
 @dataclass(frozen=True)
@@ -155,7 +142,7 @@ class PropertyOptions:
 class LevelsOptions:
     """Levels to measure one after the other, and where their figure goes."""
 
-    levels: Numbers | None = option(
+    levels: v.Numbers | None = option(
         None,
         "Repeat at these levels and compare: --perturb linf --levels 0.01,4/255. Not with a "
         "requirement.",
@@ -207,7 +194,7 @@ class RunOptions:
         check_page_file("report", self.report)
         check_executor(self._executor())
 
-    def arguments(self) -> dict[str, Given]:
+    def arguments(self) -> dict[str, v.Given]:
         """For `Study.run`, `compare` and `sweep`."""
         store = None if self.store is None else str(self.store)
         return {"store": store, "workers": self.workers, "executor": self._executor()}
@@ -248,16 +235,16 @@ class BatchOptions:
     batch: int | None = option(
         None, "Trials per batch (default: measured).", least=1, panel=PANEL_OF_RUN
     )
-    time_limit: Number | None = option(
+    time_limit: v.Number | None = option(
         None,
         "Conclude each curve with what is known after this time: 60, 90s, 10m, 1h. The same "
         "command goes on from there. Only for methods that can conclude early.",
         panel=PANEL_OF_RUN,
     )
 
-    def arguments(self) -> dict[str, Given]:
+    def arguments(self) -> dict[str, v.Given]:
         """For `Study.run`, `compare` and `sweep`."""
-        limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
+        limit = None if self.time_limit is None else v.duration("time_limit", self.time_limit)
         return {"batch": self.batch, "time_limit": limit}
 
 
@@ -265,27 +252,27 @@ class BatchOptions:
 class ProofTimeOptions:
     """When a run of proofs concludes."""
 
-    time_limit: Number | None = option(
+    time_limit: v.Number | None = option(
         None,
         "Conclude each network with the brackets known after this time: 60, 90s, 10m, 1h. Proofs "
         "that have begun are awaited; the same command goes on from there.",
         panel=PANEL_OF_RUN,
     )
 
-    def arguments(self) -> dict[str, Given]:
+    def arguments(self) -> dict[str, v.Given]:
         """For `Study.run` and `compare`."""
-        limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
+        limit = None if self.time_limit is None else v.duration("time_limit", self.time_limit)
         return {"time_limit": limit}
 
 
-def chosen_levels(levels: Numbers, perturb: AnyPerturbation) -> tuple[float, ...]:
+def chosen_levels(levels: v.Numbers, perturb: v.AnyPerturbation) -> tuple[float, ...]:
     """The levels of a sweep of this perturbation, which may have a unit: 20dB."""
     from surefoot.catalogue.parse import level_reader
 
     if isinstance(levels, str) and isinstance(perturb, str):
         read = level_reader(perturb)
         return tuple(read(part) for part in levels.split(","))
-    return as_numbers("levels", levels)
+    return v.as_numbers("levels", levels)
 
 
 _EACH_HELP = "Require the same of every class: 0.9; or of the classes named: stop=0.99,parking=0.9."
@@ -295,27 +282,27 @@ _EACH_HELP = "Require the same of every class: 0.9; or of the classes named: sto
 class RequirementOptions:
     """Requirements of the population and of each class."""
 
-    require: Number | None = option(
+    require: v.Number | None = option(
         None,
         "Require that at least this share of perturbations is kept, on average over the "
         "population: 0.95.",
     )
-    require_each: ClassShares | None = option(None, _EACH_HELP)
+    require_each: v.ClassShares | None = option(None, _EACH_HELP)
 
 
 @dataclass(frozen=True)
 class DecisionRequirementOptions:
     """Requirements of decisions: of every one of these inputs, of a share of them, and others."""
 
-    require: Number | None = option(
+    require: v.Number | None = option(
         None,
         "Require that at least this share of the population fails under at most kappa: 0.95; or "
         "all: that every one of these inputs does.",
     )
-    require_these: Number | None = option(
+    require_these: v.Number | None = option(
         None, "Require it of at least this share of these inputs: 0.95."
     )
-    require_each: ClassShares | None = option(None, _EACH_HELP)
+    require_each: v.ClassShares | None = option(None, _EACH_HELP)
 
 
 @dataclass(frozen=True)
@@ -347,9 +334,9 @@ def required(options: RequirementOptions | DecisionRequirementOptions) -> Requir
     least, each = options.require, options.require_each
     these = getattr(options, "require_these", None)
     every = least == EVERY and isinstance(options, DecisionRequirementOptions)
-    of_population = None if least is None or every else share("require", least)
-    of_each = None if each is None else class_shares("require_each", each)
-    of_these = None if these is None else share("require_these", these)
+    of_population = None if least is None or every else v.share("require", least)
+    of_each = None if each is None else v.class_shares("require_each", each)
+    of_these = None if these is None else v.share("require_these", these)
     return Required(of_population, of_each, share_of_all(EVERY, of_these) if every else of_these)
 
 
@@ -371,7 +358,7 @@ class AttackOptions:
         "Attack to run: margin, pgd (Madry et al.) or your own function, mine.py:attack (default: "
         "margin).",
     )
-    attack_step: Number | None = option(
+    attack_step: v.Number | None = option(
         None, "For pgd: length of a step, 2/255 (default: 2.5 radius/iterations)."
     )
     attack_starts: int | None = option(
@@ -409,7 +396,7 @@ class AttackOptions:
             return None
         return _attack_of_name(self.attack_method or "margin", effort)
 
-    def _effort(self) -> dict[str, Given]:
+    def _effort(self) -> dict[str, v.Given]:
         values = {
             "step": self.attack_step,
             "starts": self.attack_starts,
@@ -418,7 +405,7 @@ class AttackOptions:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def _attack_of_name(name: str, effort: dict[str, Given]) -> AnyAttack:
+def _attack_of_name(name: str, effort: dict[str, v.Given]) -> AnyAttack:
     """The attack of this name; what it does not take is refused."""
     from surefoot.region import PGD, Attack, AttackFunction
 
@@ -426,7 +413,7 @@ def _attack_of_name(name: str, effort: dict[str, Given]) -> AnyAttack:
         return Attack(**effort)
     if name == "pgd":
         if "step" in effort:
-            effort = {**effort, "step": as_number("attack_step", effort["step"])}
+            effort = {**effort, "step": v.as_number("attack_step", effort["step"])}
         return PGD(**effort)
     if _OWN_FUNCTION.fullmatch(name):
         if effort:

@@ -6,17 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
+from surefoot.commands import values as v
 from surefoot.commands.caller import Caller
 from surefoot.commands.doctor import SeedOptions
 from surefoot.commands.methods import BuSunOptions, kappa_method, mean_or_each, refuse_method
 from surefoot.commands.option import PANEL_OF_RUN
-from surefoot.commands.values import (
-    AnyMethod,
-    Number,
-    Numbers,
-    as_numbers,
-    share,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions, option
 
@@ -28,26 +22,27 @@ if TYPE_CHECKING:
 class PlanOptions:
     """Which run is planned, and what is assumed of the model."""
 
-    precision: Number | None = option(None, "Plan `estimate` with this precision of the mean.")
+    precision: v.Number | None = option(None, "Plan `estimate` with this precision of the mean.")
     about: str | None = option(
         None, "What the mean of --precision is about: these or population (default: these)."
     )
-    width: Number | None = option(None, f"Plan `estimate` with this width (default: {o.WIDTH}).")
-    kappa: Number | None = option(None, "Plan `certify` with this kappa instead.")
-    confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
+    width: v.Number | None = option(None, f"Plan `estimate` with this width (default: {o.WIDTH}).")
+    kappa: v.Number | None = option(None, "Plan `certify` with this kappa instead.")
+    confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     method: str | None = option(
         None,
         "With --width: exact-sequential, bu-sun, fixed-size or okamoto (default: "
         "exact-sequential).",
     )
-    assume: Numbers = option(
+    assume: v.Numbers = option(
         "1,0.999,0.99,0.9,0.5", "Assumed probabilities that a perturbed input is kept."
     )
 
-    def planned(self, stages: BuSunOptions) -> AnyMethod:
+    def planned(self, stages: BuSunOptions) -> v.AnyMethod:
         """The method that is planned."""
         if self.kappa is None:
-            return mean_or_each(self, self.method, stages)
+            mean = (self.precision, self.about, self.width, self.confidence, self.method)
+            return mean_or_each(o.EstimateOptions(*mean), stages)
         refuse_method(self.method, stages, "kappa")
         if self.width is not None or self.precision is not None:
             raise InvalidArgument(
@@ -58,8 +53,8 @@ class PlanOptions:
 
 
 @dataclass(frozen=True)
-class WorkersOption:
-    """How many work on it."""
+class PlanRunOptions(SeedOptions):
+    """The seed, and how many work on it."""
 
     workers: int | None = option(
         None, "Worker threads (default: chosen for the model).", least=1, panel=PANEL_OF_RUN
@@ -75,8 +70,7 @@ def plan(
     stages: BuSunOptions,
     prop: o.PropertyOptions,
     inputs: FileOptions,
-    choice: SeedOptions,
-    work: WorkersOption,
+    choice: PlanRunOptions,
 ) -> Plan:
     """Predict how many trials and how much time a run will take; nothing is stored.
 
@@ -86,8 +80,8 @@ def plan(
     """
     from surefoot.commands.request import SamplingRequest
 
-    assumed = [share("assume", p) for p in as_numbers("assume", measurement.assume)]
+    assumed = [v.share("assume", p) for p in v.as_numbers("assume", measurement.assume)]
     method = measurement.planned(stages)
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
     study, _ = request.study(choice.seed, Caller())
-    return study.plan(assumed, work.workers)
+    return study.plan(assumed, choice.workers)

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from surefoot.catalogue.parse import at_level, written_level
 from surefoot.commands import options as o
+from surefoot.commands import values as v
 from surefoot.commands.caller import Caller
-from surefoot.commands.values import (
-    AnyData,
-    AnyMethod,
-    AnyModel,
-    AnyPerturbation,
-    Given,
-    as_perturbation,
-    as_property,
-    is_plain,
-)
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.models.endpoint_connection import is_address, read_address
@@ -39,25 +30,24 @@ class Subjects:
 
     models: Mapping[str, Model]
     inputs: Inputs
-    given: Mapping[str, AnyModel]
-    data: AnyData
+    given: Mapping[str, v.AnyModel]
+    data: v.AnyData
     reading: FileOptions
 
     def source(
-        self, name: str, caller: Caller, perturb: AnyPerturbation, property: Given
+        self, name: str, caller: Caller, perturb: v.AnyPerturbation, property: v.Given
     ) -> Source | None:
         """What a store remembers of the request; None where a part of it is in memory."""
-        options = {f.name: getattr(self.reading, f.name) for f in fields(self.reading)}
         texts = [*self.given.values(), self.data, perturb, property]
         if not all(isinstance(text, str | Path) for text in texts):
             return None
-        if not all(map(is_plain, options.values())):
+        if not all(map(v.is_plain, vars(self.reading).values())):
             return None
         paths = [str(path) for path in self.given.values()]
         return Source(
             str(self.given[name]),
             str(self.data),
-            {k: v for k, v in asdict(self.reading).items() if v is not None},
+            {k: x for k, x in asdict(self.reading).items() if x is not None},
             command=caller.command,
             perturb=perturb,
             property=property,
@@ -66,7 +56,7 @@ class Subjects:
         )
 
     def sources(
-        self, caller: Caller, perturb: AnyPerturbation, property: Given
+        self, caller: Caller, perturb: v.AnyPerturbation, property: v.Given
     ) -> dict[str, Source] | None:
         """The source of each model; None where a part of the request is in memory."""
         sources = {name: self.source(name, caller, perturb, property) for name in self.models}
@@ -75,8 +65,8 @@ class Subjects:
 
 
 def read_subjects(
-    models: Mapping[str, AnyModel],
-    data: AnyData,
+    models: Mapping[str, v.AnyModel],
+    data: v.AnyData,
     reading: FileOptions,
     seed: int,
     needs: Scores | None = None,
@@ -90,8 +80,8 @@ def read_subjects(
 
 
 def load(
-    models: AnyModel, data: AnyData, *, seed: int = 1, inputs: FileOptions
-) -> tuple[AnyModel, Inputs]:
+    models: v.AnyModel, data: v.AnyData, *, seed: int = 1, inputs: FileOptions
+) -> tuple[v.AnyModel, Inputs]:
     """Models, and the inputs chosen for all of them, read as the commands read them.
 
     For a `sf.Study` of your own: bounds, shapes and classes of model and data are made to fit.
@@ -109,7 +99,7 @@ def load(
     return (loaded[0] if alone else loaded), chosen
 
 
-def named_models(models: AnyModel) -> dict[str, AnyModel]:
+def named_models(models: v.AnyModel) -> dict[str, v.AnyModel]:
     """Several models by name: of a mapping its keys, of files their names, else a number."""
     if isinstance(models, Mapping):
         return {str(name): model for name, model in models.items()}
@@ -120,15 +110,15 @@ def named_models(models: AnyModel) -> dict[str, AnyModel]:
     return dict(zip(_names(models), models, strict=True))
 
 
-def _names(models: Sequence[AnyModel]) -> list[str]:
+def _names(models: Sequence[v.AnyModel]) -> list[str]:
     """File names, or whole paths where file names are ambiguous; `model 2` of one in memory.
 
     A model behind an address has its own name; its version and its host are added where two would
     be called the same.
     """
     paths = [str(m) if isinstance(m, str | Path) else f"model {i}" for i, m in enumerate(models, 1)]
-    for name in (_file_name, _with_version, _with_host):
-        names = [name(path) for path in paths]
+    for detail in range(3):
+        names = [_name(path, detail) for path in paths]
         if len(set(names)) == len(names):
             return names
     if len(set(paths)) < len(paths):
@@ -136,46 +126,37 @@ def _names(models: Sequence[AnyModel]) -> list[str]:
     return paths
 
 
-def _file_name(path: str) -> str:
-    return read_address(path, None).name if is_address(path) else Path(path).name
-
-
-def _with_version(path: str) -> str:
+def _name(path: str, detail: int) -> str:
     if not is_address(path):
-        return Path(path).name
+        return path if detail == 2 else Path(path).name
     address = read_address(path, None)
-    return address.name if address.version is None else f"{address.name} version {address.version}"
-
-
-def _with_host(path: str) -> str:
-    """The whole path of a file."""
-    if not is_address(path):
-        return path
-    return f"{_with_version(path)} on {read_address(path, None).server.partition('://')[2]}"
+    version = f" version {address.version}" if detail and address.version is not None else ""
+    host = f" on {address.server.partition('://')[2]}" if detail == 2 else ""
+    return f"{address.name}{version}{host}"
 
 
 @dataclass(frozen=True, eq=False)
 class SamplingRequest:
     """What is to be sampled: model, data and perturbation as given, the method already built."""
 
-    model: AnyModel
-    data: AnyData
-    perturb: AnyPerturbation
+    model: v.AnyModel
+    data: v.AnyData
+    perturb: v.AnyPerturbation
     inputs: FileOptions
-    property: Given
-    method: AnyMethod
+    property: v.Given
+    method: v.AnyMethod
 
     def study(self, seed: int, caller: Caller) -> tuple[Study, Source | None]:
         """The study, and what a store remembers of how it was requested."""
-        prop = as_property(self.property)
-        as_perturbation(self.perturb)  # refuses a mistake before files are read
+        prop = v.as_property(self.property)
+        v.as_perturbation(self.perturb)  # refuses a mistake before files are read
         subjects = read_subjects({"": self.model}, self.data, self.inputs, seed, prop.needs)
         study = self.of_model("", subjects, prop, seed)
         return study, subjects.source("", caller, self.perturb, self.property)
 
     def of_model(self, name: str, subjects: Subjects, prop: Property, seed: int) -> Study:
         """The study of one of the models."""
-        perturbation = as_perturbation(self.perturb, subjects.inputs.frame)
+        perturbation = v.as_perturbation(self.perturb, subjects.inputs.frame)
         model = subjects.models[name]
         return Study(model, subjects.inputs, perturbation, self.method, property=prop, seed=seed)
 
@@ -224,7 +205,7 @@ def _sweep(
     levels: tuple[float, ...],
     seed: int,
     caller: Caller,
-    more: dict[str, Given],
+    more: dict[str, v.Given],
 ) -> Result:
     """The same study at every level."""
     text = request.perturb
@@ -252,7 +233,7 @@ def run_each(
     *,
     part: str,
     unit: str = "inputs",
-    **more: Given,
+    **more: v.Given,
 ) -> Result:
     """Several studies one after the other, each announced, shown as one result."""
     place = 0

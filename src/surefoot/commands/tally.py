@@ -8,19 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from surefoot.commands import options as o
+from surefoot.commands import values as v
 from surefoot.commands.caller import Caller
 from surefoot.commands.critical import RadiusOptions, RadiusOutcome
 from surefoot.commands.output_files import check_distinct, check_figure_file, check_page_file
-from surefoot.commands.values import (
-    ClassShares,
-    Number,
-    Numbers,
-    as_number,
-    as_numbers,
-    class_shares,
-    error_from,
-    share,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import Option, option, refused, same_option
 
@@ -47,10 +38,10 @@ class TallyOptions:
     means: str | Mapping[str, str] | None = option(
         None, "What words mean, pass, fail or skip: refused=fail,answered=pass."
     )
-    passes_at: Number | None = option(
+    passes_at: v.Number | None = option(
         None, "Scores from this number on pass, those below it fail: 0.5."
     )
-    fails_at: Number | None = option(
+    fails_at: v.Number | None = option(
         None, "Scores from this number on fail, those below it pass: 0.2."
     )
     by: str | None = option(None, "Also a claim about each class in this column.")
@@ -58,15 +49,15 @@ class TallyOptions:
         None,
         "Column that names the group of each case, such as a patient. Then groups are the sample.",
     )
-    confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
-    require: Number | None = option(
+    confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
+    require: v.Number | None = option(
         None, "Require that at least this share of such cases pass: 0.95."
     )
-    require_each: ClassShares | None = option(
+    require_each: v.ClassShares | None = option(
         None,
         "Require the same of every class: 0.9; or of the classes named: maths=0.9,law=0.8.",
     )
-    not_worse: Number | None = option(
+    not_worse: v.Number | None = option(
         None,
         "Require that cases of the first file fail at most this much more often than those of each "
         "other: 0.02.",
@@ -82,18 +73,18 @@ class BracketsOptions:
     networks: str | None = option(None, "Only these networks, comma-separated, in this order.")
     split: str | None = option(None, "Only rows of this split: test.")
     source: str | None = option(None, "Only rows of this source.")
-    quantile: Number = same_option(RadiusOptions, "quantile")
-    confidence: Number = same_option(RadiusOptions, "confidence")
-    at: Numbers | None = same_option(RadiusOutcome, "at")
+    quantile: v.Number = same_option(RadiusOptions, "quantile")
+    confidence: v.Number = same_option(RadiusOptions, "confidence")
+    at: v.Numbers | None = same_option(RadiusOutcome, "at")
     by: str | None = option(
         None, "Also a quantile of each split, label or training (columns of the file)."
     )
-    ceiling: Number | None = option(
+    ceiling: v.Number | None = option(
         None, "The largest radius that counts, for the mean of the population: 0.4."
     )
     estimator: str = same_option(RadiusOutcome, "estimator")
-    gamma: Number | None = same_option(RadiusOutcome, "gamma")
-    require: Number | None = same_option(RadiusOutcome, "require")
+    gamma: v.Number | None = same_option(RadiusOutcome, "gamma")
+    require: v.Number | None = same_option(RadiusOutcome, "require")
     figure: str | Path | None = same_option(RadiusOutcome, "figure")
     report: str | Path | None = same_option(o.RunOptions, "report")
 
@@ -132,11 +123,11 @@ def run_tally(
     check_distinct({"files": files, "figure": options.figure, "report": options.report})
     check_page_file("report", options.report)
     check_figure_file(options.figure)
-    error = error_from(options.confidence)
-    least = None if options.require is None else share("require", options.require)
+    error = v.error_from(options.confidence)
+    least = None if options.require is None else v.share("require", options.require)
     each = options.require_each
-    least_of_each = None if each is None else class_shares("require_each", each)
-    margin = None if options.not_worse is None else share("not_worse", options.not_worse)
+    least_of_each = None if each is None else v.class_shares("require_each", each)
+    margin = None if options.not_worse is None else v.share("not_worse", options.not_worse)
     _check_number_of_files(len(files), options)
     columns = ColumnNames(
         options.case, options.outcome, options.group, options.by, _meaning(options)
@@ -177,16 +168,16 @@ def run_brackets(
         networks=tuple(options.networks.split(",")) if options.networks else (),
         split=options.split,
         source=options.source,
-        quantile=share("quantile", options.quantile),
-        error=error_from(options.confidence),
-        at=() if options.at is None else as_numbers("at", options.at),
+        quantile=v.share("quantile", options.quantile),
+        error=v.error_from(options.confidence),
+        at=() if options.at is None else v.as_numbers("at", options.at),
         by=options.by,
-        ceiling=None if options.ceiling is None else as_number("ceiling", options.ceiling),
+        ceiling=None if options.ceiling is None else v.as_number("ceiling", options.ceiling),
         estimator=options.estimator,
-        gamma=None if options.gamma is None else as_number("gamma", options.gamma),
+        gamma=None if options.gamma is None else v.as_number("gamma", options.gamma),
     )
     if options.require is not None:
-        result = result.require(as_number("require", options.require))
+        result = result.require(v.as_number("require", options.require))
     return running.write(result, caller.command, options.figure)
 
 
@@ -206,9 +197,9 @@ def _meaning(options: TallyOptions) -> Meaning:
         )
     cut = None
     if passes_at is not None:
-        cut = Cut(as_number("passes_at", passes_at), PASS)
+        cut = Cut(v.as_number("passes_at", passes_at), PASS)
     elif fails_at is not None:
-        cut = Cut(as_number("fails_at", fails_at), FAIL)
+        cut = Cut(v.as_number("fails_at", fails_at), FAIL)
     return Meaning(one_means, {} if options.means is None else _word_meanings(options.means), cut)
 
 

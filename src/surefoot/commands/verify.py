@@ -189,13 +189,6 @@ def _share(rerun: RerunOptions) -> float | None:
     return share
 
 
-def _several(model: AnyModel) -> tuple[AnyModel, ...]:
-    """Every model: one, or those of a list or by name, as for `sf.compare`."""
-    if isinstance(model, Mapping):
-        return tuple(model.values())
-    return tuple(model) if isinstance(model, list | tuple) else (model,)
-
-
 def run_again(
     check: EvidenceCheck,
     evidence: Evidence | None,
@@ -212,9 +205,10 @@ def run_again(
     from surefoot.recheck.check_with_model import check_with_model
     from surefoot.recheck.rebuild_study import PROOFS, RerunRequest
 
+    several = model.values() if isinstance(model, Mapping) else model
     with caller.display("inputs") as watch:
         request = RerunRequest(
-            _several(model),
+            tuple(several) if isinstance(model, Mapping | list | tuple) else (model,),
             data,
             secrets.randbelow(_SEEDS) if rerun.seed is None else rerun.seed,
             inputs,

@@ -25,15 +25,7 @@ from surefoot.evidence.check import check_statement
 from surefoot.evidence.envelope import read_envelope
 from surefoot.evidence.packed import NEW_COPY
 from surefoot.evidence.statement import Evidence, read_statement
-from surefoot.gate.gate import (
-    Gate,
-    GateStudy,
-    GateVerdict,
-    Outcome,
-    Regression,
-    StudyOutcome,
-    worst,
-)
+from surefoot.gate import gate as g
 from surefoot.gate.read_gate import comparison_error, confidence_for
 from surefoot.gate.study_command import COMMANDS, is_requirement, shell_command
 from surefoot.records.record import Curves, EarlierModel, Record, Requirements
@@ -104,7 +96,7 @@ class BudgetExceeded(SurefootError):
     """A verdict would spend more of the error than its study has."""
 
 
-def prepare_study(gate: Gate, study: GateStudy) -> None:
+def prepare_study(gate: g.Gate, study: g.GateStudy) -> None:
     """Load model and data as the study does and check its options; no trial is run.
 
     Raises what running it would raise for a file or an option that cannot be used.
@@ -133,7 +125,7 @@ def prepare_study(gate: Gate, study: GateStudy) -> None:
             continue
 
 
-def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOutcome:
+def check_study(gate: g.Gate, study: g.GateStudy, caller: Caller = QUIET) -> g.StudyOutcome:
     """Run the study, or take what its store has, and decide its requirements.
 
     An error is an outcome, so that the other studies of the file are run. With `prepare_study`
@@ -152,11 +144,11 @@ def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOu
         words = f"a fault in surefoot, please report it: {raised_words(error)}"
         return _failed(study, words, began)
     claims = (*result.claims, *_claims_by_name(result.record, earlier))
-    every = [GateVerdict(claim, measured_words(claim, claims)) for claim in result.verdicts]
+    every = [g.GateVerdict(claim, measured_words(claim, claims)) for claim in result.verdicts]
     verdicts = tuple(verdict for verdict in every if not _is_one_class(verdict.claim))
-    return StudyOutcome(
+    return g.StudyOutcome(
         study.name,
-        worst([verdict.outcome for verdict in verdicts]),
+        g.worst([verdict.outcome for verdict in verdicts]),
         verdicts,
         tuple(verdict for verdict in every if _is_one_class(verdict.claim)),
         result,
@@ -166,18 +158,18 @@ def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOu
     )
 
 
-def _failed(study: GateStudy, message: str, began: float) -> StudyOutcome:
+def _failed(study: g.GateStudy, message: str, began: float) -> g.StudyOutcome:
     words = without_passwords(message, str(study.options["store"]))
     seconds = time.monotonic() - began
-    return StudyOutcome(study.name, Outcome.ERROR, message=words, seconds=seconds)
+    return g.StudyOutcome(study.name, g.Outcome.ERROR, message=words, seconds=seconds)
 
 
-def repeat_command(study: GateStudy) -> str:
+def repeat_command(study: g.GateStudy) -> str:
     """The command that measures the same, for who has no study file."""
     return shell_command(COMMANDS[study.command], _values(study))
 
 
-def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, EarlierRun | None]:
+def _run(gate: g.Gate, study: g.GateStudy, caller: Caller) -> tuple[Result, EarlierRun | None]:
     """The result with all verdicts, and the run of an earlier model; the page is written then.
 
     The earlier model goes first, so that the latest run of the store is the one of this study.
@@ -198,7 +190,7 @@ def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, EarlierR
     return result, earlier
 
 
-def _earlier(study: GateStudy, regression: Regression, caller: Caller) -> EarlierRun:
+def _earlier(study: g.GateStudy, regression: g.Regression, caller: Caller) -> EarlierRun:
     """The run of the earlier model: of its evidence file, or measured, or in the store."""
     if regression.evidence is not None:
         return earlier_run(regression.evidence)
@@ -210,7 +202,7 @@ def _earlier(study: GateStudy, regression: Regression, caller: Caller) -> Earlie
 
 
 def _compared(
-    study: GateStudy, regression: Regression, result: Result, earlier: EarlierRun
+    study: g.GateStudy, regression: g.Regression, result: Result, earlier: EarlierRun
 ) -> Result:
     """The result with the verdicts on the comparison, and its record that these were required."""
     required = EarlierModel(
@@ -244,7 +236,7 @@ def _claims_by_name(record: Record, earlier: EarlierRun | None) -> tuple[Claim, 
     )
 
 
-def _values(study: GateStudy) -> dict[str, Given]:
+def _values(study: g.GateStudy) -> dict[str, Given]:
     """Every option of the command; its confidence is what its part of the error leaves."""
     confidence = confidence_for(study)
     values = dict(study.options)
@@ -253,19 +245,19 @@ def _values(study: GateStudy) -> dict[str, Given]:
     return values
 
 
-def _takes_confidence(study: GateStudy) -> bool:
+def _takes_confidence(study: g.GateStudy) -> bool:
     """Whether the method has an error: a curve by another method than ours has none."""
     return study.command != "curve" or study.options.get("method", "sequential") == "sequential"
 
 
-def _of_earlier_model(study: GateStudy, model: str | None) -> dict[str, Given]:
+def _of_earlier_model(study: g.GateStudy, model: str | None) -> dict[str, Given]:
     """The same of the earlier model: nothing is required of it, and no file is written."""
     files = ("report", "figure", "counterexamples", "vnnlib")
     values = {n: v for n, v in _values(study).items() if n not in files and not is_requirement(n)}
     return {**values, "model": model}
 
 
-def _check_spending(study: GateStudy, result: Result) -> None:
+def _check_spending(study: g.GateStudy, result: Result) -> None:
     """Refuse verdicts at a larger error than the study has: the sum would exceed the file's."""
     most = max(study.error, study.share if study.regression is not None else 0.0)
     decided = (c for c in result.verdicts if c.verdict is not Verdict.UNDECIDED)

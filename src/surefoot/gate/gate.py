@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -221,26 +222,6 @@ def _indented(outcome: StudyOutcome) -> list[str]:
     return [f"{'':{_WIDTH}}  - {visible(words)}" for words in below]
 
 
-def final_line(gate: Gate, outcomes: Sequence[StudyOutcome]) -> str:
-    """All of it in one line: how many of which, and how sure that is."""
-    verdicts = sum(len(one.verdicts) for one in outcomes)
-    failed = sum(one.outcome is Outcome.ERROR for one in outcomes)
-    counts = Counter(verdict.outcome for one in outcomes for verdict in one.verdicts)
-    words = [f"{counts[one]} {one}" for one in Outcome if counts[one]]
-    words += [f"{_number(failed, 'study', 'studies')} with an error"] * bool(failed)
-    some = "" if len(outcomes) == len(gate.studies) else f" of {len(gate.studies)}"
-    subject = (
-        f"{_number(len(outcomes), 'study', 'studies')}{some}, "
-        f"{_number(verdicts, 'verdict', 'verdicts')}"
-    )
-    said = [f"{subject}: {', '.join(words) or 'nothing was required'}."]
-    if verdicts:
-        said.append(gate.budget)
-    if outcomes and all(one.recorded for one in outcomes):
-        said.append("All of it was recorded earlier: no trial was run.")
-    return " ".join(said)
-
-
 def junit_cases(outcomes: Sequence[StudyOutcome]) -> list[Case]:
     """A test case for each requirement, named by what was required; one for a study without."""
     cases = []
@@ -254,21 +235,6 @@ def junit_cases(outcomes: Sequence[StudyOutcome]) -> list[Case]:
         about = "\n".join((about, *one.cautions)) if one.cautions else about
         cases += [_case(one, verdict, seconds, about) for verdict in one.verdicts]
     return cases
-
-
-def step_summary(gate: Gate, outcomes: Sequence[StudyOutcome]) -> str:
-    """The same as a table of Markdown; whatever names hold, they are shown and nothing else."""
-    rows = ["| | study | |", "|---|---|---|"]
-    for one in outcomes:
-        tail = " ".join(["", *one.notes]) + _RECORDED * one.recorded
-        said = [(str(v.outcome), v.statement + tail) for v in one.verdicts]
-        if not said:
-            error = one.outcome is Outcome.ERROR
-            said = [(str(one.outcome), one.message) if error else (_NO_REQUIREMENT, "")]
-        said += [("note", note) for note in one.cautions]
-        rows += [f"| **{word}** | {markdown(one.name)} | {markdown(text)} |" for word, text in said]
-    title = f"### surefoot: {markdown(gate.path.name)}"
-    return "\n".join(["", title, "", *rows, "", markdown(final_line(gate, outcomes)), ""])
 
 
 def _case(study: StudyOutcome, verdict: GateVerdict, seconds: float, about: str) -> Case:
@@ -289,3 +255,98 @@ def _line(word: str, name: str, text: str) -> str:
 
 def _number(count: int, one: str, several: str) -> str:
     return f"{count:,} {one if count == 1 else several}"
+
+
+@dataclass(frozen=True, eq=False)
+class GateOutcome:
+    """What a file of studies came to; `print` it, or pass its `exit_code` to `sys.exit`."""
+
+    gate: Gate
+    studies: tuple[StudyOutcome, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """An error, else one refuted, else one undecided, else passed."""
+        return worst([study.outcome for study in self.studies])
+
+    @property
+    def exit_code(self) -> int:
+        """0: every requirement holds; 1: one is refuted; 2: one is undecided; 3: an error."""
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def final_line(self) -> str:
+        """All of it in one line: how many of which, and how sure that is."""
+        verdicts = sum(len(one.verdicts) for one in self.studies)
+        failed = sum(one.outcome is Outcome.ERROR for one in self.studies)
+        counts = Counter(verdict.outcome for one in self.studies for verdict in one.verdicts)
+        words = [f"{counts[one]} {one}" for one in Outcome if counts[one]]
+        words += [f"{_number(failed, 'study', 'studies')} with an error"] * bool(failed)
+        some = (
+            "" if len(self.studies) == len(self.gate.studies) else f" of {len(self.gate.studies)}"
+        )
+        subject = (
+            f"{_number(len(self.studies), 'study', 'studies')}{some}, "
+            f"{_number(verdicts, 'verdict', 'verdicts')}"
+        )
+        said = [f"{subject}: {', '.join(words) or 'nothing was required'}."]
+        if verdicts:
+            said.append(self.gate.budget)
+        if self.studies and all(one.recorded for one in self.studies):
+            said.append("All of it was recorded earlier: no trial was run.")
+        return " ".join(said)
+
+    def step_summary(self) -> str:
+        """A table in Markdown, as GitHub shows it beside a job.
+
+        Whatever names hold, they are shown and nothing else.
+        """
+        rows = ["| | study | |", "|---|---|---|"]
+        for one in self.studies:
+            tail = " ".join(["", *one.notes]) + _RECORDED * one.recorded
+            said = [(str(v.outcome), v.statement + tail) for v in one.verdicts]
+            if not said:
+                error = one.outcome is Outcome.ERROR
+                said = [(str(one.outcome), one.message) if error else (_NO_REQUIREMENT, "")]
+            said += [("note", note) for note in one.cautions]
+            rows += [
+                f"| **{word}** | {markdown(one.name)} | {markdown(text)} |" for word, text in said
+            ]
+        title = f"### surefoot: {markdown(self.gate.path.name)}"
+        return "\n".join(["", title, "", *rows, "", markdown(self.final_line), ""])
+
+    def to_json(self) -> str:
+        """The same for machines; the whole result of each study under its name."""
+        studies = [
+            {
+                "name": one.name,
+                "outcome": one.outcome,
+                "message": one.message,
+                "recorded": one.recorded,
+                "requirements": [
+                    {
+                        "outcome": v.outcome,
+                        "requirement": v.requirement,
+                        "sentence": v.sentence,
+                        "measured": v.measured,
+                    }
+                    for v in one.verdicts
+                ],
+                "notes": one.cautions,
+                "result": None if one.result is None else json.loads(one.result.to_json()),
+            }
+            for one in self.studies
+        ]
+        whole = {
+            "file": str(self.gate.path),
+            "error": self.gate.error,
+            "budget": self.gate.budget,
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "studies": studies,
+        }
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        lines = [line for one in self.studies for line in study_lines(one)]
+        return "\n".join([*lines, self.final_line])

@@ -6,27 +6,16 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 
 from surefoot.commands.options import CONFIDENCE, STORE
-from surefoot.commands.run import DEFAULT_FILE
+from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
 from surefoot.commands.values import Given, error_from, share
 from surefoot.errors import InvalidArgument
+from surefoot.gate import study_command
 from surefoot.gate.gate import Gate, GateStudy, Regression
-from surefoot.gate.study_command import (
-    COMMANDS,
-    StudyCommand,
-    beside,
-    check_model,
-    check_there,
-    is_requirement,
-    near_words,
-    placed,
-    placed_model,
-    unknown,
-)
 from surefoot.store.locations import check_location
 
 REGRESSION = ("not_worse_than", "previous_model", "margin")
@@ -34,35 +23,27 @@ REGRESSION = ("not_worse_than", "previous_model", "margin")
 COMPARABLE = ("estimate", "certify", "tail", "curve", "critical")
 """Commands whose results are compared with those of an earlier model."""
 _ENDING = ".evidence.json"
-
-
-@dataclass(frozen=True)
-class MoreRegressions:
-    """Comparisons with earlier models that are stated beside the file.
-
-    Each text is a path, for the study that it fits, or NAME=PATH for the study of that name; a
-    folder of evidence has a file for each study.
-    """
-
-    not_worse_than: Sequence[str] = ()
-    previous_model: Sequence[str] = ()
-    margin: float | str | None = None
+_NOTHING_MORE = GateOptions()
 
 
 def with_more(
     folder: Path,
     tables: Mapping[str, Mapping[str, Given]],
-    more: MoreRegressions,
+    more: GateOptions,
     defaults: Mapping[str, Given],
 ) -> list[dict[str, Given]]:
-    """The studies of a file, by name, with what is stated beside it; its paths are made theirs."""
+    """The studies of a file, by name, with the comparisons that are stated beside it.
+
+    Each of their texts is a path, for the study that it fits, or NAME=PATH for the study of that
+    name; a folder of evidence has a file for each study. Its paths are made those of the file.
+    """
     studies = {name: dict(table) for name, table in tables.items()}
     able = [name for name, table in studies.items() if table.get("command") in COMPARABLE]
-    for text in more.not_worse_than:
+    for text in texts(more.not_worse_than):
         name, path = _named(text, able)
         for study, file in _evidence_of(path, [name] if name else able).items():
             _set(studies[study], study, "not_worse_than", os.path.relpath(file, folder))
-    for text in more.previous_model:
+    for text in texts(more.previous_model):
         name, path = _named(text, able)
         chosen = [name] if name else able
         if not chosen:
@@ -228,7 +209,7 @@ _MOST_BYTES = 1_000_000
 
 def read_gate(
     path: str | Path = DEFAULT_FILE,
-    more: MoreRegressions = MoreRegressions(),
+    more: GateOptions = _NOTHING_MORE,
 ) -> Gate:
     """The studies of a TOML file, each with its share of the error; nothing is run or loaded.
 
@@ -238,7 +219,7 @@ def read_gate(
     whole = _table(file)
     for key in whole:
         if key not in _TOP:
-            raise InvalidArgument(unknown(str(file), key, _TOP))
+            raise InvalidArgument(study_command.unknown(str(file), key, _TOP))
     error = _file_error(whole.get("error"))
     defaults = _plain_keys(f"{file}: [defaults]", whole.get("defaults", {}))
     tables = whole.get("study", [])
@@ -341,21 +322,22 @@ def _check_defaults(
     commands = [_command(str(t.get("name")), t.get("command")) for t in tables]
     words = {w for c in commands for w in (*c.words, *REGRESSION)}
     for name in defaults:
-        if name in _OF_ONE_STUDY or name in _OWN_KEYS or is_requirement(name):
+        if name in _OF_ONE_STUDY or name in _OWN_KEYS or study_command.is_requirement(name):
             raise InvalidArgument(
                 f"{file}: {name.replace('_', '-')} belongs to one study: move it from [defaults] "
                 "to its [[study]]; the error of all is error = 0.01 at the top of the file"
             )
         if name not in words:
-            raise InvalidArgument(unknown(f"{file}: [defaults] for these commands", name, words))
+            raise InvalidArgument(
+                study_command.unknown(f"{file}: [defaults] for these commands", name, words)
+            )
 
 
-def _command(study: str, name: Given) -> StudyCommand:
-    if not isinstance(name, str) or name not in COMMANDS:
-        raise InvalidArgument(
-            f"study {study} needs a command, got {name!r}: {near_words(str(name), list(COMMANDS))}"
-        )
-    return COMMANDS[name]
+def _command(study: str, name: Given) -> study_command.StudyCommand:
+    if not isinstance(name, str) or name not in study_command.COMMANDS:
+        known = study_command.near_words(str(name), list(study_command.COMMANDS))
+        raise InvalidArgument(f"study {study} needs a command, got {name!r}: {known}")
+    return study_command.COMMANDS[name]
 
 
 def _study(
@@ -367,7 +349,9 @@ def _study(
     every = {**inherited, **{k: v for k, v in table.items() if k not in _OWN_KEYS}}
     for key in every:
         if key not in words:
-            raise InvalidArgument(unknown(f"study {name} ({command.name})", key, words))
+            raise InvalidArgument(
+                study_command.unknown(f"study {name} ({command.name})", key, words)
+            )
     check_location(str(every.get("store", STORE)))
     for key, value in every.items():
         if "\0" in "".join(map(str, value if isinstance(value, list) else [value])):
@@ -376,18 +360,18 @@ def _study(
                 "name has: remove it"
             )
     about = {key: every.pop(key) for key in REGRESSION if key in every}
-    values = placed(command, {"store": STORE, **every}, folder)
+    values = study_command.placed(command, {"store": STORE, **every}, folder)
     command.check(name, values)
     models = values["model"] if isinstance(values["model"], list) else [values["model"]]
     for model in models:
-        check_model(name, "model", model)
-    check_there(name, "data", values["data"])
+        study_command.check_model(name, "model", model)
+    study_command.check_there(name, "data", values["data"])
     perturbations = values["perturb"] if isinstance(values.get("perturb"), list) else [None]
     parts = len(models) * len(perturbations) if command.name == "curve" else 1
     if command.name == "critical" and "within" in values:
         parts = len(models)
     regression = _regression(name, command, values, about, defaults, folder)
-    requirements = sum(is_requirement(key) for key in values)
+    requirements = sum(study_command.is_requirement(key) for key in values)
     study = GateStudy(name, command.name, values, requirements, regression, parts)
     return replace(study, parts=2) if study.compares_curves else study
 
@@ -415,7 +399,7 @@ def _check_comparable(name: str, values: Mapping[str, Given]) -> None:
 
 def _regression(
     name: str,
-    command: StudyCommand,
+    command: study_command.StudyCommand,
     values: Mapping[str, Given],
     about: Mapping[str, Given],
     defaults: Mapping[str, Given],
@@ -450,9 +434,9 @@ def _regression(
             "same trials, so leave out the evidence"
         )
     if model is not None:
-        model = placed_model(model, folder)
-        check_model(name, "previous_model", model)
+        model = study_command.placed_model(model, folder)
+        study_command.check_model(name, "previous_model", model)
     if evidence is not None:
-        evidence = beside(folder, evidence)
-        check_there(name, "not_worse_than", evidence)
+        evidence = study_command.beside(folder, evidence)
+        study_command.check_there(name, "not_worse_than", evidence)
     return Regression(margin, model, evidence)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,20 +13,9 @@ from surefoot.commands.functions import python_function
 from surefoot.commands.output_files import OUTPUTS, WRITTEN, check_distinct, check_text_file
 from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
 from surefoot.errors import InvalidArgument, ReportFailed, SurefootError
+from surefoot.gate import gate as g
 from surefoot.gate.check_study import check_study, prepare_study
-from surefoot.gate.gate import (
-    EXIT_CODES,
-    Gate,
-    GateStudy,
-    Outcome,
-    StudyOutcome,
-    final_line,
-    junit_cases,
-    step_summary,
-    study_lines,
-    worst,
-)
-from surefoot.gate.read_gate import MoreRegressions, read_gate
+from surefoot.gate.read_gate import read_gate
 from surefoot.records.options import refused, refused_value
 from surefoot.system.whole_file import real_path, write_whole
 
@@ -39,73 +27,10 @@ _EVIDENCE = ".evidence.json"
 """The end of the name of a file of evidence."""
 
 
-@dataclass(frozen=True, eq=False)
-class GateOutcome:
-    """What a file of studies came to; `print` it, or pass its `exit_code` to `sys.exit`."""
-
-    gate: Gate
-    studies: tuple[StudyOutcome, ...]
-
-    @property
-    def outcome(self) -> Outcome:
-        """An error, else one refuted, else one undecided, else passed."""
-        return worst([study.outcome for study in self.studies])
-
-    @property
-    def exit_code(self) -> int:
-        """0: every requirement holds; 1: one is refuted; 2: one is undecided; 3: an error."""
-        return EXIT_CODES[self.outcome]
-
-    @property
-    def final_line(self) -> str:
-        """All of it in one line."""
-        return final_line(self.gate, self.studies)
-
-    def step_summary(self) -> str:
-        """A table in Markdown, as GitHub shows it beside a job."""
-        return step_summary(self.gate, self.studies)
-
-    def to_json(self) -> str:
-        """The same for machines; the whole result of each study under its name."""
-        studies = [
-            {
-                "name": one.name,
-                "outcome": one.outcome,
-                "message": one.message,
-                "recorded": one.recorded,
-                "requirements": [
-                    {
-                        "outcome": v.outcome,
-                        "requirement": v.requirement,
-                        "sentence": v.sentence,
-                        "measured": v.measured,
-                    }
-                    for v in one.verdicts
-                ],
-                "notes": one.cautions,
-                "result": None if one.result is None else json.loads(one.result.to_json()),
-            }
-            for one in self.studies
-        ]
-        whole = {
-            "file": str(self.gate.path),
-            "error": self.gate.error,
-            "budget": self.gate.budget,
-            "outcome": self.outcome,
-            "exit_code": self.exit_code,
-            "studies": studies,
-        }
-        return json.dumps(whole, ensure_ascii=False, allow_nan=False)
-
-    def __str__(self) -> str:
-        lines = [line for one in self.studies for line in study_lines(one)]
-        return "\n".join([*lines, self.final_line])
-
-
 @python_function
 def run_studies(
     path: str | Path = DEFAULT_FILE, *, choice: GateOptions, caller: Caller
-) -> GateOutcome:
+) -> g.GateOutcome:
     """Run every study of a file and decide its requirements, which share one error.
 
     The options are those of `surefoot run`. All studies are checked before the first trial is run.
@@ -116,16 +41,13 @@ def run_studies(
     gate, chosen = open_gate(path, choice)
     outcomes = tuple(each_outcome(gate, chosen, choice, caller))
     write_cases(outcomes, choice)
-    return GateOutcome(gate, outcomes)
+    return g.GateOutcome(gate, outcomes)
 
 
-def open_gate(path: str | Path, choice: GateOptions) -> tuple[Gate, tuple[GateStudy, ...]]:
+def open_gate(path: str | Path, choice: GateOptions) -> tuple[g.Gate, tuple[g.GateStudy, ...]]:
     """The file and the studies to run, all of them loaded once to see that they can be run."""
     choice.check()
-    more = MoreRegressions(
-        texts(choice.not_worse_than), texts(choice.previous_model), choice.margin
-    )
-    gate = read_gate(path, more)
+    gate = read_gate(path, choice)
     chosen = _chosen(gate, texts(choice.only))
     _check_outputs(gate, chosen, choice)
     problems = []
@@ -140,8 +62,8 @@ def open_gate(path: str | Path, choice: GateOptions) -> tuple[Gate, tuple[GateSt
 
 
 def each_outcome(
-    gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions, caller: Caller
-) -> Iterator[StudyOutcome]:
+    gate: g.Gate, chosen: Sequence[g.GateStudy], choice: GateOptions, caller: Caller
+) -> Iterator[g.StudyOutcome]:
     """The outcome of one study after the other, its evidence written."""
     for place, study in enumerate(chosen, 1):
         caller.announce(f"study {study.name} ({place} of {len(chosen)})")
@@ -153,13 +75,13 @@ def each_outcome(
                 )
                 outcome = replace(outcome, evidence=file)
             except SurefootError as error:
-                outcome = replace(outcome, outcome=Outcome.ERROR, message=str(error))
+                outcome = replace(outcome, outcome=g.Outcome.ERROR, message=str(error))
         yield outcome
 
 
 def write_evidence_of(
-    study: GateStudy,
-    outcome: StudyOutcome,
+    study: g.GateStudy,
+    outcome: g.StudyOutcome,
     result: Result,
     folder: str | Path,
     key: str | Path | None,
@@ -185,7 +107,7 @@ def write_evidence_of(
     return write_statement(evidence, Path(folder) / f"{study.name}{_EVIDENCE}", key)
 
 
-def _check_outputs(gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions) -> None:
+def _check_outputs(gate: g.Gate, chosen: Sequence[g.GateStudy], choice: GateOptions) -> None:
     """Refuse to write over what a study reads or writes."""
     values = [pair for study in gate.studies for pair in study.options.items()]
     models = [s.regression.model for s in gate.studies if s.regression is not None]
@@ -208,16 +130,16 @@ def _check_outputs(gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions)
             check_text_file(folder / f"{study.name}{_EVIDENCE}")
 
 
-def write_cases(outcomes: Sequence[StudyOutcome], choice: GateOptions) -> None:
+def write_cases(outcomes: Sequence[g.StudyOutcome], choice: GateOptions) -> None:
     """Write the requirements as test cases, where that is asked for."""
     from surefoot.report.junit import junit_xml
 
     if choice.junit is not None:
-        text = junit_xml(junit_cases(outcomes), choice.undecided_as)
+        text = junit_xml(g.junit_cases(outcomes), choice.undecided_as)
         write_whole(Path(choice.junit), text)
 
 
-def _chosen(gate: Gate, only: Sequence[str]) -> tuple[GateStudy, ...]:
+def _chosen(gate: g.Gate, only: Sequence[str]) -> tuple[g.GateStudy, ...]:
     """The studies to run; the shares stay those of the whole file."""
     names = [study.name for study in gate.studies]
     for name in only:

@@ -11,12 +11,10 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import Any
 
-from surefoot.commands import certify, compare, critical, curve, estimate, tail
+from surefoot.commands import certify, compare, critical, curve, estimate, option, tail
 from surefoot.commands.caller import Caller
-from surefoot.commands.option import Groups, Hint, Parameter, check_options, expanded_signature
 from surefoot.commands.values import Given
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions
@@ -27,6 +25,13 @@ _NEAR_WORDS = 3
 _SEVERAL_MODELS = ("compare", "curve", "critical")
 _SEVERAL_PERTURBATIONS = ("curve",)
 _SCALARS = (str, bool, int, float)
+_KIND_WORDS: dict[type, str] = {
+    str: "text in quotes",
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    Sequence: "a list",
+}
 _READING = {field.name for field in fields(FileOptions)}
 """Their help says how a shell writes them: a file is better served by the kind of value."""
 
@@ -39,9 +44,9 @@ class StudyCommand:
     function: Callable[..., Result]
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> option.Groups:
         """Its classes of options, those of the command line."""
-        return Groups.of(self.function)
+        return option.Groups.of(self.function)
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
@@ -51,7 +56,7 @@ class StudyCommand:
         return tuple("model" if name == "models" else name for name in own)
 
     @cached_property
-    def parameters(self) -> dict[str, Parameter]:
+    def parameters(self) -> dict[str, option.Parameter]:
         """Every option by name."""
         return {parameter.name: parameter for parameter in self.groups.options()}
 
@@ -72,10 +77,10 @@ class StudyCommand:
                 _check_kind(study, self.parameters[name], value)
             else:
                 raise InvalidArgument(unknown(f"study {study} ({self.name})", name, self.words))
-        signature = expanded_signature(self.function, self.groups)
+        signature = option.expanded_signature(self.function, self.groups)
         options = {n: v for n, v in values.items() if n in self.parameters}
         try:
-            check_options(self.name, self.groups, signature, options)
+            option.check_options(self.name, self.groups, signature, options)
         except InvalidArgument as error:
             raise InvalidArgument(f"study {study}: {error}") from None
 
@@ -96,14 +101,11 @@ class StudyCommand:
         )
 
 
-COMMANDS = {
-    "estimate": StudyCommand("estimate", estimate.estimate),
-    "certify": StudyCommand("certify", certify.certify),
-    "tail": StudyCommand("tail", tail.tail),
-    "curve": StudyCommand("curve", curve.curve),
-    "critical": StudyCommand("critical", critical.critical),
-    "compare": StudyCommand("compare", compare.compare),
-}
+_VERBS: tuple[Callable[..., Result], ...] = (
+    *(estimate.estimate, certify.certify, tail.tail),
+    *(curve.curve, critical.critical, compare.compare),
+)
+COMMANDS = {verb.__name__: StudyCommand(verb.__name__, verb) for verb in _VERBS}
 """The commands that measure a model."""
 
 
@@ -112,9 +114,9 @@ def is_requirement(name: str) -> bool:
     return name.startswith("require") or name == "not_worse"
 
 
-def takes_a_path(parameter: Parameter) -> bool:
+def takes_a_path(parameter: option.Parameter) -> bool:
     """Whether the value is a file or a folder."""
-    return Path in _kinds(parameter.hint)
+    return Path in option.plain_types(parameter.hint)
 
 
 def unknown(where: str, name: str, words: Iterable[str]) -> str:
@@ -129,9 +131,10 @@ def near_words(name: str, known: Sequence[str]) -> str:
     return f"do you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(known)}"
 
 
-def _check_kind(study: str, parameter: Parameter, value: Given) -> None:
+def _check_kind(study: str, parameter: option.Parameter, value: Given) -> None:
     """Refuse a value of TOML that the option cannot be: a date, a table, a number for a name."""
-    kinds, repeats = _kinds(parameter.hint), bool(parameter.option and parameter.option.repeats)
+    kinds = option.plain_types(parameter.hint)
+    repeats = parameter.option is not None and parameter.option.repeats
     open_ = object in kinds or Any in kinds
     if isinstance(value, str):
         fits = str in kinds or open_
@@ -145,7 +148,7 @@ def _check_kind(study: str, parameter: Parameter, value: Given) -> None:
         fits = isinstance(value, dict) and Mapping in kinds
     if not fits:
         words = parameter.name.replace("_", "-")
-        shown = _kind_words(kinds)
+        shown = "it is " + " or ".join(word for kind, word in _KIND_WORDS.items() if kind in kinds)
         if parameter.option is not None and parameter.name not in _READING:
             shown = parameter.option.text
         raise InvalidArgument(
@@ -153,18 +156,6 @@ def _check_kind(study: str, parameter: Parameter, value: Given) -> None:
             option=parameter.name,
             value=value,
         )
-
-
-def _kinds(hint: Hint) -> set[Hint]:
-    """The classes of a union, or the one class itself; of a list, that it is one."""
-    parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    return {get_origin(part) or part for part in parts}
-
-
-def _kind_words(kinds: set[Hint]) -> str:
-    names = {str: "text in quotes", bool: "true or false", int: "an integer", float: "a number"}
-    words = [word for kind, word in names.items() if kind in kinds]
-    return f"it is {' or '.join([*words, *(['a list'] * (Sequence in kinds))])}"
 
 
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://")

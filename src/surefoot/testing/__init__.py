@@ -47,24 +47,16 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "NotRobust": "assertions",
-    "RobustnessUndecided": "assertions",
+    **dict.fromkeys(("NotRobust", "RobustnessUndecided"), "assertions"),
     "assert_robust": "robust",
-    "check_image_perturbation": "conformance",
-    "check_journal": "conformance",
-    "check_model": "conformance",
-    "check_perturbation": "conformance",
-    "check_procedure": "conformance",
-    "check_store": "conformance",
-    "outcomes": "conformance",
 }
-"""Where each name is defined."""
+"""Where a name is defined that is not in `conformance`."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  any public name
-    if name not in _MODULE_OF:
+    if name not in __all__:
         raise AttributeError(f"module 'surefoot.testing' has no attribute {name!r}")
-    return getattr(import_module(f"surefoot.testing.{_MODULE_OF[name]}"), name)
+    return getattr(import_module(f"surefoot.testing.{_MODULE_OF.get(name, 'conformance')}"), name)
 
 
 def __dir__() -> list[str]:
