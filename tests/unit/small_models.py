@@ -17,6 +17,16 @@ from sklearn.linear_model import LogisticRegression
 IMAGE = (1, 4, 4)
 
 
+class Bomb:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.marker,)
+
+
 def weights(shape: tuple[int, ...], classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     matrix = rng.normal(0, 0.3, (int(np.prod(shape)), classes)).astype(np.float32)

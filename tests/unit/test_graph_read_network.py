@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from surefoot.errors import InvalidArgument
-from surefoot.verify import bracket_radius, check_reader, read_network
-from tests.unit.small_networks import exact_radius
+from surefoot.graph.network import Layer, linear_layer, with_normalisation
+from surefoot.verify import Network, bracket_radius, check_reader, read_network
+from tests.unit.float32_networks import BUILDERS, INPUTS
+from tests.unit.small_networks import exact_radius, random_network
+from tests.unit.test_verify_float32 import Build
 
 Constants = dict[str, np.ndarray]
 
@@ -246,3 +251,255 @@ def test_a_misread_file_is_noticed() -> None:
     network = read_network(model(nodes, {"w": single(3, 4)}, [1, 4]))
     with pytest.raises(InvalidArgument, match="reference"):
         check_reader(network, model(nodes, {"w": single(3, 4, seed=1)}, [1, 4]))
+
+
+def two_layers(scale: float, shift: float) -> bytes:
+    """Scores of the size `scale`, all of them moved by `shift`."""
+    constants = {
+        "w": single(6, 5),
+        "b": single(6, seed=1),
+        "v": (scale * single(4, 6, seed=2)).astype(np.float32),
+        "c": (scale * single(4, seed=3) + shift).astype(np.float32),
+    }
+    nodes = [
+        node("Gemm", "x w b", "g", transB=1),
+        node("Relu", "g", "r"),
+        node("Gemm", "r v c", "y", transB=1),
+    ]
+    return model(nodes, constants, [1, 5])
+
+
+def moved(network: Network, share: float, row: int = 0) -> Network:
+    """The network with one score's weights off by a share of their size."""
+    *before, last = network.layers
+    weights = last.weights.copy()
+    weights[row] *= 1 + share
+    return replace(network, layers=(*before, replace(last, weights=weights)))
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-9, 1.0, 1e9, 1e30])
+@pytest.mark.parametrize("share", [1e-6, 1e-3, 1.0])
+def test_a_wrong_weight_is_noticed_in_scores_of_any_size(scale: float, share: float) -> None:
+    source = two_layers(scale, 0.0)
+    network = read_network(source)
+    assert check_reader(network, source) < 1e-5
+    with pytest.raises(InvalidArgument, match="please report it"):
+        check_reader(moved(network, share), source)
+
+
+def test_a_wrong_score_is_noticed_below_a_common_offset() -> None:
+    source = two_layers(1.0, 2.0**20)
+    with pytest.raises(InvalidArgument, match="please report it"):
+        check_reader(moved(read_network(source), 1e-3), source)
+
+
+@pytest.mark.parametrize("row", range(3))
+def test_a_wrong_score_is_noticed_beside_a_huge_one(row: int) -> None:
+    weights = single(4, 5)
+    weights[3] = 1e12
+    source = model([node("Gemm", "x w", "y", transB=1)], {"w": weights}, [1, 5])
+    with pytest.raises(InvalidArgument, match="please report it"):
+        check_reader(moved(read_network(source), 1e-3, row), source)
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_rounding_in_float32_is_not_taken_for_a_wrong_reading(build: Build) -> None:
+    source = build().source
+    check_reader(read_network(source, (INPUTS,)), source)
+
+
+def test_classes_alike_are_not_taken_for_a_wrong_reading() -> None:
+    weights = np.repeat(single(1, 50), 3, axis=0)
+    source = model([node("Gemm", "x w", "y", transB=1)], {"w": weights}, [1, 50])
+    assert check_reader(read_network(source), source) <= 1e-6
+
+
+def test_a_softmax_that_changes_the_label_is_refused() -> None:
+    # over the second of three axes, which has one place: every output is 1
+    nodes = [
+        node("Gemm", "x w", "g", transB=1),
+        node("Reshape", "g to", "r"),
+        node("Softmax", "r", "y", axis=1),
+    ]
+    constants = {"w": single(3, 4), "to": np.array([1, 1, 3])}
+    source = model(nodes, constants, [1, 4])
+    with pytest.raises(InvalidArgument, match="changes the label"):
+        check_reader(read_network(source), source)
+
+
+def test_a_model_that_overflows_as_run_is_refused() -> None:
+    constants = {"w": np.full((2, 4), 3e38, np.float32), "v": single(2, 2)}
+    nodes = [node("Gemm", "x w", "g", transB=1), node("Gemm", "g v", "y", transB=1)]
+    source = model(nodes, constants, [1, 4])
+    with pytest.raises(InvalidArgument, match="finite"):
+        check_reader(read_network(source), source)
+
+
+def test_constants_are_folded_without_rounding_to_float32() -> None:
+    nodes = [
+        node("Add", "a b", "w"),
+        node("MatMul", "x w", "y"),
+    ]
+    constants = {"a": np.ones((4, 2), np.float32), "b": np.full((4, 2), 1e-9, np.float32)}
+    constants["a"][0, 0] = 2
+    network = read_network(model(nodes, constants, [1, 4]))
+    assert (network.layers[-1].weights[1] == 1 + np.float64(np.float32(1e-9))).all()
+
+
+def test_float16_models_are_refused() -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)],
+        "half",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT16, [1, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)],
+        [numpy_helper.from_array(single(3, 4).astype(np.float16), "w")],
+    )
+    onnx_model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    with pytest.raises(InvalidArgument, match="float16"):
+        read_network(onnx_model.SerializeToString())
+
+
+def test_dropout_in_training_is_refused() -> None:
+    nodes = [node("Dropout", "x ratio train", "d"), node("Gemm", "d w", "y", transB=1)]
+    constants = {"ratio": np.float32(0.5), "train": np.array(True), "w": single(3, 4)}
+    with pytest.raises(InvalidArgument, match="eval"):
+        read_network(model(nodes, constants, [1, 4]))
+    constants["train"] = np.array(False)
+    assert read_network(model(nodes, constants, [1, 4])).classes == 3
+
+
+@pytest.mark.parametrize(
+    ("nodes", "named"),
+    [
+        ([node("Gemm", "x nowhere", "y", transB=1)], "Gemm"),
+        ([node("Add", "a nowhere", "c"), node("MatMul", "x c", "y")], "Add"),
+        ([node("Reshape", "x seven", "r"), node("MatMul", "r a", "y")], "Reshape"),
+        ([node("MatMul", "x b", "y")], "MatMul"),
+        ([helper.make_node("MatMul", ["x", "a"], ["y"], domain="my.own")], "my.own"),
+        ([node("Clip", "x", "y")], "Clip"),
+        ([node("Sigmoid", "x", "s"), node("Softmax", "s", "y")], "Sigmoid"),
+        ([node("Softmax", "x", "s"), node("MatMul", "s a", "y")], "Softmax"),
+        ([node("Softmax", "x", "s", axis=0), node("Identity", "s", "y")], "Softmax"),
+        ([node("MatMul", "a a", "y")], "does not depend on the input"),
+        ([node("PRelu", "x slope", "y")], "PRelu"),
+        (
+            [node("QuantizeLinear", "x one", "q"), node("DequantizeLinear", "q one", "y")],
+            "Quantize",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_a_sentence(nodes: list[Any], named: str) -> None:
+    constants = {
+        "a": single(4, 4),
+        "b": single(5, 3),
+        "seven": np.array([7, 2]),
+        "slope": np.float32(0.1),
+        "one": np.float32(1.0),
+    }
+    with pytest.raises(InvalidArgument, match=named):
+        read_network(model(nodes, constants, [1, 4]))
+
+
+def exact(array: np.ndarray) -> Any:
+    """The numbers as fractions."""
+    flat = [Fraction(float(v)) for v in array.reshape(-1)]
+    return np.array(flat, dtype=object).reshape(array.shape)
+
+
+def off(network: Network, scores: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far the read rows are from `scores` at x, and the limit of that."""
+    (layer,) = network.layers
+    read = exact(layer.weights) @ exact(x) + exact(layer.bias)
+    return np.array(
+        [float(abs(a - b)) for a, b in zip(read, scores, strict=True)]
+    ), layer.rounding_loss.at(float(np.abs(x).sum()))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("spread", [0.0, 6.0, 12.0])
+def test_the_loss_of_affine_chains_limits_what_was_lost(seed: int, spread: float) -> None:
+    rng = np.random.default_rng(seed)
+
+    def weights(*shape: int) -> np.ndarray:
+        return (rng.normal(0, 1, shape) * 10 ** rng.uniform(-spread, spread, shape)).astype("f4")
+
+    w1, b1, s, w2, b2, w3 = (
+        weights(6, 5), weights(6), weights(6), weights(7, 6), weights(7), weights(3, 7),
+    )  # fmt: skip
+    nodes = [
+        node("Gemm", "x w1 b1", "g1", transB=1),
+        node("Mul", "g1 s", "m"),
+        node("Sub", "m b1", "d"),
+        node("Gemm", "d w2 b2", "g2", transB=1),
+        node("Add", "g2 g2", "a"),
+        node("Gemm", "a w3", "y", transB=1),
+    ]
+    constants = {"w1": w1, "b1": b1, "s": s, "w2": w2, "b2": b2, "w3": w3}
+    network = read_network(model(nodes, constants, [1, 5]))
+    x = rng.random(5)
+    h = (exact(w1) @ exact(x) + exact(b1)) * exact(s) - exact(b1)
+    h = 2 * (exact(w2) @ h + exact(b2))
+    lost, limit = off(network, exact(w3) @ h, x)
+    assert (lost <= limit).all()
+
+
+def test_a_layer_of_its_own_loses_nothing() -> None:
+    rng = np.random.default_rng(0)
+    constants = {"w": rng.normal(0, 1, (3, 4)).astype("f4"), "b": rng.normal(0, 1, 3).astype("f4")}
+    network = read_network(model([node("Gemm", "x w b", "y", transB=1)], constants, [1, 4]))
+    assert (network.layers[0].rounding_loss.at(4.0) == 0).all()
+
+
+def test_normalisation_before_the_network_is_paid_for() -> None:
+    rng = np.random.default_rng(0)
+    layer = Layer(rng.normal(0, 1, (3, 50)), rng.normal(0, 1, 3), np.ones(3))
+    scale, shift = rng.uniform(1, 5, 50), rng.uniform(-1e6, 1e6, 50)
+    network = with_normalisation(Network((layer,), (50,)), scale, shift)
+    x = rng.random(50)
+    real = exact(layer.weights) @ (exact(x) * exact(scale) + exact(shift)) + exact(layer.bias)
+    lost, limit = off(network, real, x)
+    assert (lost > 0).any()
+    assert (lost <= limit + 1e-12).all()
+
+
+def test_a_normalised_network_has_the_same_radius_in_its_unit() -> None:
+    rng = np.random.default_rng(4)
+    network = random_network(rng, 4, [6], 3, [0.0])
+    x = rng.uniform(0.3, 0.7, 4)
+    plain = bracket_radius(network, x, network.label(x), tolerance=1e-4, seconds=5)
+    wide = with_normalisation(network, np.full(4, 0.5), np.full(4, -1.0))
+    there = bracket_radius(
+        wide, 2 * x + 2, network.label(x), tolerance=1e-4, seconds=5, low=2.0, high=4.0
+    )
+    assert abs(there.low - 2 * plain.low) < 3e-4
+
+
+def test_a_term_that_float64_absorbs_is_not_proved_away() -> None:
+    # v = 2⁶⁰·x + x, then 2⁶⁰·x is taken away: x in real arithmetic, 0 in float64 and as run.
+    big = np.float32(2.0**60)
+    constants = {
+        "w1": np.array([[big], [1.0]], "f4"),
+        "w2": np.array([[1.0, 1.0], [1.0, 0.0]], "f4"),
+        "w3": np.array([[0.0, 0.0], [1.0, -1.0]], "f4"),
+        "b": np.array([0.5, 0.0], "f4"),
+    }
+    nodes = [
+        node("Gemm", "x w1", "a", transB=1),
+        node("Gemm", "a w2", "c", transB=1),
+        node("Gemm", "c w3 b", "y", transB=1),
+    ]
+    network = read_network(model(nodes, constants, [1, 1]))
+    bracket = bracket_radius(network, np.array([0.25]), 0, seconds=2)
+    assert bracket.low <= 0.25  # label 1 beyond x = 1/2
+
+
+def test_a_term_that_underflows_in_float64_is_not_proved_away() -> None:
+    # x is scaled down to 1e-333 and up again: label 1 has the score x, label 0 has 0.3
+    down = [Layer(np.diag([1e-37, 1.0]), np.zeros(2), np.zeros(2))] * 9
+    up = [Layer(np.diag([1e37, 1.0]), np.zeros(2), np.zeros(2))] * 9
+    first = Layer(np.array([[1.0], [0.0]]), np.array([0.0, 0.3]), np.zeros(2))
+    last = linear_layer(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2))
+    network = Network((first, *down, *up, last), (1,))
+    with np.errstate(all="ignore"):
+        bracket = bracket_radius(network, np.array([0.1]), 0, seconds=2)
+    assert bracket.low <= 0.2

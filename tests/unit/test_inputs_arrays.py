@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs import load_inputs
+from surefoot.inputs import fit, load_inputs
+from surefoot.inputs.arrays import image_frame
 from surefoot.subject.inputs import Inputs
 
 LAW = settings(deadline=None, database=None, derandomize=True)
@@ -33,10 +34,6 @@ def test_ids_sort_as_their_inputs_do():
     assert list(ids) == sorted(ids)
 
 
-def test_labels_may_be_unknown():
-    assert load_inputs(POINTS).labels is None
-
-
 def test_inputs_pass_unchanged():
     inputs = load_inputs(POINTS)
     assert load_inputs(inputs) is inputs
@@ -44,11 +41,6 @@ def test_inputs_pass_unchanged():
 
 @pytest.mark.parametrize("x", [POINTS.tolist(), POINTS.astype(np.float64), POINTS.astype(int)])
 def test_whatever_holds_numbers_is_an_array(x):
-    np.testing.assert_array_equal(load_inputs(x, [0, 1, 2, 3]).x, POINTS)
-
-
-def test_a_tensor_is_an_array(torch):
-    x = torch.from_numpy(POINTS)
     np.testing.assert_array_equal(load_inputs(x, [0, 1, 2, 3]).x, POINTS)
 
 
@@ -74,12 +66,6 @@ def test_scale_says_what_to_divide_by(x, scale, reading):
     assert inputs.reading == reading
 
 
-@pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf")])
-def test_a_scale_that_spoils_the_values_is_refused(scale):
-    with pytest.raises(InvalidArgument, match="scale must be a finite number above 0"):
-        load_inputs(PIXELS, scale=scale)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
 def test_a_value_that_is_no_number_is_refused_with_the_id_of_its_input(bad):
     x = POINTS.astype(np.float64)
@@ -88,52 +74,28 @@ def test_a_value_that_is_no_number_is_refused_with_the_id_of_its_input(bad):
         load_inputs(x, ids=["first", "second", "third", "fourth"])
 
 
-@pytest.mark.parametrize("labels", [[0, 1, 1], [0, 1, 1, 0, 0], []])
-def test_there_are_as_many_labels_as_inputs(labels):
-    with pytest.raises(InvalidArgument, match=f"4 inputs but {len(labels)} labels"):
-        load_inputs(POINTS, labels)
+NO_NUMBERS = [
+    ([[None, 1]], object),
+    ([["a", "b"]], str),
+    ([[1j, 2]], complex),
+    ([["2024"]], "M8[D]"),
+]
+REFUSED = [
+    *((PIXELS, {"scale": n}, "scale must be a finite") for n in (0, -1, np.nan, np.inf)),
+    *((POINTS, {"labels": [0] * n}, f"4 inputs but {n} labels") for n in (0, 3, 5)),
+    *((np.array(x, kind), {}, "inputs must be real numbers") for x, kind in NO_NUMBERS),
+    *((x, {}, "the first axis counts the inputs") for x in (np.ones(3), np.float32(1.0))),
+    (np.zeros((0, 3)), {}, "holds no inputs"),
+    *((POINTS, {"ids": list(ids)}, "as many different ids") for ids in ("abc", "abca", "aaaa")),
+    *((x, {}, "pass arrays, a path, or a dataset") for x in (3, None, object(), 2.5)),
+    (PIXELS, {"size": (3, 3)}, "size resizes images in files and datasets only"),
+]
 
 
-@pytest.mark.parametrize(
-    "x",
-    [
-        np.array([[None, 1]]),
-        np.array([["a", "b"]]),
-        np.array([[1j, 2]]),
-        np.array([["2024-01-01"]], dtype="datetime64[D]"),
-    ],
-)
-def test_values_of_another_kind_are_refused(x):
-    with pytest.raises(InvalidArgument, match="inputs must be real numbers"):
-        load_inputs(x)
-
-
-@pytest.mark.parametrize("x", [np.ones(3), np.float32(1.0)])
-def test_an_array_without_a_row_an_input_is_refused(x):
-    with pytest.raises(InvalidArgument, match="the first axis counts the inputs"):
-        load_inputs(x)
-
-
-def test_no_inputs_are_refused():
-    with pytest.raises(InvalidArgument, match="holds no inputs"):
-        load_inputs(np.zeros((0, 3)))
-
-
-@pytest.mark.parametrize("ids", [["a", "b", "c"], ["a", "b", "c", "a"], ["a"] * 4])
-def test_every_input_needs_an_id_of_its_own(ids):
-    with pytest.raises(InvalidArgument, match="4 inputs need as many different ids"):
-        load_inputs(POINTS, ids=ids)
-
-
-@pytest.mark.parametrize("source", [3, None, object(), 2.5])
-def test_what_holds_no_inputs_is_refused(source):
-    with pytest.raises(InvalidArgument, match="pass arrays, a path, or a dataset"):
-        load_inputs(source)
-
-
-def test_a_size_for_arrays_is_refused_and_not_ignored():
-    with pytest.raises(InvalidArgument, match="size resizes images in files and datasets only"):
-        load_inputs(PIXELS, size=(3, 3))
+@pytest.mark.parametrize(("source", "options", "match"), REFUSED)
+def test_what_makes_no_inputs_is_refused_in_a_sentence(source, options, match):
+    with pytest.raises(InvalidArgument, match=match):
+        load_inputs(source, **options)
 
 
 def test_a_class_without_a_name_is_called_by_its_number():
@@ -228,3 +190,105 @@ def test_one_coarse_column_is_named_and_what_rounding_leaves_apart_is_taken():
     x[7, 2] = -1e12  # a far value hides the spread of the others
     with pytest.raises(InvalidArgument, match=r"input \d\d, value 3: single precision"):
         load_inputs(x)
+
+
+def inputs_of(*shape):
+    x = np.arange(3 * np.prod(shape), dtype=np.float32).reshape(3, *shape)
+    return load_inputs(x, [0, 1, 2], ids=list("abc"))
+
+
+def test_inputs_that_fit_stay_as_they_are():
+    inputs = inputs_of(1, 6, 5)
+    assert fit(inputs, (1, 6, 5)) is inputs
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_channels_move_to_the_front_and_back(channels):
+    last = inputs_of(6, 5, channels)
+    first = fit(last, (channels, 6, 5))
+    np.testing.assert_array_equal(first.x, last.x.transpose(0, 3, 1, 2))
+    assert first.x.flags.c_contiguous
+    back = fit(first, (6, 5, channels))
+    np.testing.assert_array_equal(back.x, last.x)
+
+
+@pytest.mark.parametrize("shape", [(1, 6, 5), (6, 5, 1)])
+def test_a_channel_axis_is_added_and_dropped(shape):
+    flat = inputs_of(6, 5)
+    added = fit(flat, shape)
+    assert added.x.shape == (3, *shape)
+    np.testing.assert_array_equal(added.x.reshape(3, 6, 5), flat.x)
+    np.testing.assert_array_equal(fit(added, (6, 5)).x, flat.x)
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (1, 6, 5), (6, 5, 3), (2, 3, 4, 5)])
+def test_images_are_flattened_row_by_row(shape):
+    inputs = inputs_of(*shape)
+    flat = fit(inputs, (int(np.prod(shape)),))
+    np.testing.assert_array_equal(flat.x, inputs.x.reshape(3, -1))
+
+
+def test_a_flattened_image_can_still_be_drawn():
+    inputs = inputs_of(6, 5)
+    assert fit(inputs, (30,)).frame == (6, 5)
+    assert fit(inputs, (1, 6, 5)).frame == (1, 6, 5)
+    assert fit(inputs_of(6, 5, 3), (3, 6, 5)).frame == (3, 6, 5)
+
+
+def test_fitting_changes_the_shape_and_nothing_else():
+    inputs = inputs_of(6, 5, 3)
+    fitted = fit(inputs, (3, 6, 5))
+    assert fitted.ids == inputs.ids
+    np.testing.assert_array_equal(fitted.labels, inputs.labels)
+    assert (fitted.source, fitted.selection) == (inputs.source, inputs.selection)
+
+
+@pytest.mark.parametrize(
+    ("have", "want"),
+    [
+        ((6, 5, 3), (3, 5, 6)),
+        ((6, 5, 2), (2, 6, 5)),
+        ((6, 5), (5, 6)),
+        ((6, 5), (31,)),
+        ((30,), (6, 6)),
+        ((6, 5, 3), (1, 6, 5)),
+        ((28, 28), (3, 28, 28)),
+    ],
+)
+def test_an_impossible_or_ambiguous_shape_is_refused_with_both(have, want):
+    with pytest.raises(
+        InvalidArgument, match=r"rearrange the data \(arrays are taken as"
+    ) as caught:
+        fit(inputs_of(*have), want)
+    assert str(have) in str(caught.value)
+    assert str(want) in str(caught.value)
+
+
+@LAW
+@given(
+    st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    st.lists(st.integers(1, 6), min_size=1, max_size=4),
+)
+def test_fitting_never_loses_or_mixes_values(have, want):
+    inputs = inputs_of(*have)
+    try:
+        fitted = fit(inputs, tuple(want))
+    except InvalidArgument:
+        return
+    assert fitted.x.shape == (3, *want)
+    for before, after in zip(inputs.x, fitted.x, strict=True):
+        np.testing.assert_array_equal(np.sort(before, axis=None), np.sort(after, axis=None))
+
+
+def test_what_has_two_sides_and_one_or_three_colours_is_an_image():
+    for shape in [(28, 28), (4, 4), (1, 28, 28), (28, 28, 1), (3, 32, 30), (32, 30, 3), (1, 4, 9)]:
+        assert image_frame(shape) == shape
+    others = [(), (784,), (2, 30), (3, 3, 3), (1, 1, 40), (2, 28, 28), (28, 28, 2), (3, 8, 8, 8)]
+    assert not any(map(image_frame, others))
+
+
+@pytest.mark.parametrize("want", [(6, 5), (1, 6, 5), (30, 1)])
+def test_flat_rows_become_images_row_by_row_and_back(want):
+    flat = inputs_of(30)
+    np.testing.assert_array_equal(fit(flat, want).x, flat.x.reshape(-1, *want))
+    np.testing.assert_array_equal(fit(fit(flat, want), (30,)).x, flat.x)

@@ -3,13 +3,13 @@
 import io
 import pickle
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
+from tests.unit.small_models import Bomb
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 Y = np.array([0, 1, 2, 0])
@@ -100,16 +100,6 @@ def test_a_file_that_makes_no_inputs_is_one_sentence_with_the_path(stored, match
         load_inputs(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-class Bomb:
-    """Leaves a file behind when it is unpickled."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self):
-        return Path.touch, (self.marker,)
 
 
 def test_arrays_of_objects_are_refused_and_run_nothing(tmp_path):

@@ -1,6 +1,7 @@
 """Image folders and lists of images."""
 
 import io
+import os
 
 import numpy as np
 import pytest
@@ -8,12 +9,13 @@ from PIL import Image
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
+from surefoot.inputs.media import LabelPattern
 
 GREY = np.arange(6 * 8, dtype=np.uint8).reshape(6, 8) * 5
 COLOUR = np.arange(6 * 8 * 3, dtype=np.uint8).reshape(6, 8, 3)
 
 
-def save(path, pixels, mode=None):
+def save(path, pixels=GREY, mode=None):
     path.parent.mkdir(parents=True, exist_ok=True)
     image = Image.fromarray(pixels)
     (image.convert(mode) if mode else image).save(path)
@@ -65,26 +67,11 @@ def test_scale_and_class_names_count_for_images_too(folder):
         load_inputs(folder, class_names=["Katze", "Hund"])
 
 
-def test_labels_beside_a_folder_are_refused_and_not_ignored(folder):
-    with pytest.raises(InvalidArgument, match="has labels of its own"):
-        load_inputs(folder, [0, 1, 1])
-
-
 def test_coloured_images_keep_their_channels(tmp_path):
     save(tmp_path / "a" / "1.png", COLOUR)
     inputs = load_inputs(tmp_path)
     np.testing.assert_allclose(inputs.x[0], COLOUR / 255, rtol=1e-6)
     assert inputs.frame == (6, 8, 3)
-
-
-def test_grey_images_among_coloured_ones_become_coloured(tmp_path):
-    save(tmp_path / "a" / "1.png", GREY)
-    save(tmp_path / "a" / "2.png", COLOUR)
-    inputs = load_inputs(tmp_path)
-    assert inputs.x.shape == (2, 6, 8, 3)
-    for channel in range(3):
-        np.testing.assert_allclose(inputs.x[0, :, :, channel], GREY / 255, rtol=1e-6)
-    np.testing.assert_allclose(inputs.x[1], COLOUR / 255, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("mode", "shape"), [("1", (6, 8)), ("P", (6, 8, 3)), ("RGBA", (6, 8, 3))])
@@ -100,15 +87,6 @@ def test_images_of_more_than_eight_bits_are_refused_and_not_cut_off(tmp_path):
     with pytest.raises(InvalidArgument, match="more than 8 bits") as caught:
         load_inputs(tmp_path)
     assert str(path) in str(caught.value)
-
-
-def test_images_of_different_sizes_are_refused_with_the_way_out(tmp_path):
-    save(tmp_path / "a" / "1.png", GREY)
-    odd = save(tmp_path / "a" / "2.png", GREY[:5])
-    with pytest.raises(InvalidArgument, match=r"\(5, 8\).*\(6, 8\).*--size HEIGHTxWIDTH") as caught:
-        load_inputs(tmp_path)
-    assert str(odd) in str(caught.value)
-    assert load_inputs(tmp_path, size=(4, 7)).x.shape == (2, 4, 7)
 
 
 def test_size_resizes_to_height_by_width(tmp_path):
@@ -229,3 +207,195 @@ def test_a_list_that_is_no_text_is_refused(tmp_path):
     path.write_bytes(b"file,label\n\xff\xfe\x00,1\n")
     with pytest.raises(InvalidArgument, match="cannot be read as CSV"):
         load_inputs(path)
+
+
+@pytest.fixture
+def flat(tmp_path):
+    root = tmp_path / "photos"
+    for i, name in enumerate(["dog_2.png", "cat_1.png", "cat_10.png"]):
+        save(root / name, GREY + i)
+    (root / "notes.txt").write_text("no image")
+    (root / "._cat_1.png").write_bytes(b"what another system leaves behind")
+    return root
+
+
+def test_loose_images_have_no_labels(flat):
+    inputs = load_inputs(flat)
+    assert inputs.ids == ("cat_1.png", "cat_10.png", "dog_2.png")
+    assert inputs.labels is None
+    assert inputs.class_names == ()
+    assert inputs.reading == "values divided by 255"
+
+
+def test_loose_images_beside_class_folders_are_refused_and_not_left_out(flat):
+    save(flat / "cow" / "a.png")
+    with pytest.raises(InvalidArgument, match=r"3 files beside .* cat_1\.png.*--labels none"):
+        load_inputs(flat)
+    inputs = load_inputs(flat, labels="none")
+    assert inputs.labels is None
+    assert inputs.ids == ("cat_1.png", "cat_10.png", "cow/a.png", "dog_2.png")
+
+
+def test_images_deeper_in_a_class_folder_belong_to_the_class(tmp_path):
+    save(tmp_path / "cat" / "more" / "a.png")
+    save(tmp_path / "dog" / "a.png")
+    inputs = load_inputs(tmp_path)
+    assert inputs.ids == ("cat/more/a.png", "dog/a.png")
+    np.testing.assert_array_equal(inputs.labels, [0, 1])
+
+
+@pytest.mark.parametrize("folder", ["", "cat"])
+def test_a_pipe_in_a_folder_never_blocks(folder, tmp_path):
+    save(tmp_path / folder / "a.png")
+    os.mkfifo(tmp_path / folder / "b.png")
+    with pytest.raises(InvalidArgument, match=r"b\.png is no plain file"):
+        load_inputs(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.npy", "list.csv", "x.wav"])
+def test_a_pipe_as_data_never_blocks(name, tmp_path):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InvalidArgument, match="no plain file"):
+        load_inputs(tmp_path / name)
+
+
+def test_a_link_to_nothing_and_a_link_in_a_circle_are_no_images(tmp_path):
+    save(tmp_path / "a" / "1.png")
+    (tmp_path / "a" / "again").symlink_to(tmp_path)
+    assert load_inputs(tmp_path).ids == ("a/1.png",)
+    (tmp_path / "a" / "2.png").symlink_to(tmp_path / "gone.png")
+    with pytest.raises(InvalidArgument, match=r"2\.png is no plain file, or leads nowhere"):
+        load_inputs(tmp_path)
+
+
+def test_an_unreadable_image_is_refused_by_name(flat):
+    (flat / "zebra.png").write_bytes(b"")
+    with pytest.raises(InvalidArgument, match=r"zebra\.png cannot be read as an image"):
+        load_inputs(flat)
+
+
+def test_images_and_sounds_are_not_mixed(flat):
+    (flat / "a.wav").write_bytes(b"")
+    with pytest.raises(InvalidArgument, match=r"a\.wav is a sound and .* an image"):
+        load_inputs(flat)
+
+
+def test_labels_come_from_a_pattern_or_a_function(flat):
+    for given in (
+        {"label_pattern": r"(?P<label>[a-z]+)_\d+"},
+        {"label_pattern": r"([a-z]+)_\d+\.png"},
+        {"labels": lambda path: path.stem.partition("_")[0]},
+    ):
+        inputs = load_inputs(flat, **given)
+        np.testing.assert_array_equal(inputs.labels, [0, 0, 1])
+        assert inputs.class_names == ("cat", "dog")
+    numbers = load_inputs(flat, label_pattern=r"[a-z]+_(?P<label>\d+)")
+    np.testing.assert_array_equal(numbers.labels, [1, 10, 2])
+    listed = load_inputs(flat, label_pattern=r"([a-z]+)_\d+", class_names=["cow", "dog", "cat"])
+    np.testing.assert_array_equal(listed.labels, [2, 2, 1])
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"label_pattern": r"([a-z]+)_\d"}, r"cat_10\.png: the name does not match .* whole name"),
+        ({"label_pattern": r"[a-z]+_\d+"}, "no group called label"),
+        ({"label_pattern": r"(a)(b)"}, "no group called label"),
+        ({"label_pattern": r"(?P<label>"}, "no regular expression"),
+        ({"label_pattern": r"(x?).*"}, r"cat_1\.png has no label"),
+        ({"labels": lambda path: None}, r"cat_1\.png has no label"),
+        ({"labels": lambda path: None if "dog" in path.name else "a"}, r"dog_2\.png has no label"),
+        ({"labels": lambda path: 1 / 0}, r"cat_1\.png: the function of labels raised ZeroDiv"),
+        ({"labels": lambda path: path}, "a label is PosixPath: give class numbers or names"),
+        ({"labels": [0, 1, 1]}, "labels of its own, or takes them by file"),
+        ({"labels": "cats.npy"}, "CSV with the columns file and label"),
+        ({"labels": "none", "label_pattern": "(.*)"}, "leave out one of them"),
+    ],
+)
+def test_labels_that_cannot_be_read_are_refused_with_the_way_out(given, match, flat):
+    with pytest.raises(InvalidArgument, match=match) as caught:
+        load_inputs(flat, **given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"(a+)+b", r"(a*)*b()", r"(?P<label>(a|a)*)b", r"(?P<label>(a|ab|b)+)c",
+        r"(?P<label>(?:a?){30})b", r"(?P<label>a+)\1", r"(?P<label>a)(?=b)",
+        "(?P<label>a)" * 60, "(?P<label>" + "a*" * 20 + ")b",
+        "(?P<label>" + "(?:a|b|ab)?" * 30 + ")c", r"(?P<label>(([a-z]*)[0-9]*)*)!",
+    ],
+)  # fmt: skip
+def test_a_pattern_that_could_take_for_ever_is_refused(text, tmp_path):
+
+    with pytest.raises(InvalidArgument):
+        LabelPattern(text).label(tmp_path / ("a" * 200 + ".png"))
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        (r"(?P<label>[a-z]+)_\d+", "a" * 230),
+        (r".*_(?P<label>[^_]+)", "1"),
+        (r"(?:a|b)(?P<label>\w+?)(?:_\d)?", "a" * 229),
+    ],
+)
+def test_a_usual_pattern_is_taken_for_the_longest_name(text, label, tmp_path):
+    assert LabelPattern(text).label(tmp_path / ("a" * 230 + "_1.png")) == label
+
+
+def test_images_are_resized_to_what_the_model_takes_and_the_reading_says_so(tmp_path):
+    save(tmp_path / "a.png", COLOUR)
+    save(tmp_path / "b.png", COLOUR[:4])
+    inputs = load_inputs(tmp_path, shape=(3, 6, 8))
+    assert inputs.x.shape == (2, 6, 8, 3)
+    np.testing.assert_allclose(inputs.x[0], COLOUR / 255, rtol=1e-6)
+    assert "1 of 2 images resized to 6 × 8 pixels" in inputs.reading
+    assert inputs.reading.startswith("values divided by 255; ")
+    assert load_inputs(tmp_path, shape=(5, 7, 3)).x.shape == (2, 5, 7, 3)
+    assert load_inputs(tmp_path, shape=(3, None, None), size=(2, 2)).x.shape == (2, 2, 2, 3)
+    with pytest.raises(InvalidArgument, match="--size 2x2 makes images of another size"):
+        load_inputs(tmp_path, shape=(3, 6, 8), size=(2, 2))
+    for unclear in (None, (None, None, None), (3, None, None), (144,), (2, 6, 8)):
+        with pytest.raises(InvalidArgument, match="pass --size HEIGHTxWIDTH"):
+            load_inputs(tmp_path, shape=unclear)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected", "words"),
+    [
+        ((1, 6, 8), (2, 6, 8), "1 of 2 images in colour turned grey"),
+        ((6, 8), (2, 6, 8), "1 of 2 images in colour turned grey"),
+        ((3, 6, 8), (2, 6, 8, 3), "1 of 2 grey images repeated in 3 channels"),
+        (None, (2, 6, 8, 3), "1 of 2 grey images repeated in 3 channels"),
+    ],
+)
+def test_grey_and_coloured_images_become_what_the_model_takes(shape, expected, words, tmp_path):
+    save(tmp_path / "a.png", GREY)
+    save(tmp_path / "b.png", COLOUR)
+    inputs = load_inputs(tmp_path, shape=shape)
+    assert inputs.x.shape == expected
+    assert words in inputs.reading
+    first = inputs.x[0] if inputs.x.ndim == 3 else inputs.x[0, :, :, 1]
+    np.testing.assert_allclose(first, GREY / 255, rtol=1e-6)
+
+
+def test_a_size_that_fills_the_memory_is_refused(flat):
+    with pytest.raises(InvalidArgument, match="GiB"):
+        load_inputs(flat, size=(200_000, 200_000))
+
+
+def test_a_list_needs_no_labels(flat):
+    path = flat / "list.csv"
+    path.write_text("note,file\nx,dog_2.png\ny,cat_1.png\n")
+    inputs = load_inputs(path)
+    assert inputs.labels is None
+    assert inputs.ids == ("dog_2.png", "cat_1.png")
+    np.testing.assert_array_equal(load_inputs(path, label_pattern=r"([a-z]+)_\d+").labels, [1, 0])
+    path.write_text("file,label\ndog_2.png,5\n")
+    assert load_inputs(path, labels="none").labels is None
+    with pytest.raises(InvalidArgument, match="labels of its own"):
+        load_inputs(path, label_pattern=r"([a-z]+)_\d+")
+    with pytest.raises(InvalidArgument, match="--length"):
+        load_inputs(path, length=1)

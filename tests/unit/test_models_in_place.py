@@ -104,24 +104,15 @@ def test_a_model_that_writes_conforms_and_leaves_every_array_alone(source):
     np.testing.assert_array_equal(mine, x)
 
 
-@pytest.mark.parametrize("source", FUNCTIONS)
-def test_a_study_of_a_function_that_writes_is_that_of_one_that_does_not(source):
+MODULES = [WRITERS[f"module, {how}"] for how in ("in place", "view", "data")]
+PAIRS = [(f, pure) for f in FUNCTIONS] + [(m, Module("pure").eval()) for m in MODULES]
+
+
+@pytest.mark.parametrize(("source", "plain"), PAIRS)
+def test_a_study_of_a_model_that_writes_is_that_of_one_that_does_not(source, plain):
     writes, keeps = (
         study(model=sf.load_model(f, shape=SHAPE), perturbation=sf.perturb.LinfNoise(0.2)).run()
-        for f in (source, pure)
-    )
-    assert writes.claims == keeps.claims
-    assert writes.by_id == keeps.by_id
-
-
-@pytest.mark.parametrize("how", ["in place", "view", "data"])
-def test_a_study_of_a_module_that_writes_is_that_of_one_that_does_not(how):
-    writes, keeps = (
-        study(
-            model=sf.load_model(Module(h).eval(), shape=SHAPE),
-            perturbation=sf.perturb.LinfNoise(0.2),
-        ).run()
-        for h in (how, "pure")
+        for f in (source, plain)
     )
     assert writes.claims == keeps.claims
     assert writes.by_id == keeps.by_id

@@ -1,12 +1,22 @@
 """PyTorch: modules in memory, exported files, scripted files."""
 
+from __future__ import annotations
+
 import warnings
+from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
-from surefoot.errors import InvalidArgument
-from surefoot.models import load_model
+import surefoot as sf
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
+from surefoot.graph.onnx_file import quiet_session
+from surefoot.models import as_probabilities, load_model
+from surefoot.models.python import says_read_only
+from surefoot.models.scores import model_errors
 from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
 from tests.unit.small_models import (
@@ -16,6 +26,7 @@ from tests.unit.small_models import (
     exported,
     module,
     scripted,
+    softmax,
 )
 
 torch = pytest.importorskip("torch")
@@ -175,3 +186,197 @@ def test_the_digest_covers_state_of_any_kind():
         load_model(Remembering(note).eval(), shape=(3,)).signature.digest for note in "aab"
     )
     assert one == two != three
+
+
+class Answer(NamedTuple):
+    logits: torch.Tensor
+    other: int
+
+
+class Answering(nn.Module):
+    def __init__(self, give) -> None:
+        super().__init__()
+        self.give = give
+        self.inner = module()
+
+    def forward(self, x: torch.Tensor):
+        return self.give(self.inner(x))
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda z: (z, z.sum()),
+        lambda z: [z],
+        lambda z: Answer(z, 3),
+        lambda z: {"logits": z, "loss": 0},
+        lambda z: z[:, :, None, None],
+        lambda z: z.double(),
+    ],
+    ids=["tuple", "list", "named", "dict", "rank four", "double"],
+)
+def test_scores_are_found_in_what_a_module_returns(give):
+    model = load_model(Answering(give).eval(), shape=IMAGE)
+    close(model, batch(5), by_hand(batch(5)))
+
+
+@pytest.mark.parametrize(
+    ("give", "match"),
+    [
+        (lambda z: z.argmax(1), "not labels"),
+        (lambda z: z.mean(0), "first axis must be the batch"),
+        (lambda z: z[:3], "first axis must be the batch"),
+        (lambda z: z[:, :, None].repeat(1, 1, 2), "one row of scores"),
+        (lambda z: {"loss": z}, "dict of loss"),
+    ],
+)
+def test_what_is_no_row_of_scores_is_refused(give, match):
+    with pytest.raises(ModelFailed, match=match):
+        load_model(Answering(give).eval(), shape=IMAGE)
+
+
+def test_one_column_is_two_classes():
+    share = Answering(lambda z: torch.sigmoid(z[:, :1])).eval()
+    x = batch(5)
+    second = 1 / (1 + np.exp(-by_hand(x)[:, :1]))
+    model = load_model(share, shape=IMAGE)
+    close(model, x, np.concatenate([1 - second, second], axis=1))
+    logit = load_model(Answering(lambda z: z[:, 0]).eval(), shape=IMAGE, scores="logits")
+    close(as_probabilities(logit), x, np.concatenate([1 - second, second], axis=1))
+
+
+def test_normalisation_equals_doing_it_by_hand():
+    shape, mean, std = (3, 4, 5), (0.48, 0.45, 0.4), (0.23, 0.22, 0.21)
+    model = load_model(module(shape=shape), shape=shape, mean=mean, std=std)
+    x = batch(5, shape)
+    ready = (x - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
+    close(model, x, by_hand(ready))
+    check_model(model, x)
+
+
+def test_softmax_of_a_module_stays_in_torch():
+    model = as_probabilities(load_model(module(), shape=IMAGE))
+    x = batch(5)
+    assert isinstance(model.predict(model.place(x)), torch.Tensor)
+    close(model, x, softmax(by_hand(x)))
+
+
+class Failing(nn.Module):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+        self.inner = module()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if len(x) == 5:
+            raise self.error
+        return self.inner(x)
+
+
+def test_a_module_that_raises_later_has_failed_with_its_message():
+    model = load_model(Failing(ValueError("five is\n too many")).eval(), shape=IMAGE)
+    with pytest.raises(ModelFailed, match="ValueError: five is too many"):
+        model.predict(model.place(batch(5)))
+
+
+def test_a_full_device_is_out_of_memory():
+    error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+    model = load_model(Failing(error).eval(), shape=IMAGE)
+    with pytest.raises(OutOfMemory, match=r"2\.00 GiB"):
+        model.predict(model.place(batch(5)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_a_module_of_another_precision_gets_inputs_of_that_precision(dtype):
+    module = torch.nn.Linear(4, 3).to(dtype).eval()
+    model = load_model(module, shape=(4,))
+    x = np.random.default_rng(0).random((5, 4), dtype=np.float32)
+    check_model(model, x, tolerance=0.02)
+    assert model.predict(model.place(x)).dtype == torch.float32
+
+
+def test_half_precision_is_said_and_compared_with_full():
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    half = sf.load_model(module.eval(), shape=(6,), half=True)
+    full = sf.load_model(module.eval(), shape=(6,))
+    assert half.signature.preparation == "run in half precision"
+    assert half.full.signature == full.signature
+    x = np.random.default_rng(0).random((40, 6), dtype=np.float32)
+    ours, theirs = (m.predict(m.place(x)).numpy() for m in (half, full))
+    assert not np.array_equal(ours, theirs)
+    np.testing.assert_allclose(ours, theirs, atol=0.01)
+    studies = [
+        sf.Study(m, sf.load_inputs(x), sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.3, 0.3))
+        for m in (half, full)
+    ]
+    assert studies[0].digest != studies[1].digest
+    (check,) = [f for f in studies[0].run().record.findings if f.name == "half precision"]
+    assert "of 160 perturbed inputs the label differs" in check.finding
+    assert next(module.parameters()).dtype == torch.float32
+
+
+def test_half_precision_is_for_pytorch_models():
+    with pytest.raises(InvalidArgument, match="half precision is for PyTorch"):
+        sf.load_model(str(files("surefoot") / "data" / "fashion_cnn.onnx"), half=True)
+
+
+TOO_MANY = 10**14
+"""Numbers that no machine has room for, so that nothing is taken before they are refused."""
+
+
+def fill_numpy(path):
+    np.empty(TOO_MANY, dtype=np.float32)
+
+
+def fill_torch(path):
+    torch.empty(TOO_MANY)
+
+
+def fill_onnx_runtime(path):
+    shape = helper.make_tensor("shape", TensorProto.INT64, [2], [1, TOO_MANY])
+    graph = helper.make_graph(
+        [helper.make_node("Expand", ["x", "shape"], ["y"])],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [shape],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, path / "model.onnx")
+    quiet_session(path / "model.onnx").run(None, {"x": np.zeros((1, 1), np.float32)})
+
+
+@pytest.mark.parametrize("fill", [fill_numpy, fill_torch, fill_onnx_runtime])
+def test_memory_that_a_package_does_not_get_is_out_of_memory(fill, tmp_path):
+    with pytest.raises(OutOfMemory), model_errors():
+        fill(tmp_path)
+
+
+def write_with_numpy(x):
+    x += 1
+
+
+def write_through_a_buffer(x):
+    memoryview(x)[0] = 1.0
+
+
+@pytest.mark.parametrize("write", [write_with_numpy, write_through_a_buffer])
+def test_a_write_into_a_locked_array_is_recognised(write):
+    x = np.zeros(3)
+    x.flags.writeable = False
+    with pytest.raises((ValueError, TypeError)) as caught:
+        write(x)
+    assert says_read_only(str(caught.value))
+
+
+def test_the_warning_of_torch_about_a_locked_array_is_recognised():
+    x = np.zeros(3)
+    x.flags.writeable = False
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning) as caught:
+            torch.from_numpy(x)
+    finally:
+        torch.set_warn_always(False)
+    assert says_read_only(str(caught[0].message))

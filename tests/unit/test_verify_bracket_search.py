@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from surefoot.core.counts import closed_to
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import linear_layer, margin_question
 from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, bracket_radius
+from surefoot.verify.bracket import BracketState
+from surefoot.verify.bracket_search import RadiusPlan, TreeProgress, TreeTime
 from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.linear_relaxation import Box
 from tests.unit.radius_verdict import verdict
@@ -264,3 +269,128 @@ def test_inputs_and_labels_must_fit_the_network() -> None:
         margin_question(two_ways([1.0], 0.9), 5)
     with pytest.raises(InvalidArgument, match="convex"):
         Layer(np.ones((1, 1)), np.zeros(1), np.full(1, 2.0))
+
+
+def test_misclassified_inputs_have_radius_zero() -> None:
+    bracket = bracket_radius(two_ways([1.0], 0.9), np.array([0.2]), 1)
+    assert (bracket.low, bracket.high, bracket.reason) == (0.0, 0.0, "misclassified")
+
+
+def test_the_model_as_run_says_what_is_misclassified() -> None:
+    network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
+    bracket = bracket_radius(network, x, 0, replay=lambda point: 1)
+    assert (bracket.low, bracket.high, bracket.reason) == (0.0, 0.0, "misclassified")
+    assert isinstance(verdict(network, x, 0, 0.1, replay=lambda point: 1), Refuted)
+
+
+def test_an_input_that_only_the_network_as_read_loses_has_nothing_proved() -> None:
+    network, x = two_ways([1.0, 1.0], 0.5), np.array([0.25, 0.2501])
+    bracket = bracket_radius(network, x, 0, replay=lambda point: int(point.sum() > 0.5002))
+    assert bracket.low == 0
+    assert 5e-5 - 1e-8 <= bracket.high < 1e-4
+    assert bracket.witness is not None
+    assert bracket.witness.sum() > 0.5002
+    assert "the network as read in float64 does not" in bracket.reason
+    stubborn = bracket_radius(network, x, 0, replay=lambda point: 0)
+    assert (stubborn.low, stubborn.high) == (0.0, np.inf)
+    assert isinstance(verdict(network, x, 0, 0.1, replay=lambda point: 0), Unknown)
+
+
+def test_a_witness_that_the_model_denies_is_no_witness() -> None:
+    network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
+    bracket = bracket_radius(network, x, 0, replay=lambda point: 0)
+    assert bracket.witness is None
+    assert bracket.discarded > 0
+    assert bracket.low <= 0.2
+    assert "not confirmed by the model" in bracket.reason
+
+
+def test_a_witness_is_pushed_to_where_the_model_agrees() -> None:
+    network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
+    bracket = bracket_radius(
+        network, x, 0, replay=lambda p: int(p.sum() > 0.9 + 1e-4), tolerance=0.01
+    )
+    assert bracket.witness is not None
+    assert bracket.witness.sum() > 0.9 + 1e-4
+    assert bracket.high < 0.201
+
+
+def test_witnesses_are_exact_in_float32() -> None:
+    network = two_ways([1.0, 0.3], 0.7)
+    bracket = bracket_radius(network, np.array([0.1, 0.2]), 0)
+    assert (bracket.witness == bracket.witness.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_upper_end_is_never_below_the_exact_distance(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, 5, [6], 3, [0.0])
+    x = (rng.random(5) * 10.0 ** rng.integers(-9, 1, 5)).astype(np.float32).astype(np.float64)
+    bracket = bracket_radius(network, x, network.label(x))
+    if bracket.witness is None:
+        assert np.isinf(bracket.high)
+        return
+    pairs = zip(bracket.witness, x, strict=True)
+    exact = max(abs(Fraction(float(a)) - Fraction(float(b))) for a, b in pairs)
+    assert Fraction(bracket.high) >= exact
+    assert bracket.high <= float(exact) * (1 + 1e-15)
+
+
+def test_a_distance_that_float64_rounds_down_is_rounded_up() -> None:
+    # 1 − 2⁻⁸⁰ is 1 in float64, and 1 + 2⁻⁸⁰ is above it
+    network, x = two_ways([1.0], 0.5), np.array([-(2.0**-80)])
+    bracket = BracketState(network, x, 0, (-1.0, 1.0), None, lambda low, high: None)
+    assert bracket.try_counterexample(np.array([1.0]))
+    assert Fraction(bracket.high) >= 1 + Fraction(1, 2**80)
+
+
+def test_a_bracket_is_closed_up_to_rounding_of_its_ends_and_never_without_a_counterexample() -> (
+    None
+):
+    assert closed_to(0.1, 0.102, 0.002)
+    assert closed_to(0.1, np.nextafter(0.102, 1), 0.002)
+    assert not closed_to(0.1, 0.10201, 0.002)
+    assert not closed_to(0.1, np.inf, 0.002)
+
+
+def test_a_lower_end_that_rises_with_the_logarithm_is_forecast_exactly() -> None:
+    progress = TreeProgress()
+    for k in range(-8, 5):
+        progress.record(2.0**k, 0.05 + 0.002 * k)
+    # 0.058 at 16 s, 0.002 for each doubling: 0.064 at 128 s
+    assert progress.expected_seconds(16.0, 0.064) == pytest.approx(128.0)
+    assert progress.expected_seconds(16.0, 0.058) == 16.0
+
+
+def test_a_lower_end_that_does_not_rise_never_arrives() -> None:
+    progress = TreeProgress()
+    assert progress.expected_seconds(5.0, 0.1) == math.inf
+    progress.record(1.0, 0.03)
+    assert progress.expected_seconds(5.0, 0.1) == math.inf
+    assert progress.expected_seconds(1.5, 0.1) < math.inf
+    assert progress.expected_seconds(1.5, 1e9) == math.inf
+
+
+def test_the_radius_that_the_time_pays_for_lies_on_the_line_of_logarithms() -> None:
+    easy = TreeTime(0.04, 0.1)
+    plan = RadiusPlan([easy], TreeTime(0.06, 1000.0, 100.0))
+    assert plan.affordable_radius(10.0) == pytest.approx(0.05)
+    assert plan.expected_seconds(0.05) == pytest.approx(10.0)
+    assert plan.affordable_radius(0.01) == 0.04
+    assert plan.affordable_radius(1e9) == 0.06
+    assert RadiusPlan([easy], TreeTime(0.03, 5.0, 5.0)).affordable_radius(10.0) == 0.03
+
+
+def test_a_tree_given_up_early_is_no_reason_to_stay_below_it() -> None:
+    closed = [TreeTime(0.04, 1.0), TreeTime(0.05, 2.0)]
+    soon = RadiusPlan(closed, TreeTime(0.06, math.inf, 0.1))
+    assert soon.affordable_radius(100.0) == 0.06
+    late = RadiusPlan(closed, TreeTime(0.06, math.inf, 40.0))
+    assert 0.05 < late.affordable_radius(100.0) < 0.06
+
+
+def test_closed_trees_tell_of_the_next_with_caution() -> None:
+    plan = RadiusPlan([TreeTime(0.04, 1.0), TreeTime(0.05, 10.0)], TreeTime(0.1, math.inf, 0.0))
+    assert 0.05 < plan.affordable_radius(100.0) < 0.06
+    assert plan.expected_seconds(0.06) > 100.0
+    assert math.isfinite(plan.expected_seconds(1e9))

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
-from surefoot.core.results import UNIT
+import numpy as np
+import onnxruntime
+import pytest
+from numpy.typing import NDArray
+
+from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.verify import margin_difference, read_network
-from surefoot.verify.float32 import PointKind
-from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band
+from surefoot.properties import GivenLabel
+from surefoot.verify import (
+    bracket_radius,
+    find_contradiction,
+    margin_difference,
+    points_near_ties,
+    read_network,
+)
+from surefoot.verify.float32 import PointKind, lies_within
+from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band, softmax_tie
 from tests.unit.small_networks import random_network
-from tests.unit.test_verify_near_ties import Build, runner
 
 _SEEN = [build for build in BUILDERS if build is not narrow_band]
 
@@ -82,3 +94,165 @@ def test_nothing_to_compare_is_refused() -> None:
     network = random_network(np.random.default_rng(1), 8, [6], 3, [0.0])
     with pytest.raises(InvalidArgument, match="0 inputs"):
         margin_difference(network, network.outputs, np.zeros((0, 8)), 0.1, UNIT)
+
+
+Build = Callable[[], Float32Network]
+FOUND = [build for build in BUILDERS if build is not narrow_band]
+DRAWS = 20_000
+
+
+def runner(source: bytes) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    return lambda points: np.asarray(session.run(None, {"x": points})[0])
+
+
+def proved(case: Float32Network) -> float:
+    """What the prover proves, with the model itself as replay, as in a study."""
+    run = runner(case.source)
+    with np.errstate(all="ignore"):
+        return bracket_radius(
+            read_network(case.source, (INPUTS,)),
+            case.x,
+            case.label,
+            replay=lambda p: int(run(p.astype(np.float32)[None]).argmax()),
+        ).low
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_the_known_point_is_inside_the_proved_radius_and_has_another_label_as_run(
+    build: Build,
+) -> None:
+    case, run = build(), runner(build().source)
+    radius = proved(case)
+    assert case.radius - 0.0021 <= radius <= case.radius
+    assert run(case.x[None]).argmax() == case.label
+    assert run(case.point[None]).argmax() != case.label
+    assert lies_within(case.point[None], case.x, radius, UNIT)[0]
+    assert read_network(case.source, (INPUTS,)).label(case.point) == case.label
+    assert 0.77 <= case.share <= 0.997
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("build", FOUND)
+def test_the_contradiction_is_found_with_every_seed_where_uniform_draws_find_none(
+    build: Build,
+) -> None:
+    case, run = build(), runner(build().source)
+    network, radius = read_network(case.source, (INPUTS,)), proved(case)
+    for seed in range(10):
+        point = find_contradiction(
+            network, lambda p: run(p).argmax(axis=1), case.x, case.label, radius, UNIT, seed
+        )
+        assert point is not None
+        assert point.dtype == np.float32
+        assert run(point[None]).argmax() != case.label
+        for value, centre in zip(point, case.x, strict=True):
+            assert abs(Fraction(float(value)) - Fraction(float(centre))) <= Fraction(radius)
+    low, high = np.maximum(case.x - radius, 0), np.minimum(case.x + radius, 1)
+    drawn = np.random.default_rng(1).uniform(low, high, (DRAWS, INPUTS)).astype(np.float32)
+    assert (run(drawn).argmax(axis=1) == case.label).all()
+
+
+def test_a_failure_that_nothing_leads_to_is_found_seldom() -> None:
+    case = narrow_band()
+    run, network = runner(case.source), read_network(case.source, (INPUTS,))
+    contradictions = [
+        find_contradiction(
+            network, lambda p: run(p).argmax(axis=1), case.x, 0, case.radius - 0.002, UNIT, seed
+        )
+        is not None
+        for seed in range(40)
+    ]
+    assert sum(contradictions) < 20  # measured: 4 of 50 with 128 points; docs say so
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("radius", [1e-9, 0.1, float(np.float32(0.1)), 0.7])
+def test_every_point_is_float32_and_inside_in_exact_arithmetic(seed: int, radius: float) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, 6, [5, 4], 3, [0.0, 0.2])
+    x = rng.random(6).astype(np.float32)
+    x[:2] = 0.0, 1.0
+    bounds = Interval(0.0, 1.0) if seed % 2 else Interval(-0.3, 1.1)
+    points = points_near_ties(network, x, network.label(x), radius, bounds, rng, 100)
+    assert points.shape == (100, 6)
+    assert points.dtype == np.float32
+    for value, centre in zip(points.reshape(-1), np.tile(x, 100), strict=True):
+        assert abs(Fraction(float(value)) - Fraction(float(centre))) <= Fraction(radius)
+        assert bounds.low <= float(value) <= bounds.high
+
+
+def test_within_sees_the_last_bit() -> None:
+    x = np.array([0.3], np.float32)
+    p = np.array([[0.55]], np.float32)
+    exact = Fraction(float(p[0, 0])) - Fraction(float(x[0]))
+    radius = float(exact)
+    assert lies_within(p, x, radius, UNIT)[0] == (exact <= Fraction(radius))
+    assert not lies_within(p, x, float(np.nextafter(radius, 0)), UNIT)[0]
+    far, tiny = np.array([1e-20]), np.array([[1.0]], np.float32)
+    assert lies_within(tiny, far, 1.0, UNIT)[0]
+    assert not lies_within(tiny, -far, 1.0, Interval(-1.0, 1.0))[0]
+
+
+def test_the_points_are_nearer_to_a_tie_than_random_ones() -> None:
+    rng = np.random.default_rng(3)
+    network = random_network(rng, 40, [30, 20], 4, [0.0])
+    x = rng.uniform(0.2, 0.8, 40).astype(np.float32)
+    label = network.label(x)
+
+    def least(points: NDArray[Any]) -> float:
+        scores = network.scores(points.astype(float))
+        return float((scores[:, [label]] - np.delete(scores, label, axis=1)).min())
+
+    near = points_near_ties(network, x, label, 0.05, UNIT, rng, 32)
+    drawn = rng.uniform(x - 0.05, x + 0.05, (3200, 40))
+    assert least(near) < least(drawn)
+
+
+def test_a_wrong_radius_is_contradicted_and_a_right_one_is_not() -> None:
+    rng = np.random.default_rng(8)
+    network = random_network(rng, 10, [12], 3, [0.0])
+    x = rng.uniform(0.3, 0.7, 10).astype(np.float32)
+    label = network.label(x)
+    bracket = bracket_radius(network, x, label, tolerance=1e-3)
+
+    def labels(points: NDArray[Any]) -> NDArray[Any]:
+        return network.scores(points.astype(float)).argmax(axis=1)
+
+    assert find_contradiction(network, labels, x, label, bracket.low, UNIT, 0) is None
+    assert find_contradiction(network, labels, x, label, 1.05 * bracket.high, UNIT, 0) is not None
+
+
+def test_a_tie_as_run_is_the_first_label_for_replay_and_check_alike() -> None:
+    case = softmax_tie()
+    run, network = runner(case.source), read_network(case.source, (INPUTS,))
+    tied = run(case.point[None])
+    assert tied[0, 0] == tied[0, 1]
+    assert tied.argmax() == 0  # replay in a proof
+    check = GivenLabel()
+    assert check.severity(tied, np.array([0]))[0] <= check.limit
+    assert check.severity(tied, np.array([1]))[0] > check.limit
+    assert network.label(case.point) == 1  # not tied in real arithmetic
+    assert network.ends_in_softmax
+
+
+def test_shape_and_seed_are_kept() -> None:
+    rng = np.random.default_rng(8)
+    flat = random_network(rng, 6, [5], 3, [0.0])
+    x = rng.uniform(0.3, 0.7, (2, 3)).astype(np.float32)
+    label = flat.label(x.reshape(-1))
+    batches = []
+
+    def never(points: NDArray[Any]) -> NDArray[Any]:
+        batches.append(points)
+        return np.full(len(points), (label + 1) % 3)
+
+    first = find_contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
+    again = find_contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
+    assert first is not None
+    assert first.shape == (2, 3)
+    assert (first == again).all()
+    assert batches[0].shape == (40, 2, 3)
+    assert (batches[0] == batches[1]).all()
