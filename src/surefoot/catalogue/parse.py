@@ -144,7 +144,12 @@ def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
     options as ,name=value; A+B one after the other; A|B one of them each time; mine.py:f:0.1 or
     @module:f:0.1 a function of your own. table:0.1sd is in standard deviations of each column.
     """
-    choices = [_chain(part, frame) for part in _with_spread(text).split("|")]
+    choices: list[Perturbation] = []
+    for choice in _with_spread(text).split("|"):
+        if choice.strip().endswith("+"):
+            raise InvalidArgument(f"{choice!r} ends with +: write what comes after it")
+        parts = [_one(part.strip(), frame) for part in parts_of(choice)]
+        choices.append(parts[0] if len(parts) == 1 else Chain(tuple(parts)))
     return choices[0] if len(choices) == 1 else Mixture(tuple(choices))
 
 
@@ -220,13 +225,6 @@ def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> 
     return repr(example.high)
 
 
-def _chain(text: str, frame: tuple[int, ...]) -> Perturbation:
-    if text.strip().endswith("+"):
-        raise InvalidArgument(f"{text!r} ends with +: write what comes after it")
-    parts = [_one(part.strip(), frame) for part in parts_of(text)]
-    return parts[0] if len(parts) == 1 else Chain(tuple(parts))
-
-
 def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
     if (own := own_text(text)) is not None:
         return own_perturbation(own)
@@ -250,7 +248,13 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
             f"of each column, or {kind}:1,features=features.toml"
         )
     if ".." in level:
-        return _random_level(kind, level, class_, options, frame)
+        low, high = (_level(kind, part.strip(), class_, frame) for part in level.split("..", 1))
+        if not abs(low) <= high or high <= 0 or low == high:
+            raise InvalidArgument(
+                f"{kind}:{level}: a range runs from its lowest to its highest strength: write 0..2 "
+                "or -10..10"
+            )
+        return RandomLevel(high, class_(level=high, **options), round(low / high, 12))
     strength = _level(kind, level, class_, frame)
     if strength < 0 and getattr(class_, "signed", False):
         raise InvalidArgument(
@@ -310,19 +314,6 @@ def _severity(kind: str, text: str, class_: Definition, frame: tuple[int, ...]) 
     levels: tuple[float, ...] = (0.0, *presets["small" if small else "large"])
     below = min(int(severity), 4)
     return levels[below] + (severity - below) * (levels[below + 1] - levels[below])
-
-
-def _random_level(
-    kind: str, text: str, class_: Definition, options: Options, frame: tuple[int, ...]
-) -> Perturbation:
-    low, high = (_level(kind, part.strip(), class_, frame) for part in text.split("..", 1))
-    if not abs(low) <= high or high <= 0 or low == high:
-        raise InvalidArgument(
-            f"{kind}:{text}: a range runs from its lowest to its highest strength: write 0..2 or "
-            "-10..10"
-        )
-    inner: Perturbation = class_(level=high, **options)
-    return RandomLevel(high, inner, round(low / high, 12))
 
 
 def _options(kind: str, pairs: list[str], class_: Definition) -> Options:

@@ -22,28 +22,12 @@ Definition = type[Any]
 """A class of the catalogue: its protocol, its kind, and fields of its own."""
 Options = dict[str, Any]
 """Fields by their names, as JSON or text states them."""
-PERTURBATIONS: dict[str, Definition] = {
-    class_.kind: class_
-    for group in (
-        perturb.VALUES,
-        perturb.BLURS,
-        perturb.WEATHER,
-        perturb.DIGITAL,
-        perturb.GEOMETRY,
-        perturb.OCCLUSION,
-        perturb.CAMERA,
-        perturb.SIGNALS,
-        perturb.TABLES,
-    )
-    for class_ in group
-}
+PERTURBATIONS: dict[str, Definition] = {class_.kind: class_ for class_ in perturb.CATALOGUE}
 """The catalogue, by the name that a command line has for it."""
 COMBINED: dict[str, Definition] = dict(
     zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
 )
-PROPERTIES: dict[str, Definition] = {
-    class_.kind: class_ for group in (OF_CLASSES, OF_OUTPUTS) for class_ in group
-}
+PROPERTIES: dict[str, Definition] = {class_.kind: class_ for class_ in (*OF_CLASSES, *OF_OUTPUTS)}
 _OTHER_WORDS = {"correct": "true", "accuracy": "true", "label": "true", "unchanged": "same"}
 """What people call a property who have not met its name."""
 _WHOLE = ("k", "label", "ignore")
@@ -133,11 +117,9 @@ def _property_options(kind: str, text: str, names: list[str]) -> Options:
         name = "of" if first in tuple(Reference) and "of" in names else names[0]
         if first.endswith("%") and "share" in names:
             name = "share"
-        others = [f"{name}={first}", *others]
-    else:
-        others = [first, *others]
+        first = f"{name}={first}"
     options: Options = {}
-    for pair in others:
+    for pair in (first, *others):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or name not in names:
             raise InvalidArgument(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from surefoot.catalogue.registry import COMBINED, PERTURBATIONS, Definition, Options
+from surefoot.catalogue.registry import COMBINED, PERTURBATIONS
 from surefoot.core.procedure import Needs
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
@@ -53,28 +53,23 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Every registered perturbation, in order."""
-    return [_entry(kind, definition) for kind, definition in PERTURBATIONS.items()]
-
-
-def _entry(kind: str, definition: Definition) -> Entry:
-    example = definition(level=0.0, **_required_fields(definition))
-    options = [f.name for f in fields(definition) if f.name != "level"]
-    return Entry(
-        kind=kind,
-        of=_COLOUR if hasattr(definition, "needs_channels") else _INPUTS[str(example.view)],
-        levels=_level_range(example),
-        unit=example.levels.unit,
-        severities=_severities(getattr(definition, "presets", None)),
-        options=", ".join(options),
-        about=(definition.__doc__ or "").splitlines()[0],
-        definition=" ".join((definition.__doc__ or "").split()),
-    )
-
-
-def _required_fields(definition: Definition) -> Options:
-    """What an example needs besides its level."""
-    of_columns = any(f.name == "features" for f in fields(definition))
-    return {"features": (Feature("value", noise=1.0),)} if of_columns else {}
+    listed = []
+    for kind, definition in PERTURBATIONS.items():
+        options = [f.name for f in fields(definition) if f.name != "level"]
+        needed = {"features": (Feature("value", noise=1.0),)} if "features" in options else {}
+        example = definition(level=0.0, **needed)
+        entry = Entry(
+            kind=kind,
+            of=_COLOUR if hasattr(definition, "needs_channels") else _INPUTS[str(example.view)],
+            levels=_level_range(example),
+            unit=example.levels.unit,
+            severities=_severities(getattr(definition, "presets", None)),
+            options=", ".join(options),
+            about=(definition.__doc__ or "").splitlines()[0],
+            definition=" ".join((definition.__doc__ or "").split()),
+        )
+        listed.append(entry)
+    return listed
 
 
 def _level_range(example: Perturbation) -> str:

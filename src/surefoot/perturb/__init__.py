@@ -50,17 +50,22 @@ from surefoot.perturb.signal import (
 from surefoot.perturb.table import TableNoise
 from surefoot.perturb.table_columns import Feature, OneHot, load_features
 
-VALUES = (LinfNoise, L2Noise, L1Noise, GaussianNoise, UniformNoise, ShotNoise, ImpulseNoise,
-          SpeckleNoise)  # fmt: skip
-BLURS = (GaussianBlur, DefocusBlur, MotionBlur, ZoomBlur, GlassBlur)
-WEATHER = (Snow, Frost, Fog, Spatter)
-DIGITAL = (Brightness, Contrast, Saturate, Desaturate, Hue, Gamma, Pixelate, JPEG)
-GEOMETRY = (Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elastic)
-OCCLUSION = (Occlusion, Dropout)
-CAMERA = (DeadPixels, DeadLines, Banding, Bayer, Condensation, Dirt, BrokenLens, Flare, Vignetting,
-          LensDistortion, ChromaticAberration, WhiteBalance)  # fmt: skip
 SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Speed, Jitter, Dropouts)
-TABLES = (TableNoise,)
+CATALOGUE = (
+    LinfNoise, L2Noise, L1Noise, GaussianNoise, UniformNoise, ShotNoise, ImpulseNoise, SpeckleNoise,
+    GaussianBlur, DefocusBlur, MotionBlur, ZoomBlur, GlassBlur,
+    Snow, Frost, Fog, Spatter,
+    Brightness, Contrast, Saturate, Desaturate, Hue, Gamma, Pixelate, JPEG,
+    Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elastic,
+    Occlusion, Dropout,
+    DeadPixels, DeadLines, Banding, Bayer, Condensation, Dirt, BrokenLens, Flare, Vignetting,
+    LensDistortion, ChromaticAberration, WhiteBalance,
+    *SIGNALS,
+    TableNoise,
+)  # fmt: skip
+"""All that have a name on the command line, in the order of the catalogue: a new one is added here.
+
+Noise, blurs, weather, light and files, geometry, hidden parts, the camera, signals, tables."""
 COMBINED = (RandomLevel, Chain, Mixture)
 
 __all__ = [

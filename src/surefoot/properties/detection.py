@@ -17,7 +17,6 @@ from surefoot.properties.outputs import (
     all_but,
     check_share,
     few_words,
-    reference_named,
     threshold_in,
 )
 from surefoot.subject.items import on_host
@@ -174,7 +173,7 @@ class BoxesKept(Compared):
     score: float = 0.5
     new: float | None = None
     of: str = "predicted"
-    kind: ClassVar[str] = "boxes"
+    kind = "boxes"
     needs: ClassVar[Scores | None] = Scores.OBJECTS
 
     def __post_init__(self) -> None:
@@ -186,7 +185,7 @@ class BoxesKept(Compared):
                 f"boxes.new must be at least boxes.score, {self.score:g}, got {self.new}: boxes "
                 "with a lower score do not count"
             )
-        reference_named(self.kind, self.of)
+        self.check_reference()
 
     @property
     def phrase(self) -> str:

@@ -18,21 +18,25 @@ from surefoot.properties.outputs import (
     all_but,
     check_share,
     few_words,
-    reference_named,
     rows_of,
-    target_array,
+    target_arrays,
     threshold_in,
 )
 from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Array, HostArray, Item, Reference, Scores
 
 
-class _Wins:
-    """What properties share that hold where a label has the highest score."""
+class _OfLabels:
+    """What properties share of the scores of any kind that a label gets."""
 
-    limit: ClassVar[float] = 0.0
     needs: ClassVar[Scores | None] = None
     provable: ClassVar[bool] = True
+
+
+class _Wins(_OfLabels):
+    """What properties share that hold where a label has the highest score."""
+
+    limit = 0.0
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """Best rival minus reference; a tie fails.
@@ -51,30 +55,28 @@ class _Wins:
 class SameLabel(_Wins):
     """The label the model gives the clean input still wins."""
 
-    kind: ClassVar[str] = "same"
-    phrase: ClassVar[str] = "keep the label the model gives the clean input (a tie fails)"
-    reference: ClassVar[Reference] = Reference.PREDICTED
+    kind = "same"
+    phrase = "keep the label the model gives the clean input (a tie fails)"
+    reference = Reference.PREDICTED
 
 
 @dataclass(frozen=True)
 class TrueLabel(_Wins):
     """The label in the data wins."""
 
-    kind: ClassVar[str] = "true"
-    phrase: ClassVar[str] = "get the true label (a tie fails)"
-    reference: ClassVar[Reference] = Reference.TRUE
+    kind = "true"
+    phrase = "get the true label (a tie fails)"
+    reference = Reference.TRUE
 
 
 @dataclass(frozen=True)
-class GivenLabel:
+class GivenLabel(_OfLabels):
     """The model gives the label: a tie is for the first class, as proofs read it."""
 
-    kind: ClassVar[str] = "label"
-    phrase: ClassVar[str] = "get this label"
-    limit: ClassVar[float] = 0.5
-    reference: ClassVar[Reference] = Reference.PREDICTED
-    needs: ClassVar[Scores | None] = None
-    provable: ClassVar[bool] = True
+    kind = "label"
+    phrase = "get this label"
+    limit = 0.5
+    reference = Reference.PREDICTED
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """1 where another label is given."""
@@ -83,15 +85,14 @@ class GivenLabel:
 
 
 @dataclass(frozen=True)
-class TopK:
+class TopK(_OfLabels):
     """The label in the data is among the k best."""
 
     k: int = 5
-    kind: ClassVar[str] = "topk"
-    limit: ClassVar[float] = 0.0
-    reference: ClassVar[Reference] = Reference.TRUE
-    needs: ClassVar[Scores | None] = None
-    provable: ClassVar[bool] = False
+    kind = "topk"
+    limit = 0.0
+    reference = Reference.TRUE
+    provable = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 1:
@@ -113,14 +114,14 @@ class TopK:
 
 
 @dataclass(frozen=True)
-class NoConfidentMistake:
+class NoConfidentMistake(_OfLabels):
     """No other label than the clean input's reaches the confidence `limit`."""
 
     limit: float = 0.6
-    kind: ClassVar[str] = "confident"
-    reference: ClassVar[Reference] = Reference.PREDICTED
-    needs: ClassVar[Scores | None] = Scores.PROBABILITIES
-    provable: ClassVar[bool] = False
+    kind = "confident"
+    reference = Reference.PREDICTED
+    needs = Scores.PROBABILITIES
+    provable = False
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.limit <= 1:
@@ -132,10 +133,8 @@ class NoConfidentMistake:
     @property
     def phrase(self) -> str:
         """What holds."""
-        return (
-            "give no label other than that of the clean input a confidence of "
-            f"{self.limit:g} or more"
-        )
+        other = "give no label other than that of the clean input"
+        return f"{other} a confidence of {self.limit:g} or more"
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """Confidence of the best wrong class."""
@@ -148,12 +147,12 @@ class Confidence(Compared):
 
     least: float = 0.5
     of: str = "true"
-    kind: ClassVar[str] = "confidence"
+    kind = "confidence"
     needs: ClassVar[Scores | None] = Scores.PROBABILITIES
 
     def __post_init__(self) -> None:
         check_share("confidence.least", self.least)
-        reference_named(self.kind, self.of)
+        self.check_reference()
 
     @property
     def phrase(self) -> str:
@@ -197,21 +196,20 @@ class LabelsKept(Compared):
     threshold: float = 0.5
     share: float = 1.0
     of: str = "predicted"
-    kind: ClassVar[str] = "labels"
+    kind = "labels"
     needs: ClassVar[Scores | None] = Scores.VALUES
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.threshold):
             raise InvalidArgument(f"labels.threshold must be finite, got {self.threshold}")
         check_share("labels.share", self.share)
-        reference_named(self.kind, self.of)
+        self.check_reference()
 
     @property
     def phrase(self) -> str:
         """What holds."""
-        some = (
-            "every label" if self.share == 1 else f"at least {100 * self.share:g} % of the labels"
-        )
+        part = f"at least {100 * self.share:g} % of the labels"
+        some = "every label" if self.share == 1 else part
         truth = "get the true decision" if self.of == "true" else f"keep the decision of {CLEAN}"
         return f"{truth} about {some} (given at {self.threshold:g} or more)"
 
@@ -226,15 +224,14 @@ class LabelsKept(Compared):
         """1 for each label that is given, else 0."""
         if not targets:
             return self._given(outputs).astype(np.uint8)
-        shape = outputs.shape[1:]
-        rows = [target_array(t, shape, name) for t, name in zip(targets, names, strict=True)]
+        rows = target_arrays(targets, outputs.shape[1:], names)
         for row, name in zip(rows, names, strict=True):
             other = row[~np.isin(row, (0, 1))]
             if other.size:
                 raise InvalidArgument(
                     f"the target of input {name} holds {other[0]:g}: give 0 or 1 for each label"
                 )
-        return np.stack(rows).astype(np.uint8)
+        return rows.astype(np.uint8)
 
     def severity(self, outputs: Array, references: Array) -> Array:
         """How far the worst label is beyond the threshold, or the share that does not keep it."""

@@ -16,8 +16,7 @@ from surefoot.properties.outputs import (
     Compared,
     all_but,
     check_share,
-    reference_named,
-    target_array,
+    target_arrays,
 )
 from surefoot.subject.items import on_host
 from surefoot.subject.protocols import Array, HostArray, Item, Scores
@@ -38,10 +37,7 @@ class _OfMasks(Compared):
         """One mask for each input."""
         masks = _masks(outputs)
         if targets:
-            shape = masks.shape[1:]
-            masks = np.stack(
-                [target_array(t, shape, n) for t, n in zip(targets, names, strict=True)]
-            )
+            masks = target_arrays(targets, masks.shape[1:], names)
         if self.ignore is not None:
             empty = (masks == self.ignore).reshape(len(masks), -1).all(axis=1)
             if empty.any():
@@ -85,11 +81,11 @@ class PixelsKept(_OfMasks):
     share: float = 0.95
     of: str = "predicted"
     ignore: int | None = None
-    kind: ClassVar[str] = "pixels"
+    kind = "pixels"
 
     def __post_init__(self) -> None:
         check_share("pixels.share", self.share)
-        reference_named(self.kind, self.of)
+        self.check_reference()
 
     @property
     def phrase(self) -> str:
@@ -122,11 +118,11 @@ class MaskIoU(_OfMasks):
     label: int | None = None
     of: str = "predicted"
     ignore: int | None = None
-    kind: ClassVar[str] = "iou"
+    kind = "iou"
 
     def __post_init__(self) -> None:
         check_share("iou.least", self.least)
-        reference_named(self.kind, self.of)
+        self.check_reference()
 
     @property
     def phrase(self) -> str:
@@ -144,18 +140,16 @@ class MaskIoU(_OfMasks):
         """1 minus the intersection over union."""
         xp = array_namespace(outputs)
         counted, masks = _counted(references, self.ignore), _masks(outputs)
-        classes = (
-            {*_classes_in(masks), *_classes_in(references)} if self.label is None else {self.label}
-        )
+        there = [int(c) for m in (masks, references) for c in array_namespace(m).unique_values(m)]
+        classes = {*there} if self.label is None else {self.label}
         total, present = 0.0, 0.0
         for label in sorted(classes):
             own, other = (masks == label) & counted, (references == label) & counted
             union = xp.astype(_number(own | other), xp.float64)
-            here = xp.astype(union > 0, xp.float64)
             total = total + _number(own & other) / xp.where(union > 0, union, 1.0)
-            present = present + here
-        there = present > 0
-        return 1 - xp.where(there, total / xp.where(there, present, 1.0), 1.0)
+            present = present + xp.astype(union > 0, xp.float64)
+        any_class = present > 0
+        return 1 - xp.where(any_class, total / xp.where(any_class, present, 1.0), 1.0)
 
 
 def _masks(outputs: Array) -> Array:
@@ -188,7 +182,3 @@ def _number(pixels: Array) -> Array:
     """How many pixels of each mask are true."""
     xp = array_namespace(pixels)
     return xp.sum(xp.reshape(xp.astype(pixels, xp.int64), (pixels.shape[0], -1)), axis=1)
-
-
-def _classes_in(masks: Array) -> list[int]:
-    return [int(label) for label in array_namespace(masks).unique_values(masks)]

@@ -35,20 +35,13 @@ def all_but(share: float) -> float:
     return 1 - share + _SHARE_ROUNDING
 
 
-def reference_named(kind: str, of: str) -> Reference:
-    """The reference that a property names."""
-    if of not in tuple(Reference):
-        raise InvalidArgument(f"{kind}.of must be {' or '.join(Reference)}, got {of!r}")
-    return Reference(of)
-
-
 def check_share(name: str, value: float) -> None:
     """Refuse what is no share above 0."""
     if not 0 < value <= 1:
         raise InvalidArgument(f"{name} must lie above 0 and at most 1, got {value}")
 
 
-def target_array(target: Item, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
+def _target_array(target: Item, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
     """The true output of one input, as an array of this shape."""
     values = np.asarray(on_host(target))
     if values.dtype.kind not in "fiub":
@@ -65,6 +58,14 @@ def target_array(target: Item, shape: tuple[int, ...], name: str) -> NDArray[np.
     if not np.isfinite(values).all():
         raise InvalidArgument(f"the target of input {name} holds NaN or infinity: leave it out")
     return values.astype(np.float64)
+
+
+def target_arrays(
+    targets: Sequence[Item], shape: tuple[int, ...], names: Sequence[str]
+) -> NDArray[np.float64]:
+    """The true outputs of all inputs, each of this shape."""
+    pairs = zip(targets, names, strict=True)
+    return np.stack([_target_array(target, shape, name) for target, name in pairs])
 
 
 def rows_of(array: Array) -> Array:
@@ -108,12 +109,19 @@ class Compared:
     """
 
     of: str
+    kind: ClassVar[str]
     provable: ClassVar[bool] = False
 
     @property
     def reference(self) -> Reference:
         """Which output it is about."""
         return Reference(self.of)
+
+    def check_reference(self) -> None:
+        """Refuse another word than those for the two."""
+        if self.of not in tuple(Reference):
+            known = " or ".join(Reference)
+            raise InvalidArgument(f"{self.kind}.of must be {known}, got {self.of!r}")
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,7 @@ class Close(Compared):
     tolerance: float | None = None
     share: float | None = None
     of: str = "predicted"
-    kind: ClassVar[str] = "close"
+    kind = "close"
     needs: ClassVar[Scores | None] = Scores.VALUES
 
     def __post_init__(self) -> None:
@@ -139,7 +147,7 @@ class Close(Compared):
         for name, value in (("tolerance", self.tolerance), ("share", self.share)):
             if value is not None and not 0 <= value < math.inf:
                 raise InvalidArgument(f"close.{name} must be a finite number ≥ 0, got {value}")
-        reference_named(self.kind, self.of)
+        self.check_reference()
 
     @property
     def phrase(self) -> str:
@@ -159,9 +167,7 @@ class Close(Compared):
         """The clean outputs or the targets; a share of 0 is refused."""
         values = outputs.astype(np.float64)
         if targets:
-            shape = outputs.shape[1:]
-            pairs = zip(targets, names, strict=True)
-            values = np.stack([target_array(target, shape, name) for target, name in pairs])
+            values = target_arrays(targets, outputs.shape[1:], names)
         zero = (values == 0).reshape(len(values), -1).any(axis=1)
         if self.share is not None and zero.any():
             what = "target" if targets else "clean output"
@@ -212,7 +218,7 @@ class Kept(Compared):
     name: str = ""
     below: float | None = None
     of: str = "predicted"
-    kind: ClassVar[str] = "kept"
+    kind = "kept"
     needs: ClassVar[Scores | None] = Scores.OBJECTS
 
     def __post_init__(self) -> None:
@@ -222,7 +228,7 @@ class Kept(Compared):
             )
         if self.below is not None and not math.isfinite(self.below):
             raise InvalidArgument(f"kept.below must be a finite number, got {self.below}")
-        reference_named(self.kind, self.of)
+        self.check_reference()
         if not self.name:
             own = getattr(self.function, "__name__", type(self.function).__name__)
             object.__setattr__(self, "name", own)

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from surefoot.core.assumptions import (
-    Assumed,
-)
+from surefoot.core.assumptions import Assumed
 from surefoot.core.counts import Proof
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Bracket
@@ -36,8 +34,26 @@ STEP_SHARE = 2.5
 of 2.5 radius/100, so that it can reach any point of the ball and turn back."""
 
 
+class _Searching:
+    """What attacks share."""
+
+    needs: ClassVar[Needs] = Needs.REGION
+    evidence: ClassVar[type[Proof]] = Proof
+    error: ClassVar[float] = 0.0
+
+    def steps(self) -> Generator[int, Proof, Bracket]:
+        """One question an input: search the ball."""
+        return bracket_of((yield 1), Assumed.CONFIRMED)
+
+    def _check_counts(self, kind: str, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise InvalidArgument(f"{kind}.{name} must be an integer ≥ 1, got {value}")
+
+
 @dataclass(frozen=True)
-class Attack:
+class Attack(_Searching):
     """How hard to search: starts towards each target class, gradient steps of each.
 
     The first start is the input itself, the others are random points of the ball. `targets`: how
@@ -47,20 +63,13 @@ class Attack:
     starts: int = 2
     iterations: int = 20
     targets: int = 9
-    needs: ClassVar[Needs] = Needs.REGION
-    evidence: ClassVar[type[Proof]] = Proof
-    error: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        _check_counts("attack", self, ("starts", "iterations", "targets"))
-
-    def steps(self) -> Generator[int, Proof, Bracket]:
-        """One question an input: search the ball."""
-        return bracket_of((yield 1), Assumed.CONFIRMED)
+        self._check_counts("attack", "starts", "iterations", "targets")
 
 
 @dataclass(frozen=True)
-class PGD:
+class PGD(_Searching):
     """Projected gradient descent as published (Madry et al. 2018): untargeted, cross-entropy.
 
     Each start is a random point of the ball. Every step goes up the cross-entropy of the label, by
@@ -71,12 +80,9 @@ class PGD:
     step: float | None = None
     iterations: int = 20
     starts: int = 1
-    needs: ClassVar[Needs] = Needs.REGION
-    evidence: ClassVar[type[Proof]] = Proof
-    error: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        _check_counts("pgd", self, ("iterations", "starts"))
+        self._check_counts("pgd", "iterations", "starts")
         number = isinstance(self.step, int | float) and not isinstance(self.step, bool)
         if self.step is not None and not (number and 0 < self.step < math.inf):
             raise InvalidArgument(
@@ -88,13 +94,9 @@ class PGD:
         """The length of a step in a ball of this radius."""
         return STEP_SHARE * radius / self.iterations if self.step is None else self.step
 
-    def steps(self) -> Generator[int, Proof, Bracket]:
-        """One question an input: search the ball."""
-        return bracket_of((yield 1), Assumed.CONFIRMED)
-
 
 @dataclass(frozen=True)
-class AttackFunction:
+class AttackFunction(_Searching):
     """An attack of the user's own: `function(model, images, labels, radius)` returns images.
 
     One for each image given, in the ball of that radius. Of PyTorch models and ONNX files `model`
@@ -105,9 +107,6 @@ class AttackFunction:
 
     function: Callable[..., Any]
     name: str = ""
-    needs: ClassVar[Needs] = Needs.REGION
-    evidence: ClassVar[type[Proof]] = Proof
-    error: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         if not callable(self.function) or isinstance(self.function, type):
@@ -118,10 +117,6 @@ class AttackFunction:
         if not self.name:
             own = getattr(self.function, "__name__", type(self.function).__name__)
             object.__setattr__(self, "name", own)
-
-    def steps(self) -> Generator[int, Proof, Bracket]:
-        """One question an input: search the ball."""
-        return bracket_of((yield 1), Assumed.CONFIRMED)
 
 
 AnyAttack = Attack | PGD | AttackFunction
@@ -139,10 +134,3 @@ def as_attack(value: object) -> AnyAttack:
         f"attack must be True, False, an sf.methods.Attack(), an sf.methods.PGD() or a function of "
         f"(model, images, labels, radius), got {value!r}"
     )
-
-
-def _check_counts(kind: str, attack: object, names: tuple[str, ...]) -> None:
-    for name in names:
-        value = getattr(attack, name)
-        if not isinstance(value, int) or value < 1:
-            raise InvalidArgument(f"{kind}.{name} must be an integer ≥ 1, got {value}")

@@ -7,11 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from surefoot.core.assumptions import (
-    Assumed,
-    Assumption,
-    Stated,
-)
+from surefoot.core.assumptions import Assumed, Assumption, Stated
 from surefoot.core.counts import Proof, closed_to
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval
@@ -42,19 +38,6 @@ class ProofLimits:
 def default_seconds(seconds: float | None, nodes: int | None) -> float | None:
     """The limit in seconds: the default where no limit is given, none beside one in nodes."""
     return DEFAULT_SECONDS if seconds is None and nodes is None else seconds
-
-
-def check_limits(seconds: float | None, nodes: int | None) -> None:
-    """Refuse a limit that leaves nothing to do, or that is none."""
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise InvalidArgument(f"seconds for an input: above 0, got {seconds:g}: try 60")
-    if nodes is None:
-        return
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < LEAST_NODES:
-        raise InvalidArgument(
-            f"nodes_per_input (--nodes-per-input) must be an integer ≥ {LEAST_NODES}, got {nodes}: "
-            "try 2000"
-        )
 
 
 def tries_within(seconds: float | None, nodes: int | None) -> tuple[ProofLimits, ...]:
@@ -105,32 +88,26 @@ class Proving(Protocol):
     @property
     def tolerance(self) -> float:
         """How narrow a bracket is to be."""
-        ...
 
     @property
     def seconds_per_input(self) -> float | None:
         """CPU seconds for an input; None: no limit."""
-        ...
 
     @property
     def nodes_per_input(self) -> int | None:
         """Nodes of branch and bound for an input; None: no limit."""
-        ...
 
     @property
     def quantile(self) -> float:
         """Which quantile."""
-        ...
 
     @property
     def error(self) -> float:
         """How likely the interval of the quantile may be wrong."""
-        ...
 
     @property
     def samples(self) -> int:
         """Points drawn within each radius."""
-        ...
 
 
 def check_proving(asked: Proving) -> None:
@@ -140,7 +117,15 @@ def check_proving(asked: Proving) -> None:
         raise InvalidArgument(
             f"tolerance is the width of a bracket, from 1e-6 to 1, got {tolerance:g}: try 0.002"
         )
-    check_limits(asked.seconds_per_input, asked.nodes_per_input)
+    seconds, nodes = asked.seconds_per_input, asked.nodes_per_input
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise InvalidArgument(f"seconds for an input: above 0, got {seconds:g}: try 60")
+    whole = isinstance(nodes, int) and not isinstance(nodes, bool)
+    if nodes is not None and not (whole and nodes >= LEAST_NODES):
+        raise InvalidArgument(
+            f"nodes_per_input (--nodes-per-input) must be an integer ≥ {LEAST_NODES}, got {nodes}: "
+            "try 2000"
+        )
     if not 0 < quantile < 1:
         raise InvalidArgument(f"a quantile lies between 0 and 1, got {quantile:g}: try 0.05")
     if not 1e-9 <= error < 1:

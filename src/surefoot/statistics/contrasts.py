@@ -148,11 +148,6 @@ def _permutations(
     return {s.pair: (1 + s.as_far) / (1 + orders) if s.p is None else s.p for s in searches}
 
 
-def _block_size(smaller: int) -> int:
-    """Values that move together, a power of two: pairs of one group then share their orders."""
-    return int(2 ** max(0, math.floor(math.log2(smaller / _FEWEST_BLOCKS))))
-
-
 def _blocks(values: Values, size: int, rng: np.random.Generator) -> Values:
     """The sum, and the sum of squares, of each block of so many values, chosen at random."""
     mixed = values if size == 1 else rng.permutation(values)
@@ -196,7 +191,9 @@ class _Search:
         of_a, of_b = (np.array([[v.sum()], [(v**2).sum()]]) for v in (a, b))
         sizes, total = (len(a), len(b)), of_a + of_b
         far = float(_far(of_a, total, sizes)[0])
-        return cls(pair, sizes, _block_size(min(sizes)), of_a, total, far)
+        # A power of two, so that pairs of one group share their orders.
+        block = int(2 ** max(0, math.floor(math.log2(min(sizes) / _FEWEST_BLOCKS))))
+        return cls(pair, sizes, block, of_a, total, far)
 
     @property
     def keys(self) -> tuple[Key, Key]:
@@ -227,8 +224,7 @@ def _far(part: Values, total: Values, sizes: tuple[int, int]) -> Values:
     """|Welch's t| from the sum and the sum of squares of one group, and of both."""
     n, m = sizes
     rest = total - part
-    noise = (part[1] - part[0] ** 2 / n) / ((n - 1) * n) + (rest[1] - rest[0] ** 2 / m) / (
-        (m - 1) * m
-    )
+    of_part = (part[1] - part[0] ** 2 / n) / ((n - 1) * n)
+    noise = of_part + (rest[1] - rest[0] ** 2 / m) / ((m - 1) * m)
     far: Values = np.abs(part[0] / n - rest[0] / m) / np.sqrt(np.maximum(noise, _FLAT))
     return far

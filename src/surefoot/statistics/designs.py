@@ -132,7 +132,8 @@ def stopping_points(design: Design, p0: float, low: float, high: float) -> Stops
         masses, first, before = _convolved(masses, group), first + step, n
         begin, end = _window(n, p0)
         lost += _outside(n, begin, end, low, high)
-        masses, first = _cut(masses, first, begin, end)
+        cut = max(0, begin - first)
+        masses, first = masses[cut : end - first + 1], first + cut
         k = first + np.arange(len(masses))
         stopped = (k <= limit) | (k >= n - limit)
         stopped_by_look.append((n, k[stopped], masses[stopped]))
@@ -140,20 +141,13 @@ def stopping_points(design: Design, p0: float, low: float, high: float) -> Stops
         if len(inside) == 0:
             break
         first, masses = int(k[inside[0]]), masses[inside[0] : inside[-1] + 1]
-    return _sorted(p0, stopped_by_look, lost)
-
-
-def _sorted(
-    p0: float, stopped_by_look: list[tuple[int, NDArray[np.int64], Floats]], lost: float
-) -> Stops:
-    n = np.concatenate([np.full(len(k), float(size)) for size, k, _ in stopped_by_look])
-    k = np.concatenate([k.astype(np.float64) for _, k, _ in stopped_by_look])
+    sizes = np.concatenate([np.full(len(k), float(size)) for size, k, _ in stopped_by_look])
+    kept = np.concatenate([k.astype(np.float64) for _, k, _ in stopped_by_look])
     mass = np.concatenate([m for _, _, m in stopped_by_look])
-    real = mass > 0
-    n, k, mass = n[real], k[real], mass[real]
-    order = np.argsort(k / n, kind="stable")
-    n, k = n[order], k[order]
-    return Stops(p0, n, k, np.log(mass[order]), k / n, lost)
+    real = np.flatnonzero(mass > 0)
+    order = real[np.argsort(kept[real] / sizes[real], kind="stable")]
+    sizes, kept = sizes[order], kept[order]
+    return Stops(p0, sizes, kept, np.log(mass[order]), kept / sizes, lost)
 
 
 def _group(m: int, p: float) -> tuple[int, Floats]:
@@ -190,12 +184,6 @@ def _convolved(a: Floats, b: Floats) -> Floats:
     return whole
 
 
-def _cut(masses: Floats, first: int, begin: int, end: int) -> tuple[Floats, int]:
-    left = max(0, begin - first)
-    right = min(len(masses), end - first + 1)
-    return masses[left:right], first + left
-
-
 ROUNDING = 1e-7
 """Relative allowance for rounding: logarithms of factorials up to 1e8 carry about 1e-9 each."""
 _NOISE = 1e-12
@@ -228,10 +216,8 @@ class Block:
 def blocks(design: Design) -> Iterator[Block]:
     """[0, 1/2] in pieces about half the width of an estimate's spread."""
     step = 0.5 * design.width / max(1.0, design.z / 2)
-    count = math.ceil(0.5 / step)
-    edges = np.linspace(0.0, 0.5, count + 1)
-    for low, high in pairwise(edges.tolist()):
-        yield Block(low, high)
+    edges = np.linspace(0.0, 0.5, math.ceil(0.5 / step) + 1)
+    return (Block(low, high) for low, high in pairwise(edges.tolist()))
 
 
 def worst_in(design: Design, block: Block, enough: float) -> float:
@@ -248,9 +234,8 @@ def worst_in(design: Design, block: Block, enough: float) -> float:
             return worst_passed
         low, high = intervals[~passed].T
         middle = (low + high) / 2
-        intervals = np.concatenate(
-            [np.stack([low, middle], axis=1), np.stack([middle, high], axis=1)]
-        )
+        halves = (np.stack(half, axis=1) for half in ((low, middle), (middle, high)))
+        intervals = np.concatenate(list(halves))
     return float(bound.max())
 
 
@@ -265,8 +250,7 @@ def _bounds(stops: Stops, intervals: Floats, width: float) -> Floats:
 def _tails(stops: Stops, p: Floats, threshold: Floats, *, above: bool) -> Floats:
     """P_p(estimate ≥ threshold), or ≤, for each p with its own threshold."""
     if above:
-        cut = int(np.searchsorted(stops.estimate, threshold.min(), side="left"))
-        part = slice(cut, None)
+        part = slice(int(np.searchsorted(stops.estimate, threshold.min(), side="left")), None)
     else:
         part = slice(0, int(np.searchsorted(stops.estimate, threshold.max(), side="right")))
     estimate, n, k = stops.estimate[part], stops.n[part], stops.k[part]

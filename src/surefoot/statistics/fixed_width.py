@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -56,16 +56,9 @@ def around(rate: float, width: float) -> Interval:
     return Interval(max(0.0, rate - width), min(1.0, rate + width))
 
 
-def _conclude(final: Counts, width: float, error: float, spent: int) -> Estimate:
-    """The observed rate of a stage whose size was settled before it began: unbiased."""
-    promise = Guarantee(Footing.SOUND, error)
-    near = around(final.rate, width)
-    return Estimate(final.rate, near, promise, spent + final.trials, final.rate, final.trials)
-
-
 @dataclass(frozen=True)
-class Okamoto:
-    """As many trials as Hoeffding's bound asks for, whatever p is."""
+class OfWidth:
+    """What methods share that estimate to a width, and are off by more with at most `error`."""
 
     width: float
     error: float
@@ -75,28 +68,32 @@ class Okamoto:
     def __post_init__(self) -> None:
         check_width_and_error(self.width, self.error)
 
-    def steps(self) -> Trials:
-        """One question."""
-        final = yield okamoto(self.width, self.error)
-        return _conclude(final, self.width, self.error, spent=0)
+    def _conclude(self, final: Counts, spent: int = 0) -> Estimate:
+        """The observed rate of a stage whose size was settled before it began: unbiased."""
+        promise = Guarantee(Footing.SOUND, self.error)
+        near = around(final.rate, self.width)
+        return Estimate(final.rate, near, promise, spent + final.trials, final.rate, final.trials)
 
 
 @dataclass(frozen=True)
-class FixedSize:
-    """As few trials as one fixed number can be, whatever p is (exact binomial)."""
+class Okamoto(OfWidth):
+    """As many trials as Hoeffding's bound asks for, whatever p is."""
 
-    width: float
-    error: float
-    evidence: ClassVar[type[Counts]] = Counts
-    needs: ClassVar[Needs] = Needs.SAMPLES
+    def steps(self) -> Trials:
+        """One question."""
+        return self._conclude((yield okamoto(self.width, self.error)))
+
+
+@dataclass(frozen=True)
+class FixedSize(OfWidth):
+    """As few trials as one fixed number can be, whatever p is (exact binomial)."""
 
     def __post_init__(self) -> None:
         check_exact(self.width, self.error)
 
     def steps(self) -> Trials:
         """One question."""
-        final = yield fixed_size(self.width, self.error)
-        return _conclude(final, self.width, self.error, spent=0)
+        return self._conclude((yield fixed_size(self.width, self.error)))
 
 
 CANDIDATES = tuple(percent / 100 for percent in range(1, 21))
@@ -107,7 +104,7 @@ anything from 0.01 to 0.1 does well."""
 
 
 @dataclass(frozen=True)
-class BuSun:
+class BuSun(OfWidth):
     """Few trials where p is near 0 or 1: pilot, bracket, then what the bracket calls for.
 
     Bu & Sun, algorithms 1 and 2. The last stage uses fresh trials only: the proof needs it.
@@ -118,33 +115,43 @@ class BuSun:
     costs; the promise holds for all of them.
     """
 
-    width: float
-    error: float
     pilot_error: float | None = None
     candidates: tuple[float, ...] = CANDIDATES
-    evidence: ClassVar[type[Counts]] = Counts
-    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
-        check_width_and_error(self.width, self.error)
-        if self.pilot_error is not None:
-            _check_pilot_error(self.pilot_error, self.error)
-        object.__setattr__(self, "candidates", _checked_candidates(self.candidates))
+        super().__post_init__()
+        least = _PILOT_SHARE * SMALLEST_ERROR  # for the last stage, and for the interval before it
+        if self.pilot_error is not None and not least <= self.pilot_error <= self.error - least:
+            raise InvalidArgument(
+                f"pilot_error must lie between 0 and the error, {self.error:g}, got "
+                f"{self.pilot_error}: the second stage may use it, the last one has the rest; try "
+                f"{_PILOT_SHARE * self.error:g}"
+            )
+        try:
+            sizes = tuple(sorted({float(share) for share in self.candidates}))
+        except (TypeError, ValueError):
+            sizes = ()
+        if not sizes or not all(0 < share < 1 for share in sizes):
+            raise InvalidArgument(
+                f"candidates are shares of Okamoto's number between 0 and 1, got "
+                f"{self.candidates!r}: try (0.01, 0.05, 0.2)"
+            )
+        # In rising order, each once, so that two that mean the same are the same study.
+        object.__setattr__(self, "candidates", sizes)
 
     def steps(self) -> Trials:
         """Three questions at most."""
         ceiling = okamoto(self.width, self.error)
         if self.width >= 1 / 3:
-            final = yield ceiling
-            return _conclude(final, self.width, self.error, spent=0)
+            return self._conclude((yield ceiling))
         pilot = yield self.pilot_size
         best = self.bracket_size(pilot)
         if best is None:
-            final = yield ceiling
-            return _conclude(final, self.width, self.error, spent=pilot.trials)
+            return self._conclude((yield ceiling), pilot.trials)
         bracket = yield best
+        # Fresh trials: the proof needs the estimate to be independent of what settled its size.
         final = yield self.final_size(bracket)
-        return _conclude(final, self.width, self.error, pilot.trials + bracket.trials)
+        return self._conclude(final, pilot.trials + bracket.trials)
 
     @property
     def pilot_size(self) -> int:
@@ -196,27 +203,3 @@ def _bracket_size(method: BuSun, pilot: Counts) -> int | None:
     sizes = (math.ceil(Fraction(str(share)) * ceiling) for share in method.candidates)
     cost, best = min((method._total(n, pilot.rate), n) for n in sizes)
     return best if cost < ceiling else None
-
-
-def _check_pilot_error(pilot_error: float, error: float) -> None:
-    """Refuse what leaves nothing for the last stage, or for the interval before it."""
-    least = _PILOT_SHARE * SMALLEST_ERROR
-    if not least <= pilot_error <= error - least:
-        raise InvalidArgument(
-            f"pilot_error must lie between 0 and the error, {error:g}, got {pilot_error}: the "
-            f"second stage may use it, the last one has the rest; try {_PILOT_SHARE * error:g}"
-        )
-
-
-def _checked_candidates(shares: Iterable[float]) -> tuple[float, ...]:
-    """In rising order, each once: their order decides nothing."""
-    try:
-        sizes = tuple(sorted({float(share) for share in shares}))
-    except (TypeError, ValueError):
-        sizes = ()
-    if not sizes or not all(0 < share < 1 for share in sizes):
-        raise InvalidArgument(
-            f"candidates are shares of Okamoto's number between 0 and 1, got {shares!r}: try "
-            "(0.01, 0.05, 0.2)"
-        )
-    return sizes

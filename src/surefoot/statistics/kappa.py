@@ -46,29 +46,6 @@ _CACHE_SIZE = 65_536
 Trials = Generator[int, Counts, Decision | Undecided]
 
 
-def claim_of(kappa: float) -> str:
-    """What is decided."""
-    return f"the failure probability is at most {kappa!r}"
-
-
-def check_kappa(kappa: float, error: float) -> None:
-    """Refuse what no test can mean."""
-    if not _SMALLEST_KAPPA <= kappa < 1:
-        raise InvalidArgument(
-            f"kappa must lie between 0 and 1, got {kappa}: try 0.001 (the least is "
-            f"{_SMALLEST_KAPPA:g}, which takes three billion trials to show)"
-        )
-    check_error(error)
-
-
-def check_budget(most: int) -> None:
-    """Refuse a budget of no trial, or of more than can be weighed in double precision."""
-    if not 1 <= most <= _MOST_TRIALS:
-        raise InvalidArgument(
-            f"max_trials must lie between 1 and {_MOST_TRIALS:,}, got {most:,}: try 10000000"
-        )
-
-
 def log_evidence_below(failed: int, trials: int, kappa: float) -> float:
     """log of the e-value against "p ≥ κ": the likelihood averaged over (0, κ), over that at κ.
 
@@ -178,18 +155,62 @@ def supported(failed: int, trials: int, error: float) -> float:
 
 
 @dataclass(frozen=True)
-class KappaTest:
-    """Decide whether the failure probability is at most `kappa`; wrong with at most `error`."""
+class _Deciding:
+    """What tests share whether the failure probability is at most `kappa`."""
 
     kappa: float
     error: float
-    max_trials: int = 10_000_000
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.SAMPLES
 
+    def _check(self, most: int) -> None:
+        """Refuse what no test can mean; and a budget of no trial or of more than can be weighed."""
+        if not _SMALLEST_KAPPA <= self.kappa < 1:
+            raise InvalidArgument(
+                f"kappa must lie between 0 and 1, got {self.kappa}: try 0.001 (the least is "
+                f"{_SMALLEST_KAPPA:g}, which takes three billion trials to show)"
+            )
+        check_error(self.error)
+        if not 1 <= most <= _MOST_TRIALS:
+            raise InvalidArgument(
+                f"max_trials must lie between 1 and {_MOST_TRIALS:,}, got {most:,}: try 10000000"
+            )
+
+    def _bound(self, failed: int, trials: int) -> float:
+        """The failure probability that the trials show not to be exceeded."""
+        raise NotImplementedError
+
+    def _counted(self, counts: Counts) -> Estimate:
+        """The observed rate, with the failure probability that is not exceeded."""
+        bound = self._bound(counts.trials - counts.kept, counts.trials)
+        around = Interval(max(0.0, 1 - bound), 1.0)
+        return Estimate(counts.rate, around, Guarantee(Footing.SOUND, self.error), counts.trials)
+
+    def _decide(self, counts: Counts, p_value: float, *, holds: bool) -> Decision:
+        claim = f"the failure probability is at most {self.kappa!r}"
+        promise, counted = Guarantee(Footing.SOUND, self.error), self._counted(counts)
+        return Decision(claim, holds, promise, counts.trials, counts.kept, p_value, counted)
+
+    def _undecided(self, counts: Counts) -> Undecided:
+        """A budget that ended, with the strongest κ that the trials do show."""
+        counted = self._counted(counts)
+        return Undecided(
+            f"{counts.trials - counts.kept} of {counts.trials:,} trials failed, which does not "
+            f"decide whether the failure probability is at most {self.kappa!r}; it does show at "
+            f"most {upwards(1 - counted.interval.low):g}",
+            counts.trials,
+            counted,
+        )
+
+
+@dataclass(frozen=True)
+class KappaTest(_Deciding):
+    """Decide whether the failure probability is at most `kappa`; wrong with at most `error`."""
+
+    max_trials: int = 10_000_000
+
     def __post_init__(self) -> None:
-        check_kappa(self.kappa, self.error)
-        check_budget(self.max_trials)
+        self._check(self.max_trials)
 
     def steps(self) -> Trials:
         """Look often; the next look never lies beyond where a clean run would end.
@@ -204,7 +225,9 @@ class KappaTest:
             if log_largest_ratio(failed, counts.trials, self.kappa) < target:
                 continue
             if (evidence := log_evidence(failed, counts.trials, self.kappa)) >= target:
-                return self._decide(counts, evidence, holds=failed <= self.kappa * counts.trials)
+                # One over an e-value is a p-value that stays valid whenever one stops.
+                holds = failed <= self.kappa * counts.trials
+                return self._decide(counts, math.exp(-evidence), holds=holds)
         return self._undecided(counts)
 
     def forecast_from(self, counts: Counts) -> Forecast:
@@ -222,27 +245,8 @@ class KappaTest:
         step = math.ceil(_GROWTH * max(counts.trials, 1 / self.kappa))
         return max(1, min(clean, step, self.max_trials - counts.trials))
 
-    def _decide(self, counts: Counts, log_evidence: float, *, holds: bool) -> Decision:
-        """One over an e-value is a p-value that stays valid whenever one stops."""
-        promise = Guarantee(Footing.SOUND, self.error)
-        p_value = math.exp(-log_evidence)
-        return Decision(
-            claim_of(self.kappa),
-            holds,
-            promise,
-            counts.trials,
-            counts.kept,
-            p_value,
-            self._counted(counts),
-        )
-
-    def _undecided(self, counts: Counts) -> Undecided:
-        return not_decided(counts, self.kappa, self._counted(counts))
-
-    def _counted(self, counts: Counts) -> Estimate:
-        return estimate_below(
-            counts, supported(counts.trials - counts.kept, counts.trials, self.error), self.error
-        )
+    def _bound(self, failed: int, trials: int) -> float:
+        return supported(failed, trials, self.error)
 
 
 def upwards(kappa: float) -> float:
@@ -251,41 +255,19 @@ def upwards(kappa: float) -> float:
     return float(f"{min(1.0, math.ceil(kappa / unit) * unit):.3g}")
 
 
-def estimate_below(counts: Counts, bound: float, error: float) -> Estimate:
-    """The observed rate, with the statement that a trial fails with probability at most `bound`."""
-    around = Interval(max(0.0, 1 - bound), 1.0)
-    return Estimate(counts.rate, around, Guarantee(Footing.SOUND, error), counts.trials)
-
-
-def not_decided(counts: Counts, kappa: float, counted: Estimate) -> Undecided:
-    """A budget that ended, with the strongest κ that the trials do show."""
-    return Undecided(
-        f"{counts.trials - counts.kept} of {counts.trials:,} trials failed, which does not decide "
-        f"whether the failure probability is at most {kappa!r}; it does show at most "
-        f"{upwards(1 - counted.interval.low):g}",
-        counts.trials,
-        counted,
-    )
-
-
 @dataclass(frozen=True)
-class ExactBinomial:
+class ExactBinomial(_Deciding):
     """Decide p ≤ kappa or p > kappa by exact tests at `looks` sizes that double up to `max_trials`.
 
     Look i may err with probability error/looks on each side, so that all of them together err
     with at most `error`; with one look it is the plain exact test of a fixed size.
     """
 
-    kappa: float
-    error: float
     max_trials: int
     looks: int = 8
-    evidence: ClassVar[type[Counts]] = Counts
-    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
-        check_kappa(self.kappa, self.error)
-        check_budget(self.max_trials)
+        self._check(self.max_trials)
         if self.looks < 1 or self.max_trials < self.looks:
             raise InvalidArgument(
                 f"looks must lie between 1 and max_trials ({self.max_trials}), got {self.looks}"
@@ -293,7 +275,7 @@ class ExactBinomial:
 
     def sizes(self) -> list[int]:
         """How many trials there are at each look."""
-        return list(_halvings(self.max_trials, self.looks))
+        return sorted({math.ceil(self.max_trials / 2**i) for i in range(self.looks)})
 
     def forecast_from(self, counts: Counts) -> Forecast:
         """Up to the first look at which the rate so far would decide; the last without a trial."""
@@ -317,35 +299,12 @@ class ExactBinomial:
                 return self._decide(counts, len(sizes) * tail, holds=True)
             if (tail := tail_above(failed, counts.trials, self.kappa)) <= share:
                 return self._decide(counts, len(sizes) * tail, holds=False)
-        return not_decided(counts, self.kappa, self._counted(counts))
+        return self._undecided(counts)
 
-    def _decide(self, counts: Counts, p_value: float, *, holds: bool) -> Decision:
-        promise = Guarantee(Footing.SOUND, self.error)
-        return Decision(
-            claim_of(self.kappa),
-            holds,
-            promise,
-            counts.trials,
-            counts.kept,
-            p_value,
-            self._counted(counts),
-        )
-
-    def _counted(self, counts: Counts) -> Estimate:
+    def _bound(self, failed: int, trials: int) -> float:
         """The upper ends of all looks hold together, so the one at which the run ends does."""
-        bound = _most(counts.trials - counts.kept, counts.trials, self.error / len(self.sizes()))
-        return estimate_below(counts, bound, self.error)
-
-
-@lru_cache(maxsize=65_536)
-def _most(failed: int, trials: int, error: float) -> float:
-    """The largest failure probability that the counts leave possible; each side at `error`."""
-    return clopper_pearson(Counts(trials, failed), 2 * error).high
-
-
-@lru_cache(maxsize=64)
-def _halvings(most: int, looks: int) -> tuple[int, ...]:
-    return tuple(sorted({math.ceil(most / 2**i) for i in range(looks)}))
+        share = self.error / len(self.sizes())
+        return clopper_pearson(Counts(trials, failed), 2 * share).high
 
 
 @lru_cache(maxsize=65_536)

@@ -10,14 +10,13 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar
 
 from surefoot.core.counts import Counts
-from surefoot.core.procedure import Forecast, Needs
+from surefoot.core.procedure import Forecast
 from surefoot.core.results import Estimate, Footing, Guarantee
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.statistics.designs import SMALLEST_PROVED, Design, calibrate, draft
-from surefoot.statistics.fixed_width import Trials, around, check_exact
+from surefoot.statistics.fixed_width import OfWidth, Trials, around, check_exact
 from surefoot.system.whole_file import write_whole
 
 CACHE = "SUREFOOT_CACHE"
@@ -104,16 +103,11 @@ def _cache(design: Design) -> None:
 
 
 @dataclass(frozen=True)
-class ExactSequential:
+class ExactSequential(OfWidth):
     """Look at planned numbers of trials and stop at the first where the estimate is near enough.
 
     The probability of a miss is proved to be at most `error` for every p (`statistics/designs.py`).
     """
-
-    width: float
-    error: float
-    evidence: ClassVar[type[Counts]] = Counts
-    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_design(self.width, self.error)

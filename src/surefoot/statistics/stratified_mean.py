@@ -180,18 +180,16 @@ def guesses(failed: Whole, trials: Whole) -> Floats:
         np.stack([failed, trials], axis=1), axis=0, return_inverse=True, return_counts=True
     )
     tiny = np.finfo(np.float64).tiny
-    logs = pairs[:, :1] * np.log(_GRID + tiny) + (pairs[:, 1:] - pairs[:, :1]) * np.log(
-        1 - _GRID + tiny
-    )
+    kept = pairs[:, 1:] - pairs[:, :1]
+    logs = pairs[:, :1] * np.log(_GRID + tiny) + kept * np.log(1 - _GRID + tiny)
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
     prior = np.full(len(_GRID), 1 / len(_GRID))
-    for _ in range(_FIT_STEPS):
+    for step in range(_FIT_STEPS + 1):
         posterior = likelihood * prior
         posterior /= posterior.sum(axis=1, keepdims=True)
-        prior = counts @ posterior + 0.5 / len(_GRID)
-        prior /= prior.sum()
-    posterior = likelihood * prior
-    posterior /= posterior.sum(axis=1, keepdims=True)
+        if step < _FIT_STEPS:
+            prior = counts @ posterior + 0.5 / len(_GRID)
+            prior /= prior.sum()
     means: Floats = (posterior @ _GRID)[kind.reshape(-1)]
     return means
 

@@ -15,21 +15,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.assumptions import (
-    NormalBeyond,
-)
+from surefoot.core import results
+from surefoot.core.assumptions import NormalBeyond
 from surefoot.core.counts import Counts, Severities
 from surefoot.core.procedure import Needs
-from surefoot.core.results import (
-    LEAST_PROBABILITY,
-    Estimate,
-    Extrapolation,
-    Footing,
-    Guarantee,
-    Histogram,
-    NormalFit,
-    Undecided,
-)
+from surefoot.core.results import Estimate, Extrapolation, NormalFit, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.statistics.bounds import check_error, clopper_pearson
 
@@ -260,7 +250,7 @@ class NormalTail:
         kept = int(sum(value < severities.limit for value in severities.values))
         counts = Counts(self.draws, kept)
         exact = clopper_pearson(counts, self.error)
-        promise = Guarantee(Footing.SOUND, self.error)
+        promise = results.Guarantee(results.Footing.SOUND, self.error)
         return Estimate(counts.rate, exact, promise, self.draws, counts.rate, self.draws)
 
     def _extrapolate(
@@ -269,21 +259,21 @@ class NormalTail:
         from scipy.special import ndtr
 
         fit = fits[-1]
-        value = max(float(ndtr(fit.z)), LEAST_PROBABILITY)
+        value = max(float(ndtr(fit.z)), results.LEAST_PROBABILITY)
         return Extrapolation(
             value=value,
-            failure=max(float(ndtr(-fit.z)), LEAST_PROBABILITY),
+            failure=max(float(ndtr(-fit.z)), results.LEAST_PROBABILITY),
             z=fit.z,
             fit=words,
             normality=fit.p_value,
             counted=counted,
             contradicted=value not in counted.interval,
-            guarantee=Guarantee(Footing.NONE, 1.0, (NormalBeyond(words),)),
+            guarantee=results.Guarantee(results.Footing.NONE, 1.0, (NormalBeyond(words),)),
             trials=self.draws,
             fits=fits,
         )
 
 
-def _histogram(values: Floats) -> Histogram:
+def _histogram(values: Floats) -> results.Histogram:
     counts, edges = np.histogram(values, BINS)
-    return Histogram(float(edges[0]), float(edges[-1]), tuple(counts.tolist()))
+    return results.Histogram(float(edges[0]), float(edges[-1]), tuple(counts.tolist()))

@@ -126,9 +126,8 @@ class Inputs:
     @property
     def content(self) -> str:
         """What the inputs are, in a word: text, bytes, images, …; arrays by their shape."""
-        return (
-            kind_of_items(self.x[0]) if self.holds_items else f"arrays of shape {self.x.shape[1:]}"
-        )
+        arrays = f"arrays of shape {self.x.shape[1:]}"
+        return kind_of_items(self.x[0]) if self.holds_items else arrays
 
     def subset(self, rows: Sequence[int] | NDArray[np.intp]) -> Inputs:
         """The inputs of these rows, in this order, with all that is known of them."""
@@ -158,9 +157,8 @@ class Inputs:
         split = map(split_numbers, self.targets)
         targets = [b"\0" + s.encode() + b"\0" + n.tobytes() for s, n in split] or [b""] * len(self)
         digests = []
-        for i, (name, label, group, target) in enumerate(
-            zip(self.ids, labels, groups, targets, strict=True)
-        ):
+        rows = zip(self.ids, labels, groups, targets, strict=True)
+        for i, (name, label, group, target) in enumerate(rows):
             kind = "item" if self.holds_items else str(self.x[i].shape)
             named = hashlib.sha256(f"{name}\0{label}\0{kind}\0{group}".encode())
             named.update(self._row_content(i))

@@ -61,9 +61,8 @@ def item_digest(item: Item, own: ItemDigest | None = None) -> str:
             raise InvalidArgument(
                 f"digest must return text or bytes that name the item, got {type(name).__name__}"
             )
-        return _hash(
-            b"own", name.encode("utf-8", "surrogatepass") if isinstance(name, str) else name
-        )
+        raw = name.encode("utf-8", "surrogatepass") if isinstance(name, str) else name
+        return _hash(b"own", raw)
     try:
         return _digest(item)
     except RecursionError:
@@ -167,10 +166,8 @@ def item_change(before: Item, after: Item) -> ItemChange:
     whole, changed = [
         f"“{one}”" if isinstance(one, str) else _representation(one) for one in (before, after)
     ]
-    first, second = shortened_pair(whole, changed, 2 * PAGE_WIDTH)
-    return ItemChange(
-        *shortened_pair(escape_unprintable(first), escape_unprintable(second), PAGE_WIDTH)
-    )
+    first, second = map(escape_unprintable, shortened_pair(whole, changed, 2 * PAGE_WIDTH))
+    return ItemChange(*shortened_pair(first, second, PAGE_WIDTH))
 
 
 def shortened_pair(before: str, after: str, width: int) -> tuple[str, str]:
@@ -203,17 +200,13 @@ def _bytes_in_words(before: bytes, after: bytes) -> tuple[str, str]:
     if len(before) != len(after):
         more = len(after) - len(before)
         words = f"{abs(more):,} {'more' if more > 0 else 'fewer'}"
-        first = _first_difference(before, after)
-        return f"{len(before):,} bytes", (
-            f"{len(after):,} bytes ({words}); the first difference is at {first:,}"
-        )
+        first = f"the first difference is at {_first_difference(before, after):,}"
+        return f"{len(before):,} bytes", f"{len(after):,} bytes ({words}); {first}"
     a, b = (np.frombuffer(part, np.uint8) for part in (before, after))
     places = np.flatnonzero(a != b)
     listed = ", ".join(f"at {i:,}: {a[i]:02x} to {b[i]:02x}" for i in places[:_BYTES].tolist())
-    rest = ", …" if len(places) > _BYTES else ""
-    return f"{len(before):,} bytes", (
-        f"{len(after):,} bytes; {len(places):,} differ" + (f" ({listed}{rest})" if listed else "")
-    )
+    which = f" ({listed}{', …' if len(places) > _BYTES else ''})" if listed else ""
+    return f"{len(before):,} bytes", f"{len(after):,} bytes; {len(places):,} differ{which}"
 
 
 def _representation(item: Item) -> str:
@@ -257,10 +250,7 @@ def split_numbers(value: Item, depth: int = _DEPTH) -> tuple[str, NDArray[np.flo
 
 
 def _split(
-    value: Item,
-    depth: int,
-    structure: list[str],
-    numbers: list[NDArray[np.float64]],
+    value: Item, depth: int, structure: list[str], numbers: list[NDArray[np.float64]]
 ) -> None:
     value = on_host(value)
     if isinstance(value, bool | int | float | np.generic | np.ndarray):

@@ -89,18 +89,15 @@ class Model(Protocol):
     @property
     def signature(self) -> Signature:
         """What it takes and gives."""
-        ...
 
     def place(self, x: NDArray[np.float32]) -> Array:
         """The array on the device and in the namespace that `predict` needs."""
-        ...
 
     def predict(self, x: Array) -> Array:
         """(n, *shape) -> (n, classes); one row an input.
 
         Of values (n, *any shape), of objects a list of n.
         """
-        ...
 
 
 Weigh = Callable[[Array, Array], Array]
@@ -112,7 +109,6 @@ class Gradients(Protocol):
 
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """How far each row's label leads its rival, in logits, and the gradient of it in x."""
-        ...
 
     def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
         """The logits, and the gradient in x of the sum of weights · logits.
@@ -120,7 +116,6 @@ class Gradients(Protocol):
         `weigh(logits, rows)` gives the weights: `rows` are the places in x of these logits. Of
         probabilities the logits are their logarithms.
         """
-        ...
 
 
 class Graph(Protocol):
@@ -129,21 +124,17 @@ class Graph(Protocol):
     @property
     def path(self) -> Path:
         """The ONNX file."""
-        ...
 
     @property
     def content(self) -> bytes:
         """The bytes of that file, weights inside, as the model was loaded from it."""
-        ...
 
     @property
     def plain(self) -> bool:
         """Whether the graph is given the inputs as they are."""
-        ...
 
     def prepared(self, x: Array) -> Array:
         """What the graph is given for a batch of inputs, where the model normalises them."""
-        ...
 
 
 class Ball(StrEnum):
@@ -158,11 +149,9 @@ class Stream(Protocol):
 
     def uniform(self, shape: tuple[int, ...]) -> Array:
         """Independent uniform numbers in [0, 1)."""
-        ...
 
     def normal(self, shape: tuple[int, ...]) -> Array:
         """Independent standard normal numbers."""
-        ...
 
 
 class View(StrEnum):
@@ -196,30 +185,24 @@ class Perturbation(Protocol):
     @property
     def kind(self) -> str:
         """Its name in streams, study files and on the command line."""
-        ...
 
     @property
     def phrase(self) -> str:
         """What it does, in words, with `{level}` in place of the level."""
-        ...
 
     @property
     def level(self) -> float | None:
         """How strong; 0 is the identity. None: open, for methods that choose the level."""
-        ...
 
     @property
     def view(self) -> View:
         """The layout of a row: as in the data, (channels, height, width), or (channels, length)."""
-        ...
 
     def levels(self, bounds: Interval | None) -> Interval:
         """The valid levels for inputs within `bounds`."""
-        ...
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """The random numbers of n trials on inputs of this shape; fresh arrays, one row each."""
-        ...
 
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """Row i of x perturbed with row i of `drawn` and clipped; x is not changed.
@@ -227,7 +210,6 @@ class Perturbation(Protocol):
         The level is one number, or an array with one for each row. x may have one row for all of
         `drawn`.
         """
-        ...
 
 
 class Property(Protocol):
@@ -239,36 +221,29 @@ class Property(Protocol):
     @property
     def kind(self) -> str:
         """Its name in study files and on the command line."""
-        ...
 
     @property
     def phrase(self) -> str:
         """What holds, in words: a verb phrase about a perturbed input."""
-        ...
 
     @property
     def limit(self) -> float:
         """The severity at which it fails."""
-        ...
 
     @property
     def reference(self) -> Reference:
         """Which label it is about."""
-        ...
 
     @property
     def needs(self) -> Scores | None:
         """The kind of scores it can read, or None when any will do."""
-        ...
 
     @property
     def provable(self) -> bool:
         """Whether it fails exactly when another label wins: what proofs and attacks are about."""
-        ...
 
     def severity(self, outputs: Outputs, references: Outputs, /) -> Array:
         """How bad each row is against its label or reference; higher is worse."""
-        ...
 
 
 class OutputProperty(Property, Protocol):
@@ -282,8 +257,6 @@ class OutputProperty(Property, Protocol):
         `outputs` are those of the clean inputs, in main memory; `targets` what the data say, where
         the property is about that, else empty; `names` the ids of the inputs, for errors.
         """
-        ...
 
     def words(self, output: Item) -> str:
         """The output of one input, in few words."""
-        ...
