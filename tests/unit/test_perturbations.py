@@ -23,15 +23,7 @@ UNIT = Interval(0.0, 1.0)
 
 SHAPES = {
     View.VALUES: [(6,), (3, 8, 8), (28, 28), (1, 1)],
-    View.IMAGE: [
-        (1, 8, 8),
-        (3, 8, 8),
-        (3, 9, 13),
-        (1, 1, 1),
-        (3, 1, 6),
-        (3, 32, 32),
-        (3, 66, 70),
-    ],
+    View.IMAGE: [(3, 66, 70), (3, 8, 8)],  # others: test_perturb_images
     View.SERIES: [(1, 40), (2, 33), (1, 1), (3, 128)],
 }
 BALLS = ["linf", "l2", "l1", "gaussian", "uniform"]
@@ -156,20 +148,6 @@ def test_uniform_noise_spans_what_it_says(lowest):
 
 
 @pytest.mark.parametrize("kind", BALLS)
-def test_numpy_and_torch_draw_and_apply_the_same(torch, kind):
-    made, shape = PERTURBATIONS[kind](0.2), (3, 4, 4)
-    x = np.random.default_rng(0).random((8, *shape), dtype=np.float32)
-    tensor = torch.from_numpy(x)
-    ours = made.draw(stream(1, "s", kind, 0, x), 8, shape)
-    theirs = made.draw(stream(1, "s", kind, 0, tensor), 8, shape)
-    assert isinstance(theirs, torch.Tensor)
-    np.testing.assert_allclose(theirs.numpy(), ours, rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(
-        made.apply(tensor, theirs, 0.2, UNIT).numpy(), made.apply(x, ours, 0.2, UNIT), atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("kind", BALLS)
 def test_a_level_scales_the_same_draw(kind):
     made, shape = PERTURBATIONS[kind](0.2), (5,)
     x = np.zeros((4, *shape), dtype=np.float32)
@@ -181,13 +159,8 @@ def test_a_level_scales_the_same_draw(kind):
 @pytest.mark.parametrize("kind", PERTURBATIONS)
 @pytest.mark.parametrize("level", [-0.1, math.nan, math.inf])
 def test_a_level_that_is_no_strength_is_refused(kind, level):
-    with pytest.raises(InvalidArgument, match=r"level must be (in|finite)"):
+    with pytest.raises(InvalidArgument, match=rf"{kind}: level must be (in|finite).*got {level}"):
         dataclasses.replace(example(kind), level=level)
-
-
-def test_uniform_noise_refuses_an_empty_range():
-    with pytest.raises(InvalidArgument, match="got 1"):
-        UniformNoise(0.1, 1.0)
 
 
 NAMES = [(1, "a", "linf", 0), (2, "a", "linf", 0), (1, "b", "linf", 0), (1, "a", "l2", 0)]
