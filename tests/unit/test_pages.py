@@ -75,7 +75,7 @@ def test_a_long_table_shows_its_first_rows_and_folds_the_others(rows, open_):
 @pytest.mark.parametrize(("rows", "printed"), [(13, True), (210, True), (211, False)])
 def test_paper_has_the_folded_rows_of_a_table_unless_they_fill_many_sheets(rows, printed):
     table = Table("t", ("a",), tuple((str(i),) for i in range(rows)))
-    template = page._environment().from_string(
+    template = page.template_environment("surefoot.report").from_string(
         '{% from "table.html.j2" import table %}{{ table(data) }}'
     )
     assert ('class="further"' in template.render(data=table)) == printed

@@ -170,13 +170,8 @@ def repeated_assumption(claim: Claim) -> Stated:
 
 
 def _in_short(one: Assumption) -> str:
-    match one:
-        case Assumed():
-            return _SHORT.get(one, "")
-        case assumptions.TheseGroups():
-            return _SHORT[Assumed.GROUPS_SAMPLED]
-        case _:
-            return ""
+    known = Assumed.GROUPS_SAMPLED if isinstance(one, assumptions.TheseGroups) else one
+    return _SHORT.get(known, "") if isinstance(known, Assumed) else ""
 
 
 _TOGETHER = {
@@ -248,12 +243,23 @@ def continuation_note(claims: Sequence[Claim]) -> str:
             "same error. Another seed or another selection is another claim."
         )
     unit = "groups" if about[0].about.groups and not about[0].about.networks else "inputs"
+    return fixed_number_note(unit)
+
+
+def fixed_number_note(unit: str) -> str:
+    """Why units may not be added to a claim that is for a fixed number of them."""
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
         f"advance. With {unit} added and the claim read again, it would be wrong more often than "
         f"its confidence says; a new run, with new {unit} whose number is chosen beforehand, makes "
         "a claim of its own."
     )
+
+
+def by_scope(verdicts: Sequence[Claim]) -> tuple[tuple[Claim, ...], list[Claim]]:
+    """Verdicts on the whole, and those on single classes."""
+    single = [c for c in verdicts if c.about.of is About.CLASS and c.about.name]
+    return tuple(c for c in verdicts if c not in single), single
 
 
 def capitalised(text: str, names: tuple[str, ...] = ()) -> str:

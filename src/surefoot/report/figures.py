@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.system.text import escape_all_controls
 from surefoot.system.whole_file import write_whole
@@ -75,6 +76,14 @@ def interval_chart(
     if any("extrapolated" in row for row in rows):
         chart += diamonds(base).encode(y=y, x="extrapolated:Q")
     return chart.properties(width=NARROW, height=alt.Step(step))
+
+
+def interval_row(
+    channel: str, name: str, value: float, around: Interval, **more: float | None
+) -> Row:
+    """A row of `interval_chart`: a share and its interval, in percent."""
+    ends = {"low": 100 * around.low, "high": 100 * around.high}
+    return {channel: name, "value": 100 * value, **ends, **more}
 
 
 def diamonds(base: alt.Chart) -> alt.Chart:

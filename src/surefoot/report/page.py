@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, count
 from pathlib import Path
@@ -14,7 +13,6 @@ from xml.etree import ElementTree
 from surefoot.errors import InvalidArgument
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, STEADY, WEAK
 from surefoot.report.provenance import shared_provenance
-from surefoot.report.tables import Table
 from surefoot.report.view import Figure, View
 from surefoot.system.text import escape_controls
 from surefoot.system.whole_file import write_whole
@@ -88,14 +86,19 @@ def inline_svg(drawing: str, number: int, title: str, description: str) -> str:
     Without a description, the titles and ranges of the axes describe it.
     """
     root = ElementTree.fromstring(drawing)  # noqa: S314  drawn by this package
-    axes = _axes_in_words(root)
+    labels = (element.get("aria-label", "") for element in root.iter())
+    axes = "; ".join(dict.fromkeys(label for label in labels if "-axis titled" in label))
     if _has_names(root):
         root.set("class", "names")
     for parent in list(root.iter()):
         for child in [child for child in parent if _is_invisible(child)]:
             parent.remove(child)
-    for element in root.iter():
-        _adapt(element, f"figure-{number}-")
+    for element in root.iter():  # colours as variables, ids of this figure alone, short numbers
+        for key, value in list(element.attrib.items()):
+            if _LEFT_OUT.fullmatch(key):
+                del element.attrib[key]
+            else:
+                element.set(key, _adapted(key, value, f"figure-{number}-"))
     width = float(root.get("width", "0"))
     if width > _WIDEST:
         root.set("class", "wide")
@@ -115,11 +118,6 @@ def inline_svg(drawing: str, number: int, title: str, description: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _axes_in_words(root: ElementTree.Element) -> str:
-    labels = (element.get("aria-label", "") for element in root.iter())
-    return "; ".join(dict.fromkeys(label for label in labels if "-axis titled" in label))
-
-
 def _has_names(root: ElementTree.Element) -> bool:
     """Whether words stand at the left of the plot: a phone has no room to set these larger."""
     labels = (g for g in root.iter(f"{{{_SVG}}}g") if "role-axis-label" in g.get("class", ""))
@@ -135,14 +133,6 @@ def _is_invisible(element: ElementTree.Element) -> bool:
     return element.get("display") == "none" or (
         element.get("class") in ("background", "foreground") and unpainted
     )
-
-
-def _adapt(element: ElementTree.Element, prefix: str) -> None:
-    """Colours as variables, ids of this figure alone, numbers of two digits."""
-    for key in [key for key in element.attrib if _LEFT_OUT.fullmatch(key)]:
-        del element.attrib[key]
-    for key, value in element.attrib.items():
-        element.set(key, _adapted(key, value, prefix))
 
 
 def _adapted(key: str, value: str, prefix: str) -> str:
@@ -163,35 +153,32 @@ _ENDINGS = (".html", ".htm")
 
 def html_of(view: View | Collection, template: str = "page.html.j2", **more: object) -> str:
     """The page as text, or another template with the same view."""
-    return escape_controls(_environment().get_template(template).render(view=view, **more))
+    pages = template_environment("surefoot.report")
+    pages.filters["shared"] = shared_provenance
+    pages.globals["number"] = count(1).__next__  # of the figures of this page
+    return escape_controls(pages.get_template(template).render(view=view, **more))
 
 
-def _environment() -> Environment:
-    """Where templates are, and what they can use; `number` counts the figures of a page."""
+def template_environment(package: str) -> Environment:
+    """Where the templates of a package are, and what pages of all packages can use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
-        loader=PackageLoader("surefoot.report", "templates"),
+        loader=PackageLoader(package, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters["unbroken"] = _unbroken
+    # a number and its percent sign stay on one line
+    pages.filters["unbroken"] = lambda line: str(line).replace(" %", "\u00a0%")
     pages.filters["drawn"] = drawn
-    pages.filters["shared"] = shared_provenance
-    pages.globals["number"] = count(1).__next__
     return pages
 
 
 def drawn(figure: Figure, number: int, title: str) -> str:
     """The figure as a part of a page, where it has this number."""
     return inline_svg(figure.svg, number, title, figure.description)
-
-
-def _unbroken(line: str) -> str:
-    """A number and its percent sign stay on one line."""
-    return line.replace(" %", "\u00a0%")
 
 
 def check_page_name(path: str | Path) -> None:
@@ -235,28 +222,16 @@ def short_line(view: View, trials: int) -> str:
 def notebook_html(view: View, store: str = "") -> str:
     """A fragment without scripts and without ids, everything escaped; `store`: where it is from."""
     figures = [figure for section in view.sections[:2] for figure in section.figures]
-    return html_of(
-        view,
-        "notebook.html.j2",
-        images=[_image(figure) for figure in _that_fit(figures)],
-        tables=[_shortened(table) for table in view.tables[:2]],
-        store=store,
-    )
-
-
-def _that_fit(figures: Sequence[Figure]) -> list[Figure]:
-    """The first figures, as many as are light enough together."""
     sizes = accumulate(len(figure.svg.encode()) for figure in figures)
-    return [figure for figure, size in zip(figures, sizes, strict=True) if size <= FIGURE_BYTES]
-
-
-def _image(figure: Figure) -> tuple[str, str, str]:
-    """The drawing as the address of an image: no style or id of the notebook's page meets it."""
-    return base64.b64encode(figure.svg.encode()).decode(), figure.caption, figure.description
-
-
-def _shortened(table: Table) -> Table:
-    if len(table.rows) <= ROWS:
-        return table
-    left_out = f"{len(table.rows) - ROWS:,} more rows: report() and to_frame() have them. "
-    return replace(table, rows=table.rows[:ROWS], note=left_out + table.note)
+    # as the address of an image: no style or id of the notebook's page meets the drawing
+    images = [
+        (base64.b64encode(one.svg.encode()).decode(), one.caption, one.description)
+        for one, size in zip(figures, sizes, strict=True)
+        if size <= FIGURE_BYTES
+    ]
+    tables = []
+    for table in view.tables[:2]:
+        left_out = f"{len(table.rows) - ROWS:,} more rows: report() and to_frame() have them. "
+        note = left_out + table.note if len(table.rows) > ROWS else table.note
+        tables.append(replace(table, rows=table.rows[:ROWS], note=note))
+    return html_of(view, "notebook.html.j2", images=images, tables=tables, store=store)

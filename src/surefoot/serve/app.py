@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
@@ -24,7 +24,7 @@ from surefoot.serve.guard import Guard
 from surefoot.serve.live import StorePoller, live_messages
 from surefoot.serve.pages import policy_of_report, render, script, stylesheet
 from surefoot.serve.replay import Replayer
-from surefoot.serve.runs import Filter, ListedRun, State, comparability, run_page, state_of
+from surefoot.serve.runs import Filter, ListedRun, State, comparability, run_page
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import NotThere, ServedStore, served_stores
 from surefoot.store.runs import FirstFailure, RunLine
@@ -73,7 +73,7 @@ class Dashboard:
         """What is known of one run, and where more is."""
         store, line = self._run(request)
         result = store.result(line) if line.finished else None
-        listed = ListedRun(store, line, state_of(line))
+        listed = ListedRun(store, line)
         view = None if result is None else result.view
         return HTMLResponse(render("run.html.j2", run=listed, view=view, result=result))
 
@@ -108,11 +108,14 @@ class Dashboard:
         number = values.whole(values.text(request, "page"), "page", 1)
         result = store.result(line)
         page = input_rows.input_page(result.record, wanted, number)
-        rows = self._with_failures(store, line, page.rows)
+        rows = page.rows
+        if rows and line.rows <= _MOST_ROWS:
+            first = store.first_failures(line, [row.id for row in rows])
+            rows = input_rows.with_failures(rows, first)
         return HTMLResponse(
             render(
                 "inputs.html.j2",
-                run=ListedRun(store, line, state_of(line)),
+                run=ListedRun(store, line),
                 result=result, page=page, rows=rows, wanted=wanted, states=input_rows.STATES,
                 sorts=tuple(input_rows.SORTS), least=values.text(request, "least"),
             )
@@ -135,9 +138,10 @@ class Dashboard:
         names = request.query_params.getlist("run")
         if len(names) != 2:
             raise InvalidArgument(f"choose two runs of the list to compare, got {len(names)}")
-        pair = [self._named(name) for name in names]
+        # as the list names runs: number of the store, colon, digest
+        pair = [self._stored(*name.partition(":")[::2]) for name in names]
         results = [store.result(line) for store, line in pair]
-        runs = [ListedRun(store, line, state_of(line)) for store, line in pair]
+        runs = [ListedRun(store, line) for store, line in pair]
         answer = comparability(results[0].record, results[1].record)
         shown = list(zip(runs, (result.view for result in results), strict=True))
         return HTMLResponse(render("compare.html.j2", runs=shown, answer=answer))
@@ -172,7 +176,7 @@ class Dashboard:
             number = values.whole(trial, "trial")
             among = FirstFailure(number, number + 1)
         else:
-            known = store.first_failures(line.key, [subject])
+            known = store.first_failures(line, [subject])
             among = known.get(subject, FirstFailure(0, 1))
         source = result.record.source
         replayed = self.replayer.replay(store.where, line.digest, source, subject, among)
@@ -187,10 +191,10 @@ class Dashboard:
             raise NotThere(
                 f"there is no input {name[:60]!r} in run {line.digest[:12]}: choose one of its list"
             )
-        failures = store.first_failures(line.key, [name])
+        failures = store.first_failures(line, [name])
         page = render(
             "input.html.j2",
-            run=ListedRun(store, line, state_of(line)),
+            run=ListedRun(store, line),
             row=input_rows.with_failures([row], failures)[0],
             sampled=isinstance(row.example, Example),
             replayed=replayed,
@@ -199,24 +203,9 @@ class Dashboard:
         )
         return HTMLResponse(page)
 
-    def _with_failures(
-        self, store: ServedStore, line: RunLine, rows: Sequence[input_rows.ShownInput]
-    ) -> Sequence[input_rows.ShownInput]:
-        """Where each row first failed, unless the journal is too long to be searched for a page."""
-        if line.rows > _MOST_ROWS or not rows:
-            return rows
-        return input_rows.with_failures(
-            rows, store.first_failures(line.key, [row.id for row in rows])
-        )
-
     def _run(self, request: Request) -> tuple[ServedStore, RunLine]:
         parts = request.path_params
         return self._stored(str(parts["store"]), str(parts["run"]))
-
-    def _named(self, name: str) -> tuple[ServedStore, RunLine]:
-        """A run as the list names it: number of the store, colon, digest."""
-        number, _, digest = name.partition(":")
-        return self._stored(number, digest)
 
     def _stored(self, number: str, digest: str) -> tuple[ServedStore, RunLine]:
         at = values.whole(number, "store")
@@ -268,41 +257,23 @@ def create_app(settings: Settings) -> Guard:
         Route(f"{_RUN_ADDRESS}/input", pages.one_input),
         Route(f"{_RUN_ADDRESS}/replay", pages.replay, methods=["POST"]),
     ]
-    handlers = {
-        HTTPException: _http_problem,
-        SurefootError: _problem,
-        OverflowError: _no_number,
-        Exception: _fault,
-    }
+    handlers = dict.fromkeys((HTTPException, SurefootError, OverflowError, Exception), _problem)
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
     return Guard(app, settings)
 
 
-def _http_problem(request: Request, error: HTTPException) -> Response:
-    sentence = _WORDS.get(error.status_code, error.detail)
-    return _page(error.status_code, sentence, dict(error.headers or {}))
-
-
-def _problem(request: Request, error: SurefootError) -> Response:
+def _problem(request: Request, error: Exception) -> Response:
     """An error that we raise on purpose is a sentence on the page."""
-    status = 503
-    if isinstance(error, NotThere):
-        status = 404
-    elif isinstance(error, InvalidArgument):
-        status = 400
-    return _page(status, str(error), {})
-
-
-def _no_number(request: Request, error: OverflowError) -> Response:
-    """A record may be sealed and still hold infinity for a share."""
-    return _page(503, "this run has a number that cannot be: surefoot show --check says more", {})
-
-
-def _fault(request: Request, error: Exception) -> Response:
-    return _page(500, f"a fault in surefoot, please report it: {raised_words(error)}", {})
-
-
-def _page(status: int, sentence: str, headers: dict[str, str]) -> Response:
+    status, sentence, headers = 503, str(error), {}
+    if isinstance(error, HTTPException):
+        status, headers = error.status_code, dict(error.headers or {})
+        sentence = _WORDS.get(status, error.detail)
+    elif isinstance(error, OverflowError):  # a sealed record may still hold infinity for a share
+        sentence = "this run has a number that cannot be: surefoot show --check says more"
+    elif isinstance(error, NotThere | InvalidArgument):
+        status = 404 if isinstance(error, NotThere) else 400
+    elif not isinstance(error, SurefootError):
+        status, sentence = 500, f"a fault in surefoot, please report it: {raised_words(error)}"
     page = render("problem.html.j2", title="That did not work", sentences=[sentence])
     return HTMLResponse(page, status, headers)

@@ -144,19 +144,18 @@ _Words = tuple[str, str, str, float | None, tuple[float, float]]
 
 def _words(result: results.InputResult) -> _Words:
     match result:
-        case results.Decision():
-            return _words_of_decision(result)
+        case results.Decision(holds=holds, counted=counted):
+            state, rate = ROBUST if holds else NOT_ROBUST, _rate(result)
+            if rate is None:
+                return state, "", "", None, (0.0, 0.0) if holds else (1.0, 1.0)
+            between = "" if counted is None else _failure_range(counted.interval)
+            return state, percent(rate), between, rate, (rate, rate)
         case results.Bracket(low=low, interval=around):
             state = UNDECIDED if low == 0 and math.isinf(result.high) else MEASURED
             return state, f"{low:.4g}", radius_range(around), None, (-low, -low)
         case results.Extrapolation(failure=failure, counted=counted):
-            return (
-                MEASURED,
-                f"{failure:.3g}",
-                _failure_range(counted.interval),
-                failure,
-                (failure, failure),
-            )
+            between = _failure_range(counted.interval)
+            return MEASURED, f"{failure:.3g}", between, failure, (failure, failure)
         case Estimate():
             return _words_of_estimate(MEASURED, result)
         case results.Undecided(counted=counted):
@@ -169,14 +168,6 @@ def _words_of_estimate(state: str, known: Estimate | None) -> _Words:
     failure = 1 - known.value
     order = (1 - known.interval.high, failure)
     return state, percent(failure), _failure_range(known.interval), failure, order
-
-
-def _words_of_decision(decision: results.Decision) -> _Words:
-    state, rate = ROBUST if decision.holds else NOT_ROBUST, _rate(decision)
-    if rate is None:
-        return state, "", "", None, (0.0, 0.0) if decision.holds else (1.0, 1.0)
-    around = "" if decision.counted is None else _failure_range(decision.counted.interval)
-    return state, percent(rate), around, rate, (rate, rate)
 
 
 def _rate(decision: results.Decision) -> float | None:

@@ -90,7 +90,8 @@ class StorePoller:
     def _runs(self) -> list[dict[str, Any]]:
         """Every run that goes on or was written to lately."""
         since = datetime.now(UTC) - timedelta(seconds=runs.RECENT_SECONDS)
-        positions = self.store.positions(since.isoformat(timespec="seconds"), _MOST_RUNS)
+        after = since.isoformat(timespec="seconds")
+        positions = self.store.ask(lambda listing: listing.positions(after, _MOST_RUNS))
         unknown = {position.key for position in positions} - self._watched.keys()
         if unknown:
             lines = {line.key: line for line in self.store.lines()}
@@ -103,7 +104,8 @@ class StorePoller:
         state, line, begun = runs.state_of(position), watched.line, None
         watched.history.append((time.monotonic(), position.trials))
         if runs.counts_inputs(line.method) and state is State.IN_PROGRESS:
-            rows = self.store.subjects(position.key, watched.rows, _ROWS_AT_ONCE)
+            key, first = position.key, watched.rows
+            rows = self.store.ask(lambda listing: listing.subjects(key, first, _ROWS_AT_ONCE))
             watched.rows += len(rows)
             watched.subjects.update(rows)
         if state in (State.IN_PROGRESS, State.UNFINISHED):

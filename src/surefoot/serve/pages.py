@@ -9,10 +9,10 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
-from surefoot.report.page import drawn
+from surefoot.report.page import template_environment
 from surefoot.system.text import escape_controls
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
@@ -23,16 +23,8 @@ _PART = re.compile(r"[^/\\_:,+@\s-]{1,20}[/\\_:,+@\s-]{0,4}|[/\\_:,+@\s-]{1,20}"
 
 @cache
 def _templates() -> Environment:
-    templates = Environment(
-        loader=PackageLoader("surefoot.serve", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters["unbroken"] = lambda line: str(line).replace(" %", "\u00a0%")
+    templates = template_environment("surefoot.serve")
     templates.filters["breakable"] = breakable
-    templates.filters["drawn"] = drawn
     templates.globals["run_address"] = run_address
     templates.globals["query"] = query
     return templates
@@ -64,9 +56,7 @@ def query(**values: object) -> str:
 @cache
 def stylesheet() -> str:
     """The style of the report's pages, then that of the dashboard."""
-    reports = Environment(
-        loader=PackageLoader("surefoot.report", "templates"), autoescape=True
-    ).get_template("base.html.j2")
+    reports = template_environment("surefoot.report").get_template("base.html.j2")
     shared = _STYLE.search(reports.render())
     own = (files("surefoot.serve") / "static" / "dashboard.css").read_text("utf-8")
     return (shared[1] if shared else "") + own

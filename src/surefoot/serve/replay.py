@@ -150,9 +150,8 @@ def _is_inside(path: Path, allowed: list[Path]) -> bool:
 
 def _named_files(source: Source, start: Path) -> Iterator[str]:
     """Every file that reading the model and data of a run from this folder would open."""
-    from surefoot.models.endpoint_connection import (
-        is_address,  # readers of models: not for the list
-    )
+    # readers of models: not for the list
+    from surefoot.models.endpoint_connection import is_address
 
     for model in source.models or (source.model,):
         if not is_address(model):
@@ -161,16 +160,12 @@ def _named_files(source: Source, start: Path) -> Iterator[str]:
     for text in (source.perturb, source.property):
         yield from _CODE_FILE.findall(text)
     for value in source.reading.values():
-        if isinstance(value, str) and (_is_path(value) or os.path.exists(start / value)):
+        if isinstance(value, str) and ({"/", "\\"} & set(value) or os.path.exists(start / value)):
             yield _file_of_code(value)
 
 
 def _short(name: str) -> str:
     return name if name.isprintable() and len(name) <= _MOST_NAME else repr(name[:_MOST_NAME])
-
-
-def _is_path(text: str) -> bool:
-    return "/" in text or "\\" in text
 
 
 def _file_of_code(name: str) -> str:

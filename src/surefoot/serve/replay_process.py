@@ -117,21 +117,16 @@ def answer(request: dict[str, Any], own: Path | None = None) -> dict[str, Any]:
         # of this record, which may be another than the dashboard has read
         folder = Path.cwd() if record.source is None else folder_of_files(record.source, folders)
         with chdir(folder):  # relative names in the store start there
-            return _replayed(record, request)
+            study = study_of(record, trust=bool(request["trust"]))
+            start = trial = int(request["start"])
+            stop = min(int(request["stop"]), start + _MOST_TRIALS)
+            if stop - start > 1:
+                trial = first_failing(study, request["input"], start, stop) or start
+            return _values(study, trial, study.replay(request["input"], trial))
     except SurefootError as error:
         return {"problem": " ".join(str(error).split())}
     except Exception as error:  # noqa: BLE001  code of the user may raise anything
         return {"problem": f"the replay failed: {raised_words(error)}"}
-
-
-def _replayed(record: Record, request: dict[str, Any]) -> dict[str, Any]:
-    study = study_of(record, trust=bool(request["trust"]))
-    start = int(request["start"])
-    stop = min(int(request["stop"]), start + _MOST_TRIALS)
-    trial = start
-    if stop - start > 1:
-        trial = first_failing(study, request["input"], start, stop) or start
-    return _values(study, trial, study.replay(request["input"], trial))
 
 
 def _names_code(record: Record) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import cached_property
 from pathlib import PurePath
 
 from surefoot.catalogue.methods import METHODS, TAILS
@@ -143,9 +144,13 @@ class ListedRun:
 
     store: ServedStore
     line: RunLine
-    state: State
     key: KeyFigure | None = None
     verdict: Claim | None = None
+
+    @cached_property
+    def state(self) -> State:
+        """What a list says of it."""
+        return state_of(self.line)
 
     @property
     def name(self) -> str:
@@ -229,7 +234,8 @@ def _fitting(
 ) -> list[tuple[ServedStore, RunLine]]:
     fitting = [line for line in lines if wanted.fits(store, line)]
     if wanted.verdict:
-        verdicts = store.verdicts([line.key for line in fitting if line.finished])
+        keys = [line.key for line in fitting if line.finished]
+        verdicts = store.ask(lambda runs: runs.verdicts(keys))
         of_run = {one.key: worst(verdicts.get(one.key, ())) for one in fitting}
         fitting = [o for o in fitting if (v := of_run[o.key]) and v.verdict == wanted.verdict]
     return [(store, line) for line in fitting]
@@ -245,37 +251,31 @@ def _with_headlines(
     chosen: Sequence[tuple[ServedStore, RunLine]], problems: list[str]
 ) -> tuple[ListedRun, ...]:
     """The runs with their numbers and verdicts; what cannot be read is added to the problems."""
-    claims: dict[tuple[int, int], tuple[Claim, ...]] = {}
-    verdicts: dict[tuple[int, int], tuple[Claim, ...]] = {}
+    runs = {(s.number, line.key): ListedRun(s, line) for s, line in chosen}
     for store in {store.number: store for store, _ in chosen}.values():
         keys = [line.key for own, line in chosen if own is store and line.finished]
         try:
-            claims |= {(store.number, key): own for key, own in store.headlines(keys).items()}
-            verdicts |= {(store.number, key): own for key, own in store.verdicts(keys).items()}
+            claims, verdicts = store.claims(keys)
         except SurefootError as error:
             problems.append(str(error))
-    runs = []
-    for store, line in chosen:
-        own = claims.get((store.number, line.key), ())
-        verdict = worst(verdicts.get((store.number, line.key), ())) if own else None
-        runs.append(ListedRun(store, line, state_of(line), _number(own, verdict), verdict))
-    return tuple(runs)
+            continue
+        for key, own in claims.items():
+            verdict, at = worst(verdicts.get(key, ())) if own else None, (store.number, key)
+            runs[at] = replace(runs[at], key=_number(own, verdict), verdict=verdict)
+    return tuple(runs.values())
 
 
 def _number(claims: Sequence[Claim], verdict: Claim | None) -> KeyFigure | None:
     """The number of a run; none where it cannot be one: a list checks no seal."""
     try:
-        figure = headline(claims) if verdict is None else _decisive(claims, verdict)
+        measured = [] if verdict is None else measured_claims(verdict, claims)
+        figure = headline(claims) if verdict is None else None
+        if measured:
+            figure = key_figure(measured[0])
         is_number = figure is None or not _NO_NUMBER.search(figure.number)
         return figure if is_number else None
     except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError):
         return None
-
-
-def _decisive(claims: Sequence[Claim], verdict: Claim) -> KeyFigure | None:
-    """The number that a verdict was decided by; none where no claim of the run has it."""
-    measured = measured_claims(verdict, claims)
-    return key_figure(measured[0]) if measured else None
 
 
 def headline(claims: Sequence[Claim]) -> KeyFigure | None:
@@ -295,13 +295,9 @@ def headline(claims: Sequence[Claim]) -> KeyFigure | None:
 def _of_comparison(best: Claim, others: Sequence[Claim]) -> KeyFigure:
     """Two models: their difference. More: the number of the first-ranked one."""
     two = len(best.names) == 2
-    fitting = [
-        c
-        for c in others
-        if isinstance(c, FailureDifference) is two and (two or c.names == best.names[:1])
-    ]
-    if fitting:
-        return key_figure(fitting[0])
+    for claim in others:
+        if isinstance(claim, FailureDifference) is two and (two or claim.names == best.names[:1]):
+            return key_figure(claim)
     return KeyFigure(f"{len(best.names)} models", "", "", "compared: the page of the run says more")
 
 
@@ -360,10 +356,13 @@ def _listed(names: tuple[str, ...]) -> str:
 def comparability(first: Record, second: Record) -> Comparability:
     """In what two runs differ; data, perturbation, property and kind of method must be the same."""
     a, b = first.study, second.study
+    applied = (str(a.perturbation), str(b.perturbation))
+    worded = (a.words.perturbation, b.words.perturbation)
+    worded = worded if worded[0] != worded[1] else applied  # the words may leave out an option
     quantities, members = (_quantity(first), _quantity(second)), (_members(first), _members(second))
     parts = (
         ("data", a.inputs.digest, b.inputs.digest, _data(a), _data(b), True),
-        ("perturbation", str(a.perturbation), str(b.perturbation), *_perturbations(a, b), True),
+        ("perturbation", *applied, *worded, True),
         ("property", str(a.property), str(b.property), a.words.property, b.words.property, True),
         ("range of values", str(a.bounds), str(b.bounds), str(a.bounds), str(b.bounds), True),
         ("quantity", *quantities, *quantities, True),
@@ -383,12 +382,6 @@ def comparability(first: Record, second: Record) -> Comparability:
 
 def _data(study: StudySpec) -> str:
     return f"{study.words.source}, {study.inputs.selection} ({study.inputs.digest[:12]})"
-
-
-def _perturbations(a: StudySpec, b: StudySpec) -> tuple[str, str]:
-    """In words; with the options where the words are the same."""
-    words = a.words.perturbation, b.words.perturbation
-    return words if words[0] != words[1] else (str(a.perturbation), str(b.perturbation))
 
 
 def _model(record: Record) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
@@ -18,13 +18,15 @@ from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
 from surefoot.store import SavedStore, open_existing
 from surefoot.store.locations import public_location
-from surefoot.store.runs import FirstFailure, RunLine, RunPosition
+from surefoot.store.runs import FirstFailure, RunLine, RunListing
 
 if TYPE_CHECKING:
     from surefoot.study.result import Result
 
 
 V = TypeVar("V")
+_Claims = Mapping[int, tuple[Claim, ...]]
+"""Of runs, by their keys."""
 
 
 class BoundedCache(Generic[V]):
@@ -95,10 +97,14 @@ class ServedStore:
         with closing(open_existing(self.where, read_only=True)) as store:
             yield store
 
+    def ask(self, question: Callable[[RunListing], V]) -> V:
+        """What its list of runs answers."""
+        with self.reader() as store:
+            return question(store.listing())
+
     def lines(self) -> list[RunLine]:
         """All runs, the oldest first."""
-        with self.reader() as store:
-            return store.listing().lines()
+        return self.ask(lambda runs: runs.lines())
 
     def line(self, digest: str) -> RunLine:
         """One run."""
@@ -107,30 +113,13 @@ class ServedStore:
             raise NotThere(f"{self.name}: there is no run {digest[:12]}: choose one of the list")
         return line
 
-    def headlines(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
-        """The first claims of finished runs."""
-        with self.reader() as store:
-            return dict(store.listing().headlines(keys))
+    def claims(self, keys: Sequence[int]) -> tuple[_Claims, _Claims]:
+        """The first claims of finished runs, and those with a verdict."""
+        return self.ask(lambda runs: (runs.headlines(keys), runs.verdicts(keys)))
 
-    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
-        """The claims with the verdicts of finished runs of which something was required."""
-        with self.reader() as store:
-            return dict(store.listing().verdicts(keys))
-
-    def positions(self, since: str, most: int) -> list[RunPosition]:
-        """Runs that go on, and those written to after `since`."""
-        with self.reader() as store:
-            return store.listing().positions(since, most)
-
-    def subjects(self, key: int, first: int, most: int) -> list[str]:
-        """The inputs of rows of a journal."""
-        with self.reader() as store:
-            return store.listing().subjects(key, first, most)
-
-    def first_failures(self, key: int, subjects: Sequence[str]) -> dict[str, FirstFailure]:
+    def first_failures(self, line: RunLine, subjects: Sequence[str]) -> dict[str, FirstFailure]:
         """Where inputs first failed, as far as the journal says."""
-        with self.reader() as store:
-            return store.listing().first_failures(key, subjects)
+        return self.ask(lambda runs: runs.first_failures(line.key, subjects))
 
     def result(self, line: RunLine) -> Result:
         """The result of a finished run, its record checked."""

@@ -34,11 +34,14 @@ def cyclonedx(run: ExportedRun, options: ExportOptions) -> str:
     """
     study = run.study_of_one_model("cyclonedx")
     name = model_name(run.record, options)
+    hashes = {"hashes": [{"alg": "SHA-256", "content": study.model.digest}]}
+    version = run.record.environment.get("surefoot", "")
+    tool = {"type": "application", "name": "surefoot"} | ({"version": version} if version else {})
     component = {
         "type": "machine-learning-model",
         "bom-ref": f"model-{study.model.digest[:16]}",
         "name": visible(name),
-        **_hashes(study),
+        **(hashes if study.model.covers in _WHOLE_FILE else {}),  # else a property has the digest
         "modelCard": _model_card(run, study, options),
         "properties": _properties(run, study),
     }
@@ -47,23 +50,11 @@ def cyclonedx(run: ExportedRun, options: ExportOptions) -> str:
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"tools": {"components": [_tool(run)]}},
+        "metadata": {"tools": {"components": [tool]}},
         "components": [component],
     }
     serial = uuid.uuid5(_NAMESPACE, json.dumps(bom, sort_keys=True))
     return json.dumps({**bom, "serialNumber": f"urn:uuid:{serial}"}, indent=2) + "\n"
-
-
-def _hashes(study: StudySpec) -> dict[str, Any]:
-    """The hash of the file; none where the digest covers something else, and a property says so."""
-    if study.model.covers not in _WHOLE_FILE:
-        return {}
-    return {"hashes": [{"alg": "SHA-256", "content": study.model.digest}]}
-
-
-def _tool(run: ExportedRun) -> dict[str, str]:
-    version = run.record.environment.get("surefoot", "")
-    return {"type": "application", "name": "surefoot"} | ({"version": version} if version else {})
 
 
 def _model_card(run: ExportedRun, study: StudySpec, options: ExportOptions) -> dict[str, Any]:

@@ -50,22 +50,19 @@ def metrics_of(claims: Iterable[Claim]) -> list[Metric]:
 
     An extrapolation and the count beside it are two numbers: the interval is that of the count.
     """
-    return [metric for claim in claims for metric in _metrics(claim)]
-
-
-def _metrics(claim: Claim) -> list[Metric]:
-    if isinstance(claim, _WITHOUT_NUMBER) or claim.verdict is not None:
-        return []
-    if isinstance(claim, Tail):
-        return _extrapolation(claim)
-    if claim.guarantee.footing is Footing.NONE or claim.interval is None:
-        return []
-    low, high = _finite(claim.interval.low), _finite(claim.interval.high)
-    value = None if claim.value is None else _finite(claim.value)
-    name, number, interval = _words(claim)
-    scope = case_scope(claim) if isinstance(claim, Cases) else scope_phrase(claim)
-    error = claim.guarantee.error
-    return [Metric(claim, name, scope, value, low, high, error, number, interval)]
+    metrics = []
+    for claim in claims:
+        around, error = claim.interval, claim.guarantee.error
+        if isinstance(claim, _WITHOUT_NUMBER) or claim.verdict is not None:
+            continue
+        if isinstance(claim, Tail):
+            metrics += _extrapolation(claim)
+        elif claim.guarantee.footing is not Footing.NONE and around is not None:
+            value, low, high = map(_finite, (claim.value, around.low, around.high))
+            name, number, interval = _words(claim)
+            scope = case_scope(claim) if isinstance(claim, Cases) else scope_phrase(claim)
+            metrics.append(Metric(claim, name, scope, value, low, high, error, number, interval))
+    return metrics
 
 
 def _extrapolation(claim: Claim) -> list[Metric]:
@@ -74,11 +71,9 @@ def _extrapolation(claim: Claim) -> list[Metric]:
         name = f"extrapolated failure probability of {scope}, without guarantee"
         number = formatting.extrapolated_probability(claim.value)
         metrics.append(Metric(claim, name, scope, claim.value, None, None, None, number, ""))
-    if claim.interval is not None:  # then the error is that of the count alone
-        around = claim.interval
-        name = f"counted failure probability of {scope}"
+    if (around := claim.interval) is not None:  # then the error is that of the count alone
+        name, error = f"counted failure probability of {scope}", claim.guarantee.error
         shown = percent_range(around)
-        error = claim.guarantee.error
         metrics.append(Metric(claim, name, scope, None, around.low, around.high, error, "", shown))
     return metrics
 
@@ -107,8 +102,8 @@ def _words(claim: Claim) -> tuple[str, str, str]:
             return figure.meaning, number, figure.interval or figure.number
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def total_error(run: ExportedRun) -> float:

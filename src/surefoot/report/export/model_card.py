@@ -99,22 +99,26 @@ def hugging_face(run: ExportedRun, options: ExportOptions) -> str:
     if options.benchmark_task:
         return _BENCHMARK_HEAD + yaml_text([_benchmark_result(run, metrics[0], options)])
     dataset = dataset_name(run.record, options)
+    # as the Hub writes ids: small letters, and hyphens for whatever else there is
+    as_id = _NOT_IN_AN_ID.sub("-", dataset.lower()).strip("-") or "data"
     result = {
         "task": {"type": options.task or _task(study)},
         "dataset": {
             "name": dataset,
-            "type": options.dataset_id or _as_id(dataset),
-            "args": _dataset_facts(run, study),
+            "type": options.dataset_id or as_id,
+            "args": {
+                "inputs": study.inputs.number,
+                "selection": study.inputs.selection,
+                "sha256": study.inputs.digest,
+                "run": run.record.digest,
+                "command": run.view.command,
+                **({"notes": list(run.view.cautions)} if run.view.cautions else {}),
+            },
         },
         "metrics": [_metric(run, metric) for metric in metrics],
     }
     index = [{"name": model_name(run.record, options), "results": [result]}]
     return _HEAD + yaml_text({"model-index": index})
-
-
-def _as_id(name: str) -> str:
-    """A name as the Hub writes ids: small letters, and hyphens for whatever else there is."""
-    return _NOT_IN_AN_ID.sub("-", name.lower()).strip("-") or "data"
 
 
 def _benchmark_result(run: ExportedRun, metric: Metric, options: ExportOptions) -> dict[str, Any]:
@@ -153,17 +157,6 @@ def _task(study: StudySpec) -> str:
     )
 
 
-def _dataset_facts(run: ExportedRun, study: StudySpec) -> dict[str, Any]:
-    return {
-        "inputs": study.inputs.number,
-        "selection": study.inputs.selection,
-        "sha256": study.inputs.digest,
-        "run": run.record.digest,
-        "command": run.view.command,
-        **({"notes": list(run.view.cautions)} if run.view.cautions else {}),
-    }
-
-
 def _metric(run: ExportedRun, metric: Metric) -> dict[str, Any]:
     facts: dict[str, Any] = {"perturbation": run.perturbation(metric.claim)}
     bounds = {"lower_bound": metric.low, "upper_bound": metric.high}
@@ -182,12 +175,8 @@ def _metric(run: ExportedRun, metric: Metric) -> dict[str, Any]:
 
 
 _HEADINGS = (
-    "Perturbation",
-    "Quantity",
-    "Set or population",
-    "Estimate",
-    "Interval",
-    "Error probability",
+    *("Perturbation", "Quantity", "Set or population"),
+    *("Estimate", "Interval", "Error probability"),
 )
 
 
@@ -198,6 +187,7 @@ def model_card(run: ExportedRun) -> str:
     """
     view = run.view
     claims = (*run.verdicts, *run.record.claims)
+    language = "sh" if view.command.startswith("surefoot ") else "python"
     parts = [
         "## Robustness",
         markdown(view.about),
@@ -207,7 +197,7 @@ def model_card(run: ExportedRun) -> str:
         "### What was not measured",
         "\n".join(f"- {markdown(line)}" for line in not_measured(run)),
         "### How to repeat it" if view.command else "### What was run",
-        *([code_block(view.command, _language(view.command))] if view.command else []),
+        *([code_block(view.command, language)] if view.command else []),
         "\n".join(f"- {markdown(key)}: {markdown(value)}" for key, value in run.facts),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -217,14 +207,17 @@ def _table(run: ExportedRun) -> list[str]:
     metrics = metrics_of(run.record.claims)
     if not metrics:
         return []
-    lines = [_row(*_HEADINGS), _row(*("---",) * len(_HEADINGS))]
-    lines += [_row(*(markdown(cell) for cell in _cells(run, metric))) for metric in metrics]
+    rows: list[Sequence[str]] = [_HEADINGS, ("---",) * len(_HEADINGS)]
+    for one in metrics:
+        error = "no guarantee" if one.error is None else f"{one.error:g}"
+        cells = (run.perturbation(one.claim), one.name, one.scope, one.number, one.interval, error)
+        rows.append(list(map(markdown, cells)))
     note = (
         "The error probability is that of a wrong interval, or of any wrong one of those whose "
         "sentences say that they hold together; it is 0 where the number was proved or counted, "
         f"not estimated. Intervals are rounded outwards. {_error_of_all(run)}"
     )
-    return ["\n".join(lines), note]
+    return ["\n".join(f"| {' | '.join(row)} |" for row in rows), note]
 
 
 def _error_of_all(run: ExportedRun) -> str:
@@ -236,24 +229,3 @@ def _error_of_all(run: ExportedRun) -> str:
         f"The probability that any statement of this card is wrong is at most {total:g}, if their "
         "assumptions hold: their errors add up, and those that hold together count once."
     )
-
-
-def _cells(run: ExportedRun, metric: Metric) -> tuple[str, ...]:
-    error = "no guarantee" if metric.error is None else f"{metric.error:g}"
-    return (
-        run.perturbation(metric.claim),
-        metric.name,
-        metric.scope,
-        metric.number,
-        metric.interval,
-        error,
-    )
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _language(command: str) -> str:
-    """Of the command that ran it: of a shell, or of Python."""
-    return "sh" if command.startswith("surefoot ") else "python"

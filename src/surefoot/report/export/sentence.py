@@ -126,11 +126,7 @@ def markdown(text: str) -> str:
     for character, entity in _ENTITIES.items():
         safe = safe.replace(character, entity)
     safe = _LINK.sub(lambda match: "".join(f"&#{ord(c)};" for c in match[0]), safe)
-    return _LINE_START.sub(lambda match: f"{match[1]}{_escaped_start(match[2])}", safe)
-
-
-def _escaped_start(start: str) -> str:
-    return f"{start[:-1]}\\{start[-1]}"
+    return _LINE_START.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", safe)
 
 
 def code_block(text: str, language: str = "") -> str:
@@ -157,7 +153,8 @@ def claim_sentence(run: ExportedRun) -> str:
             "which has all of its claims"
         )
     claim = run.view.headline[0]
-    records = _records_of(run, claim)
+    named = [run.parts[name] for name in claim.names if name in run.parts]
+    records = named if named and not isinstance(claim, Best) else run.records
     version = run.record.environment.get("surefoot") or _version()
     methods = dict.fromkeys(r.spec.method.kind for r in records if isinstance(r.spec, StudySpec))
     lines = [
@@ -173,12 +170,6 @@ def _version() -> str:
     """Of this surefoot, which has just read the file of a run that records none."""
     version: str = import_module("surefoot").__version__
     return version
-
-
-def _records_of(run: ExportedRun, claim: Claim) -> list[Record]:
-    """The studies that the claim is about; the best is one of all models."""
-    named = [run.parts[name] for name in claim.names if name in run.parts]
-    return named if named and not isinstance(claim, Best) else run.records
 
 
 def _claim(claim: Claim) -> str:

@@ -91,20 +91,17 @@ def _effort(attack: AttackSummary) -> str:
     if attack.method == "function":
         return f"The attack was {attack.name}, a function of the user."
     if attack.method == "pgd":
-        return _pgd_effort(attack)
+        points = "1 random point" if attack.starts == 1 else f"{attack.starts} random points"
+        return (
+            "The attack was PGD as published (Madry et al. 2018): untargeted, up the "
+            f"cross-entropy, from {points} of the ball, {attack.iterations} steps of length "
+            f"{attack.step} each."
+        )
     starts = "1 descent" if attack.starts == 1 else f"{attack.starts} descents"
     one = attack.targets == 1
     targets = "the target class" if one else f"each of {attack.targets} target classes"
     return (
         f"It made {starts} of {attack.iterations} steps towards {targets}, or until one succeeded."
-    )
-
-
-def _pgd_effort(attack: AttackSummary) -> str:
-    starts = "1 random point" if attack.starts == 1 else f"{attack.starts} random points"
-    return (
-        "The attack was PGD as published (Madry et al. 2018): untargeted, up the cross-entropy, "
-        f"from {starts} of the ball, {attack.iterations} steps of length {attack.step} each."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -142,35 +142,27 @@ def _levels(points: Sequence[Row], title: str) -> alt.LayerChart:
 def member_table(record: Record, comparison: Comparison) -> Table:
     """A row for each model or level."""
     models, tail = comparison.along == "model", is_tail(record)
+    attacks = {m.name: m.attack for m in comparison.members}
+    columns: dict[str, Callable[[Member], str]] = {
+        "clean accuracy": lambda m: (
+            percent(m.accuracy) if models and m.accuracy is not None else ""
+        ),
+        "clean loss": lambda m: loss_cell(m.loss) if models else "",
+        attack.attack_heading(attacks.values()): lambda m: attack.attack_cell(m.attack),
+        "reference": lambda m: "" if m.reference is None else f"{m.reference:g}",
+    }
+    shown = {name: cell for name, cell in columns.items() if any(map(cell, comparison.members))}
+    shown |= {"rank": _rank} if models else {}
     quantity = TAIL_HEADINGS if tail else (quantity_heading(record), "interval")
-    referenced = any(m.reference is not None for m in comparison.members)
-    clean = models and any(m.accuracy is not None for m in comparison.members)
-    attacked = any(m.attack is not None for m in comparison.members)
-    heading = attack.attack_heading(m.attack for m in comparison.members)
-    headings = [comparison.along, *quantity]
-    lossy = models and any(m.loss is not None for m in comparison.members)
-    headings += (
-        ["clean accuracy"] * clean
-        + ["clean loss"] * lossy
-        + [heading] * attacked
-        + ["reference"] * referenced
-    )
-    headings += ["rank"] * models
-    rows = []
+    headings, rows = (comparison.along, *quantity, *shown), []
     for m in comparison.members:
         cells = () if m.whole is None else (tail_cells if tail else mean_cells)(record, m.whole)
-        row = [m.name, *cells]
-        row += ["" if m.accuracy is None else percent(m.accuracy)] * clean
-        row += [loss_cell(m.loss)] * lossy
-        row += [attack.attack_cell(m.attack)] * attacked
-        row += ["" if m.reference is None else f"{m.reference:g}"] * referenced
-        row += [_rank(m)] * models
-        rows.append(tuple(row))
+        rows.append((m.name, *cells, *(cell(m) for cell in shown.values())))
     title = "Ranking" if models else "Results by level"
     claim = next((c for c in record.claims if not isinstance(c, Best | FailureDifference)), None)
     lines = [] if claim is None else [with_full_stop(capitalised(confidence_clause(claim)))]
-    note = " ".join([*lines, *attack.attack_notes({m.name: m.attack for m in comparison.members})])
-    return Table(title, tuple(headings), tuple(rows), 1, note)
+    note = " ".join([*lines, *attack.attack_notes(attacks)])
+    return Table(title, headings, tuple(rows), 1, note)
 
 
 def _rank(member: Member) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from surefoot.core.claims import About, Claim, CurvePopulation, Randomness
-from surefoot.core.results import UNIT, Crossing, Curve, Footing, Interval, Reading
+from surefoot.core.results import UNIT, Curve, Footing, Reading
 from surefoot.records.record import Curves, Record, Strip
 from surefoot.report.clauses import class_word, continuation_note
 from surefoot.report.curve_quantity import curve_quantity, perturbation_name
@@ -23,27 +23,15 @@ from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Figure, LabelledImage, Section, View
 from surefoot.report.views import curve_figures
 
-SECONDS = "seconds"
 _MOST = 3
 """Crossings in a cell: without a guarantee there may be many next to each other."""
 _SPARE = 1e-9
 """Of the range: evenly spread levels miss 0 by the rounding of binary numbers."""
 
 
-def reading_headings(name: str, heights: Iterable[str]) -> tuple[str, ...]:
-    """Of the cells of `reading_row`; `heights` say what the curves are of."""
-    return (name, "threshold", *_findings_headings(heights), "evaluations")
-
-
 def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
     """The cells of one threshold; the robustness is the share of the levels at or above it."""
     return (name, percent(reading.threshold), *_findings(curve, reading), f"{curve.trials:,}")
-
-
-def class_headings(word: str, heights: Iterable[str], *, several: bool) -> tuple[str, ...]:
-    """Of the cells of `class_row`; `several` thresholds have a column, `word` is for a class."""
-    threshold = ("threshold",) if several else ()
-    return (word, "inputs", *threshold, *_findings_headings(heights))
 
 
 def class_row(name: str, curve: Curve, reading: Reading, *, several: bool) -> tuple[str, ...]:
@@ -52,8 +40,9 @@ def class_row(name: str, curve: Curve, reading: Reading, *, several: bool) -> tu
     return (name, f"{curve.size:,}", *threshold, *_findings(curve, reading))
 
 
-def _findings_headings(heights: Iterable[str]) -> tuple[str, ...]:
-    height, *others = dict.fromkeys(heights)
+def findings_headings(parts: Mapping[str, Record]) -> tuple[str, ...]:
+    """Of the cells that say what was read off a curve."""
+    height, *others = {curve_quantity(part.study.property.kind): None for part in parts.values()}
     return ("crosses at", "robustness", "interval", f"{'height' if others else height} at level 0")
 
 
@@ -61,39 +50,26 @@ def _findings(curve: Curve, reading: Reading) -> tuple[str, ...]:
     if not curve.points:
         return ("not evaluated", "not known", "", "")
     guaranteed = reading.guarantee.footing is not Footing.NONE
+    at_zero = (p for p in curve.points if abs(p.level) <= _SPARE * curve.span.width)
+    clean = next(at_zero, None)
     return (
         _crossings(curve, reading, guaranteed=guaranteed),
         "not known" if guaranteed and reading.interval == UNIT else percent(reading.value),
         percent_range(reading.interval) if guaranteed else "no guarantee",
-        _at_zero(curve),
+        "" if clean is None else percent(clean.value),
     )
-
-
-def seconds_cell(seconds: float) -> str:
-    """How long it took, where that was measured."""
-    return f"{seconds:.1f}" if seconds else ""
-
-
-def _at_zero(curve: Curve) -> str:
-    """The height of the curve at the clean inputs, if that level was evaluated."""
-    near = (p for p in curve.points if abs(p.level) <= _SPARE * curve.span.width)
-    point = next(near, None)
-    return "" if point is None else percent(point.value)
 
 
 def _crossings(curve: Curve, reading: Reading, *, guaranteed: bool) -> str:
     if reading.crossings:
-        shown = [_crossing(crossing, guaranteed) for crossing in reading.crossings[:_MOST]]
+        shown = [
+            four_digits(one.level) + (f" ({radius_range(one.interval)})" if guaranteed else "")
+            for one in reading.crossings[:_MOST]
+        ]
         more = len(reading.crossings) - _MOST
         return "; ".join([*shown, *([f"{more} more"] if more > 0 else [])])
     decided = reading.interval.low == reading.interval.high if guaranteed else curve.points
     return "nowhere" if decided else "not located"
-
-
-def _crossing(crossing: Crossing, guaranteed: bool) -> str:
-    around: Interval = crossing.interval
-    ends = f" ({radius_range(around)})" if guaranteed else ""
-    return four_digits(crossing.level) + ends
 
 
 _DOTS = "Line and dots: the levels evaluated. Dashed: the thresholds."
@@ -229,17 +205,17 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
 
 def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tuple[Section, ...]:
     timed = not any(one.classes for one in curves.values())  # else the time is of all curves
-    rows = tuple(
-        (
-            *reading_row(name or _kind(parts[name]), one.curve, reading),
-            *([seconds_cell(parts[name].seconds)] if timed else []),
-        )
-        for name, one in curves.items()
-        for reading in one.curve.readings
-    )
+    rows = []
+    for name, one in curves.items():
+        record = parts[name]
+        called = name or perturbation_name(record.study.perturbation)
+        seconds = [f"{record.seconds:.1f}" if record.seconds else ""] if timed else []
+        for reading in one.curve.readings:
+            rows.append((*reading_row(called, one.curve, reading), *seconds))
     note = "Robustness: the share of the levels at which the curve is at or above the threshold."
-    headings = (*reading_headings("curve", _heights(parts)), *([SECONDS] if timed else []))
-    table = Table("Robustness curve", headings, rows, 1, note)
+    last = ("evaluations", "seconds") if timed else ("evaluations",)
+    headings = ("curve", "threshold", *findings_headings(parts), *last)
+    table = Table("Robustness curve", headings, tuple(rows), 1, note)
     shaded = [bool(one.curve.between) for one in curves.values()]
     crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
     parts_of_caption = {
@@ -273,14 +249,6 @@ def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tupl
     return (*sections, *findings_sections(parts))
 
 
-def _kind(record: Record) -> str:
-    return perturbation_name(record.study.perturbation)
-
-
-def _heights(parts: Mapping[str, Record]) -> list[str]:
-    return [curve_quantity(part.study.property.kind) for part in parts.values()]
-
-
 def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Section:
     several = len({r.threshold for one in curves.values() for r in one.curve.readings}) > 1
     rows = tuple(
@@ -296,7 +264,8 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
         f"The interval is about {about}; that of each {word} holds by itself, with the confidence "
         "and assumption above."
     )
-    headings = class_headings(word, _heights(parts), several=several)
+    threshold = ("threshold",) if several else ()
+    headings = (word, "inputs", *threshold, *findings_headings(parts))
     table = Table(f"Results by {word}", headings, rows, 1, note)
     drawn = tuple(
         Figure(

@@ -22,6 +22,7 @@ from surefoot.report.figures import (
     WIDTH,
     Row,
     interval_chart,
+    interval_row,
     legend_above,
     marks,
 )
@@ -78,11 +79,6 @@ def curve_in(record: Record) -> Curve:
     return record.details.curve
 
 
-def levels_of(record: Record) -> str:
-    """What the levels are of, and their unit."""
-    return levels_name(record.study)
-
-
 def _chart(records: Mapping[str, Record], title: str = "") -> ChartType:
     """All curves of one perturbation; a title where the chart stands without a page."""
     import altair as alt
@@ -122,7 +118,7 @@ class _Axes:
         )
         left = min(curve.span.low for curve in curves.values())
         right = max(curve.span.high for curve in curves.values())
-        level, x = f"level of {levels_of(record)}", _levels_axis(record, left, right)
+        level, x = f"level of {levels_name(record.study)}", _levels_axis(record, left, right)
         y, low = _height_axis(record, "value"), _height_axis(record, "low")
         return cls(level, x, y, low, colour, right)
 
@@ -132,7 +128,7 @@ def _levels_axis(record: Record, left: float, right: float) -> alt.X:
 
     scale = alt.Scale(domain=[left, right], nice=False)
     axis = alt.Axis(grid=False, tickCount=5)
-    return alt.X("level:Q", title=f"level of {levels_of(record)}", scale=scale, axis=axis)
+    return alt.X("level:Q", title=f"level of {levels_name(record.study)}", scale=scale, axis=axis)
 
 
 def _height_axis(record: Record, channel: str) -> alt.Y:
@@ -321,16 +317,11 @@ def _weakest_below_each_other(curves: Curves) -> ChartType:
     evaluated = [row for row in weakest_classes(curves) if row.curve.points]
     parts = [*evaluated[:MOST_CLASSES], CurveRow("all inputs", 0, curves.curve)]
     readings = [(row.name, row.curve.readings[0]) for row in parts]
-    rows: list[Row] = [
-        {
-            "class": name,
-            "value": 100 * reading.value,
-            "low": 100 * (reading.interval.low if known else reading.value),
-            "high": 100 * (reading.interval.high if known else reading.value),
-        }
-        for name, reading in readings
-        for known in (reading.guarantee.footing is not Footing.NONE,)
-    ]
+    rows = []
+    for name, reading in readings:
+        alone = Interval(reading.value, reading.value)
+        around = alone if reading.guarantee.footing is Footing.NONE else reading.interval
+        rows.append(interval_row("class", name, reading.value, around))
     title = f"share of levels at {percent(readings[0][1].threshold)} or above (%)"
     return interval_chart(rows, "class", title, alt.Scale(domainMin=0), 22)
 

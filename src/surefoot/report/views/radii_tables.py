@@ -95,13 +95,6 @@ def seconds(value: float | None) -> str:
     return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
 
 
-def _cells(result: Quantile | Undecided) -> tuple[str, str]:
-    """The radius and its interval; no number where there is none."""
-    if isinstance(result, Undecided):
-        return "undecided", result.reason
-    return four_digits(result.value), radius_range(result.interval)
-
-
 def column_of_parts(record: Record) -> str:
     """What stands side by side: networks, or the splits or trainings of a file."""
     along = record.details.along if isinstance(record.details, Comparison) else ""
@@ -116,13 +109,16 @@ def quantile_table(records: Mapping[str, Record], column: str = "network") -> Ta
     for name, record in records.items():
         for row in radii_in(record).quantiles:
             kind = ESTIMATORS.get(row.estimator, row.estimator)
-            share = "" if isinstance(row.result, Undecided) else percent(row.result.share)
-            rows.append(
-                (name, kind, *_cells(row.result)) if several else (kind, share, *_cells(row.result))
-            )
-            if isinstance(row.result, Quantile) and row.result.fit:
-                condition = "; ".join(map(assumption_words, row.result.guarantee.assumptions))
-                notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
+            share, result = "", row.result
+            if isinstance(result, Undecided):
+                cells = ("undecided", result.reason)
+            else:
+                share = percent(result.share)
+                cells = (four_digits(result.value), radius_range(result.interval))
+            rows.append((name, kind, *cells) if several else (kind, share, *cells))
+            if isinstance(result, Quantile) and result.fit:
+                condition = "; ".join(map(assumption_words, result.guarantee.assumptions))
+                notes[f"{kind}: only if {condition}; {result.fit}"] = None
     first = (column, "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
     several_estimators = any(len(radii_in(r).quantiles) > 1 for r in records.values())
@@ -191,14 +187,8 @@ def points_table(record: Record, name: str = "") -> Table | None:
             beyond.setdefault(round(s.radius / b.high, 6), []).append(s)
     for factor, at in sorted(beyond.items()):
         rows.append(_points(f"{factor:g} × the nearest counterexample", at))
-    headings = (
-        "points drawn within",
-        "inputs",
-        "points",
-        "failed",
-        "share",
-        "largest share of one input",
-    )
+    shares = ("share", "largest share of one input")
+    headings = ("points drawn within", "inputs", "points", "failed", *shares)
     note = (
         "Points are drawn uniformly, except for those near ties. Shares are counts of these "
         "points, not claims. Radii wider than the bounds are left out."
@@ -223,15 +213,12 @@ def pair_table(record: Record) -> Table | None:
     if not isinstance(record.details, Comparison) or not record.details.differences:
         return None
     claims = [c for c in record.claims if isinstance(c, QuantileDifference)]
-    rows = tuple(
-        (
-            f"{d.first} − {d.second}",
-            f"{d.value:+.4g}",
-            signed_range(d.interval),
-            _larger(d.interval, d.first, d.second),
-        )
-        for d in record.details.differences
-    )
+    rows = []
+    for d in record.details.differences:
+        better = d.first if d.interval.low > 0 else d.second
+        differ = d.interval.low > 0 or d.interval.high < 0
+        shown = f"{better} is more robust" if differ else "no"
+        rows.append((f"{d.first} − {d.second}", f"{d.value:+.4g}", signed_range(d.interval), shown))
     share, inputs = percent(claims[0].share), claims[0].about.inputs
     along = record.details.along
     note = (
@@ -245,13 +232,7 @@ def pair_table(record: Record) -> Table | None:
         )
     name = _GROUPS.get(along, "networks")
     headings = (name, "difference", "interval", "shown to differ")
-    return Table(f"Pairs of {name}", headings, rows, 1, note)
-
-
-def _larger(around: Interval, first: str, second: str) -> str:
-    if around.low > 0:
-        return f"{first} is more robust"
-    return f"{second} is more robust" if around.high < 0 else "no"
+    return Table(f"Pairs of {name}", headings, tuple(rows), 1, note)
 
 
 AtRadius = RobustAtRadius | RobustPopulation | Severity
@@ -303,17 +284,14 @@ def accuracy_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         )
         for row in rows
     )
-    headings: tuple[str, ...] = (
-        "radius",
-        "proved",
-        "refuted",
-        "open",
-        "these inputs",
-        "population",
-    )
-    several = len(parts) > 1
-    headings = (*_first(record, parts), *headings)
-    note = _accuracy_note([row.population for row in rows], several)
+    counts = ("proved", "refuted", "open")
+    headings = (*_first(record, parts), "radius", *counts, "these inputs", "population")
+    note = "From what is proved to what is not refuted; inputs that fail when clean count as "
+    note += "refuted."
+    known = (row.population for row in rows)
+    whole = next((c for c in known if c is not None and c.interval is not None), None)
+    if whole is not None:
+        note += f" Of the population: {conditional_confidence(whole)}{_each(parts)}."
     return Table("Robust accuracy", headings, cells, 1, note)
 
 
@@ -332,8 +310,7 @@ def severity_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         )
         for row in rows
     )
-    headings: tuple[str, ...] = ("radius", "frequency", "severity", "over inputs")
-    headings = (*_first(record, parts), *headings)
+    headings = (*_first(record, parts), "radius", "frequency", "severity", "over inputs")
     note = (
         "Frequency: the share of these inputs that is refuted at the radius, up to that which is "
         "not proved there. Severity: the mean critical radius of those refuted, between its proofs "
@@ -343,15 +320,8 @@ def severity_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     return Table("Adversarial frequency and severity", headings, cells, 1, note)
 
 
-def _accuracy_note(claims: list[Claim | None], several: bool) -> str:
-    lines = [
-        "From what is proved to what is not refuted; inputs that fail when clean count as refuted."
-    ]
-    whole = next((c for c in claims if c is not None and c.interval is not None), None)
-    if whole is not None:
-        each = ", for each of these networks by itself" if several else ""
-        lines.append(f"Of the population: {conditional_confidence(whole)}{each}.")
-    return " ".join(lines)
+def _each(parts: Mapping[str, Record]) -> str:
+    return ", for each of these networks by itself" if len(parts) > 1 else ""
 
 
 def means_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
@@ -364,24 +334,16 @@ def means_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         names = (name,) if len(parts) > 1 else ()
         means = mean_radii([b for _, b in brackets_of(part)])
         whole = claims.get((MeanRadiusPopulation, names))
-        cells = (
-            f"{means.inputs:,}",
-            f"{means.clean:,}",
-            four_digits(means.certified),
-            "none" if means.distance is None else four_digits(means.distance),
-            f"{means.counterexamples:,}",
-            _radius(whole),
-        )
-        rows.append((*names, *cells))
-    unit = _short_unit(parts)
-    headings: tuple[str, ...] = (
-        unit, "fail when clean", "mean certified radius", "mean counterexample distance",
+        distance = "none" if means.distance is None else four_digits(means.distance)
+        counts = (f"{means.inputs:,}", f"{means.clean:,}", four_digits(means.certified), distance)
+        rows.append((*names, *counts, f"{means.counterexamples:,}", _radius(whole)))
+    unit, first = _short_unit(parts), _first(record, parts)
+    headings = (
+        *first, unit, "fail when clean", "mean certified radius", "mean counterexample distance",
         f"over {unit}", "mean of the population",
     )  # fmt: skip
-    several = len(parts) > 1
-    headings = (*_first(record, parts), *headings)
     note = _means_note([c for c in claims.values() if isinstance(c, MeanRadiusPopulation)], parts)
-    return Table("Mean radii", headings, tuple(rows), int(several), note)
+    return Table("Mean radii", headings, tuple(rows), len(first), note)
 
 
 def _means_note(wholes: list[MeanRadiusPopulation], parts: Mapping[str, Record]) -> str:
@@ -390,10 +352,9 @@ def _means_note(wholes: list[MeanRadiusPopulation], parts: Mapping[str, Record])
         "distance is over the inputs with a counterexample."
     ]
     if wholes:
-        each = ", for each of these networks by itself" if len(parts) > 1 else ""
         certain = capitalised(conditional_confidence(wholes[0]))
         most = f"no radius counts as more than {at_most(wholes[0].ceiling)}"
-        lines.append(f"Of the population: {most}. {certain}{each}.")
+        lines.append(f"Of the population: {most}. {certain}{_each(parts)}.")
     elif any(radii_in(part).published for part in parts.values()):
         lines.append(_NO_CEILING)
     elif any(part.chooses_inputs for part in parts.values()):
@@ -414,33 +375,28 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
             b.reason == "the search ended early" if published else ended_by_limit(b.reason)
             for b in brackets
         )
-        cells = (
-            f"{spent.known:,}",
-            seconds(spent.total),
-            seconds(spent.median),
-            seconds(spent.longest),
-            f"{open_ends:,}",
-        )
-        rows.append((name, *cells) if len(parts) > 1 else cells)
+        times = map(seconds, (spent.total, spent.median, spent.longest))
+        names = (name,) if len(parts) > 1 else ()
+        rows.append((*names, f"{spent.known:,}", *times, f"{open_ends:,}"))
     if not rows:
         return None
-    limit = _limit_words(record, published=published)
-    ended = "without an end" if published else f"ended at the {limit}"
-    timed = f"{_short_unit(parts)} with a time"
-    headings: tuple[str, ...] = (timed, "total seconds", "median", "longest", ended)
-    headings = (*_first(record, parts), *headings)
+    ended = "without an end"
     note = (
         "Seconds as the file states them. Without an end: nothing was proved, or nothing refuted; "
         "the file does not state the time limit."
-        if published
-        else f"CPU seconds. An input that the {limit} ended keeps its wider bracket."
     )
-    return Table("Time", headings, tuple(rows), int(len(parts) > 1), note)
+    if not published:
+        limit = _limit_words(record)
+        ended = f"ended at the {limit}"
+        note = f"CPU seconds. An input that the {limit} ended keeps its wider bracket."
+    first, timed = _first(record, parts), f"{_short_unit(parts)} with a time"
+    headings = (*first, timed, "total seconds", "median", "longest", ended)
+    return Table("Time", headings, tuple(rows), len(first), note)
 
 
-def _limit_words(record: Record, *, published: bool) -> str:
+def _limit_words(record: Record) -> str:
     """Which limit ended the search of an input."""
-    nodes = None if published else record.study.method.number("nodes_per_input")
+    nodes = record.study.method.number("nodes_per_input")
     if nodes is None:
         return "time limit"
     seconds_too = record.study.method.number("seconds_per_input") is not None

@@ -9,11 +9,11 @@ from surefoot.core.results import Decision, Estimate, ExtrapolatedMean, Extrapol
 from surefoot.population.precision import likely_width
 from surefoot.records.record import Record, Samples
 from surefoot.report import provenance
-from surefoot.report.clauses import class_word, continuation_note
+from surefoot.report.clauses import by_scope, class_word, continuation_note
 from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
 from surefoot.report.tables import is_tail, loss_cell, verdict_table
-from surefoot.report.view import Caution, Figure, Section, View
+from surefoot.report.view import Caution, Figure, Section, View, table_sections
 from surefoot.report.views import sampling_figures
 from surefoot.report.views.attack import baseline_table, no_gradient_cautions
 from surefoot.report.views.sampling_tables import (
@@ -34,6 +34,8 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             f"(confidence {confidence(error)}, each input by itself)."
         )
     decided = [r.result for r in record.inputs if isinstance(r.result, Decision)]
+    every, tried = len(record.inputs), sum(row.result.trials > 0 for row in record.inputs)
+    untried = every - tried
     if method.number("kappa") is not None:
         lines.append(
             f"Each of {len(decided):,} decisions is right with confidence {confidence(error)}, by "
@@ -42,13 +44,9 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
     elif isinstance(samples.whole, ExtrapolatedMean):
         lines += _tail_facts(record, samples.whole)
     else:
-        never_failed = sum(
-            isinstance(r.result, Estimate) and r.result.value == 1 for r in record.inputs
-        )
-        untried = sum(row.result.trials == 0 for row in record.inputs)
-        tried = len(record.inputs) - untried
-        inputs = f"{tried:,} inputs with a trial" if untried else f"{tried:,} inputs"
-        lines.append(f"{never_failed:,} of {inputs} failed in no trial.")
+        kept = sum(isinstance(r.result, Estimate) and r.result.value == 1 for r in record.inputs)
+        with_trial = " with a trial" if untried else ""
+        lines.append(f"{kept:,} of {tried:,} inputs{with_trial} failed in no trial.")
         if untried:
             lines.append(_untried_words(record, untried))
     labelled = [row for row in record.inputs if row.label is not None]
@@ -58,7 +56,8 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             f"When clean, {right:,} of {len(labelled):,} inputs get their true label"
             f"{ties_clause(record)}."
         )
-    lines.append(f"{record.trials:,} trials on {_tried_inputs(record)}.")
+    of_which = f"{tried:,} of {every:,}" if untried else f"{every:,}"
+    lines.append(f"{record.trials:,} trials on {of_which} inputs.")
     lines += provenance.group_facts(record)
     if _groups_cross_classes(record):
         lines.append(
@@ -81,13 +80,6 @@ def page_facts_of(samples: Samples) -> tuple[str, ...]:
         f"{loss_cell(samples.clean_loss)}; a loss has no upper bound, so that there is no "
         "interval for it.",
     )
-
-
-def _tried_inputs(record: Record) -> str:
-    """How many inputs had a trial, of how many."""
-    every = len(record.inputs)
-    tried = sum(row.result.trials > 0 for row in record.inputs)
-    return f"{every:,} inputs" if tried == every else f"{tried:,} of {every:,} inputs"
 
 
 def _untried_words(record: Record, untried: int) -> str:
@@ -133,7 +125,7 @@ def view(
 ) -> View:
     """The headline is about these inputs; the population comes next."""
     plain = [c for c in record.claims if c.about.of is not About.CLASS and c.verdict is None]
-    overall = tuple(c for c in verdicts if not (c.about.of is About.CLASS and c.about.name))
+    overall, single = by_scope(verdicts)
     return View(
         title=record.study.words.source,
         headline=tuple(plain[:1]),
@@ -152,7 +144,7 @@ def view(
         facts=tuple(facts_of(record, samples)),
         page_facts=page_facts_of(samples),
         assumptions=_assumptions(record, samples),
-        sections=_sections(record, samples, verdicts, store),
+        sections=_sections(record, samples, single, store),
         command=command or repeat_command(record),
         purpose=_purpose(record),
         provenance=(("", tuple(provenance.provenance(record))),),
@@ -250,7 +242,7 @@ def _not_drawn(record: Record) -> str:
 
 
 def _sections(
-    record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
+    record: Record, samples: Samples, single: list[Claim], store: str
 ) -> tuple[Section, ...]:
     few = few_trials_words(record)
     described = sampling_figures.describe_inputs(record)
@@ -266,8 +258,7 @@ def _sections(
     sections = [Section("distribution", title, figures=tuple(figures))]
     sections += sampling_figures.score_sections(record)
     if samples.attack is not None:
-        table = baseline_table(record, samples)
-        sections.append(Section("baseline", table.title, table=table))
+        sections += table_sections({"baseline": baseline_table(record, samples)})
     if samples.classes:
         over = ", averaged over groups" if record.study.inputs.groups else ""
         caption = f"Dot: over the inputs studied{over}. Line: interval for the class's population."
@@ -280,15 +271,13 @@ def _sections(
         figure = Figure(draw, caption, "class-figure", sampling_figures.describe_classes(record))
         table = class_table(record, samples)
         sections.append(Section("classes", table.title, figures=(figure,), table=table))
-    if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
+    tables = {"contrasts": contrast_table(record, samples)}
+    if single:
         ranks = {row[0]: i for i, row in enumerate(class_table(record, samples).rows)}
-        each.sort(key=lambda claim: ranks.get(claim.about.name, len(ranks)))
-        decided = any(isinstance(c, ShareKappa) for c in each)
-        words = ("robust share", "at least") if decided else ("fails under", "at most")
-        table = verdict_table(each, *words, class_word(*each))
-        sections.append(Section("required", table.title, table=table))
-    if (contrasts := contrast_table(record, samples)) is not None:
-        sections.append(Section("contrasts", contrasts.title, table=contrasts))
+        single.sort(key=lambda claim: ranks.get(claim.about.name, len(ranks)))
+        shares = any(isinstance(c, ShareKappa) for c in single)
+        words = ("robust share", "at least") if shares else ("fails under", "at most")
+        tables = {"required": verdict_table(single, *words, class_word(*single)), **tables}
+    sections += table_sections(tables)
     sections.append(weakest_section(record, samples, store))
-    sections.append(provenance.findings_section(record))
-    return tuple(sections)
+    return (*sections, provenance.findings_section(record))

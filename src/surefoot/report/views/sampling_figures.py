@@ -17,7 +17,6 @@ from surefoot.core.results import (
     ExtrapolatedMean,
     Extrapolation,
     Histogram,
-    InputResult,
     Interval,
     NormalFit,
     Undecided,
@@ -35,6 +34,7 @@ from surefoot.report.figures import (
     Row,
     bar_chart,
     interval_chart,
+    interval_row,
     legend_above,
     marks,
     number,
@@ -42,7 +42,7 @@ from surefoot.report.figures import (
 from surefoot.report.formatting import exact_percent, percent, percent_range
 from surefoot.report.tables import Table, quantity_heading
 from surefoot.report.view import Figure, Section
-from surefoot.report.views.sampling_tables import count_inputs, few_trials_words
+from surefoot.report.views.sampling_tables import count_inputs, counted_of, few_trials_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -75,17 +75,16 @@ def count_decisions(record: Record) -> dict[str, int]:
     """How many inputs are below the limit, above it, or undecided."""
     counts = {"below the limit": 0, "above": 0, "undecided": 0}
     for row in record.inputs:
-        match row.result:
-            case Decision(holds=holds):
-                counts["below the limit" if holds else "above"] += 1
-            case _:
-                counts["undecided"] += 1
+        decided = isinstance(row.result, Decision)
+        holds = isinstance(row.result, Decision) and row.result.holds
+        counts["below the limit" if holds else "above" if decided else "undecided"] += 1
     return counts
 
 
 def failure_shares(record: Record) -> NDArray[np.float64]:
     """The share of perturbations under which an input failed, of each that has an estimate."""
-    return np.array([1 - v for r in record.inputs if (v := _value(r.result)) is not None])
+    counted = (counted_of(row.result) for row in record.inputs)
+    return np.array([1 - one.value for one in counted if one is not None])
 
 
 def _histogram(record: Record) -> ChartType:
@@ -137,16 +136,6 @@ def _histogram(record: Record) -> ChartType:
     return chart.properties(width=WIDTH, height=220)
 
 
-def _value(result: InputResult) -> float | None:
-    match result:
-        case Estimate(value=value):
-            return value
-        case Extrapolation(counted=counted) | Undecided(counted=Estimate() as counted):
-            return counted.value
-        case _:
-            return None
-
-
 def class_chart(record: Record, samples: Samples) -> ChartType:
     """The weakest classes with their intervals; a diamond where a value is extrapolated."""
     import altair as alt
@@ -156,16 +145,9 @@ def class_chart(record: Record, samples: Samples) -> ChartType:
         for row in samples.classes
         if isinstance(row.result, ExtrapolatedMean)
     }
-    rows: list[Row] = [
-        {
-            "class": claim.about.name,
-            "value": 100 * claim.value,
-            "low": 100 * claim.interval.low,
-            "high": 100 * claim.interval.high,
-            "extrapolated": extrapolated.get(claim.about.name),
-        }
-        for claim in record.claims
-        if claim.about.of is About.CLASS and claim.interval is not None and claim.value is not None
+    rows = [
+        interval_row("class", name, value, around, extrapolated=extrapolated.get(name))
+        for value, name, around in _decided_classes(record)
     ]
     robust = record.study.method.number("kappa") is not None
     rows.sort(key=lambda row: number(row, "value"), reverse=not robust)
@@ -246,12 +228,7 @@ def describe_inputs(record: Record) -> str:
 
 def describe_classes(record: Record) -> str:
     """The lowest and the highest class, with their intervals."""
-    word = class_word(*record.claims)
-    rows = [
-        (claim.value, claim.about.name, claim.interval)
-        for claim in record.claims
-        if claim.about.of is About.CLASS and claim.interval is not None and claim.value is not None
-    ]
+    word, rows = class_word(*record.claims), _decided_classes(record)
     if not rows:
         return f"No {word} is decided."
     low, high = min(rows, key=lambda row: row[0]), max(rows, key=lambda row: row[0])
@@ -260,6 +237,15 @@ def describe_classes(record: Record) -> str:
         for value, name, around in (low, high)
     )
     return f"{quantity_heading(record).capitalize()} of {len(rows):,} {word}es, from {ends}."
+
+
+def _decided_classes(record: Record) -> list[tuple[float, str, Interval]]:
+    """Value, name and interval of each class that has them."""
+    return [
+        (claim.value, claim.about.name, claim.interval)
+        for claim in record.claims
+        if claim.about.of is About.CLASS and claim.interval is not None and claim.value is not None
+    ]
 
 
 def describe_tails(record: Record) -> str:
@@ -307,12 +293,11 @@ def score_sections(record: Record) -> list[Section]:
         for i, name in enumerate(sorted(shown, key=lambda name: _ROLES.index(roles[name])), 1)
     )
     table = fit_table(rows)
+    confident = record.study.property.kind == "confident"
+    score = "score, the highest confidence of a wrong class" if confident else "severity"
     line = (
-        "Bars: how many trials had which score, the highest confidence of a wrong class. Curve: "
-        "the normal distribution with the same mean and deviation. Dashed: the limit."
-        if record.study.property.kind == "confident"
-        else "Bars: how many trials had which severity. Curve: the normal distribution with the "
-        "same mean and deviation. Dashed: the limit."
+        f"Bars: how many trials had which {score}. Curve: the normal distribution with the same "
+        "mean and deviation. Dashed: the limit."
     )
     return [
         Section("scores", "Scores of single inputs", (line,), figures),
@@ -335,13 +320,11 @@ _WEAKEST, _TYPICAL, _CONTRADICTS, _NO_FIT = _ROLES = (
 
 
 def _role(row: InputRow, weakest: float | None) -> str:
-    match row.result:
-        case Extrapolation(contradicted=True):
-            return _CONTRADICTS
-        case Extrapolation(z=z):
-            return _WEAKEST if z == weakest else _TYPICAL
-        case _:
-            return _NO_FIT
+    if not isinstance(row.result, Extrapolation):
+        return _NO_FIT
+    if row.result.contradicted:
+        return _CONTRADICTS
+    return _WEAKEST if row.result.z == weakest else _TYPICAL
 
 
 def caption_of(row: InputRow, role: str = "") -> str:
@@ -365,7 +348,7 @@ def fit_words(fit: NormalFit) -> str:
 
 def outcome_words(row: InputRow) -> str:
     """The extrapolation with its footing, and what was counted."""
-    counted = row.result.counted if isinstance(row.result, Extrapolation | Undecided) else None
+    counted = counted_of(row.result)
     by_count = f"By count it fails under {counted_words(counted)}." if counted else ""
     if not isinstance(row.result, Extrapolation):
         return f"No extrapolation. {by_count}".strip()
@@ -397,7 +380,9 @@ def fit_table(rows: Sequence[InputRow]) -> Table:
         "input", "transform", "mean", "deviation", "limit", "z", "A²", "p", "extrapolated",
         "interval of the counted",
     )  # fmt: skip
-    error = max((e.guarantee.error for r in rows if (e := _counted(r)) is not None), default=0.0)
+    error = max(
+        (e.guarantee.error for r in rows if (e := counted_of(r.result)) is not None), default=0.0
+    )
     levels = ", ".join(dict.fromkeys(exact_percent(fits_of(row)[-1].level) for row in rows))
     more = f"The {_ROWS} weakest of {len(rows):,}; to_frame() and --json have all. "
     note = (
@@ -410,12 +395,8 @@ def fit_table(rows: Sequence[InputRow]) -> Table:
     return Table("Fitted distributions", headings, cells, 2, note, page_only=True)
 
 
-def _counted(row: InputRow) -> Estimate | None:
-    return row.result.counted if isinstance(row.result, Extrapolation | Undecided) else None
-
-
 def _cells(row: InputRow) -> tuple[str, ...]:
-    fit, counted = fits_of(row)[-1], _counted(row)
+    fit, counted = fits_of(row)[-1], counted_of(row.result)
     tail = row.result if isinstance(row.result, Extrapolation) else None
     name = transform_name(fit)
     return (

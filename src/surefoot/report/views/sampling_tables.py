@@ -163,37 +163,20 @@ def example_table(record: Record, samples: Samples) -> Table:
     results = {row.id: row.result for row in record.inputs}
     fails = [fails_under(record, results[e.id]) for e in samples.examples]
     often = "how often" if any(is_count(words) for words in fails) else "fails under"
-    headings: tuple[str, ...] = ("input", often, truth, "clean", "fails as", "in trial")
-    headings += ("before", "after") if texts else ()
-    lines = [
-        headings,
-        *(
-            (
-                e.id,
-                words,
-                e.true_class,
-                e.clean_class,
-                e.failed_class,
-                f"{e.trial}",
-                *(_texts(e) if texts else ()),
-            )
-            for e, words in zip(samples.examples, fails, strict=True)
-        ),
-    ]
     labelled = any(e.true_class for e in samples.examples)
-    columns = [i for i in range(len(headings)) if i != 2 or labelled]
-    first, *rows = (tuple(line[i] for i in columns) for line in lines)
-    return Table("Weakest inputs", first, tuple(rows), len(first), single_input_note(record))
+    true, shown = (truth,) * labelled, ("before", "after") * texts
+    headings = ("input", often, *true, "clean", "fails as", "in trial", *shown)
+    rows = []
+    for e, words in zip(samples.examples, fails, strict=True):
+        own = shortened_pair(e.before, e.after, TERMINAL_WIDTH) * texts
+        classes = (*((e.true_class,) * labelled), e.clean_class, e.failed_class)
+        rows.append((e.id, words, *classes, f"{e.trial}", *own))
+    return Table("Weakest inputs", headings, tuple(rows), len(headings), single_input_note(record))
 
 
 def shows_texts(e: Example) -> bool:
     """Whether an example is shown in words: a text, bytes, or another item."""
     return bool(e.before or e.after)
-
-
-def _texts(e: Example) -> tuple[str, str]:
-    """Before and after, as wide as a column."""
-    return shortened_pair(e.before, e.after, TERMINAL_WIDTH)
 
 
 def single_input_note(record: Record) -> str:
@@ -214,7 +197,12 @@ def weakest_section(record: Record, samples: Samples, store: str) -> Section:
     wrong = clean_faults_note(record)
     if not cards:
         others = "No input that is right when clean" if wrong else "No input"
-        lines = (f"{others} {_no_failure(record)}", *filter(None, [wrong]))
+        # a decision ends before it has counted all failures: it says no more than it decided
+        kappa = record.study.method.number("kappa")
+        failed = "failed in any trial."
+        if kappa is not None:
+            failed = f"was decided to fail under more than {formatting.of_perturbations(kappa)}."
+        lines = (f"{others} {failed}", *filter(None, [wrong]))
         return Section("weakest", "Weakest inputs", lines)
     said = [fails_under(record, results[e.id]) for e in samples.examples]
     counted = all(map(is_count, said))
@@ -224,14 +212,6 @@ def weakest_section(record: Record, samples: Samples, store: str) -> Section:
     lines = tuple(filter(None, ["" if counted else single_input_note(record), wrong]))
     table = replace(example_table(record, samples), title=title, note=" ".join(lines))
     return Section("weakest", title, lines, cards=cards, terminal_table=table)
-
-
-def _no_failure(record: Record) -> str:
-    """A decision ends before it has counted all failures: it says no more than it decided."""
-    kappa = record.study.method.number("kappa")
-    if kappa is None:
-        return "failed in any trial."
-    return f"was decided to fail under more than {formatting.of_perturbations(kappa)}."
 
 
 def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ from surefoot.core.results import UNIT, Estimate
 from surefoot.records.record import InputRow, Record, Tally
 from surefoot.records.spec import OutcomeFileSpec
 from surefoot.report import formatting
-from surefoot.report.clauses import capitalised, confidence_clause
-from surefoot.report.figures import Row, interval_chart
+from surefoot.report.clauses import by_scope, capitalised, confidence_clause, fixed_number_note
+from surefoot.report.figures import interval_chart, interval_row
 from surefoot.report.provenance import preflight_cautions
 from surefoot.report.tables import OF_POPULATION, Table, claim_cells, pair_table, verdict_table
 from surefoot.report.view import Figure, Section, View, table_sections
@@ -26,11 +26,9 @@ MOST_CLASSES = 20
 
 def describe_rates(record: Record) -> str:
     """The rate of all cases, or of each file, with its interval; and the extreme classes."""
-    claims = [c for c in record.claims if isinstance(c, CaseFailure) and c.interval is not None]
-    whole = [c for c in claims if not c.about.name]
-    lines = [f"{', '.join(c.names) or 'all cases'} {_words(c)}" for c in whole]
-    classes = sorted((c for c in claims if c.about.name), key=lambda c: -(c.value or 0.0))
-    if classes:
+    claims = [c for c in worst_first(record) if c.interval is not None]
+    lines = [f"{_row_name(c)} {_words(c)}" for c in claims if not c.about.name]
+    if classes := [c for c in claims if c.about.name]:
         first, last = classes[0], classes[-1]
         lines.append(
             f"{len(classes):,} classes from {first.about.name} {_words(first)} to "
@@ -39,12 +37,10 @@ def describe_rates(record: Record) -> str:
     return f"Failure rates: {'; '.join(lines)}." if lines else "No rate is known."
 
 
-def worst_first(record: Record) -> list[Claim]:
+def worst_first(record: Record) -> list[CaseFailure]:
     """All cases or files in their order, then the classes: those that fail most often first."""
     claims = [claim for claim in record.claims if isinstance(claim, CaseFailure)]
-    classes = [claim for claim in claims if claim.about.name]
-    rest = [claim for claim in claims if not claim.about.name]
-    return [*rest, *sorted(classes, key=lambda claim: -(claim.value or 0.0))]
+    return sorted(claims, key=lambda c: (1, -(c.value or 0.0)) if c.about.name else (0, 0.0))
 
 
 def _words(claim: Claim) -> str:
@@ -56,15 +52,10 @@ def tally_chart(record: Record) -> ChartType:
     """All cases and each class, or each file: a dot and its interval."""
     import altair as alt
 
-    rows: list[Row] = [
-        {
-            "name": _row_name(claim),
-            "value": 100 * claim.value,
-            "low": 100 * claim.interval.low,
-            "high": 100 * claim.interval.high,
-        }
+    rows = [
+        interval_row("name", _row_name(claim), claim.value, claim.interval)
         for claim in worst_first(record)[: MOST_CLASSES + 1]
-        if isinstance(claim, CaseFailure) and claim.interval is not None and claim.value is not None
+        if claim.interval is not None and claim.value is not None
     ]
     return interval_chart(rows, "name", "failure rate (%)", alt.Scale(domainMin=0), 26)
 
@@ -144,12 +135,6 @@ def _failed(row: InputRow) -> int:
     return round((1 - kept) * row.result.trials)
 
 
-def class_verdicts(verdicts: Sequence[Claim]) -> tuple[list[Claim], list[Claim]]:
-    """Verdicts on the whole, and those on single classes."""
-    single = [c for c in verdicts if c.about.of is About.CLASS and c.about.name]
-    return [c for c in verdicts if c not in single], single
-
-
 _PURPOSE = "how often such cases fail, from outcomes that were counted elsewhere"
 _CAPTION = "Dot: over these cases. Line: interval for all such cases."
 
@@ -160,18 +145,18 @@ def view(
     """One file: how often such cases fail. Several: their differences."""
     several = isinstance(next(iter(parts.values())).details, Tally) and len(parts) > 1
     claims = [c for c in record.claims if c.about.of is not About.CLASS]
-    overall, single = class_verdicts(verdicts)
+    overall, single = by_scope(verdicts)
     cautions = [*preflight_cautions(record)] if several else []
     for name, part in parts.items():
         cautions += preflight_cautions(part, name)
     return View(
-        title=_title(record, parts),
+        title=_title(parts),
         headline=tuple(claims[:1]),
-        about=_about(record, parts),
+        about=_about(parts),
         warnings=tuple(cautions),
         claims=tuple(claims[1:]),
         continuing=_continuing(record.claims[0]),
-        verdicts=tuple(overall),
+        verdicts=overall,
         facts=tuple(_facts(record, parts)),
         assumptions=(),
         sections=_sections(record, parts, single),
@@ -181,7 +166,7 @@ def view(
     )
 
 
-def _title(record: Record, parts: Mapping[str, Record]) -> str:
+def _title(parts: Mapping[str, Record]) -> str:
     return " and ".join(name or formatting.file_name(_path(part)) for name, part in parts.items())
 
 
@@ -189,12 +174,11 @@ def _path(record: Record) -> str:
     return record.spec.path if isinstance(record.spec, OutcomeFileSpec) else ""
 
 
-def _about(record: Record, parts: Mapping[str, Record]) -> str:
-    first = next(iter(parts.values()))
-    cases = "1 case" if len(first.inputs) == 1 else f"{len(first.inputs):,} cases"
-    if len(parts) > 1:
-        return f"Outcomes in {_title(record, parts)}, counted elsewhere: {cases} in every file."
-    return f"Outcomes in {_title(record, parts)}, counted elsewhere: {cases}."
+def _about(parts: Mapping[str, Record]) -> str:
+    number = len(next(iter(parts.values())).inputs)
+    cases = "1 case" if number == 1 else f"{number:,} cases"
+    every = " in every file" if len(parts) > 1 else ""
+    return f"Outcomes in {_title(parts)}, counted elsewhere: {cases}{every}."
 
 
 def _facts(record: Record, parts: Mapping[str, Record]) -> list[str]:
@@ -231,12 +215,7 @@ def _continuing(claim: Claim) -> str:
             "outcomes, may be added to the file, and the claim about the population may be read "
             "again at the same error."
         )
-    return (
-        f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
-        f"advance. With {unit} added and the claim read again, it would be wrong more often than "
-        f"its confidence says; a new run, with new {unit} whose number is chosen beforehand, makes "
-        "a claim of its own."
-    )
+    return fixed_number_note(unit)
 
 
 def _sections(
