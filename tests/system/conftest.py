@@ -19,9 +19,7 @@ from tests.system import forked
 from tests.system.hold import SECONDS
 
 collect_ignore = (
-    []
-    if find_spec("starlette")
-    else ["test_dashboard_in_browser.py", "test_endpoint.py", "test_endpoint_faults.py"]
+    [] if find_spec("starlette") else ["test_dashboard_in_browser.py", "test_endpoint.py"]
 )  # without the extra web
 COMMAND = str(Path(sys.executable).with_name("surefoot"))
 

@@ -70,10 +70,3 @@ def test_pgd_and_a_function_of_the_user_are_chosen_by_name(workspace):
     text = " ".join(done.stdout.split())
     assert "own.py:brighter, a function of the user" in text
     assert "6 points were ignored that the function put outside the ball" in text
-
-
-def test_effort_without_an_attack_is_refused(workspace):
-    done = workspace.run(*(w for w in CERTIFY if w != "--attack"))
-    assert done.returncode == 3
-    assert "(--attack-starts) 1 needs attack=True (--attack)" in done.stderr
-    assert "surefoot.db" not in workspace.files()

@@ -91,16 +91,6 @@ def test_folders_that_are_no_classes_are_refused_with_the_way_out(photos):
     assert estimate(photos, "all", "--labels", "none").returncode == 0
 
 
-def test_a_shape_that_the_model_does_not_take_is_refused(photos):
-    assert "leave out --shape" in refused(estimate(photos, "photos", "--shape", "3,28,28"))
-
-
-def test_a_missing_model_is_not_blamed_on_the_data(photos):
-    for name in ("gone.onnx", "gone:scores", "gone", "photos"):
-        done = photos.run("estimate", name, "photos", "--perturb", "linf:0.1")
-        assert f"there is no model file {name}" in refused(done)
-
-
 def test_sounds_are_estimated_and_need_one_length(workspace):
     (workspace.folder / "loud.py").write_text(LOUD)
     for name, level in (("a", 0.2), ("b", 0.9)):

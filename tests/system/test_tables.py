@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from surefoot.cli.main import app
-from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.errors import StoreFailed
+from tests.refusals import refused
 
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
@@ -72,17 +73,6 @@ def test_a_changed_table_is_not_replayed(folder):
         run("replay", "latest", "03", "0", "--trust")
 
 
-def test_the_parquet_file_of_the_table_is_the_same_study(folder):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    pandas.read_csv("patients.csv").to_parquet("patients.parquet")
-    digests = [
-        json.loads(run(*STUDY[:2], data, *STUDY[3:], *NOISE, "--json").stdout)["digest"]
-        for data in ("patients.csv", "patients.parquet")
-    ]
-    assert digests[0] == digests[1]
-
-
 def test_classes_are_numbered_as_the_estimators_where_the_table_lacks_one(folder):
     lines = (folder / "patients.csv").read_text().splitlines()
     (folder / "patients.csv").write_text(
@@ -95,9 +85,6 @@ def test_classes_are_numbered_as_the_estimators_where_the_table_lacks_one(folder
 
 
 def test_mistakes_are_refused_with_the_columns_there_are():
-    with pytest.raises(InvalidArgument, match=r"no column 'rsk' .* do you mean risk"):
-        run(*STUDY[:4], "rsk", "--trust", *NOISE)
-    with pytest.raises(InvalidArgument, match="but the data also have risk"):
-        run(*STUDY[:3], "--trust", *NOISE)
-    with pytest.raises(InvalidArgument, match="smoker is one of daily, former, never, but"):
-        run(*STUDY, "--perturb", "linf:0.1")
+    refused(r"no column 'rsk' .* do you mean risk", run, *STUDY[:4], "rsk", "--trust", *NOISE)
+    refused("but the data also have risk", run, *STUDY[:3], "--trust", *NOISE)
+    refused("smoker is one of daily, former, never, but", run, *STUDY, "--perturb", "linf:0.1")

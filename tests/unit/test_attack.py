@@ -95,19 +95,23 @@ def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
             assert summary.withstood == rate, (level, least, summary)
 
 
-@pytest.mark.parametrize("form", ["onnx", "module"])
-def test_one_column_is_the_second_of_two_classes(form, tmp_path):
+def two_classes(form, folder):
+    """A linear network of two classes: its scores are 0 and this margin."""
     matrix, bias = small.weights(small.IMAGE, 1)
     if form == "onnx":
-        model = sf.load_model(small.linear_net(tmp_path / "o.onnx", classes=1, tail="Sigmoid"))
-    else:
-        layer = torch.nn.Linear(16, 1)
-        layer.load_state_dict({"weight": torch.tensor(matrix.T), "bias": torch.tensor(bias)})
-        model = sf.load_model(
-            torch.nn.Sequential(torch.nn.Flatten(), layer).eval(),
-            shape=small.IMAGE,
-            scores="logits",
-        )
+        return sf.load_model(small.linear_net(folder / "o.onnx", classes=1, tail="Sigmoid"))
+    layer = torch.nn.Linear(16, 1)
+    layer.load_state_dict({"weight": torch.tensor(matrix.T), "bias": torch.tensor(bias)})
+    layers = [torch.nn.Flatten(), layer]
+    if form == "probabilities":
+        layers.append(torch.nn.Sigmoid())
+    net = torch.nn.Sequential(*layers).eval()
+    return sf.load_model(net, shape=small.IMAGE, scores=form if form != "module" else "logits")
+
+
+@pytest.mark.parametrize("form", ["onnx", "module"])
+def test_one_column_is_the_second_of_two_classes(form, tmp_path):
+    model, (matrix, _) = two_classes(form, tmp_path), small.weights(small.IMAGE, 1)
     for x in small.batch(4, seed=6):
         least = float(abs(small.by_hand(x[None], classes=1)[0, 0]) / abs(matrix).sum())
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
@@ -133,7 +137,8 @@ def test_a_small_ball_far_from_zero_is_not_lost_to_rounding():
 def bench(study, model=None, gradients=None):
     return AttackBench(
         study.fitted, study.references, model or study.model, gradients or study.model,
-        study.perturbation, study.perturbation.ball, study.property, QUICK, study.seed,
+        study.perturbation, study.perturbation.ball, study.property,
+        study.method if isinstance(study.method, sf.methods.PGD) else QUICK, study.seed,
     )  # fmt: skip
 
 
@@ -182,11 +187,12 @@ def points_found(study):
     ("noise", "level", "order"),
     [(sf.perturb.LinfNoise, 0.1, np.inf), (sf.perturb.L2Noise, 0.4, 2)],
 )
-def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, level, order):
+@pytest.mark.parametrize("method", [QUICK, sf.methods.PGD(iterations=20, starts=2)])
+def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, level, order, method):
     x = small.batch(30)
     x[:, 0, 0, 0], x[:, 0, 1, 1] = 0.0, 1.0
     model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
-    study = attack_study(model, x, perturbation=noise(level))
+    study = attack_study(model, x, perturbation=noise(level), method=method)
     points = points_found(study)
     assert 5 < len(points) < 30
     for i, single in points.items():
@@ -276,9 +282,11 @@ class Cut(torch.nn.Module):
         return torch.cat([total, 1 - total], 1)
 
 
-def test_masked_gradients_prove_nothing_and_the_words_say_so():
+@pytest.mark.parametrize("method", [QUICK, sf.methods.PGD(iterations=20, starts=2)])
+def test_masked_gradients_prove_nothing_and_the_words_say_so(method):
     model = sf.load_model(Stepped().eval(), shape=small.IMAGE)
-    result = attack_study(model, small.batch(6), 0.01, inputs=sf.load_inputs(small.batch(6))).run()
+    inputs = sf.load_inputs(small.batch(6))
+    result = attack_study(model, small.batch(6), 0.01, inputs=inputs, method=method).run()
     assert result.details.withstood == 1.0
     assert result.details.blind == 6
     text = str(result)

@@ -5,20 +5,21 @@ import pytest
 
 import surefoot as sf
 from surefoot.core.tasks import Task
-from surefoot.engine.attack_bench import AttackBench
 from surefoot.errors import InvalidArgument
 from surefoot.region.attack_method import AttackOutcome
+from tests.refusals import refused
 from tests.unit import small_models as small
 from tests.unit.test_attack import (
     Overheard,
-    Stepped,
     as_fixed_batch,
     as_onnx,
     as_probabilities,
     as_script,
     as_softmax,
     attack_study,
+    bench,
     radius,
+    two_classes,
 )
 
 torch = pytest.importorskip("torch")
@@ -27,31 +28,10 @@ PGD = sf.methods.PGD(iterations=20, starts=2)
 BALLS = [(sf.perturb.LinfNoise, np.inf), (sf.perturb.L2Noise, 2)]
 
 
-def bench(study, model=None):
-    return AttackBench(
-        study.fitted, study.references, model or study.model, study.model, study.perturbation,
-        study.perturbation.ball, study.property, study.method, study.seed,
-    )  # fmt: skip
-
-
 def outcomes(study, one_by_one=False):
     tasks = [Task(subject, study.level, 0, 1) for subject in study.fitted.subjects()]
     batches = [[task] for task in tasks] if one_by_one else [tasks]
     return [proof.reason for batch in batches for proof in bench(study).answer(batch)]
-
-
-def two_classes(form, folder):
-    """A linear network of two classes, and its weights: its scores are 0 and this margin."""
-    matrix, bias = small.weights(small.IMAGE, 1)
-    if form == "onnx":
-        return sf.load_model(small.linear_net(folder / "o.onnx", classes=1, tail="Sigmoid"))
-    layer = torch.nn.Linear(16, 1)
-    layer.load_state_dict({"weight": torch.tensor(matrix.T), "bias": torch.tensor(bias)})
-    layers = [torch.nn.Flatten(), layer]
-    if form == "probabilities":
-        layers.append(torch.nn.Sigmoid())
-    net = torch.nn.Sequential(*layers).eval()
-    return sf.load_model(net, shape=small.IMAGE, scores=form if form != "module" else "logits")
 
 
 @pytest.mark.parametrize("form", ["onnx", "module", "probabilities"])
@@ -111,26 +91,6 @@ def test_it_takes_the_published_steps(noise, order):
     assert overheard.last == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("noise", "order"), BALLS)
-def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, order):
-    x = small.batch(30)
-    x[:, 0, 0, 0], x[:, 0, 1, 1] = 0.0, 1.0
-    level = 0.1 if order == np.inf else 0.4
-    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
-    study = attack_study(model, x, perturbation=noise(level), method=PGD)
-    overheard, count = Overheard(model), 0
-    one_by_one = bench(study, model=overheard)
-    for i, subject in enumerate(study.fitted.subjects()):
-        (proof,) = one_by_one.answer([Task(subject, level, 0, 1)])
-        point = overheard.last[0].astype(np.float64)
-        if proof.reason == AttackOutcome.FOUND:
-            count += 1
-            assert np.linalg.norm((point - x[i]).ravel(), order) <= level
-            assert 0 <= point.min() <= point.max() <= 1
-            assert small.by_hand(point[None])[0].argmax() != study.predicted[i]
-    assert 5 < count < 30
-
-
 def test_batches_change_nothing_and_more_starts_lose_nothing(tmp_path):
     for model in (as_onnx(tmp_path), as_fixed_batch(tmp_path)):
         study = attack_study(model, small.batch(11), 0.12, method=PGD)
@@ -143,16 +103,6 @@ def test_batches_change_nothing_and_more_starts_lose_nothing(tmp_path):
             for one, many in zip(fewer, together, strict=True)
             if one == AttackOutcome.FOUND
         )
-
-
-def test_finding_nothing_proves_nothing_and_masked_gradients_are_counted():
-    model = sf.load_model(Stepped().eval(), shape=small.IMAGE)
-    inputs = sf.load_inputs(small.batch(6))
-    result = attack_study(model, small.batch(6), 0.01, inputs=inputs, method=PGD).run()
-    assert (result.details.withstood, result.details.blind) == (1.0, 6)
-    (claim,) = result.claims
-    assert (claim.kind, claim.interval.low, claim.interval.high) == ("robust_accuracy", 0.0, 1.0)
-    assert "A failed attack proves nothing" in str(result)
 
 
 def test_the_words_name_the_attack_and_its_effort(tmp_path):
@@ -179,8 +129,7 @@ def test_the_words_name_the_attack_and_its_effort(tmp_path):
     ],
 )
 def test_an_effort_that_is_none_is_refused(parts, says):
-    with pytest.raises(InvalidArgument, match=says):
-        sf.methods.PGD(**parts)
+    refused(says, sf.methods.PGD, **parts)
 
 
 @pytest.mark.parametrize(

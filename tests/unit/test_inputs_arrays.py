@@ -10,6 +10,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit, load_inputs
 from surefoot.inputs.arrays import image_frame
 from surefoot.subject.inputs import Inputs
+from tests.refusals import refused
 
 LAW = settings(deadline=None, database=None, derandomize=True)
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -94,8 +95,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("source", "options", "match"), REFUSED)
 def test_what_makes_no_inputs_is_refused_in_a_sentence(source, options, match):
-    with pytest.raises(InvalidArgument, match=match):
-        load_inputs(source, **options)
+    refused(match, load_inputs, source, **options)
 
 
 def test_a_class_without_a_name_is_called_by_its_number():
@@ -169,12 +169,9 @@ TIMES = 1.7e9 + np.arange(12.0).reshape(4, 3)
 
 @pytest.mark.parametrize("x", [TIMES, TIMES.astype(np.int64), TIMES.reshape(4, 3, 1)])
 def test_values_that_single_precision_would_run_together_are_refused(x):
-    with pytest.raises(
-        InvalidArgument, match=r"the arrays, input \d.*: single precision holds 17"
-    ) as no:
-        load_inputs(x)
-    assert "as 1700000000, too coarse for the differences within" in str(no.value)
-    assert str(no.value).endswith(
+    message = refused(r"the arrays, input \d.*: single precision holds 17", load_inputs, x)
+    assert "as 1700000000, too coarse for the differences within" in message
+    assert message.endswith(
         "convert the array to float32 yourself if that loses nothing that matters"
     )
     assert len(load_inputs(x.astype(np.float32))) == 4
@@ -188,8 +185,7 @@ def test_one_coarse_column_is_named_and_what_rounding_leaves_apart_is_taken():
     assert len(load_inputs(x)) == 50
     x[:, 2] = 1e6 + np.arange(50) / 1000
     x[7, 2] = -1e12  # a far value hides the spread of the others
-    with pytest.raises(InvalidArgument, match=r"input \d\d, value 3: single precision"):
-        load_inputs(x)
+    refused(r"input \d\d, value 3: single precision", load_inputs, x)
 
 
 def inputs_of(*shape):
@@ -256,12 +252,9 @@ def test_fitting_changes_the_shape_and_nothing_else():
     ],
 )
 def test_an_impossible_or_ambiguous_shape_is_refused_with_both(have, want):
-    with pytest.raises(
-        InvalidArgument, match=r"rearrange the data \(arrays are taken as"
-    ) as caught:
-        fit(inputs_of(*have), want)
-    assert str(have) in str(caught.value)
-    assert str(want) in str(caught.value)
+    message = refused(r"rearrange the data \(arrays are taken as", fit, inputs_of(*have), want)
+    assert str(have) in message
+    assert str(want) in message
 
 
 @LAW

@@ -7,8 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
+from tests.refusals import refused
 from tests.unit.small_models import Bomb
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -96,10 +96,7 @@ def test_pixels_in_a_file_are_scaled_as_in_memory(tmp_path):
 )
 def test_a_file_that_makes_no_inputs_is_one_sentence_with_the_path(stored, match, tmp_path):
     path = npz(tmp_path / "d.npz", **stored)
-    with pytest.raises(InvalidArgument, match=match) as caught:
-        load_inputs(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(path) in refused(match, load_inputs, path)
 
 
 def test_arrays_of_objects_are_refused_and_run_nothing(tmp_path):
@@ -122,8 +119,7 @@ def test_arrays_of_objects_are_refused_and_run_nothing(tmp_path):
         (tmp_path / "good.npy", tmp_path / "x.npy"),
     ]
     for path, labels in sources:
-        with pytest.raises(InvalidArgument):
-            load_inputs(path, labels)
+        refused("", load_inputs, path, labels)
     assert not marker.exists()
     np.load(tmp_path / "x.npy", allow_pickle=True)
     assert marker.exists(), "the bomb is a dud: it proves nothing"
@@ -142,8 +138,7 @@ def test_a_header_that_promises_more_than_there_is_is_refused(shape, tmp_path):
     with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
         archive.writestr("x.npy", header(shape))
     for name in ("x.npy", "d.npz"):
-        with pytest.raises(InvalidArgument, match=name):
-            load_inputs(tmp_path / name)
+        refused(name, load_inputs, tmp_path / name)
 
 
 def test_an_archive_that_unpacks_to_more_than_we_take_is_refused_unread(tmp_path):
@@ -151,8 +146,7 @@ def test_an_archive_that_unpacks_to_more_than_we_take_is_refused_unread(tmp_path
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("x.npy", header((9, 9)))
         archive.infolist()[0].file_size = 2**34 + 1
-    with pytest.raises(InvalidArgument, match="unpacks to 16 GiB"):
-        load_inputs(path)
+    refused("unpacks to 16 GiB", load_inputs, path)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy"])
@@ -160,10 +154,7 @@ def test_an_archive_that_unpacks_to_more_than_we_take_is_refused_unread(tmp_path
 def test_a_damaged_file_is_one_sentence_with_the_path(suffix, content, tmp_path):
     path = tmp_path / f"d{suffix}"
     path.write_bytes(content)
-    with pytest.raises(InvalidArgument) as caught:
-        load_inputs(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(path) in refused("", load_inputs, path)
 
 
 def test_a_cut_archive_is_refused(tmp_path):
@@ -174,29 +165,24 @@ def test_a_cut_archive_is_refused(tmp_path):
         spoiled = whole.copy()
         spoiled[at] ^= 255
         path.write_bytes(bytes(spoiled))
-        with pytest.raises(InvalidArgument, match=r"d\.npz"):
-            load_inputs(path)
+        refused(r"d\.npz", load_inputs, path)
 
 
 @pytest.mark.parametrize("name", ["d.feather", "d", "d.npz.gz", "d.pkl"])
 def test_another_kind_of_file_is_refused_with_those_we_read(name, tmp_path):
     (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(InvalidArgument, match=r"\.npz, \.npy .*folders of images"):
-        load_inputs(tmp_path / name)
+    refused(r"\.npz, \.npy .*folders of images", load_inputs, tmp_path / name)
 
 
 def test_a_path_that_leads_nowhere_is_refused(tmp_path):
-    with pytest.raises(InvalidArgument, match="there is no data at") as caught:
-        load_inputs(tmp_path / "gone.npz")
-    assert str(tmp_path / "gone.npz") in str(caught.value)
+    message = refused("there is no data at", load_inputs, tmp_path / "gone.npz")
+    assert str(tmp_path / "gone.npz") in message
     np.save(tmp_path / "x.npy", X)
-    with pytest.raises(InvalidArgument, match=r"gone\.npy"):
-        load_inputs(tmp_path / "x.npy", tmp_path / "gone.npy")
+    refused(r"gone\.npy", load_inputs, tmp_path / "x.npy", tmp_path / "gone.npy")
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy"])
 def test_a_size_for_arrays_is_refused_and_not_ignored(suffix, tmp_path):
     np.save(tmp_path / "d.npy", X)
     npz(tmp_path / "d.npz", x=X)
-    with pytest.raises(InvalidArgument, match="size="):
-        load_inputs(tmp_path / f"d{suffix}", size=(3, 3))
+    refused("size=", load_inputs, tmp_path / f"d{suffix}", size=(3, 3))

@@ -10,6 +10,7 @@ from PIL import Image
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
 from surefoot.inputs.media import LabelPattern
+from tests.refusals import refused
 
 GREY = np.arange(6 * 8, dtype=np.uint8).reshape(6, 8) * 5
 COLOUR = np.arange(6 * 8 * 3, dtype=np.uint8).reshape(6, 8, 3)
@@ -84,9 +85,7 @@ def test_every_way_to_store_eight_bits_is_read(mode, shape, tmp_path):
 
 def test_images_of_more_than_eight_bits_are_refused_and_not_cut_off(tmp_path):
     path = save(tmp_path / "a" / "1.png", GREY.astype(np.uint16) * 257)
-    with pytest.raises(InvalidArgument, match="more than 8 bits") as caught:
-        load_inputs(tmp_path)
-    assert str(path) in str(caught.value)
+    assert str(path) in refused("more than 8 bits", load_inputs, tmp_path)
 
 
 def test_size_resizes_to_height_by_width(tmp_path):
@@ -99,14 +98,11 @@ def test_size_resizes_to_height_by_width(tmp_path):
 
 @pytest.mark.parametrize("size", [(0, 5), (5, 0), (-1, 5)])
 def test_a_size_of_nothing_is_refused(size, folder):
-    with pytest.raises(InvalidArgument, match=r"\(height, width\)"):
-        load_inputs(folder, size=size)
+    refused(r"\(height, width\)", load_inputs, folder, size=size)
 
 
 def test_a_folder_without_images_is_refused_with_the_way_out(tmp_path):
-    with pytest.raises(InvalidArgument, match="one folder a class") as caught:
-        load_inputs(tmp_path)
-    assert str(tmp_path) in str(caught.value)
+    assert str(tmp_path) in refused("one folder a class", load_inputs, tmp_path)
 
 
 def spoiled(kind):
@@ -126,22 +122,21 @@ def spoiled(kind):
 def test_a_damaged_image_is_read_or_refused_by_name(kind, tmp_path):
     path = tmp_path / "a" / f"1.{kind}"
     path.parent.mkdir()
-    refused = 0
+    count = 0
     for content in spoiled(kind):
         path.write_bytes(content)
         try:
             load_inputs(tmp_path, size=(4, 4))
         except InvalidArgument as error:
             assert str(path) in str(error)
-            refused += 1
-    assert refused
+            count += 1
+    assert count
 
 
 def test_a_image_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
     save(tmp_path / "a" / "1.png", COLOUR)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 6 * 8 // 3)
-    with pytest.raises(InvalidArgument, match="cannot be read as an image"):
-        load_inputs(tmp_path)
+    refused("cannot be read as an image", load_inputs, tmp_path)
 
 
 def listed(tmp_path, text):
@@ -196,17 +191,13 @@ def test_a_list_can_be_resized_scaled_and_renamed(tmp_path):
     ],
 )
 def test_a_list_that_makes_no_inputs_is_one_sentence(text, match, tmp_path):
-    with pytest.raises(InvalidArgument, match=match) as caught:
-        load_inputs(listed(tmp_path, text))
-    assert str(tmp_path) in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(tmp_path) in refused(match, load_inputs, listed(tmp_path, text))
 
 
 def test_a_list_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / "list.csv"
     path.write_bytes(b"file,label\n\xff\xfe\x00,1\n")
-    with pytest.raises(InvalidArgument, match="cannot be read as CSV"):
-        load_inputs(path)
+    refused("cannot be read as CSV", load_inputs, path)
 
 
 @pytest.fixture
@@ -229,8 +220,7 @@ def test_loose_images_have_no_labels(flat):
 
 def test_loose_images_beside_class_folders_are_refused_and_not_left_out(flat):
     save(flat / "cow" / "a.png")
-    with pytest.raises(InvalidArgument, match=r"3 files beside .* cat_1\.png.*--labels none"):
-        load_inputs(flat)
+    refused(r"3 files beside .* cat_1\.png.*--labels none", load_inputs, flat)
     inputs = load_inputs(flat, labels="none")
     assert inputs.labels is None
     assert inputs.ids == ("cat_1.png", "cat_10.png", "cow/a.png", "dog_2.png")
@@ -248,15 +238,13 @@ def test_images_deeper_in_a_class_folder_belong_to_the_class(tmp_path):
 def test_a_pipe_in_a_folder_never_blocks(folder, tmp_path):
     save(tmp_path / folder / "a.png")
     os.mkfifo(tmp_path / folder / "b.png")
-    with pytest.raises(InvalidArgument, match=r"b\.png is no plain file"):
-        load_inputs(tmp_path)
+    refused(r"b\.png is no plain file", load_inputs, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["x.npz", "x.npy", "list.csv", "x.wav"])
 def test_a_pipe_as_data_never_blocks(name, tmp_path):
     os.mkfifo(tmp_path / name)
-    with pytest.raises(InvalidArgument, match="no plain file"):
-        load_inputs(tmp_path / name)
+    refused("no plain file", load_inputs, tmp_path / name)
 
 
 def test_a_link_to_nothing_and_a_link_in_a_circle_are_no_images(tmp_path):
@@ -264,20 +252,17 @@ def test_a_link_to_nothing_and_a_link_in_a_circle_are_no_images(tmp_path):
     (tmp_path / "a" / "again").symlink_to(tmp_path)
     assert load_inputs(tmp_path).ids == ("a/1.png",)
     (tmp_path / "a" / "2.png").symlink_to(tmp_path / "gone.png")
-    with pytest.raises(InvalidArgument, match=r"2\.png is no plain file, or leads nowhere"):
-        load_inputs(tmp_path)
+    refused(r"2\.png is no plain file, or leads nowhere", load_inputs, tmp_path)
 
 
 def test_an_unreadable_image_is_refused_by_name(flat):
     (flat / "zebra.png").write_bytes(b"")
-    with pytest.raises(InvalidArgument, match=r"zebra\.png cannot be read as an image"):
-        load_inputs(flat)
+    refused(r"zebra\.png cannot be read as an image", load_inputs, flat)
 
 
 def test_images_and_sounds_are_not_mixed(flat):
     (flat / "a.wav").write_bytes(b"")
-    with pytest.raises(InvalidArgument, match=r"a\.wav is a sound and .* an image"):
-        load_inputs(flat)
+    refused(r"a\.wav is a sound and .* an image", load_inputs, flat)
 
 
 def test_labels_come_from_a_pattern_or_a_function(flat):
@@ -313,9 +298,7 @@ def test_labels_come_from_a_pattern_or_a_function(flat):
     ],
 )
 def test_labels_that_cannot_be_read_are_refused_with_the_way_out(given, match, flat):
-    with pytest.raises(InvalidArgument, match=match) as caught:
-        load_inputs(flat, **given)
-    assert "\n" not in str(caught.value)
+    refused(match, load_inputs, flat, **given)
 
 
 @pytest.mark.parametrize(
@@ -329,8 +312,7 @@ def test_labels_that_cannot_be_read_are_refused_with_the_way_out(given, match, f
 )  # fmt: skip
 def test_a_pattern_that_could_take_for_ever_is_refused(text, tmp_path):
 
-    with pytest.raises(InvalidArgument):
-        LabelPattern(text).label(tmp_path / ("a" * 200 + ".png"))
+    refused("", lambda: LabelPattern(text).label(tmp_path / ("a" * 200 + ".png")))
 
 
 @pytest.mark.parametrize(
@@ -358,8 +340,7 @@ def test_images_are_resized_to_what_the_model_takes_and_the_reading_says_so(tmp_
     with pytest.raises(InvalidArgument, match="--size 2x2 makes images of another size"):
         load_inputs(tmp_path, shape=(3, 6, 8), size=(2, 2))
     for unclear in (None, (None, None, None), (3, None, None), (144,), (2, 6, 8)):
-        with pytest.raises(InvalidArgument, match="pass --size HEIGHTxWIDTH"):
-            load_inputs(tmp_path, shape=unclear)
+        refused("pass --size HEIGHTxWIDTH", load_inputs, tmp_path, shape=unclear)
 
 
 @pytest.mark.parametrize(
@@ -382,8 +363,7 @@ def test_grey_and_coloured_images_become_what_the_model_takes(shape, expected, w
 
 
 def test_a_size_that_fills_the_memory_is_refused(flat):
-    with pytest.raises(InvalidArgument, match="GiB"):
-        load_inputs(flat, size=(200_000, 200_000))
+    refused("GiB", load_inputs, flat, size=(200_000, 200_000))
 
 
 def test_a_list_needs_no_labels(flat):
@@ -395,7 +375,5 @@ def test_a_list_needs_no_labels(flat):
     np.testing.assert_array_equal(load_inputs(path, label_pattern=r"([a-z]+)_\d+").labels, [1, 0])
     path.write_text("file,label\ndog_2.png,5\n")
     assert load_inputs(path, labels="none").labels is None
-    with pytest.raises(InvalidArgument, match="labels of its own"):
-        load_inputs(path, label_pattern=r"([a-z]+)_\d+")
-    with pytest.raises(InvalidArgument, match="--length"):
-        load_inputs(path, length=1)
+    refused("labels of its own", load_inputs, path, label_pattern=r"([a-z]+)_\d+")
+    refused("--length", load_inputs, path, length=1)

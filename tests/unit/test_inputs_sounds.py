@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
+from tests.refusals import refused
 
 RATE = 1000
 PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
@@ -95,17 +95,13 @@ def test_other_parts_of_a_file_and_an_unknown_size_are_passed_over(tmp_path):
 def test_a_damaged_file_is_refused_by_name(content, tmp_path):
     path = tmp_path / "a.wav"
     path.write_bytes(content)
-    with pytest.raises(InvalidArgument, match=r"cannot be read as a \.wav file") as caught:
-        load_inputs(tmp_path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(path) in refused(r"cannot be read as a \.wav file", load_inputs, tmp_path)
 
 
 def test_samples_that_are_no_numbers_are_refused(tmp_path):
     content = np.array([0.1, np.nan], "<f4").tobytes()
     (tmp_path / "a.wav").write_bytes(riff(content, FLOAT, 32))
-    with pytest.raises(InvalidArgument, match=r"NaN.*a\.wav"):
-        load_inputs(tmp_path)
+    refused(r"NaN.*a\.wav", load_inputs, tmp_path)
 
 
 def test_class_folders_patterns_and_lists_name_sounds_too(tmp_path):
@@ -121,8 +117,7 @@ def test_class_folders_patterns_and_lists_name_sounds_too(tmp_path):
 def test_sounds_of_different_lengths_are_refused_cut_or_filled_up(tmp_path):
     tone(tmp_path / "a.wav", 0.1)
     tone(tmp_path / "b.wav", 0.2)
-    with pytest.raises(InvalidArgument, match=r"b\.wav is 0\.2 s .* 0\.1 s.*--length SECONDS"):
-        load_inputs(tmp_path)
+    refused(r"b\.wav is 0\.2 s .* 0\.1 s.*--length SECONDS", load_inputs, tmp_path)
     inputs = load_inputs(tmp_path, length=0.15)
     assert inputs.x.shape == (2, 1, 150)
     assert not inputs.x[0, 0, 100:].any()
@@ -134,8 +129,7 @@ def test_sounds_of_different_lengths_are_refused_cut_or_filled_up(tmp_path):
 def test_rates_and_channels_must_agree(other, tmp_path):
     tone(tmp_path / "a.wav")
     tone(tmp_path / "b.wav", **other)
-    with pytest.raises(InvalidArgument, match=r"b\.wav has .* convert them to one"):
-        load_inputs(tmp_path)
+    refused(r"b\.wav has .* convert them to one", load_inputs, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +145,7 @@ def test_rates_and_channels_must_agree(other, tmp_path):
 )
 def test_what_makes_no_sense_for_sounds_is_refused(given, match, tmp_path):
     tone(tmp_path / "a.wav")
-    with pytest.raises(InvalidArgument, match=match):
-        load_inputs(tmp_path, **given)
+    refused(match, load_inputs, tmp_path, **given)
 
 
 def loud(batch):

@@ -6,6 +6,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.models.frames import nearest_decimals
+from tests.refusals import refused
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
@@ -89,8 +90,7 @@ def test_other_columns_than_the_estimators_are_refused_by_name():
     ):
         sf.load_model(fitted, features=more)
     fewer = sf.load_inputs(frame.drop(columns="job")).features
-    with pytest.raises(InvalidArgument, match="but the data lack job"):
-        sf.load_model(fitted, features=fewer)
+    refused("but the data lack job", sf.load_model, fitted, features=fewer)
 
 
 @pytest.mark.parametrize("label", ["risk", 1])
@@ -101,8 +101,7 @@ def test_a_forgotten_label_is_asked_for_where_the_estimator_knows_no_names(label
     fitted = LogisticRegression().fit(frame.to_numpy(), frame["dose"] > 0.1)
     one_more = sf.load_inputs(frame.assign(grade=label)).features
     said = r"on 2 columns, .* have 3 .*; is grade the label\? Then say --labels grade"
-    with pytest.raises(InvalidArgument, match=said):
-        sf.load_model(fitted, features=one_more)
+    refused(said, sf.load_model, fitted, features=one_more)
     two_more = sf.load_inputs(frame.assign(grade=label, ward=2)).features
     with pytest.raises(
         InvalidArgument, match=r"on 2 columns, .* have 4 .*: give it the same columns \(the labels"
@@ -112,8 +111,7 @@ def test_a_forgotten_label_is_asked_for_where_the_estimator_knows_no_names(label
 
 
 def test_a_pipeline_on_text_without_its_columns_is_refused_with_the_way_out():
-    with pytest.raises(InvalidArgument, match=r"pass features=inputs.features"):
-        sf.load_model(pipeline(table()))
+    refused(r"pass features=inputs.features", sf.load_model, pipeline(table()))
 
 
 def test_an_estimator_of_names_gets_them_for_plain_arrays_too():

@@ -11,9 +11,9 @@ from sklearn.preprocessing import StandardScaler
 import surefoot as sf
 from surefoot.engine.outputs import CheckStatus, clean_outputs
 from surefoot.engine.preflight import examine
-from surefoot.errors import ModelFailed
 from surefoot.subject.inputs import Inputs
 from surefoot.testing import check_model
+from tests.refusals import failed
 from tests.worlds import SHAPE, linear, points, study
 
 torch = pytest.importorskip("torch")
@@ -205,8 +205,7 @@ def test_a_module_that_writes_for_some_batches_only_is_a_failure_with_the_way_ou
     model = sf.load_model(Module("sometimes").eval(), shape=SHAPE)
     x = np.abs(points(8).x)
     model.predict(model.place(x))
-    with pytest.raises(ModelFailed, match=r"changed this batch in place.*x = x\.clone\(\)"):
-        model.predict(model.place(-x))
+    failed(r"changed this batch in place.*x = x\.clone\(\)", model.predict, model.place(-x))
     assert finding(model).status is CheckStatus.FAILED
 
 
@@ -266,6 +265,5 @@ def test_an_error_that_is_not_about_writing_is_not_tried_again():
         calls.append(len(x))
         raise ValueError("no such layer")
 
-    with pytest.raises(ModelFailed, match="no such layer"):
-        sf.load_model(broken, shape=SHAPE)
+    failed("no such layer", sf.load_model, broken, shape=SHAPE)
     assert len(calls) == 1

@@ -16,6 +16,7 @@ from surefoot.graph.onnx_file import read_weight_files
 from surefoot.models import as_probabilities, load_model
 from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
+from tests.refusals import refused
 from tests.unit.small_models import (
     IMAGE,
     batch,
@@ -98,9 +99,7 @@ def test_whole_number_inputs_are_rounded_to_the_nearest_and_kept_in_range(tmp_pa
 
 def test_an_open_height_and_width_need_a_shape(tmp_path):
     path = pooled_net(tmp_path / "m.onnx")
-    with pytest.raises(InvalidArgument, match="shape=") as caught:
-        load_model(path)
-    assert str(path) in str(caught.value)
+    assert str(path) in refused("shape=", load_model, path)
     model = load_model(path, shape=(2, 5, 6))
     assert model.signature.shape == (2, 5, 6)
     check_model(model, batch(5, (2, 5, 6)))
@@ -197,8 +196,7 @@ def test_one_column_of_logits_is_two_classes(tmp_path):
 
 def test_a_column_that_leaves_zero_to_one_is_a_logit_only_where_that_is_stated(tmp_path):
     path = linear_net(tmp_path / "m.onnx", classes=1)
-    with pytest.raises(InvalidArgument, match=r"is no probability: for a regressor .* close:"):
-        load_model(path, bounds=(-9, 9))
+    refused(r"is no probability: for a regressor .* close:", load_model, path, bounds=(-9, 9))
     model = load_model(path, bounds=(-9, 9), scores="logits")
     assert model.signature.scores is Scores.LOGITS
     assert model.signature.classes == 2
@@ -345,18 +343,15 @@ def spoiled(tmp_path):
 def test_a_file_that_is_no_model_is_one_sentence_with_the_path(how, tmp_path):
     path = tmp_path / "bad.onnx"
     path.write_bytes(spoiled(tmp_path)[how])
-    with pytest.raises(InvalidArgument) as caught:
-        load_model(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert "export it again" in str(caught.value)
+    message = refused("", load_model, path)
+    assert str(path) in message
+    assert "export it again" in message
 
 
 @pytest.mark.parametrize("name", ["model.h5", "model", "model.onnx.gz"])
 def test_another_kind_of_file_is_refused_with_those_we_read(name, tmp_path):
     (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(InvalidArgument, match=r"\.onnx, \.pt2"):
-        load_model(tmp_path / name)
+    refused(r"\.onnx, \.pt2", load_model, tmp_path / name)
 
 
 def split(folder, location="m.onnx.data", write=linear_net):
@@ -421,11 +416,9 @@ def test_weights_that_change_after_loading_are_refused_for_proofs(tmp_path):
 def test_missing_weights_are_named_with_the_way_out(tmp_path):
     path, _ = split(tmp_path)
     (tmp_path / "m.onnx.data").unlink()
-    with pytest.raises(InvalidArgument, match=r"m\.onnx\.data, which is not beside it: put"):
-        load_model(path)
+    refused(r"m\.onnx\.data, which is not beside it: put", load_model, path)
     os.mkfifo(tmp_path / "m.onnx.data")
-    with pytest.raises(InvalidArgument, match="not beside it"):
-        load_model(path)
+    refused("not beside it", load_model, path)
 
 
 @pytest.mark.parametrize(
@@ -438,8 +431,7 @@ def test_weights_outside_the_folder_are_refused_and_not_read(location, tmp_path)
     (folder / "weights.bin").rename(tmp_path / "weights.bin")
     place = location.format(outside=tmp_path)
     rewritten(path, lambda entries: entries.update(location=place))
-    with pytest.raises(InvalidArgument, match="outside its own folder"):
-        load_model(path)
+    refused("outside its own folder", load_model, path)
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path):
@@ -448,8 +440,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
     path, _ = split(folder, location="weights.bin")
     (folder / "weights.bin").rename(tmp_path / "elsewhere.bin")
     (folder / "weights.bin").symlink_to(tmp_path / "elsewhere.bin")
-    with pytest.raises(InvalidArgument, match="outside its own folder"):
-        load_model(path)
+    refused("outside its own folder", load_model, path)
 
 
 def test_the_location_is_read_whatever_the_order_of_the_entries(tmp_path):
@@ -474,14 +465,12 @@ def test_an_offset_outside_the_weights_is_refused(change, tmp_path):
     path, _ = split(tmp_path)
     digest = read_weight_files(path).digest
     rewritten(path, lambda entries: entries.update(change))
-    with pytest.raises(InvalidArgument):
-        load_model(path)
+    refused("", load_model, path)
     from surefoot.graph.onnx_file import whole_content
 
     files = read_weight_files(path)
     assert files.digest != digest
-    with pytest.raises(InvalidArgument, match="lie outside their file"):
-        whole_content(files, files.digest)
+    refused("lie outside their file", whole_content, files, files.digest)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -500,5 +489,4 @@ def test_a_damaged_file_is_refused_or_read_in_one_sentence(seed, tmp_path):
 def test_a_location_that_is_no_file_name_is_refused(tmp_path):
     path, _ = split(tmp_path)
     rewritten(path, lambda entries: entries.update(location="m\0.data"))
-    with pytest.raises(InvalidArgument, match=r"which is no name of a file: export it again"):
-        load_model(path)
+    refused(r"which is no name of a file: export it again", load_model, path)

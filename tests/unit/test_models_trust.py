@@ -21,11 +21,12 @@ import joblib
 import numpy as np
 import pytest
 
-from surefoot.errors import InvalidArgument, ModelFailed, SurefootError
+from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.models import load_model, torch_modules
 from surefoot.models.archive import is_formula
 from surefoot.system.user_code import missing_code
 from surefoot.testing import check_model
+from tests.refusals import failed
 from tests.unit.small_models import (
     IMAGE,
     Bomb,
@@ -527,8 +528,7 @@ def test_a_script_without_end_is_refused(tmp_path, monkeypatch) -> None:
 
 def test_a_script_that_raises_says_so_itself(tmp_path) -> None:
     path = scripted(tmp_path / "wide.pt", Wide())
-    with pytest.raises(ModelFailed, match="AssertionError"):
-        load_model(path, shape=(3,))
+    failed("AssertionError", load_model, path, shape=(3,))
     assert load_model(path, shape=(12,)).signature.classes == 2
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, SameLabel
 from surefoot.testing import check_model
+from tests.refusals import failed, refused
 from tests.unit.test_study_of_outputs import (
     IMAGES,
     METHOD,
@@ -23,8 +23,7 @@ from tests.unit.test_study_of_outputs import (
 
 @pytest.mark.parametrize("source", [total, Ridge().predict], ids=["function", "method"])
 def test_a_regressor_is_no_classifier(source):
-    with pytest.raises(InvalidArgument, match=r"no probability: for a regressor .*close:10"):
-        sf.load_model(source, shape=(3,))
+    refused(r"no probability: for a regressor .*close:10", sf.load_model, source, shape=(3,))
 
 
 def test_a_model_of_values_does_what_every_model_must():
@@ -34,8 +33,7 @@ def test_a_model_of_values_does_what_every_model_must():
 
 
 def test_an_estimator_that_only_predicts_is_a_regressor_where_values_are_stated():
-    with pytest.raises(InvalidArgument, match="Ridge has predict, but no predict_proba"):
-        sf.load_model(Ridge())
+    refused("Ridge has predict, but no predict_proba", sf.load_model, Ridge())
     model = sf.load_model(Ridge(), scores="values")
     np.testing.assert_allclose(model.predict(X)[:, 0], total(X), rtol=1e-5)
 
@@ -43,8 +41,7 @@ def test_an_estimator_that_only_predicts_is_a_regressor_where_values_are_stated(
 def test_a_column_that_leaves_zero_to_one_on_the_data_alone_is_refused_too():
     model = sf.load_model(lambda x: x[:, :1] / 10, shape=(3,))  # looks like a probability
     study = regression(model=model, inputs=sf.load_inputs(X * 100), property=SameLabel())
-    with pytest.raises(InvalidArgument, match="which is no probability"):
-        study.run(**QUICK)
+    refused("which is no probability", study.run, **QUICK)
 
 
 def test_probabilities_of_several_labels_are_one_column_each():
@@ -76,8 +73,7 @@ def test_probabilities_of_several_labels_are_one_column_each():
     ],
 )
 def test_an_output_that_is_not_what_was_stated_is_refused(answer, scores, match):
-    with pytest.raises(ModelFailed, match=match):
-        sf.load_model(answer, shape=(3,), scores=scores)
+    failed(match, sf.load_model, answer, shape=(3,), scores=scores)
 
 
 class Target:
@@ -155,7 +151,6 @@ def test_a_detector_of_torch_gets_a_list_and_a_regressor_a_batch(torch):
     assert model.as_list
     study = sf.Study(model, sf.load_inputs(IMAGES), NOISE, METHOD, property=BoxesKept(0.95))
     assert study.run(**QUICK).claims[0].value > 0
-    with pytest.raises(InvalidArgument, match="for a regressor"):
-        sf.load_model(Sum().eval(), shape=(3,))
+    refused("for a regressor", sf.load_model, Sum().eval(), shape=(3,))
     values = sf.load_model(Sum().eval(), shape=(3,), scores="values")
     assert regression(model=values).run(**QUICK).claims[0].value > 0

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from surefoot.core.counts import closed_to
-from surefoot.errors import InvalidArgument
 from surefoot.graph.network import linear_layer, margin_question
 from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, bracket_radius
 from surefoot.verify.bracket import BracketState
 from surefoot.verify.bracket_search import RadiusPlan, TreeProgress, TreeTime
 from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.linear_relaxation import Box
+from tests.refusals import refused
 from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, margins_at, random_network
 
@@ -258,17 +258,13 @@ def test_the_same_seed_gives_the_same_bracket() -> None:
     ],
 )
 def test_impossible_arguments_are_refused(change: dict[str, float], words: str) -> None:
-    with pytest.raises(InvalidArgument, match=words):
-        bracket_radius(two_ways([1.0], 0.9), np.array([0.2]), 0, **change)
+    refused(words, bracket_radius, two_ways([1.0], 0.9), np.array([0.2]), 0, **change)
 
 
 def test_inputs_and_labels_must_fit_the_network() -> None:
-    with pytest.raises(InvalidArgument, match="one input"):
-        bracket_radius(two_ways([1.0], 0.9), np.array([0.2, 0.2]), 0)
-    with pytest.raises(InvalidArgument, match="labels 0 to 1"):
-        margin_question(two_ways([1.0], 0.9), 5)
-    with pytest.raises(InvalidArgument, match="convex"):
-        Layer(np.ones((1, 1)), np.zeros(1), np.full(1, 2.0))
+    refused("one input", bracket_radius, two_ways([1.0], 0.9), np.array([0.2, 0.2]), 0)
+    refused("labels 0 to 1", margin_question, two_ways([1.0], 0.9), 5)
+    refused("convex", Layer, np.ones((1, 1)), np.zeros(1), np.full(1, 2.0))
 
 
 def test_misclassified_inputs_have_radius_zero() -> None:

@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 
 from surefoot.core.results import UNIT, Interval
-from surefoot.errors import InvalidArgument
 from surefoot.properties import GivenLabel
 from surefoot.verify import (
     bracket_radius,
@@ -22,6 +21,7 @@ from surefoot.verify import (
     read_network,
 )
 from surefoot.verify.float32 import PointKind, lies_within
+from tests.refusals import refused
 from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band, softmax_tie
 from tests.unit.small_networks import random_network
 
@@ -92,8 +92,7 @@ def test_its_words_promise_nothing() -> None:
 
 def test_nothing_to_compare_is_refused() -> None:
     network = random_network(np.random.default_rng(1), 8, [6], 3, [0.0])
-    with pytest.raises(InvalidArgument, match="0 inputs"):
-        margin_difference(network, network.outputs, np.zeros((0, 8)), 0.1, UNIT)
+    refused("0 inputs", margin_difference, network, network.outputs, np.zeros((0, 8)), 0.1, UNIT)
 
 
 Build = Callable[[], Float32Network]
