@@ -2,24 +2,32 @@
 
 import inspect
 import json
-from dataclasses import dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 
 import numpy as np
 import pytest
 import typer
+from PIL import Image
 from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.catalogue.methods import ESTIMATORS
+from surefoot.catalogue.methods import ESTIMATORS, METHODS
+from surefoot.cli import parsing
 from surefoot.cli.main import app
+from surefoot.cli.parsing import running_text
 from surefoot.commands import functions
 from surefoot.commands.caller import Caller, choose_display, show_nothing
+from surefoot.commands.curve import CurveOptions
 from surefoot.commands.functions import python_function
 from surefoot.commands.methods import estimate_method
+from surefoot.commands.perturb import SAMPLES
+from surefoot.commands.tail import LIMIT
 from surefoot.core.procedure import Needs
+from surefoot.core.results import Interval
 from surefoot.engine.progress import Progress
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.options import option
+from surefoot.study.external import brackets
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -53,17 +61,8 @@ def options_of_python(name):
 
 
 def test_all_commands_that_measure_are_functions():
-    assert {
-        "certify",
-        "compare",
-        "critical",
-        "curve",
-        "doctor",
-        "estimate",
-        "plan",
-        "tail",
-        "tally",
-    } == (set(SHARED))
+    names = "certify compare critical curve doctor estimate plan tail tally"
+    assert names.split() == SHARED
     assert all(getattr(sf, name).__doc__ for name in SHARED)
 
 
@@ -91,7 +90,6 @@ class _Some:
 
 def test_an_option_is_one_line_for_shell_and_python():
     """A field added to a class of options is an argument, a flag with its help, and is checked."""
-    from surefoot.cli import parsing
 
     def measure(model: str, *, measurement: _Some) -> str:
         return f"{model} {measurement.precision}"
@@ -99,8 +97,9 @@ def test_an_option_is_one_line_for_shell_and_python():
     function = python_function(measure, {"_Some": _Some})
     assert str(inspect.signature(function)).startswith("(model: str, *, precision: ")
     assert function("m", precision=3) == "m 3"
-    with pytest.raises(InvalidArgument, match="measure has no option 'precison': do you mean prec"):
+    with pytest.raises(InvalidArgument, match="do you mean precision") as refused:
         function("m", precison=3)
+    assert (refused.value.option, refused.value.value) == ("precison", 3)
     (some,) = parsing.Groups.of(measure, {"_Some": _Some}).options()
     parameter = parsing._typer_parameter(some, some.option)
     assert (parameter.name, parameter.default) == ("precision", None)
@@ -216,41 +215,48 @@ def test_studies_are_compared_as_before(folder):
 
 
 REFUSED = [
-    ("estimate", {"widht": 0.1}, "estimate has no option 'widht': do you mean width"),
-    ("estimate", {"zzz": 1}, r"no option 'zzz': see help\(\) for all"),
-    ("estimate", {"first": 2.5}, "first must be an integer, got 2.5"),
-    ("estimate", {"workers": 0}, "workers must be an integer ≥ 1, got 0"),
-    ("estimate", {"seed": True}, "seed must be an integer ≥ 0, got True"),
-    ("estimate", {"correct_only": "yes"}, "correct_only must be True or False, got 'yes'"),
-    ("estimate", {"precision": 0.02, "width": 0.1}, "is for an estimate of each input"),
-    ("estimate", {"about": "population"}, "add precision"),
-    ("estimate", {"precision": 0.02, "about": "all"}, "must be these or population"),
-    ("estimate", {"width": float("nan")}, r"width \(--width\) must be a finite number, got nan"),
-    ("estimate", {"confidence": 95}, r"confidence \(--confidence\) .*got 95: write 0.95 for 95 %"),
-    ("estimate", {"method": "magic"}, "no method 'magic': choose one of exact-sequential"),
+    ("estimate", {"widht": 0.1}, "widht"),
+    ("estimate", {"first": 2.5}, "first"),
+    ("estimate", {"workers": 0}, "workers"),
+    ("estimate", {"seed": True}, "seed"),
+    ("estimate", {"seed": -1}, "seed"),
+    ("estimate", {"half": 1}, "half"),
+    ("estimate", {"correct_only": "yes"}, "correct_only"),
+    ("estimate", {"precision": 0.02, "width": 0.1}, "width"),
+    ("estimate", {"about": "population"}, "about"),
+    ("estimate", {"precision": 0.02, "about": "all"}, "about"),
+    ("estimate", {"width": float("inf")}, "width"),
+    ("estimate", {"width": "wide"}, "width"),
+    ("estimate", {"pilot_error": 0.01}, "pilot_error"),
+    ("estimate", {"confidence": 95}, "confidence"),
+    ("estimate", {"method": "magic"}, "method"),
     ("estimate", {"property": 3}, "3 is no property: write it as 'true'"),
-    ("estimate", {"require": 80}, r"require \(--require\) must be between 0 and 1, got 80"),
+    ("estimate", {"require": 80}, "require"),
     ("estimate", {"require": 0.5, "levels": (0.1, 0.2)}, "a requirement is about one level"),
-    ("estimate", {"figure": "a.svg"}, "needs several levels"),
+    ("estimate", {"figure": "a.svg"}, "figure"),
+    ("estimate", {"ray_address": "auto"}, "ray_address"),
     ("estimate", {"report": "no/folder/r.html"}, "there is no folder"),
-    ("estimate", {"time_limit": 0}, r"time_limit \(--time-limit\) is a number of seconds above 0"),
+    ("estimate", {"time_limit": 0}, "time_limit"),
     ("estimate", {"first": 2, "random": 2}, "choose either first or random"),
     ("estimate", {"random": 60}, r"random \(--random\) 60: test.npz has 6 inputs"),
     ("estimate", {"shape": (1, -6)}, r"shape \(--shape\) must be the shape of one input"),
     ("certify", {}, r"give either kappa \(--kappa 1e-3\) or sil"),
     ("certify", {"kappa": 0.1, "attack": "pgd"}, "write attack_method='pgd'"),
-    ("certify", {"kappa": 0.1, "attack_starts": 2}, r"needs attack=True \(--attack\)"),
-    ("certify", {"sil": 5}, "sil must be an integer ≥ 1 and ≤ 4, got 5"),
-    ("curve", {"grid": 64}, r"grid \(--grid\) is not for method sequential: use asap"),
-    ("curve", {"threshold": "most"}, "'most' is not a number"),
+    ("certify", {"kappa": 0.1, "attack_starts": 2}, "attack_starts"),
+    ("certify", {"sil": 5}, "sil"),
+    ("curve", {"grid": 64}, "grid"),
+    ("curve", {"threshold": "most"}, "threshold"),
     ("plan", {"width": 0.1, "kappa": 0.1}, r"either width \(--width\) or precision"),
-]  # fmt: skip
+]
+"""What is refused: an option with its value; else the words."""
 
 
-@pytest.mark.parametrize(("name", "options", "says"), REFUSED)
-def test_an_option_that_means_nothing_is_refused(folder, name, options, says):
-    with pytest.raises(InvalidArgument, match=says):
+@pytest.mark.parametrize(("name", "options", "what"), REFUSED)
+def test_what_means_nothing_is_refused_with_the_option_and_its_value(folder, name, options, what):
+    with pytest.raises(InvalidArgument, match=None if what in options else what) as refused:
         getattr(sf, name)(*FILES, "linf:0.2", **options)
+    if what in options:
+        assert (refused.value.option, refused.value.value) == (what, options[what])
     assert not (folder / "surefoot.db").exists()
 
 
@@ -285,29 +291,6 @@ def test_where_nobody_watches_nothing_is_shown_unless_it_is_wanted():
         watch(Progress(0, 1, 0, 1))
 
 
-@pytest.mark.parametrize(
-    ("options", "option", "value"),
-    [
-        ({"width": "wide"}, "width", "wide"),
-        ({"confidence": 95}, "confidence", 95),
-        ({"about": "these"}, "about", "these"),
-        ({"precision": 0.1, "width": 0.2}, "width", 0.2),
-        ({"pilot_error": 0.01}, "pilot_error", 0.01),
-        ({"method": "guess"}, "method", "guess"),
-        ({"seed": -1}, "seed", -1),
-        ({"half": 1}, "half", 1),
-        ({"withd": 0.1}, "withd", 0.1),
-        ({"require": 95}, "require", 95),
-        ({"figure": "curve.svg"}, "figure", "curve.svg"),
-        ({"ray_address": "auto"}, "ray_address", "auto"),
-    ],
-)
-def test_a_refusal_carries_the_option_and_its_value(options, option, value):
-    with pytest.raises(InvalidArgument) as refused:
-        sf.estimate("model.onnx", "test.npz", "linf:8/255", store=None, **options)
-    assert (refused.value.option, refused.value.value) == (option, value)
-
-
 @dataclass(frozen=True)
 class Halves:
     """A method that names no width."""
@@ -322,3 +305,221 @@ def test_a_method_is_given_the_options_that_it_names(monkeypatch):
     with pytest.raises(InvalidArgument) as refused:
         estimate_method(0.1, 0.9, "halves")
     assert (refused.value.option, refused.value.value) == ("width", 0.1)
+
+
+ESTIMATE = ("estimate", *FILES, "--perturb", "linf:8/255", "--width", "0.3", "--confidence", "0.9",
+            "--bounds", "0,1")  # fmt: skip
+
+
+def command(*words: str) -> str:
+    outcome = CliRunner().invoke(app, list(words))
+    assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exception
+    return outcome.stdout
+
+
+def read():
+    return sf.load_model("model.onnx", bounds=(0, 1)), sf.load_inputs("test.npz")
+
+
+def test_doctor_finds_the_same_in_python(folder):
+    checkup = sf.doctor(*read())
+    printed = json.loads(command("doctor", *FILES, "--bounds", "0,1", "--json"))
+    assert printed == [asdict(finding) for finding in checkup.findings]
+    assert not checkup.bad
+    lines = str(checkup).splitlines()
+    assert len(lines) == len(checkup.findings)
+    assert lines[0].startswith("ok    model: takes (1, 6, 6), gives ")
+
+
+def test_model_and_data_are_loaded_as_a_command_loads_them(folder):
+    """Pixels are read as such: the range of the model follows from the data."""
+    model, inputs = sf.load(*FILES, random=3, seed=5)
+    own = sf.estimate(model, inputs, "linf:8/255", width=0.3, seed=5, store=None)
+    result = sf.estimate(*FILES, "linf:8/255", width=0.3, random=3, seed=5, store=None)
+    assert own.record.digest == result.record.digest
+    assert own.claims == result.claims
+    several, _ = sf.load([FILES[0], FILES[0]], FILES[1])
+    named, _ = sf.load({"new": FILES[0]}, FILES[1], first=2)
+    assert len(several) == 2
+    assert named["new"].signature == model.signature
+    with pytest.raises(InvalidArgument, match="load has no option 'frist'"):
+        sf.load(*FILES, frist=2)
+
+
+def test_claims_are_sentences_and_texts_are_properties(folder):
+    result = sf.estimate(*FILES, "linf:8/255", width=0.3, first=2, store=None)
+    lines = sf.sentences(result.claims)
+    assert len(lines) == len(result.claims)
+    assert lines[0] == json.loads(result.to_json())["claims"][0]["sentence"]
+    assert sf.parse_property("topk:2") == sf.properties.TopK(2)
+
+
+def test_doctor_takes_inputs_in_another_layout_and_says_what_is_bad(folder):
+    model, inputs = read()
+    flat = sf.load_inputs(inputs.x.reshape(6, -1), inputs.labels)
+    assert "data: 6 inputs of shape (1, 6, 6)" in str(sf.doctor(model, flat))
+    broken = sf.load_model(lambda x: np.full((len(x), 2), np.nan), shape=SHAPE, bounds=(0, 1))
+    checkup = sf.doctor(broken, inputs)
+    assert checkup.bad
+    assert "BAD " in str(checkup)
+
+
+def test_a_run_of_the_command_line_is_read_and_replayed_in_python(folder):
+    record = json.loads(command(*ESTIMATE, "--json"))
+    (run,) = sf.runs("surefoot.db")
+    assert (run.digest, run.finished) == (record["digest"], True)
+    result = sf.read_result("surefoot.db")
+    assert json.loads(result.to_json())["claims"] == record["claims"]
+    assert str(sf.read_result("surefoot.db", run.digest[:8])) == str(result)
+    study = sf.read_study("surefoot.db", run.digest[:8])
+    assert study.digest == run.digest
+    name = result.inputs[2].id
+    again = json.loads(command("replay", run.digest[:12], name, "5", "--json"))
+    trial = study.replay(name, 5)
+    assert (again["severity"], again["kept"]) == (trial.severity, trial.kept)
+
+
+def test_what_a_store_cannot_give_back_is_refused(folder):
+    with pytest.raises(StoreFailed, match=r"there is no store at none\.db"):
+        sf.runs("none.db")
+    with pytest.raises(StoreFailed, match=r"there is no store at none\.db"):
+        sf.read_result("none.db")
+    noise, method = sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.4, 0.4)
+    sf.Study(*read(), noise, method).run("memory.db")
+    with pytest.raises(InvalidArgument, match="from a model in memory"):
+        sf.read_study("memory.db")
+    command(*ESTIMATE)
+    np.savez("test.npz", x=np.zeros((6, *SHAPE), np.uint8), y=[0, 0, 1, 1, 2, 2])
+    with pytest.raises(StoreFailed, match="the digests differ"):
+        sf.read_study("surefoot.db")
+
+
+@pytest.mark.parametrize(
+    ("words", "more", "arguments"),
+    [
+        ("blur:1", (), {}),
+        ("fog", (), {}),
+        ("rotation", ("--levels", "0,20,40"), {"levels": (0, 20, 40)}),
+        ("linf:0.3", ("--samples", "2", "--seed", "7"), {"samples": 2, "seed": 7}),
+    ],
+)
+def test_a_contact_sheet_is_the_same_in_python(folder, words, more, arguments):
+    image = (255 * np.random.default_rng(1).random((8, 9, 3))).astype(np.uint8)
+    Image.fromarray(image).save("cat.png")
+    command("perturb", words, "cat.png", *more)
+    sheet = sf.contact_sheet("cat.png", words, **arguments)
+    with Image.open("sheet.png") as written:
+        assert np.array_equal(np.asarray(written), np.asarray(sheet))
+
+
+def test_a_contact_sheet_takes_an_array_and_a_perturbation():
+    image = np.zeros((3, 8, 8), np.float32)
+    text, value = "blur:1", sf.perturb.GaussianBlur(1.0)
+    assert sf.parse_perturbation(text) == value
+    sheets = [np.asarray(sf.contact_sheet(image, made)) for made in (text, value)]
+    assert np.array_equal(*sheets)
+
+
+def test_brackets_are_summarised_the_same_in_python(folder):
+    rows = "".join(f"net,test,{i},0.0{i},0.0{i}5,1\n" for i in range(1, 9))
+    (folder / "radii.csv").write_text("network,split,image,lower,upper,runtime_s\n" + rows)
+    printed = json.loads(command("brackets", "radii.csv", "--quantile", "0.5", "--json"))
+    result = sf.brackets("radii.csv", quantile=0.5)
+    assert json.loads(result.to_json())["claims"] == printed["claims"]
+
+
+def default(name, option):
+    return next(p.default for p in COMMANDS[name].params if p.name == option)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "words"),
+    [
+        ("curve", "sequential-curve", "threshold resolution scope measure"),
+        ("critical", "critical-level", "tolerance quantile seconds_per_input samples verifier"),
+        ("critical", "critical-quantile", "tolerance quantile seconds_per_input samples within"),
+        ("tail", "normal-tail", "draws normality"),
+    ],
+)
+def test_a_method_has_the_defaults_of_its_command(name, method, words):
+    of_method = {f.name: f.default for f in fields(METHODS[method])}
+    for word in words.split():
+        value, typed = of_method.get(word, of_method.get(f"{word}s")), default(name, word)
+        (value,) = value if isinstance(value, tuple) else (value,)
+        if typed is not None:  # None: the command leaves it to the method
+            assert (float(typed) if isinstance(value, float) else typed) == value, word
+    confidence = default(name, "confidence")
+    assert confidence is None or 1 - float(confidence) == pytest.approx(of_method["error"])
+
+
+def test_seeds_and_other_defaults_are_the_same_everywhere():
+    seeds = {default(name, "seed") for name in ("estimate", "certify", "tail", "curve", "critical",
+                                                "compare", "plan", "perturb")}  # fmt: skip
+    assert seeds == {1} == {sf.Selection().seed, sf.Study.seed}
+    assert sf.properties.NoConfidentMistake().limit == LIMIT
+    assert (default("brackets", "quantile"), default("brackets", "confidence")) == ("0.05", "0.95")
+    assert sf.brackets.__kwdefaults__ | {"quantile": 0.05, "error": 0.05} == (
+        sf.brackets.__kwdefaults__
+    )
+    assert sf.contact_sheet.__defaults__[1:] == (SAMPLES, default("perturb", "seed"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_running_text_and_ends_with_an_example(name):
+    *paragraphs, example = COMMANDS[name].help.split("\n\n")
+    assert paragraphs
+    assert all("\n" not in part for part in paragraphs)
+    assert example.startswith(f"Example: surefoot {name}")
+    assert "\n" not in example  # what is pasted from two lines runs as two commands
+
+
+def test_an_example_keeps_its_lines():
+    text = "One\ntwo.\n\nthree\n  four.\n\nExample: a \\\n  b"
+    assert running_text(text) == "One two.\n\nthree four.\n\nExample: a \\\n  b"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["estimate", "certify", "tail", "compare", "critical", "tally", "brackets", "plan", "design"],
+)
+def test_every_command_has_the_same_default_confidence(command):
+    assert default(command, "confidence") == "0.95"
+
+
+def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line():
+    with_error = {
+        name: f.default
+        for name, kind in METHODS.items()
+        for f in fields(kind)
+        if f.name == "error" and f.default is not MISSING
+    }
+    assert {"sequential-curve", "critical-level", "normal-tail"} <= set(with_error)
+    assert set(with_error.values()) == {0.05}
+    assert inspect.signature(brackets).parameters["error"].default == 0.05
+
+
+def test_a_curve_without_options_is_the_one_of_python():
+    assert CurveOptions().method_on(Interval(0.0, 2.0), 1) == sf.methods.SequentialCurve(0.0, 2.0)
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, words, standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        ("--require-each", "Dress=0.2", "--require-each", "Bag=0.1"),
+        ("--perturb", "blur:1", "--width=0.1", "--width", "0.2"),
+    ],
+)
+def test_one_of_two_values_is_not_lost_in_silence(twice):
+    done = invoke("estimate", "model.onnx", "test.npz", "--perturb", "linf:8/255", *twice)
+    assert done.exception.exit_code == 2
+    assert "is given twice" in done.exception.format_message()
+
+
+def test_options_that_take_several_values_are_given_several_times():
+    done = invoke("curve", "no.onnx", "no.npz", "--perturb", "blur:0..2", "--threshold", "0.6",
+                  "--threshold", "0.9")  # fmt: skip
+    assert "twice" not in str(done.exception)
