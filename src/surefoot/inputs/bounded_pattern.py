@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, refusing
 
 _LONGEST = 500
 """Characters of a pattern."""
@@ -52,33 +52,26 @@ class BoundedPattern:
                 f"a {self.title} has at most {_LONGEST} characters, got {len(self.text)}"
                 ": shorten it"
             )
-        try:
+        what = f"{self.title} {self.text!r} is no regular expression"
+        with refusing(what, self.way_out, re.error, OverflowError, RecursionError):
             return re.compile(self.text)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidArgument(
-                f"{self.title} {self.text!r} is no regular expression ({error}): {self.way_out}"
-            ) from error
 
     @cached_property
     def _freedom(self) -> _Freedom:
+        parts = list(re._parser.parse(self.text))  # type: ignore[attr-defined]
+        begins = bool(parts) and str(parts[0][1]).startswith("AT_BEGINNING")
         try:
-            return _freedom(re._parser.parse(self.text))  # type: ignore[attr-defined]
+            return replace(_freedom(parts), begins=begins)
         except ValueError as error:
             raise InvalidArgument(
                 f"{self.title} {self.text!r} holds {error}, which can take for ever on some "
                 f"names: {self.way_out}"
             ) from None
 
-    @cached_property
-    def _begins(self) -> bool:
-        """Whether it can only match from the beginning of a name."""
-        parts = list(re._parser.parse(self.text))  # type: ignore[attr-defined]
-        return bool(parts) and str(parts[0][1]).startswith("AT_BEGINNING")
-
     def _check_length(self, name: str, *, anywhere: bool) -> None:
         """Refuse too many ways to match; where it may begin `anywhere`, that is one repeat more."""
         length, free = len(name), self._freedom
-        repeats = free.repeats + int(anywhere and not self._begins)
+        repeats = free.repeats + int(anywhere and not free.begins)
         if math.comb(length + repeats, repeats) * free.choices > _MOST_WAYS:
             raise InvalidArgument(
                 f"{self.title} {self.text!r} has {free.repeats} repeats, too many for the "
@@ -88,10 +81,14 @@ class BoundedPattern:
 
 @dataclass(frozen=True)
 class _Freedom:
-    """Repeats of variable length, and in how many ways the choices can be taken."""
+    """Repeats of variable length, and in how many ways the choices can be taken.
+
+    `begins`: it can only match from the beginning of a name.
+    """
 
     repeats: int = 0
     choices: int = 1
+    begins: bool = False
 
     def then(self, other: _Freedom) -> _Freedom:
         return _Freedom(self.repeats + other.repeats, self.choices * other.choices)
@@ -109,19 +106,15 @@ def _freedom(parts: Any) -> _Freedom:  # noqa: ANN401  a parsed pattern, as `re`
         elif name == "BRANCH":
             each = [_freedom(choice) for choice in value[1]]
             total = total.then(_Freedom(max(e.repeats for e in each), sum(e.choices for e in each)))
-        elif name in _REPEATS:
-            total = total.then(_of_repeat(*value))
-        else:
+        elif name not in _REPEATS:
             raise ValueError(f"a part of the kind {name.lower().replace('_', ' ')}")
+        elif int(value[1]) == 1:  # at most once
+            total = total.then(_freedom(value[2])).then(_Freedom(0, 1 if value[0] else 2))
+        elif all(str(part) in _ONE_CHARACTER for part, _ in _flat(value[2])):
+            total = total.then(_Freedom(int(value[0] != value[1])))
+        else:
+            raise ValueError("a repeat of a repeat or of a choice")
     return total
-
-
-def _of_repeat(least: int, most: Any, body: Any) -> _Freedom:  # noqa: ANN401  parts of a parsed pattern
-    if int(most) == 1:
-        return _freedom(body).then(_Freedom(0, 1 if least else 2))
-    if not all(str(operator) in _ONE_CHARACTER for operator, _ in _flat(body)):
-        raise ValueError("a repeat of a repeat or of a choice")
-    return _Freedom(int(least != most))
 
 
 def _flat(parts: Any) -> list[Any]:  # noqa: ANN401  parts of a parsed pattern

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -75,13 +76,13 @@ def from_dataset(source: DataSet, options: ReadOptions) -> Inputs:
     if are_items(points) and not is_image(points[0]):
         return from_items(points, name, options)
     with_images = [is_image(x) for x in points]
-    if any(with_images):
-        if not all(with_images):
-            i = with_images.index(False)
-            raise InvalidArgument(f"{name}, index {i} is no image, but others are: give one kind")
+    if all(with_images) and points:
         images = images_in_memory(points, name)
         pixels = stack_images(images, name, options.size, options.shape)
         values, more = pixels.values, pixels.reading
+    elif any(with_images):
+        i = with_images.index(False)
+        raise InvalidArgument(f"{name}, index {i} is no image, but others are: give one kind")
     elif options.size is not None:
         raise InvalidArgument(
             "size resizes images in files and datasets only: resize arrays before passing them"
@@ -98,11 +99,9 @@ def _bounded(source: DataSet, first: int | None) -> Iterator[_Row]:
     if first is not None:
         yield from islice(_rows(source), first)
         return
-    sized = True
-    try:
-        len(source)
-    except TypeError:  # as that of a loader of a stream
-        sized = False
+    sized = False
+    with suppress(TypeError):  # as that of a loader of a stream
+        sized = len(source) >= 0
     most = MOST_BYTES if sized else _MOST_BYTES_WITHOUT_LENGTH
     size = 0
     for n, row in enumerate(_rows(source)):

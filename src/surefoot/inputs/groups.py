@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,17 +38,6 @@ def with_groups(inputs: Inputs, groups: Any, source: Any = None) -> Inputs:  # n
     return inputs if stored is None else _named(inputs, stored, f"array {_ARRAY}")
 
 
-def group_names(values: Sequence[Any], source: str) -> tuple[str, ...]:
-    """The names of groups as text; every input must have one."""
-    names = tuple(escape_unprintable(_as_text(value)) for value in values)
-    empty = next((i for i, name in enumerate(names) if not name), None)
-    if empty is not None:
-        raise InvalidArgument(
-            f"{source}: input {empty + 1} of {len(names)} has no group: name one for every input"
-        )
-    return names
-
-
 def _as_text(value: Item) -> str:
     """A number without a fraction is written as an integer: 7 and 7.0 are the same group."""
     if value is None or str(value) in ("nan", "NaT", "<NA>"):
@@ -74,7 +62,12 @@ def _named(inputs: Inputs, values: Item, where: str) -> Inputs:
             f"{inputs.source} holds {len(inputs)} inputs but {len(column)} groups: give one for "
             "each input"
         )
-    names = group_names(column, inputs.source)
+    names = tuple(escape_unprintable(_as_text(value)) for value in column)
+    if "" in names:
+        raise InvalidArgument(
+            f"{inputs.source}: input {names.index('') + 1} of {len(names)} has no group: name one "
+            "for every input"
+        )
     words = f"groups from {where}" if where else "groups given"
     reading = "; ".join(filter(None, [inputs.reading, words]))
     return replace(inputs, groups=names, reading=reading)
@@ -86,10 +79,8 @@ def _from_text(inputs: Inputs, text: str, source: Data) -> Inputs:
         return _named(inputs, _matches(inputs, text.removeprefix(PATTERN)), text)
     if hasattr(source, "columns"):
         if text not in source.columns:
-            raise InvalidArgument(
-                f"there is no column {text!r} for groups: choose one of "
-                + ", ".join(map(str, source.columns))
-            )
+            names = ", ".join(map(str, source.columns))
+            raise InvalidArgument(f"there is no column {text!r} for groups: choose one of {names}")
         return _named(inputs, source[text], f"column {text}")
     if Path(text).suffix == ".npy":
         return _named(inputs, read_npy(Path(text)), f"file {Path(text).name}")

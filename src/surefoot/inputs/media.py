@@ -13,12 +13,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import ReadOptions, from_arrays
 from surefoot.inputs.bounded_pattern import BoundedPattern
 from surefoot.inputs.images import image_files, stack_images
-from surefoot.inputs.items import (
-    csv_rows,
-    folder_classes,
-    refuse_cells,
-    refuse_other_separators,
-)
+from surefoot.inputs.items import csv_rows, folder_classes, refuse_cells, refuse_other_separators
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.inputs.sounds import stack_sounds
 from surefoot.subject.inputs import Inputs

@@ -31,7 +31,11 @@ def composition_doubt(
     if first >= len(labels) or len(classes) == 1:
         return ""
     improbable = _improbable(taken, counts, first)
-    if improbable.min() > _ERROR and not (missing and _in_class_order(labels, counts)):
+    # Each class in one piece, which a random order would hardly give.
+    pieces = 1 + int((labels[1:] != labels[:-1]).sum())
+    log_chance = gammaln(len(counts) + 1) + gammaln(counts + 1).sum() - gammaln(len(labels) + 1)
+    in_order = pieces == len(counts) and bool(log_chance < np.log(_ERROR))
+    if improbable.min() > _ERROR and not (missing and in_order):
         return ""
     if missing == len(classes) - 1:
         found = f"are all of class {class_name(int(labels[0]))}, and the data have"
@@ -69,15 +73,9 @@ def _log_choose(n: int, k: NDArray[np.intp]) -> NDArray[np.float64]:
     return ways
 
 
-def _in_class_order(labels: NDArray[np.int64], counts: NDArray[np.intp]) -> bool:
-    """Whether each class is in one piece, which a random order would hardly give."""
-    pieces = 1 + int((labels[1:] != labels[:-1]).sum())
-    log_chance = gammaln(len(counts) + 1) + gammaln(counts + 1).sum() - gammaln(len(labels) + 1)
-    return pieces == len(counts) and bool(log_chance < np.log(_ERROR))
-
-
 Predicted = Callable[[NDArray[np.intp]], NDArray[np.int64]]
 """The label predicted for each of these rows; -1 where several models do not agree."""
+_CORRECT = "keeping only correctly classified inputs"
 _BATCH = 256
 """Inputs classified at a time, so that few more than needed are run."""
 
@@ -206,11 +204,7 @@ def _whole_groups(
         shuffled = np.random.default_rng(selection.seed).permutation(len(groups))
         groups = [groups[i] for i in shuffled]
     count = selection.first or selection.random or len(groups)
-    labels = (
-        _labels(inputs, "keeping only correctly classified inputs")
-        if selection.correct_only
-        else None
-    )
+    labels = _labels(inputs, _CORRECT) if selection.correct_only else None
     chosen: list[int] = []
     taken = examined = drawn = 0
     for group in groups:
@@ -237,7 +231,7 @@ def _correct(
     inputs: Inputs, order: NDArray[np.intp], count: int, predicted: Predicted
 ) -> tuple[NDArray[np.intp], int]:
     """The first `count` inputs that are classified correctly, and how many were examined."""
-    labels = _labels(inputs, "keeping only correctly classified inputs")
+    labels = _labels(inputs, _CORRECT)
     correct: list[int] = []
     for start in range(0, len(order), _BATCH):
         rows = order[start : start + _BATCH]

@@ -63,29 +63,24 @@ class TableColumn:
         cells = self.cells.astype(np.float64)
         with np.errstate(over="ignore"):
             column = cells.astype(np.float32)
-        bad = ~np.isfinite(column)
+        bad, large = ~np.isfinite(column), np.abs(cells) > _LARGEST_WHOLE
+        is_float = self.dtype.startswith("float")
         if bad.any():
             row = int(np.argmax(bad))
-            raise InvalidArgument(
-                f"{source}, row {row + 1}, column {self.heading!r}: {cells[row]:g} is no finite "
-                "number: correct it or leave the row out"
-            )
-        large = np.abs(cells) > _LARGEST_WHOLE
-        if self.dtype.startswith(("int", "uint")) and large.any():
+            why = f"{cells[row]:g} is no finite number: correct it or leave the row out"
+        elif self.dtype.startswith(("int", "uint")) and large.any():
             row = int(np.argmax(large))
-            raise InvalidArgument(
-                f"{source}, row {row + 1}, column {self.heading!r}: {self.cells[row]} is larger "
-                f"than {_LARGEST_WHOLE:,}, beyond which single precision does not hold every "
-                "integer: leave the column out if it is an identifier, or give it as real numbers "
-                "in a larger unit"
+            why = (
+                f"{self.cells[row]} is larger than {_LARGEST_WHOLE:,}, beyond which single "
+                "precision does not hold every integer: leave the column out if it is an "
+                "identifier, or give it as real numbers in a larger unit"
             )
-        lost = rounded_away(cells, column) if self.dtype.startswith("float") else None
-        if lost is not None:
-            raise InvalidArgument(
-                f"{source}, row {lost + 1}, column {self.heading!r}: "
-                f"{coarse_words(float(cells[lost]), 'the column')}, or leave the column out"
-            )
-        return column
+        elif is_float and (lost := rounded_away(cells, column)) is not None:
+            row = lost
+            why = f"{coarse_words(float(cells[row]), 'the column')}, or leave the column out"
+        else:
+            return column
+        raise InvalidArgument(f"{source}, row {row + 1}, column {self.heading!r}: {why}")
 
 
 @dataclass(frozen=True)
@@ -214,10 +209,7 @@ def polars_columns(frame: Frame, source: str = "the frame") -> Table:
 
 
 def _table(
-    frame: Frame,
-    source: str,
-    column: Callable[[int], TableColumn],
-    ids: tuple[str, ...],
+    frame: Frame, source: str, column: Callable[[int], TableColumn], ids: tuple[str, ...]
 ) -> Table:
     if not len(frame):
         raise InvalidArgument(f"{source} holds no inputs: it has no row; give at least one")
@@ -291,20 +283,15 @@ def _inputs(table: Table, options: ReadOptions) -> Inputs:
     if label_column is not None:
         labels = label_column.texts()
     known: Labels | None = None
-    targets = options.targets
+    texts, targets = None if labels is None else _as_texts(labels), options.targets
     if targets is True:
-        targets = None if labels is None else target_numbers(_as_texts(labels), source)
-    elif labels is not None:
-        texts = _as_texts(labels)
+        targets = None if texts is None else target_numbers(texts, source)
+    elif texts is not None:
         known = read_labels(texts, source, options.class_names, lambda i: f"row {i + 1}")
     x = [column.values(source) for column in columns]
     ids = table.ids if options.ids is None else tuple(map(str, options.ids))
-    own = replace(
-        options,
-        labels=known,
-        targets=None if targets is None else tuple(targets) or None,
-        ids=ids or None,
-    )
+    targets = None if targets is None else tuple(targets) or None
+    own = replace(options, labels=known, targets=targets, ids=ids or None)
     features = _features(columns, [float(values[0]) for values in x])
     return labelled_inputs(np.stack(x, axis=1), source, own, "a table", features)
 
@@ -354,12 +341,10 @@ def _features(columns: list[TableColumn], examples: list[float]) -> tuple[Featur
     short = [m["name"] if m else c.heading for m, c in zip(parts, columns, strict=True)]
     features = []
     for column, match, name, example in zip(columns, parts, short, examples, strict=True):
-        kind = column.dtype, column.categories, example
-        if match is None or short.count(name) > 1:
-            features.append(Feature(column.heading, "", "", *kind))
-        else:
-            unit = match["square"] or match["round"]
-            features.append(Feature(name, unit.strip(), column.heading, *kind))
+        named = (column.heading, "", "")
+        if match is not None and short.count(name) == 1:
+            named = (name, (match["square"] or match["round"]).strip(), column.heading)
+        features.append(Feature(*named, column.dtype, column.categories, example))
     return tuple(features)
 
 
@@ -384,10 +369,8 @@ def _read_csv(path: Path) -> Table:
         raise InvalidArgument(
             f"{path} holds no inputs: it has the names of columns but no row; give at least one"
         )
-    columns = [
-        text_column(heading, [row[i] for row in rows], str(path))
-        for i, heading in enumerate(header)
-    ]
+    cells = ([row[i] for row in rows] for i in range(len(header)))
+    columns = [text_column(h, column, str(path)) for h, column in zip(header, cells, strict=True)]
     return Table(str(path), tuple(columns))
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
+from surefoot.models import scores as answers
 from surefoot.models.endpoint_connection import (
     FIRST_CONTACT_TRIES,
     Connection,
@@ -25,16 +26,6 @@ from surefoot.models.endpoint_connection import (
     read_address,
 )
 from surefoot.models.load_options import LoadOptions, Normalise
-from surefoot.models.scores import (
-    PROBES,
-    both_classes,
-    cast_to,
-    in_pieces,
-    model_errors,
-    probe,
-    read_output,
-    signature_of_answers,
-)
 from surefoot.subject.protocols import Array, HostArray, Scores, Signature
 from surefoot.system.memory_limits import refuse_too_large
 
@@ -125,16 +116,13 @@ def _tensor(stated: Json, where: str) -> Tensor:
         name, datatype, shape = (stated.get(key) for key in ("name", "datatype", "shape"))
         words = isinstance(name, str) and isinstance(datatype, str)
         if words and isinstance(shape, list) and len(shape) <= _MOST_AXES:
-            return Tensor(str(name), str(datatype), tuple(_length(n) for n in shape))
+            # Servers write numbers, some as text; -1 is open.
+            texts = [str(n) if len(str(n)) <= _MOST_DIGITS else "" for n in shape]
+            lengths = tuple(int(text) or None if text.isdecimal() else None for text in texts)
+            return Tensor(str(name), str(datatype), lengths)
     raise ModelFailed(
         f"{where} states a tensor without name, datatype and shape: {_NOT_THE_PROTOCOL}"
     )
-
-
-def _length(stated: Json) -> int | None:
-    """Servers write numbers, some as text; -1 is open."""
-    text = str(stated)
-    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) > 0 else None
 
 
 def infer_request(
@@ -176,7 +164,10 @@ def infer_answer(
         raise ModelFailed(f"{where} answers without outputs: {_NOT_THE_PROTOCOL}")
     start = 0
     for one in outputs:
-        size = _binary_size(one, where)
+        parameters = one.get("parameters")
+        size = parameters.get("binary_data_size") if isinstance(parameters, dict) else None
+        if size is not None and (not isinstance(size, int) or size < 0):
+            raise ModelFailed(f"{where} states {size!r} bytes for an output: {_NOT_THE_PROTOCOL}")
         if output is None or one.get("name") == output:
             raw = None if size is None else tail[start : start + size]
             values = _values(one, raw, rows, where)
@@ -187,14 +178,6 @@ def infer_answer(
         f"{where} answers without the output {output!r}: it gives {names}; name one of them "
         "(output=, --output)"
     )
-
-
-def _binary_size(stated: Stated, where: str) -> int | None:
-    parameters = stated.get("parameters")
-    size = parameters.get("binary_data_size") if isinstance(parameters, dict) else None
-    if size is not None and (not isinstance(size, int) or size < 0):
-        raise ModelFailed(f"{where} states {size!r} bytes for an output: {_NOT_THE_PROTOCOL}")
-    return size
 
 
 def _values(stated: Stated, raw: bytes | None, rows: int, where: str) -> HostArray:
@@ -266,8 +249,8 @@ class EndpointModel:
     """What every claim about it takes for granted."""
     caution: ClassVar[str] = (
         "it is behind an address, and its owner can change it at any time: the version and "
-        f"the answers to {PROBES} fixed inputs are compared again at the end of the run, which "
-        "does not show every change"
+        f"the answers to {answers.PROBES} fixed inputs are compared again at the end of the run, "
+        "which does not show every change"
     )
 
     def place(self, x: NDArray[np.float32]) -> Array:
@@ -276,15 +259,15 @@ class EndpointModel:
 
     def predict(self, x: Array) -> Array:
         """Scores of a batch; a batch that the server refuses as too large is `OutOfMemory`."""
-        return both_classes(self.rows(x), self.signature.scores)
+        return answers.both_classes(self.rows(x), self.signature.scores)
 
     def rows(self, x: Array) -> Array:
         """The output for a batch of any size, also where the server fixes one."""
-        with model_errors():
-            ready = cast_to(self.normalise(x), DTYPES[self.tensor.datatype])
+        with answers.model_errors():
+            ready = answers.cast_to(self.normalise(x), DTYPES[self.tensor.datatype])
             size = self.tensor.shape[0]
-            raw = in_pieces(ready, size or len(x), lambda piece: self._ask(piece).values)
-            return read_output(raw, len(x), self.signature.scores)
+            raw = answers.in_pieces(ready, size or len(x), lambda piece: self._ask(piece).values)
+            return answers.read_output(raw, len(x), self.signature.scores)
 
     def check_unchanged(self) -> None:
         """Ask about the fixed inputs again; an error if the answers are not those of the start."""
@@ -298,9 +281,9 @@ class EndpointModel:
             by = f" by up to {apart:.3g}" if np.isfinite(apart) else ""
             raise ModelChanged(
                 f"the model at {self.connection.address} changed during the run: its answers to "
-                f"{PROBES} fixed inputs differ{by} from those at the start, so no result is "
-                "recorded; fix a version (/versions/VERSION) or keep the model as it is, and use "
-                "another store (--store)"
+                f"{answers.PROBES} fixed inputs differ{by} from those at the start, so no result "
+                "is recorded; fix a version (/versions/VERSION) or keep the model as it is, and "
+                "use another store (--store)"
             )
 
     def _ask(self, x: HostArray) -> Answer:
@@ -326,23 +309,18 @@ class EndpointModel:
 
 def _answers(model: EndpointModel) -> HostArray:
     """The rows for the fixed inputs, in batches as small as the server wants them."""
-    x, size = probe(model.signature.shape, model.signature.bounds), PROBES
+    x, size = answers.probe(model.signature.shape, model.signature.bounds), answers.PROBES
     while True:
         try:
-            pieces = [model.rows(x[i : i + size]) for i in range(0, PROBES, size)]
+            pieces = [model.rows(x[i : i + size]) for i in range(0, answers.PROBES, size)]
             return np.concatenate(pieces).astype(np.float64)
         except OutOfMemory:
             size //= 2
 
 
+@answers.model_errors()
 def open_endpoint(source: str, options: LoadOptions) -> EndpointModel:
     """Read the metadata and ask about a few fixed inputs to learn what comes back."""
-    with model_errors():
-        return _first_contact(_stated_model(source, options), options.scores)
-
-
-def _stated_model(source: str, options: LoadOptions) -> EndpointModel:
-    """The model as its metadata state it, before it is asked."""
     options.refuse_device()
     if options.scores is Scores.OBJECTS:
         raise InvalidArgument(
@@ -369,32 +347,24 @@ def _stated_model(source: str, options: LoadOptions) -> EndpointModel:
     )
     server = connection.get(connection.address.server_metadata)
     binary = server.status == 200 and lists_binary(server.body)
-    return EndpointModel(connection, tensor, output, binary, options.normalise, draft)
-
-
-def _first_contact(model: EndpointModel, stated: Scores | None) -> EndpointModel:
-    """The model with its version, its answers and a digest that covers both."""
-    x = probe(model.signature.shape, model.signature.bounds)[:1]
-    one = cast_to(model.normalise(x), DTYPES[model.tensor.datatype])
-    size = model.tensor.shape[0] or 1
-    version = model._ask(np.repeat(one, size, axis=0)).version
-    name = model.connection.address.name
-    parts = (name, version, model.tensor.name, model.tensor.datatype, model.output or "")
-    draft = replace(
-        model.signature,
-        digest=hashlib.sha256("\0".join(parts).encode()).hexdigest(),
-        covers=covers_name(name, version),
-        partial=True,
-    )
+    model = EndpointModel(connection, tensor, output, binary, options.normalise, draft)
+    # The version, the answers, and a digest that covers both.
+    x = answers.probe(shape, options.bounds)[:1]
+    one = answers.cast_to(model.normalise(x), DTYPES[tensor.datatype])
+    version = model._ask(np.repeat(one, tensor.shape[0] or 1, axis=0)).version
+    name = connection.address.name
+    parts = (name, version, tensor.name, tensor.datatype, output or "")
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    draft = replace(draft, digest=digest, covers=covers_name(name, version), partial=True)
     model = replace(model, version=version, signature=draft)
-    answers = _answers(model)
-    signature = signature_of_answers(draft, answers, stated)
-    return replace(model, signature=signature, first_answers=answers)
+    first = _answers(model)
+    signature = answers.signature_of_answers(draft, first, options.scores)
+    return replace(model, signature=signature, first_answers=first)
 
 
 def endpoint_input_shape(source: str, token_variable: str | None) -> tuple[int | None, ...]:
     """The shape of one input as the server states it; None for a length that it leaves open."""
-    with model_errors():
+    with answers.model_errors():
         connection = Connection(read_address(source, token_variable), patience_of_user())
         return _only_input(connection, _metadata(connection)).shape[1:]
 

@@ -15,15 +15,8 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, ModelFailed, refusing, system_words
 from surefoot.graph import onnx_file
 from surefoot.graph.gradient import GradientGraph, read_gradient_graph
+from surefoot.models import scores as answers
 from surefoot.models.load_options import LoadOptions, Normalise
-from surefoot.models.scores import (
-    both_classes,
-    cast_to,
-    complete_signature,
-    in_pieces,
-    model_errors,
-    read_output,
-)
 from surefoot.models.torch_modules import differentiable
 from surefoot.subject.protocols import Array, HostArray, Item, Scores, Signature, Weigh
 
@@ -92,14 +85,14 @@ class OnnxModel:
 
     def predict(self, x: Array) -> Array:
         """Scores of a batch."""
-        return both_classes(self.rows(x), self.signature.scores)
+        return answers.both_classes(self.rows(x), self.signature.scores)
 
     def rows(self, x: Array) -> Array:
         """The output for a batch of any size, also where the file fixes one."""
-        with model_errors():
-            ready = cast_to(self.normalise(x), self.dtype)
-            raw = in_pieces(ready, self.batch or len(x), self._run)
-            return read_output(raw, len(x), self.signature.scores)
+        with answers.model_errors():
+            ready = answers.cast_to(self.normalise(x), self.dtype)
+            raw = answers.in_pieces(ready, self.batch or len(x), self._run)
+            return answers.read_output(raw, len(x), self.signature.scores)
 
     def __reduce__(self) -> tuple[Item, ...]:
         """In another process the session is opened again, from the same file."""
@@ -150,9 +143,9 @@ class OnnxModel:
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """A forward and a backward pass, in batches of the size that the file may fix."""
         n, size = len(x), self.batch or len(x)
-        with model_errors():
+        with answers.model_errors():
             graph = self._gradient_graph
-            ready = cast_to(self.normalise(x), self.dtype)
+            ready = answers.cast_to(self.normalise(x), self.dtype)
             rows = np.minimum(np.arange(n + -n % size), n - 1)
             logits = graph.gives_logits or self.signature.scores is Scores.LOGITS
             pieces = [
@@ -204,7 +197,7 @@ def open_onnx(path: Path, options: LoadOptions) -> OnnxModel:
         preparation=options.preparation(dtype),
     )
     model = OnnxModel(session, feed.name, output_name, dtype, batch, normalise, draft)
-    signature = complete_signature(draft, model.rows, scores)
+    signature = answers.complete_signature(draft, model.rows, scores)
     return replace(model, signature=signature, path=path)
 
 

@@ -23,16 +23,9 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.gradient import as_rows
+from surefoot.models import scores as answers
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions, Normalise, Source
-from surefoot.models.scores import (
-    PROBES,
-    both_classes,
-    complete_signature,
-    model_errors,
-    read_output,
-    signature_of_rows,
-)
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import as_item_array, copy_item, item_digest
 from surefoot.subject.protocols import Array, HostArray, Item, Outputs, Scores, Signature
@@ -120,12 +113,13 @@ class PythonModel:
 
     def predict(self, x: Array) -> Array:
         """Scores of a batch."""
-        return both_classes(self.rows(x), self.signature.scores)
+        return answers.both_classes(self.rows(x), self.signature.scores)
 
     def rows(self, x: Array) -> Array:
         """What the function returns."""
-        with model_errors():
-            return read_output(self._answer(x, self.normalise(x)), len(x), self.signature.scores)
+        with answers.model_errors():
+            answer = self._answer(x, self.normalise(x))
+            return answers.read_output(answer, len(x), self.signature.scores)
 
     def _answer(self, x: HostArray, ready: HostArray) -> Outputs:
         if ready is not x:
@@ -233,12 +227,12 @@ def wrap_callable(source: Source, options: LoadOptions) -> PythonModel:
     def first_rows(x: NDArray[np.float32]) -> Array:
         nonlocal private
         x = probe_rows(x, options.features)
-        with model_errors():
+        with answers.model_errors():
             writes, answer = _writes(run, normalise(x))
             private = private or writes
-            return read_output(answer, len(x), draft.scores)
+            return answers.read_output(answer, len(x), draft.scores)
 
-    signature = complete_signature(draft, first_rows, scores, digest_answers=True)
+    signature = answers.complete_signature(draft, first_rows, scores, digest_answers=True)
     return PythonModel(run, normalise, signature, private, fitted_classes(source))
 
 
@@ -345,7 +339,7 @@ class ItemModel:
 
     def predict(self, x: Array) -> Array:
         """Scores of a batch."""
-        return both_classes(_rows(self.run, x), self.signature.scores)
+        return answers.both_classes(_rows(self.run, x), self.signature.scores)
 
 
 def wrap_items(
@@ -385,11 +379,11 @@ def wrap_items(
         covers=named.covers,
         partial=named.partial,
     )
-    return ItemModel(run, signature_of_rows(draft, _rows(run, probes), scores))
+    return ItemModel(run, answers.signature_of_rows(draft, _rows(run, probes), scores))
 
 
 def _rows(run: Callable[[list[Item]], Outputs], x: HostArray) -> Array:
-    with model_errors():
+    with answers.model_errors():
         return as_rows(np.asarray(run([copy_item(item) for item in x])), len(x))
 
 
@@ -408,6 +402,7 @@ def _probes(examples: Inputs | Sequence[Item]) -> HostArray:
         raise InvalidArgument(
             "examples must hold at least one item: they tell the classes; pass a few"
         )
+    order = list(range(len(items)))
     if isinstance(examples, Inputs):
-        return items[sorted(range(len(items)), key=lambda i: item_digest(items[i], own))[:PROBES]]
-    return items[:PROBES]
+        order.sort(key=lambda i: item_digest(items[i], own))
+    return items[order[: answers.PROBES]]

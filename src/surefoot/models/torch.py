@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,16 +15,10 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed, SurefootError, refusing
 from surefoot.graph.gradient import as_rows
+from surefoot.models import scores as answers
 from surefoot.models import torch_modules as modules
 from surefoot.models.archive import export_input_shape
 from surefoot.models.load_options import LoadOptions, Normalise, Source
-from surefoot.models.scores import (
-    both_classes,
-    complete_signature,
-    model_errors,
-    probe,
-    read_output,
-)
 from surefoot.subject.protocols import Array, Item, Outputs, Scores, Signature, Weigh
 
 if TYPE_CHECKING:
@@ -81,15 +76,12 @@ class TorchModel:
 
     def predict(self, x: Array) -> Array:
         """Scores, on the device."""
-        return both_classes(self.rows(x), self.signature.scores)
+        return answers.both_classes(self.rows(x), self.signature.scores)
 
     def rows(self, x: Array) -> Array:
         """What the module returns."""
-        with (
-            model_errors(),
-            modules.require_torch().inference_mode(),
-            modules.current_device(self.device),
-        ):
+        torch = modules.require_torch()
+        with answers.model_errors(), torch.inference_mode(), modules.current_device(self.device):
             ready, before = self._ready(x), _writes_to(x)
             rows = self._read(self.run(list(ready) if self.as_list else ready), len(x))
             if _writes_to(x) != before:
@@ -103,8 +95,8 @@ class TorchModel:
         """Rows of floats where the module gives any, else what it gives."""
         scores = self.signature.scores
         if scores is Scores.OBJECTS:
-            return read_output(output, expected, scores)
-        rows = read_output(modules.scores_tensor(output), expected, scores)
+            return answers.read_output(output, expected, scores)
+        rows = answers.read_output(modules.scores_tensor(output), expected, scores)
         return rows.float() if scores.of_classes or rows.is_floating_point() else rows
 
     def _ready(self, x: Array) -> Array:
@@ -115,7 +107,7 @@ class TorchModel:
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
         torch = modules.require_torch()
-        with model_errors(), torch.enable_grad(), modules.current_device(self.device):
+        with answers.model_errors(), torch.enable_grad(), modules.current_device(self.device):
             at = x.detach().clone().requires_grad_()
             scores = self.logits(at)
             row = torch.arange(len(x), device=x.device)
@@ -131,7 +123,7 @@ class TorchModel:
     def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
         torch = modules.require_torch()
-        with model_errors(), torch.enable_grad(), modules.current_device(self.device):
+        with answers.model_errors(), torch.enable_grad(), modules.current_device(self.device):
             at = x.detach().clone().requires_grad_()
             logits = self.logits(at)
             weights = weigh(logits.detach(), torch.arange(len(x), device=x.device))
@@ -142,7 +134,7 @@ class TorchModel:
         """Through which gradients flow; of probabilities their logarithms."""
         torch, model = modules.require_torch(), self.full or self
         rows = as_rows(modules.scores_tensor(model.run(model._ready(x))), len(x)).float()
-        scores = both_classes(rows, self.signature.scores)
+        scores = answers.both_classes(rows, self.signature.scores)
         if self.signature.scores is Scores.PROBABILITIES:
             scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
         return scores
@@ -255,38 +247,30 @@ def _reopened(kept: dict[str, Item]) -> TorchModel:
 
 
 def _first_run(draft: TorchModel, scores: Scores | None, digest_answers: bool) -> TorchModel:
-    """The model with what one run tells; one that gives objects is tried with a list first."""
+    """The model with what one run tells; one that gives objects is tried with a list first.
+
+    One that writes to its batch is run again, with batches of its own.
+    """
     if scores is Scores.OBJECTS and not draft.as_list:
-        try:
+        with suppress(ModelFailed):
             return _first_run(replace(draft, as_list=True), scores, digest_answers)
-        except ModelFailed:
-            pass
-    signature, private = _signed(draft, scores, digest_answers)
-    return replace(draft, signature=signature, private=private)
-
-
-def _signed(
-    draft: TorchModel, scores: Scores | None, digest_answers: bool
-) -> tuple[Signature, bool]:
-    """The signature, and whether the module writes to its batch."""
 
     def rows(x: NDArray[np.float32]) -> Array:
         placed = draft.place(x)
         answer = draft.rows(placed)
-        if not np.array_equal(placed.cpu().numpy(), x):
+        if not draft.private and not np.array_equal(placed.cpu().numpy(), x):
             raise ChangesInput(
                 "the model changes its batch unseen: let it begin with x = x.clone()"
             )
         return answer
 
+    how = {"digest_answers": digest_answers}
     try:
-        return complete_signature(
-            draft.signature, rows, scores, digest_answers=digest_answers
-        ), False
+        signature = answers.complete_signature(draft.signature, rows, scores, **how)
     except ChangesInput:
-        own = replace(draft, private=True)
-        run = lambda x: own.rows(own.place(x))  # noqa: E731  as short as its use
-        return complete_signature(draft.signature, run, scores, digest_answers=digest_answers), True
+        draft = replace(draft, private=True)
+        signature = answers.complete_signature(draft.signature, rows, scores, **how)
+    return replace(draft, signature=signature)
 
 
 def replicas(model: TorchModel, copies: Mapping[str, Module]) -> tuple[TorchModel, ...]:
@@ -302,7 +286,7 @@ def replicas(model: TorchModel, copies: Mapping[str, Module]) -> tuple[TorchMode
         own = replace(model, run=module, device=where)
         what = f"the model runs on {model.device}, but not on {name}"
         with refusing(what, _WAYS, SurefootError):
-            own.rows(own.place(probe(own.signature.shape, own.signature.bounds)))
+            own.rows(own.place(answers.probe(own.signature.shape, own.signature.bounds)))
         return own
 
     with ThreadPoolExecutor(len(copies)) as pool:

@@ -18,20 +18,7 @@ from surefoot.verify.float32 import (
 )
 
 __all__ = [
-    "BracketResult",
-    "ExternalVerifier",
-    "Layer",
-    "MarginDifference",
-    "Network",
-    "Proved",
-    "Refuted",
-    "Unknown",
-    "bracket_radius",
-    "bracket_radius_externally",
-    "check_reader",
-    "find_contradiction",
-    "margin_difference",
-    "points_near_ties",
-    "read_network",
-    "run_verifier",
-]
+    "BracketResult", "ExternalVerifier", "Layer", "MarginDifference", "Network", "Proved",
+    "Refuted", "Unknown", "bracket_radius", "bracket_radius_externally", "check_reader",
+    "find_contradiction", "margin_difference", "points_near_ties", "read_network", "run_verifier",
+]  # fmt: skip

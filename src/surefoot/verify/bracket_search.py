@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from surefoot.core.counts import closed_to
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.graph.network import Floats, MarginQuestion, Network, margin_question
+from surefoot.verify import branch_and_bound as branching
+from surefoot.verify import counterexample_search as search
 from surefoot.verify.bracket import (
     BracketResult,
     BracketState,
@@ -23,24 +25,8 @@ from surefoot.verify.bracket import (
     Replay,
     one_blas_thread,
 )
-from surefoot.verify.branch_and_bound import (
-    DEFAULT_SETTINGS,
-    LONG_SEARCH,
-    TreeSettings,
-    TreeWatch,
-    bound_nodes,
-    prove_by_branching,
-    root_nodes,
-)
-from surefoot.verify.counterexample_search import (
-    AttackProblem,
-    Effort,
-    Float32Array,
-    attack_problem,
-    find_counterexample,
-    find_nearer_counterexample,
-    points_along_gradient,
-)
+from surefoot.verify.branch_and_bound import DEFAULT_SETTINGS, TreeSettings
+from surefoot.verify.counterexample_search import AttackProblem, Effort, Float32Array
 from surefoot.verify.layer_bounds import OutOfTime, bound_layers
 from surefoot.verify.linear_relaxation import Box
 
@@ -214,14 +200,16 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
         if (reason := task.answered() or task.budget.time_over()) is not None:
             return reason
     if task.goal is None or bracket.witness is None:
-        point = find_counterexample(task.problem, task.largest_radius, Effort(), rng)
+        point = search.find_counterexample(task.problem, task.largest_radius, Effort(), rng)
         _try_point(task, point)
     budget = task.budget
     patience = _FIRST_TRY_SHARE * budget.left()
     end, tree = _prove_below_high(task, patience)
     if task.reason() is None and end is _TreeEnd.OUT_OF_TIME:
         before = bracket.high
-        _attack_again(task, rng)
+        for attack in (search.find_counterexample, search.find_nearer_counterexample):
+            radius = min(task.largest_radius, bracket.high)
+            _try_point(task, attack(task.problem, radius, _STRONGER_ATTACK, rng))
         if bracket.high < before or tree.seconds < budget.left():
             end, tree = _prove_below_high(task, patience)
     if task.answered() is None and budget.time_over() is None:
@@ -243,12 +231,6 @@ def _prove_below_high(task: SearchTask, patience: float) -> tuple[_TreeEnd, Tree
         spare = 0.0 if task.goal is not None else min(task.tolerance, task.bracket.high - radius)
         end, tree = _search_tree(task, radius, spare, patience)
     return end, tree
-
-
-def _attack_again(task: SearchTask, rng: np.random.Generator) -> None:
-    for attack in (find_counterexample, find_nearer_counterexample):
-        radius = min(task.largest_radius, task.bracket.high)
-        _try_point(task, attack(task.problem, radius, _STRONGER_ATTACK, rng))
 
 
 def _try_point(task: SearchTask, point: Float32Array | None) -> None:
@@ -293,8 +275,10 @@ def _search_tree(
         bounds = bound_layers(task.question, task.box(radius), expired)
     except OutOfTime:
         return _TreeEnd.OUT_OF_TIME, TreeTime(radius, math.inf, begun - budget.left())
-    watch = TreeWatch(expired, on_low, bracket.count_nodes, budget.nodes_left)
-    tree = prove_by_branching(bounds, task.problem, bracket, spare, task.tolerance, watch, settings)
+    watch = branching.TreeWatch(expired, on_low, bracket.count_nodes, budget.nodes_left)
+    tree = branching.prove_by_branching(
+        bounds, task.problem, bracket, spare, task.tolerance, watch, settings
+    )
     bracket.record_proof(tree.low)
     spent = max(begun - budget.left(), budget.least_cost)
     if tree.closed:
@@ -327,7 +311,8 @@ def _prove_without_branching(task: SearchTask, radius: float) -> float:
     except OutOfTime:
         return 0.0
     settings = DEFAULT_SETTINGS
-    nodes, _ = bound_nodes(bounds, root_nodes(bounds), settings.root_steps, settings.rates)
+    roots = branching.root_nodes(bounds)
+    nodes, _ = branching.bound_nodes(bounds, roots, settings.root_steps, settings.rates)
     proved = float(nodes.radius.min())
     task.bracket.record_proof(proved)
     return proved
@@ -356,9 +341,10 @@ def _raise_low(
         elif end is _TreeEnd.OUT_OF_TIME:
             # What one way of searching could not close, the other may.
             plan.unclosed = tree
-            settings = LONG_SEARCH if settings is DEFAULT_SETTINGS else DEFAULT_SETTINGS
+            settings = branching.LONG_SEARCH if settings is DEFAULT_SETTINGS else DEFAULT_SETTINGS
             distance = min(task.largest_radius, bracket.high)
-            _try_point(task, find_nearer_counterexample(task.problem, distance, Effort(), rng))
+            nearer = search.find_nearer_counterexample(task.problem, distance, Effort(), rng)
+            _try_point(task, nearer)
     return reason
 
 
@@ -397,7 +383,10 @@ def bracket_radius(
     """
     started = clock()
     flat = _checked_input(network, x, low, high)
-    _check_limits(tolerance, seconds, nodes, goal)
+    limits = {"tolerance": tolerance, "seconds": seconds, "nodes": nodes, "goal": goal}
+    for name, value in limits.items():
+        if value is not None and not value > 0:
+            raise InvalidArgument(f"{name} must be above 0, got {value}")
     on_change = on_bracket or (lambda proved, refuted: None)
     bracket = BracketState(network, flat, label, (low, high), replay, on_change)
     label_here = network.label(flat)
@@ -406,22 +395,16 @@ def bracket_radius(
     if known[1] is not None:
         bracket.try_counterexample(np.asarray(known[1], np.float64))
     question = margin_question(network, label)
-    problem = attack_problem(question, flat, low, high)
+    problem = search.attack_problem(question, flat, low, high)
     largest_radius = float(np.maximum(flat - low, high - flat).max())
     if label_here != label:
-        points = points_along_gradient(problem, largest_radius)
+        points = search.points_along_gradient(problem, largest_radius)
         any(bracket.try_counterexample(point) for point in points)
         return bracket.result(_ONLY_NETWORK_WRONG, clock() - started)
     bracket.record_proof(known[0])
-    task = SearchTask(
-        question,
-        problem,
-        bracket,
-        tolerance,
-        None if goal is None else min(goal, largest_radius),
-        largest_radius,
-        Budget(clock, started + seconds, nodes, lambda: bracket.nodes, len(question.rows)),
-    )
+    budget = Budget(clock, started + seconds, nodes, lambda: bracket.nodes, len(question.rows))
+    side_of = None if goal is None else min(goal, largest_radius)
+    task = SearchTask(question, problem, bracket, tolerance, side_of, largest_radius, budget)
     reason = close_bracket(task, np.random.default_rng(seed))
     if bracket.low > bracket.high:
         raise SurefootError(
@@ -450,10 +433,3 @@ def _checked_input(network: Network, x: NDArray[np.floating], low: float, high: 
             f"[{low}, {high}]: pass the range of the data as low and high"
         )
     return flat
-
-
-def _check_limits(tolerance: float, seconds: float, nodes: int | None, goal: float | None) -> None:
-    limits = {"tolerance": tolerance, "seconds": seconds, "nodes": nodes, "goal": goal}
-    for name, value in limits.items():
-        if value is not None and not value > 0:
-            raise InvalidArgument(f"{name} must be above 0, got {value}")

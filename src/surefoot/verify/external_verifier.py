@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.counts import closed_to
-from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.errors import InvalidArgument, SurefootError, refusing, system_words
 from surefoot.graph.network import Floats
 from surefoot.region.critical_level import OUT_OF_TIME
 from surefoot.verify.bracket import BracketResult, Clock, Proved, Refuted, Replay, Unknown
@@ -57,13 +57,9 @@ class ExternalVerifier:
     command: str
 
     def __post_init__(self) -> None:
-        try:
+        what = f"the verifier's command {self.command!r} cannot be split into words"
+        with refusing(what, "close its quotation marks", ValueError):
             words = shlex.split(self.command)
-        except ValueError as error:
-            raise InvalidArgument(
-                f"the verifier's command {self.command!r} cannot be split into words ({error})"
-                ": close its quotation marks"
-            ) from error
         named = set(_PLACE.findall(self.command))
         if not words or not {"onnx", "vnnlib"} <= named or named - set(_PLACES):
             raise InvalidArgument(
@@ -145,8 +141,8 @@ def _run(words: list[str], folder: Path, seconds: float) -> int | None:
             )
         except OSError as error:
             raise SurefootError(
-                f"the verifier {words[0]} cannot be started ({error.strerror or error}): install "
-                "it, or give its path"
+                f"the verifier {words[0]} cannot be started ({system_words(error)}): install it, "
+                "or give its path"
             ) from error
         try:
             return process.wait(seconds)
@@ -178,7 +174,11 @@ def _checked_counterexample(
         return Unknown(f"{verifier.name}'s counterexample is outside the box by {outside:.3g}")
     middle = (box.lower + box.upper) / 2
     for push in _PUSHES:  # a tie, which VNN-LIB counts as broken, may keep the label
-        inside = _float32_inside(middle + (point - middle) * (1 + push), box)
+        near = np.clip(middle + (point - middle) * (1 + push), box.lower, box.upper)
+        near = near.astype(np.float32)  # which may take a value out of the box: moved back
+        near = np.where(near < box.lower, np.nextafter(near, np.float32(np.inf)), near)
+        near = np.where(near > box.upper, np.nextafter(near, np.float32(-np.inf)), near)
+        inside = near.astype(np.float64)
         contained = ((inside >= box.lower) & (inside <= box.upper)).all()
         if contained and replay(inside) != box.label:
             return Refuted(inside)
@@ -192,14 +192,6 @@ def _point(answer: str, inputs: int) -> Floats | None:
             if int(index) < inputs:
                 point[int(index)] = float(number)
     return point if np.isfinite(point).all() else None
-
-
-def _float32_inside(point: Floats, box: BoxProperty) -> Floats:
-    """The point in float32, each value moved into the box where rounding took it out."""
-    near = np.clip(point, box.lower, box.upper).astype(np.float32)
-    near = np.where(near < box.lower, np.nextafter(near, np.float32(np.inf)), near)
-    near = np.where(near > box.upper, np.nextafter(near, np.float32(-np.inf)), near)
-    return near.astype(np.float64)
 
 
 # Brackets are true whatever these are; they were chosen by hand and decide how time is spent.
@@ -254,7 +246,14 @@ class _ExternalState:
 
     def refute(self, point: Floats) -> None:
         """A counterexample, moved towards the input as far as it stays one."""
-        self.witness = _moved_closer(point, self.x, self.label, self.replay)
+        unbroken, broken, self.witness = 0.0, 1.0, point
+        for _ in range(_HALVINGS):
+            middle = (unbroken + broken) / 2
+            candidate = (self.x + middle * (point - self.x)).astype(np.float32).astype(np.float64)
+            if self.replay(candidate) != self.label:
+                broken, self.witness = middle, candidate
+            else:
+                unbroken = middle
         # the next larger number, so that the distance is never too small
         self.refuted = float(np.nextafter(np.abs(self.witness - self.x).max(), np.inf))
 
@@ -329,16 +328,3 @@ def bracket_radius_externally(
         state.discarded,
         verifier.name,
     )
-
-
-def _moved_closer(point: Floats, x: Floats, label: int, replay: Replay) -> Floats:
-    """The point moved towards x by halving, as long as the model gives it another label."""
-    unbroken, broken, best = 0.0, 1.0, point
-    for _ in range(_HALVINGS):
-        middle = (unbroken + broken) / 2
-        candidate = (x + middle * (point - x)).astype(np.float32).astype(np.float64)
-        if replay(candidate) != label:
-            broken, best = middle, candidate
-        else:
-            unbroken = middle
-    return best

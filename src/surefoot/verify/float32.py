@@ -239,35 +239,24 @@ def margin_difference(
         real = network.outputs(clean[None])[0]
         label = int(real.argmax())
         margin = real[label] - np.delete(real, label).max()
-        for place, batch in _points(network, clean, label, radius, bounds, rng, draws).items():
+        wide = clean.astype(np.float64)
+        low, high = np.maximum(wide - radius, bounds.low), np.minimum(wide + radius, bounds.high)
+        random = rng.uniform(low, high, (draws, *clean.shape)).astype(np.float32)
+        near = points_near_ties(network, clean, label, radius, bounds, rng, draws)
+        batches = {
+            PointKind.CLEAN: clean[None],
+            PointKind.RANDOM: random,
+            PointKind.NEAR_TIE: near.reshape(-1, *clean.shape),
+        }
+        for place, batch in batches.items():
             difference, other = _largest_difference(network, outputs, batch, label)
             labels, points = labels + other, points + len(batch)
             share = 0.0 if difference == 0 else difference / margin if margin > 0 else np.inf
-            absolute = max(
-                absolute, LargestDifference(difference, i, place), key=lambda one: one.value
-            )
-            relative = max(relative, LargestDifference(share, i, place), key=lambda one: one.value)
+            if difference > absolute.value:
+                absolute = LargestDifference(difference, i, place)
+            if share > relative.value:
+                relative = LargestDifference(share, i, place)
     return MarginDifference(absolute, relative, labels, points)
-
-
-def _points(
-    network: Network,
-    clean: Float32Array,
-    label: int,
-    radius: float,
-    bounds: Interval,
-    rng: np.random.Generator,
-    draws: int,
-) -> dict[PointKind, Float32Array]:
-    wide = clean.astype(np.float64)
-    low, high = np.maximum(wide - radius, bounds.low), np.minimum(wide + radius, bounds.high)
-    random = rng.uniform(low, high, (draws, *clean.shape)).astype(np.float32)
-    near = points_near_ties(network, clean, label, radius, bounds, rng, draws)
-    return {
-        PointKind.CLEAN: clean[None],
-        PointKind.RANDOM: random,
-        PointKind.NEAR_TIE: near.reshape(-1, *clean.shape),
-    }
 
 
 def _largest_difference(
@@ -276,11 +265,8 @@ def _largest_difference(
     """The largest difference of a margin to the label, and how many labels differ."""
     run = np.asarray(outputs(batch), np.float64)
     real = network.outputs(batch)
+    margins = (scores[:, label, None] - scores for scores in (run, real))
     with np.errstate(invalid="ignore"):
-        difference = np.abs(_margins_to(run, label) - _margins_to(real, label)).max()
+        difference = np.abs(np.subtract(*margins)).max()
     other = int((run.argmax(axis=1) != real.argmax(axis=1)).sum())
     return float(difference) if np.isfinite(difference) else np.inf, other
-
-
-def _margins_to(scores: Floats, label: int) -> Floats:
-    return scores[:, label, None] - scores
