@@ -36,32 +36,25 @@ def _radius(seed: int) -> Outcome:
     return all_missed(claims, truths.tolist())
 
 
-@world("robust_accuracy", "an attack on known radii", 0.0)
-def _robust_accuracy(seed: int) -> Outcome:
-    rng = np.random.default_rng([seed, 29])
-    inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, 6)]))
-    truths = inputs.x[:, 0].astype(float) - 0.5
-    result = radius_study(sf.methods.Attack(), inputs, seed, level=0.1).run(**QUICK)
-    return missed(of_kind(result.claims, "robust_accuracy")[0], float((truths > 0.1).mean()))
+PROOFS = sf.methods.CriticalLevel(0.05, 2.0, samples=0)
+for _name, _stream, _more, _method in (
+    ("an attack on known radii", 29, 6, sf.methods.Attack()),
+    ("PGD on known radii", 39, 6, sf.methods.PGD()),
+    ("proofs and counterexamples of known radii", 37, 2, PROOFS),
+):
 
-
-@world("robust_accuracy", "PGD on known radii", 0.0)
-def _robust_accuracy_by_pgd(seed: int) -> Outcome:
-    rng = np.random.default_rng([seed, 39])
-    inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, 6)]))
-    truths = inputs.x[:, 0].astype(float) - 0.5
-    result = radius_study(sf.methods.PGD(), inputs, seed, level=0.1).run(**QUICK)
-    return missed(of_kind(result.claims, "robust_accuracy")[0], float((truths > 0.1).mean()))
-
-
-@world("robust_accuracy", "proofs and counterexamples of known radii", 0.0)
-def _robust_accuracy_proved(seed: int) -> Outcome:
-    rng = np.random.default_rng([seed, 37])
-    inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, 2)]))
-    truths = inputs.x[:, 0].astype(float) - 0.5
-    result = radius_study(sf.methods.CriticalLevel(0.05, 2.0, samples=0), inputs, seed).run(**SLOW)
-    claim = of_kind(result.at_radius(0.1).claims, "robust_accuracy")[0]
-    return missed(claim, float((truths > 0.1).mean()))
+    @world("robust_accuracy", _name, 0.0)
+    def _robust_accuracy(
+        seed: int, stream: int = _stream, more: int = _more, method: object = _method
+    ) -> Outcome:
+        rng = np.random.default_rng([seed, stream])
+        inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, more)]))
+        truth = float((inputs.x[:, 0].astype(float) - 0.5 > 0.1).mean())
+        if method is PROOFS:
+            result = radius_study(method, inputs, seed).run(**SLOW).at_radius(0.1)
+        else:
+            result = radius_study(method, inputs, seed, level=0.1).run(**QUICK)
+        return missed(of_kind(result.claims, "robust_accuracy")[0], truth)
 
 
 @lru_cache(maxsize=32)

@@ -23,40 +23,30 @@ SPREAD = np.array([0.0, 0.001, 0.02, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0, 0.05])
 KAPPA = 0.1
 
 
-@world("failure", "from never to always", 0.1)
-def _failure(seed: int) -> Outcome:
-    result = noise_study(SPREAD, sf.methods.ExactSequential(0.15, 0.1), seed).run(**QUICK)
-    claims = [result.claim_about(row.id) for row in result.inputs]
-    return all_missed(claims, SPREAD.tolist())
+HALF, OFTEN = np.full(10, 0.5), np.array([0.5, 0.9, 0.97, 0.99])
+for _name, _p, _estimate in (
+    ("from never to always", SPREAD, sf.methods.ExactSequential(0.15, 0.1)),
+    ("a fixed size at one half", HALF, sf.methods.FixedSize(0.15, 0.2)),
+    ("Bu & Sun's method", OFTEN, sf.methods.BuSun(0.15, 0.2)),
+):
+
+    @world("failure", _name, _estimate.error)
+    def _failure(seed: int, p: np.ndarray = _p, method: object = _estimate) -> Outcome:
+        result = noise_study(p, method, seed).run(**QUICK)
+        return all_missed([result.claim_about(row.id) for row in result.inputs], p.tolist())
 
 
-@world("failure", "a fixed size at one half", 0.2)
-def _failure_fixed(seed: int) -> Outcome:
-    p = np.full(10, 0.5)
-    result = noise_study(p, sf.methods.FixedSize(0.15, 0.2), seed).run(**QUICK)
-    return all_missed([result.claim_about(row.id) for row in result.inputs], p.tolist())
+BESIDE = np.array([KAPPA, 1.02 * KAPPA, 0.98 * KAPPA, 2 * KAPPA])
+for _name, _p, _test in (
+    ("exactly κ, and beside it", BESIDE, sf.methods.KappaTest(KAPPA, 0.1, 1500)),
+    ("planned looks at κ", np.full(6, KAPPA), sf.methods.ExactBinomial(KAPPA, 0.1, 800)),
+):
 
-
-@world("failure", "Bu & Sun's method", 0.2)
-def _failure_published(seed: int) -> Outcome:
-    p = np.array([0.5, 0.9, 0.97, 0.99])
-    result = noise_study(p, sf.methods.BuSun(0.15, 0.2), seed).run(**QUICK)
-    return all_missed([result.claim_about(row.id) for row in result.inputs], p.tolist())
-
-
-@world("kappa", "exactly κ, and beside it", 0.1)
-def _kappa(seed: int) -> Outcome:
-    p = np.array([KAPPA, 1.02 * KAPPA, 0.98 * KAPPA, 2 * KAPPA])
-    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
-    claims = [result.claim_about(row.id) for row in result.inputs]
-    return add_up([judged(c, holds=q <= KAPPA) for c, q in zip(claims, p, strict=True)])
-
-
-@world("kappa", "planned looks at κ", 0.1)
-def _kappa_planned(seed: int) -> Outcome:
-    p = np.full(6, KAPPA)
-    result = noise_study(p, sf.methods.ExactBinomial(KAPPA, 0.1, 800), seed).run(**QUICK)
-    return add_up([judged(result.claim_about(row.id), holds=True) for row in result.inputs])
+    @world("kappa", _name, 0.1)
+    def _kappa(seed: int, p: np.ndarray = _p, method: object = _test) -> Outcome:
+        result = noise_study(p, method, seed).run(**QUICK)
+        claims = [result.claim_about(row.id) for row in result.inputs]
+        return add_up([judged(c, holds=q <= KAPPA) for c, q in zip(claims, p, strict=True)])
 
 
 @world("worst", "thirty inputs alike", 0.1)
@@ -87,17 +77,15 @@ def _tail(seed: int) -> Outcome:
     return add_up(outcomes)
 
 
-@world("mean_set", "unequal margins", 0.1)
-def _mean_set(seed: int) -> Outcome:
-    result = noise_study(SPREAD, sf.methods.ExactSequential(0.2, 0.1), seed).run(**QUICK)
-    return missed(of_kind(result.claims, "mean_set")[0], float(SPREAD.mean()))
+for _name, _p, _estimate in (
+    ("unequal margins", SPREAD, sf.methods.ExactSequential(0.2, 0.1)),
+    ("rare failures", np.full(12, 0.004), sf.methods.FixedSize(0.2, 0.1)),
+):
 
-
-@world("mean_set", "rare failures", 0.1)
-def _mean_set_rare(seed: int) -> Outcome:
-    p = np.full(12, 0.004)
-    result = noise_study(p, sf.methods.FixedSize(0.2, 0.1), seed).run(**QUICK)
-    return missed(of_kind(result.claims, "mean_set")[0], 0.004)
+    @world("mean_set", _name, 0.1)
+    def _mean_set(seed: int, p: np.ndarray = _p, method: object = _estimate) -> Outcome:
+        result = noise_study(p, method, seed).run(**QUICK)
+        return missed(of_kind(result.claims, "mean_set")[0], float(p.mean()))
 
 
 @world("count_kappa", "inputs at κ, 2κ and 0", 0.1)
@@ -107,41 +95,21 @@ def _count_kappa(seed: int) -> Outcome:
     return missed(of_kind(result.claims, "count_kappa")[0], 3.0)
 
 
-@world("all_kappa", "all exactly at κ", 0.1)
-def _all_at_kappa(seed: int) -> Outcome:
-    result = noise_study(np.full(8, KAPPA), sf.methods.KappaTest(KAPPA, 0.1, 800), seed).run(
-        **QUICK
-    )
-    return judged(result.require("all").verdicts[0], holds=True)
+for _name, _p, _most, _required, _holds in (
+    ("all exactly at κ", [1.0] * 8, 800, {"least": "all"}, True),
+    ("one slightly above κ", [1.02, 0, 0], 1500, {"least": "all"}, False),
+    ("all at 2κ", [2.0] * 8, 3000, {"least": "all"}, False),
+    ("one robust input too few", [1.02] * 5 + [0] * 7, 1500, {"of_these": 8 / 12}, False),
+    ("just enough of these, all at κ", [1.0] * 8 + [2] * 4, 1500, {"of_these": 8 / 12}, True),
+):
 
-
-@world("all_kappa", "one slightly above κ", 0.1)
-def _one_above(seed: int) -> Outcome:
-    p = np.array([1.02 * KAPPA, 0.0, 0.0])
-    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
-    return judged(result.require("all").verdicts[0], holds=False)
-
-
-@world("all_kappa", "all at 2κ", 0.1)
-def _all_above(seed: int) -> Outcome:
-    result = noise_study(np.full(8, 2 * KAPPA), sf.methods.KappaTest(KAPPA, 0.1, 3000), seed).run(
-        **QUICK
-    )
-    return judged(result.require("all").verdicts[0], holds=False)
-
-
-@world("all_kappa", "a share of these: one robust input too few", 0.1)
-def _share_of_these(seed: int) -> Outcome:
-    p = np.array([1.02 * KAPPA] * 5 + [0.0] * 7)
-    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
-    return judged(result.require(of_these=8 / 12).verdicts[0], holds=False)
-
-
-@world("all_kappa", "a share of these: just enough, all at κ", 0.1)
-def _share_of_these_kept(seed: int) -> Outcome:
-    p = np.array([KAPPA] * 8 + [2 * KAPPA] * 4)
-    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
-    return judged(result.require(of_these=8 / 12).verdicts[0], holds=True)
+    @world("all_kappa", _name, 0.1)
+    def _all_kappa(
+        seed: int, p: list = _p, most: int = _most, how: dict = _required, holds: bool = _holds
+    ) -> Outcome:
+        method = sf.methods.KappaTest(KAPPA, 0.1, most)
+        result = noise_study(KAPPA * np.array(p), method, seed).run(**QUICK)
+        return judged(result.require(**how).verdicts[0], holds=holds)
 
 
 def _population(seed: int, n: int, draw: object) -> Outcome:
@@ -179,18 +147,13 @@ def _stratified(seed: int) -> Outcome:
     rng = np.random.default_rng(seed)
     labels = np.repeat([0, 1], 10)
     p = np.where(labels == 0, 0.3 * (rng.random(20) < 0.5), 0.05)
-    inputs = _labelled(p, labels)
+    inputs = normal_inputs(p, labels=labels.tolist())
     study = noise_study(
         p, sf.methods.FixedSize(0.35, 0.1), seed, inputs=inputs, property=sf.properties.SameLabel()
     )
     claim = of_kind(study.run(**QUICK).claims, "mean_population")[0]
     assert Assumed.STRATIFIED in claim.guarantee.assumptions
     return missed(claim, (0.15 + 0.05) / 2)
-
-
-def _labelled(p: np.ndarray, labels: np.ndarray) -> object:
-    """Below one half a point keeps the class of its sign, whatever its label is called."""
-    return normal_inputs(p, labels=labels.tolist())
 
 
 @world("mean_population", "inputs added until it looks false", 0.1)
@@ -234,7 +197,7 @@ def _classes(seed: int) -> Outcome:
     labels = np.repeat(np.arange(4), [2, 5, 10, 20])
     p = rng.beta(1, 4, len(labels)) / 2
     model = sf.load_model(_four_classes, shape=(2,))
-    inputs = _labelled(p, labels)
+    inputs = normal_inputs(p, labels=labels.tolist())
     study = noise_study(
         p,
         sf.methods.FixedSize(0.35, 0.1),
@@ -253,18 +216,11 @@ def _four_classes(batch: np.ndarray) -> np.ndarray:
     return np.stack([-margin, margin, low, low], axis=1)
 
 
-@world("mean_population", "a requirement at the truth", 0.1)
-def _requirement(seed: int) -> Outcome:
-    """The mean kept is .98: at least .98 is true, and refuting it is false."""
-    rng = np.random.default_rng([seed, 15])
-    p = (rng.random(40) < 0.02).astype(float)
-    result = noise_study(p, sf.methods.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
-    return judged(result.require(0.98).verdicts[0], holds=True)
+for _name, _stream, _least in (("at", 15, 0.98), ("slightly above", 17, 0.981)):
 
-
-@world("mean_population", "a requirement slightly above the truth", 0.1)
-def _requirement_above(seed: int) -> Outcome:
-    rng = np.random.default_rng([seed, 17])
-    p = (rng.random(40) < 0.02).astype(float)
-    result = noise_study(p, sf.methods.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
-    return judged(result.require(0.981).verdicts[0], holds=False)
+    @world("mean_population", f"a requirement {_name} the truth", 0.1)
+    def _requirement(seed: int, stream: int = _stream, least: float = _least) -> Outcome:
+        """The mean kept is .98: at least .98 is true, and refuting it is false."""
+        p = (np.random.default_rng([seed, stream]).random(40) < 0.02).astype(float)
+        result = noise_study(p, sf.methods.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
+        return judged(result.require(least).verdicts[0], holds=least <= 0.98)

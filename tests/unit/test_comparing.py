@@ -1,7 +1,6 @@
 """Models side by side, levels side by side: the same inputs, the same noise, one error."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
 from surefoot.population import Mean, not_worse
 from surefoot.study.study import join_results
-from tests.in_words import condition, together
+from tests.in_words import together
 from tests.promises.local_results import counted
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
@@ -44,7 +43,6 @@ def test_two_functions_of_one_digest_are_no_identical_models():
     result = sf.compare({"a": one, "b": one})
     (pair,) = result.details.differences
     assert pair.interval.low < 0 < pair.interval.high
-    assert "the same model" not in str(result)
     (required,) = result.require(not_worse=("a", 0.0)).verdicts
     assert required.verdict is sf.Verdict.UNDECIDED
 
@@ -70,7 +68,6 @@ def test_a_model_against_itself_differs_by_exactly_nothing():
     assert pair.better is None
     assert pair.interval == sf.results.Interval(0, 0)
     assert {m.rank.worst for m in result.details.members} == {2}
-    assert "a and b are the same model: they fail equally often." in str(result)
 
 
 def test_what_is_known_of_two_files_is_no_assumption():
@@ -83,8 +80,6 @@ def test_what_is_known_of_two_files_is_no_assumption():
     three = sf.compare({"a": by_name["plain"], "b": by_name["plain"], "c": by_name["moved"]})
     assert three.claims[0].kind == "best"
     assert three.claims[0].guarantee.footing is sf.results.Footing.CONDITIONAL
-    assert "random sample" in condition(three.claims[0].guarantee)
-    assert "identical" not in condition(three.claims[0].guarantee)
 
 
 def test_a_worse_model_is_ranked_below_with_its_interval():
@@ -103,7 +98,6 @@ def test_a_worse_model_is_ranked_below_with_its_interval():
     result = sf.compare({"worse": worse, "good": noisy})
     assert [m.name for m in result.details.members] == ["good", "worse"]
     assert result.details.differences[0].better == "good"
-    assert "good is the most robust of 2 models" in str(result)
     claim = next(c for c in result.claims if c.kind == "difference")
     assert claim.names == ("worse", "good")
     assert claim.value > 0  # it fails more often
@@ -133,10 +127,9 @@ def test_a_reference_list_is_correlated():
     by_name = studies()
     third = {**by_name, "third": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1))}
     result = sf.compare(third, reference={"plain": 0.9, "moved": 0.8, "third": 0.9})
-    assert result.details.agreement is not None
-    assert "Against the reference list" in str(result)
+    assert not isinstance(result.details.agreement, Undecided)
     two = sf.compare(by_name, reference={"plain": 0.9, "moved": 0.8})
-    assert "too few" in str(two)
+    assert isinstance(two.details.agreement, Undecided)
     with pytest.raises(InvalidArgument, match="one number for each"):
         sf.compare(by_name, reference={"plain": 0.9})
 
@@ -150,59 +143,27 @@ def test_levels_are_in_rising_order_and_share_the_error():
     assert result.details.differences == ()
     assert [c.names for c in result.claims] == [("level 0.1",), ("level 0.4",), ("level 0.8",)]
     assert [c.value for c in result.claims] == pytest.approx([1 - v for v in values])
-    assert "at the highest level noise drawn uniformly from the L∞ ball of radius 0.8" in str(
-        result
-    )
     with pytest.raises(InvalidArgument, match="two different levels"):
         sf.sweep(studies()["plain"], [0.1, 0.1])
     with pytest.raises(InvalidArgument, match="compares models"):
         result.require(not_worse=("0.1", 0.1))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "method", [sf.methods.KappaTest(0.1, 0.1, max_trials=500), sf.methods.NormalTail(draws=60)]
-)
-def test_certificates_and_tails_can_be_compared_too(method, tmp_path):
-    scores = sf.load_model(
-        lambda x: 1 / (1 + np.exp(-3 * linear(x))), shape=SHAPE, scores="probabilities"
-    )
-    prop = (
-        sf.properties.NoConfidentMistake(0.6)
-        if isinstance(method, sf.methods.NormalTail)
-        else sf.properties.SameLabel()
-    )
-    by_name = studies(method=method, property=prop)
-    if isinstance(method, sf.methods.NormalTail):
-        by_name = {"a": dataclasses.replace(by_name["plain"], model=scores)}
-        by_name["b"] = dataclasses.replace(by_name["a"], model=scores)
-    result = sf.compare(by_name)
-    assert len(result.details.members) == 2
-    page = result.report(tmp_path / "c.html").read_text()
-    assert result.details.members[0].name in page
-    plain = json.loads(result.to_json())
-    assert plain["details"]["kind"] == "side-by-side"
-    assert set(plain["parts"]) == set(by_name)
-    assert all(claim["sentence"] for claim in plain["claims"])
-
-
 def test_strangers_are_not_compared():
     by_name = studies()
     plain = by_name["plain"].run()
-    others = {
-        "property": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1),
-                          property=sf.properties.TrueLabel()),
-        "their method": study(inputs=points(40), method=sf.methods.FixedSize(0.3, 0.1)),
-        "seed": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1), seed=2),
-        "different inputs": study(inputs=points(41), method=sf.methods.FixedSize(0.2, 0.1)),
-        "different perturbations": study(
-            inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1),
-            perturbation=sf.perturb.LinfNoise(0.3),
-        ),
-    }  # fmt: skip
-    for what, other in others.items():
+    moved = dataclasses.replace(points(40), x=points(40).x * np.float32(0.9))
+    others = [
+        ("property", {"property": sf.properties.TrueLabel()}),
+        ("their method", {"method": sf.methods.FixedSize(0.3, 0.1)}),
+        ("seed", {"seed": 2}),
+        ("different inputs", {"inputs": points(41)}),
+        ("different inputs", {"inputs": moved}),  # of the same ids
+        ("different perturbations", {"perturbation": sf.perturb.LinfNoise(0.3)}),
+    ]
+    for what, change in others:
         with pytest.raises(InvalidArgument, match=what):
-            join_results({"a": plain, "b": other.run()}, MODELS)
+            join_results({"a": plain, "b": studies(**change)["plain"].run()}, MODELS)
     with pytest.raises(InvalidArgument, match="two or more"):
         join_results({"a": plain}, MODELS)
 
@@ -218,23 +179,12 @@ def test_correct_for_all_models_means_for_each_of_them():
     assert "all 2 models classify correctly" in chosen.selection
 
 
-def test_a_requirement_of_each_class_is_one_call():
-    result = studies(80)["plain"].run()
-    together, *each = result.require(of_each_class=0.2).verdicts
-    assert [claim.about.name for claim in each] == ["0", "1"]
-    assert sum(claim.about.inputs for claim in each) == together.about.inputs == 80
-    assert together.verdict is sf.Verdict.PASS
-    assert result.require(of_each_class=0.999).verdicts[0].verdict is not sf.Verdict.PASS
-
-
 def test_the_headline_is_about_these_inputs_and_narrower_than_about_the_population():
     result = studies(60)["plain"].run()
     these, whole = result.claims[:2]
     assert (these.kind, whole.kind) == ("mean_set", "mean_population")
     assert these.guarantee.footing is sf.results.Footing.SOUND
     assert these.interval.width < whole.interval.width
-    assert "Averaged over these 60 inputs" in str(result)
-    assert "random sample" in str(result)
 
 
 def test_classes_of_the_same_name_are_told_apart():
@@ -243,18 +193,6 @@ def test_classes_of_the_same_name_are_told_apart():
     assert [row.name for row in result.details.classes] == ["a (0)", "a (1)"]
     _, *each = result.require(of_each_class=0.2).verdicts
     assert [claim.about.name for claim in each] == ["a (0)", "a (1)"]
-
-
-def test_other_points_under_the_same_ids_are_not_compared():
-    one, other = (
-        study(inputs=points(12, seed=s), method=sf.methods.FixedSize(0.2, 0.1)).run()
-        for s in (7, 7)
-    )
-    assert len(join_results({"a": one, "b": other}, MODELS).details.members) == 2
-    moved = dataclasses.replace(points(12), x=points(12).x * np.float32(0.9))
-    stranger = study(inputs=moved, method=sf.methods.FixedSize(0.2, 0.1)).run()
-    with pytest.raises(InvalidArgument, match="different inputs"):
-        join_results({"a": one, "b": stranger}, MODELS)
 
 
 def test_finished_results_are_compared_without_a_run():

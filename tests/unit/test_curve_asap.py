@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from surefoot.core.results import Footing, Interval
 from surefoot.curves.published import AdaptiveCurve, parabolas_meet
 from tests.curve_worlds import drive_until, drive_whole
-from tests.in_words import condition
 
 FINE = 10**9
 """So many inputs that an accuracy is what the curve says."""
@@ -102,7 +101,6 @@ def test_theorem_1_holds_for_curves_that_bend_no_more(depth):
         assert reading.interval.width == pytest.approx(sum(open_widths))
         assert all(width < 1 / 256 for width in open_widths)
         assert reading.guarantee.footing is Footing.CONDITIONAL
-        assert f"depth {depth:g}" in condition(reading.guarantee)
 
 
 @pytest.mark.parametrize("span", [(-1.0, 1.0), (0.0, 255.0), (-0.5, 0.5), (3.0, 3.01)])
@@ -159,7 +157,6 @@ def test_a_curvature_of_its_own_choice_finds_every_crossing(curve, size):
     assert len(found.trials_by_level) < 500
     assert "was chosen from the data" in found.curve.notes[0]
     assert reading.guarantee.footing is Footing.CONDITIONAL
-    assert "between parabolas of depth" in condition(reading.guarantee)
 
 
 def test_a_curvature_of_its_own_choice_grows_when_a_stronger_bend_turns_up():

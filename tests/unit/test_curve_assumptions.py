@@ -10,9 +10,6 @@ from surefoot.curves.assumptions import COARSE, Assumption
 from surefoot.curves.known_curve import KnownCurve
 from surefoot.curves.levels import FINE, Grid, Level, Sampling
 from surefoot.errors import InvalidArgument
-from surefoot.report.clauses import assumption_words
-
-NAMES = "choose wiggle:0.01, one-crossing, monotone or curvature:128"
 
 
 @pytest.mark.parametrize(
@@ -31,31 +28,19 @@ def test_an_assumption_is_written_short(text, name, size):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("texts", "way_out"),
     [
-        ("smooth", f"there is no assumption 'smooth': {NAMES}"),
-        ("", f"there is no assumption '': {NAMES}"),
-        ("Wiggle:0.1", f"there is no assumption 'Wiggle:0.1': {NAMES}"),
-        ("monotone:1", "the assumption monotone takes no number, got 'monotone:1': write monotone"),
-        (
-            "one-crossing:",
-            "the assumption one-crossing takes no number, got 'one-crossing:': write one-crossing",
-        ),
-        ("wiggle:0", "'wiggle:0' needs a number between 0 and 1: write wiggle:0.01"),
-        ("wiggle:1", "'wiggle:1' needs a number between 0 and 1: write wiggle:0.01"),
-        ("wiggle:-0.1", "'wiggle:-0.1' needs a number between 0 and 1: write wiggle:0.01"),
-        ("wiggle:nan", "'wiggle:nan' needs a number between 0 and 1: write wiggle:0.01"),
-        ("wiggle:", "'wiggle:' needs a number between 0 and 1: write wiggle:0.01"),
-        ("wiggle:1%", "'wiggle:1%' needs a number between 0 and 1: write wiggle:0.01"),
-        ("curvature:0", "'curvature:0' needs a number above 0: write curvature:128"),
-        ("curvature:inf", "'curvature:inf' needs a number above 0: write curvature:128"),
-        ("curvature:x", "'curvature:x' needs a number above 0: write curvature:128"),
+        (("smooth", "", "Wiggle:0.1"), "choose wiggle:0.01, one-crossing, monotone or curvature:1"),
+        (("monotone:1", "monotone:"), "takes no number, got .*: write monotone"),
+        (("wiggle:0", "wiggle:1", "wiggle:-0.1", "wiggle:nan", "wiggle:", "wiggle:1%"), "0 and 1"),
+        (("curvature:0", "curvature:inf", "curvature:x"), "above 0: write curvature:128"),
     ],
 )
-def test_what_is_no_assumption_is_refused_with_the_way_out(text, said):
-    with pytest.raises(InvalidArgument) as refused:
-        Assumption.parse(text)
-    assert str(refused.value) == said
+def test_what_is_no_assumption_is_refused_with_the_way_out(texts, way_out):
+    for text in texts:
+        with pytest.raises(InvalidArgument, match=way_out) as refused:
+            Assumption.parse(text)
+        assert repr(text) in str(refused.value)
 
 
 def test_between_close_levels_a_curve_goes_as_far_as_the_wiggle_and_elsewhere_anywhere():
@@ -191,22 +176,6 @@ def test_an_input_that_was_not_evaluated_contradicts_nothing():
     stronger = level(24, [1, 1, 0])
     words = monotone.turned_back({8: weak, 16: strong, 24: stronger}, grid)
     assert words == "an input fails at a weaker level and not at 0.75"
-
-
-@pytest.mark.parametrize(
-    ("text", "raised", "words"),
-    [
-        ("wiggle:0.02", 0.0, "(at most 1/16 of the range apart) the accuracy falls at most 2 "
-         "points below the lower of its values there and rises at most as much above the higher"),
-        ("wiggle:0.01", 0.034, "at most 1 point (3.4 where the data show more) below"),
-        ("curvature:128", 0.0, "parabolas of curvature 128 per squared range"),
-        ("one-crossing", 0.0, "once the accuracy is below the threshold, it stays below at "
-         "stronger levels"),
-        ("monotone", 0.0, "each input, once it fails, fails at all stronger levels"),
-    ],
-)  # fmt: skip
-def test_the_assumption_is_a_sentence(text, raised, words):
-    assert words in assumption_words(Assumption.parse(text).stated("accuracy", raised))
 
 
 def test_rounding_makes_no_wide_gap_of_neighbouring_levels():

@@ -22,7 +22,7 @@ unit = st.floats(0, 1)
 
 def crossings(*values, threshold=0.8, meets=0.8):
     points = exact_points(dict(enumerate(values)), 10)
-    return linear_crossings(points, points, threshold, meets)
+    return linear_crossings(points, threshold, meets)
 
 
 def test_points_come_in_the_order_of_their_levels():
@@ -46,13 +46,6 @@ def test_a_tie_is_above_and_a_crossing_may_meet_half_a_count_below_it():
     assert crossings(0.8, 0.8) == crossings(0.7, 0.79) == ()
     assert [c.level for c in crossings(0.8, 0.7)] == [0]
     assert [c.level for c in crossings(0.8, 0.7, meets=0.75)] == pytest.approx([0.5])
-
-
-def test_points_that_are_not_firm_only_bend_the_line():
-    points = exact_points({0.0: 1.0, 1.0: 0.9, 2.0: 0.6}, 10)
-    (crossing,) = linear_crossings(points, (points[0], points[2]), 0.8, 0.8)
-    assert crossing.interval == Interval(0, 2)
-    assert crossing.level == pytest.approx(4 / 3)
 
 
 @given(st.lists(unit, min_size=2, max_size=12), st.floats(0.01, 0.99))

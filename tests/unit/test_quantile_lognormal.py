@@ -50,11 +50,6 @@ def test_many_inputs_do_not_underflow(n):
     assert quantile.interval.width < 0.07 / math.sqrt(n)
 
 
-def test_it_is_deterministic():
-    local = on_grid(np.random.default_rng(4).gamma(2, 0.02, 50))
-    assert LogNormalPosterior().conclude(local, 0.05) == LogNormalPosterior().conclude(local, 0.05)
-
-
 def test_the_verdict_tells_a_log_normal_from_another():
     rng = np.random.default_rng(5)
     good = LogNormalPosterior().conclude(on_grid(np.exp(rng.normal(-3, 0.5, 300))), 0.05)

@@ -9,12 +9,10 @@ from surefoot.core.results import Decision, Footing, Guarantee, Interval, Quanti
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     LowerBound,
-    mean_radii,
     requires,
     requires_of_interval,
     robust_accuracy,
 )
-from tests.in_words import condition
 from tests.quantiles import bracket, brackets, never_refuted, points
 
 
@@ -23,7 +21,6 @@ def test_fifty_nine_proofs_show_a_twentieth():
     assert isinstance(decision, Decision)
     assert decision.holds
     assert decision.p_value == pytest.approx(0.95**59)
-    assert "independent random sample" in condition(decision.guarantee)
     less = requires([never_refuted(0.1)] * 58, 0.05, 0.1, 0.05)
     assert isinstance(less, Undecided)
     assert "about 59 inputs would decide it" in less.reason
@@ -95,34 +92,8 @@ def test_no_brackets_decide_nothing():
     assert isinstance(requires([], 0.05, 0.1, 0.05), Undecided)
 
 
-MIXED = [bracket(0, 0), bracket(0.1, 0.12), bracket(0.05, 0.2), never_refuted(0.15), bracket(0, 1)]
-
-
-def test_robust_accuracy_counts_proved_refuted_and_open():
-    decision = robust_accuracy(MIXED, 0.12)
-    assert (decision.proved, decision.refuted, decision.open, decision.inputs) == (1, 2, 2, 5)
-    assert decision.severity.low == pytest.approx(0.05)
-    assert decision.severity.high == pytest.approx(0.06)
-
-
 def test_a_misclassified_input_is_refuted_at_every_radius():
     assert robust_accuracy([bracket(0, 0)], 0.0).refuted == 1
     assert robust_accuracy([bracket(0, 0.1)], 0.0).proved == 1
     assert robust_accuracy([bracket(0.1, 0.1)], 0.1).refuted == 1
     assert robust_accuracy([never_refuted(0.1)], 0.1).severity is None
-
-
-def test_means_of_radii_have_their_counts():
-    decision = mean_radii(MIXED)
-    assert decision.certified == pytest.approx(0.06)
-    assert decision.inputs == 5
-    assert decision.distance == pytest.approx(0.33)
-    assert decision.counterexamples == 4
-    assert mean_radii([never_refuted(0.1)]).distance is None
-
-
-def test_radii_that_mean_nothing_are_refused():
-    with pytest.raises(InvalidArgument, match="radius must be a finite number"):
-        robust_accuracy(MIXED, math.inf)
-    with pytest.raises(InvalidArgument, match="at least one bracket"):
-        mean_radii([])

@@ -29,8 +29,6 @@ def test_splits_are_never_paired_though_their_images_have_the_same_names(file):
     alone = brackets(file(text), split="test", quantile=0.5, error=0.025).claims[0]
     assert test.interval == alone.interval
     assert (test.guarantee.error, len(test.names)) == (0.05, 1)
-    assert "train is more robust" in str(result)
-    assert "Pairs of splits" in str(result)
 
 
 def test_too_few_inputs_of_a_split_have_the_lower_end_0_and_it_is_said(file):
@@ -67,10 +65,6 @@ def test_networks_of_a_training_are_pooled_on_the_inputs_that_all_have(file):
     result = brackets(file(text), by="training", quantile=0.5)
     plain, robust = of_kind(result, "radius_quantile")
     assert (plain.about.inputs, robust.about.inputs) == (25, 30)
-    assert "pairs of such an input and one of the 2 networks" in sentence(plain)
-    assert "inputs of this kind" in sentence(robust)
-    assert "groups" not in str(result).replace("mean over groups", "")
-    assert "robust is more robust" in str(result)
     assert not of_kind(result.parts["plain"], "mean_radius")
     assert [c.names for c in result.require(0.001).verdicts] == [("plain",), ("robust",)]
 
@@ -86,7 +80,6 @@ def test_pooled_networks_count_inputs_or_say_pairs(file):
     assert notes["Weakest inputs, plain"].startswith("2 of 80 pairs of input and network are wrong")
     means = next(table for table in view.tables if table.title == "Mean radii")
     assert means.headings[:2] == ("training", "pairs")
-    assert "80 inputs" not in str(result)
 
 
 @pytest.mark.parametrize(

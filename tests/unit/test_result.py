@@ -234,7 +234,6 @@ def test_open_ends_come_back_infinite(results):
     shown = replace(results["radii"], record=made)
     assert "Infinity" not in shown.to_json()
     assert json.loads(shown.to_json())["inputs"][0]["result"]["interval"]["high"] is None
-    assert "no counterexample was found" in sentence(shown.claim_about(rows[0].id))
 
 
 def test_a_damaged_record_is_named_with_the_place(results):
@@ -255,7 +254,6 @@ def test_requirements_share_the_error_and_say_so(results):
     assert {claim.guarantee.error for claim in each} == {0.05}
     assert (whole.about.of, every.about.of) == (About.POPULATION, About.CLASS)
     assert alone.requirement.number == pytest.approx(0.9)  # of failing
-    assert "confidence 95 %" in sentence(whole)
     assert result.verdicts == ()  # the result itself stays as it was
 
 

@@ -73,8 +73,6 @@ def test_a_record_without_classes_names_no_class_and_survives_json():
     assert result.record.clean_accuracy is None
     assert result.details.classes == ()
     assert json.loads(result.to_json())["inputs"][0]["predicted"] is None
-    assert " label" not in str(result)
-    assert "within 20 of its value for the clean input" in str(result)
 
 
 @pytest.mark.parametrize("study", [regression, detection], ids=["values", "objects"])
@@ -133,7 +131,6 @@ def test_curves_and_comparisons_are_of_the_share_that_is_kept():
         perturbation=sf.perturb.GaussianNoise(), method=sf.methods.SequentialCurve(0.0, 1.0)
     ).run(**QUICK)
     assert curve.claims[0].quantity.height is Height.INPUTS_KEPT
-    assert "accuracy" not in str(curve).replace("Robustness", "")
     other = sf.load_model(lambda x: 2 * total(x), shape=(3,), scores="values")
     both = sf.compare({"one": regression(), "twice": regression(model=other)}, **QUICK)
     assert any(claim.kind == "best" and claim.names[0] == "one" for claim in both.claims)
@@ -160,7 +157,6 @@ def test_a_function_judges_any_output_also_the_rows_of_an_array():
     texts = sf.load_model(lambda x: [f"{v:.1f}" for v in total(x)], shape=(3,), scores="objects")
     same = regression(model=texts, property=Kept(lambda a, b: a == b, name="same text"))
     result = same.run(**QUICK)
-    assert "pass same text" in str(result)
     assert result.claims[0].value > 0.9
 
 
@@ -259,7 +255,6 @@ def test_a_property_of_values_on_the_command_line_says_how_model_and_data_are_re
         "close:30,of=true",
     )  # fmt: skip
     assert code == 0, output
-    assert "true output" in output
     study = read_study("surefoot.db", trust=True)
     assert study.property == Close(30, of="true")
     assert study.inputs.targets[0] == pytest.approx(float(total(X)[0]) + 0.5, rel=1e-5)
