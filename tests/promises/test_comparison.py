@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from surefoot import population
 from surefoot.core.results import Footing, Interval, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.population import (
-    Difference,
-    Mean,
-    RobustShare,
-    candidates,
-    differences,
-    not_worse,
-    not_worse_of_samples,
-    ranks,
-)
+from surefoot.population import Mean, RobustShare, differences, not_worse
 from surefoot.population.comparison import _holds
 from surefoot.statistics import betting
 from tests.promises.local_results import SOUND, allowed, counted, decided
@@ -86,7 +78,7 @@ def test_all_differences_hold_together_and_so_do_the_ranks():
             for name, q in truth.items()
         }
         pairwise = differences(Mean(error), local, error)
-        places = ranks(list(truth), pairwise)
+        places = population.ranks(list(truth), pairwise)
         missed = any(truth[d.first] - truth[d.second] not in d.interval for d in pairwise)
         misplaced = places["c"].worst < 3 or (places["c"].best > 3)
         wrong += missed or misplaced
@@ -102,12 +94,12 @@ def test_an_undecided_one_has_no_made_up_difference():
 
 
 def pair(first, second, low, high):
-    return Difference(first, second, (low + high) / 2, Interval(low, high), SOUND)
+    return population.Difference(first, second, (low + high) / 2, Interval(low, high), SOUND)
 
 
 def test_ranks_leave_open_what_the_differences_leave_open():
     pairwise = [pair("a", "b", -0.1, 0.1), pair("a", "c", 0.1, 0.2), pair("b", "c", -0.1, 0.3)]
-    places = ranks(["a", "b", "c"], pairwise)
+    places = population.ranks(["a", "b", "c"], pairwise)
     assert (places["a"].best, places["a"].worst) == (1, 2)
     assert (places["b"].best, places["b"].worst) == (1, 3)
     assert (places["c"].best, places["c"].worst) == (2, 3)
@@ -119,9 +111,9 @@ def test_ranks_leave_open_what_the_differences_leave_open():
 def test_candidates_are_those_that_nobody_is_shown_to_beat():
     names = ["a", "b", "c"]
     pairwise = [pair("a", "b", -0.1, 0.3), pair("a", "c", 0.1, 0.2), pair("b", "c", -0.1, 0.3)]
-    assert candidates(names, pairwise) == ("a", "b")
+    assert population.candidates(names, pairwise) == ("a", "b")
     circle = [pair("a", "b", 0.1, 0.2), pair("b", "c", 0.1, 0.2), pair("a", "c", -0.2, -0.1)]
-    assert candidates(names, circle) == ("a", "b", "c")
+    assert population.candidates(names, circle) == ("a", "b", "c")
 
 
 def test_the_best_is_among_the_candidates():
@@ -134,7 +126,9 @@ def test_the_best_is_among_the_candidates():
             name: [counted(k) for k in rng.binomial(20, np.minimum(1, q * ease))]
             for name, q in truth.items()
         }
-        wrong += "a" not in candidates(list(truth), differences(Mean(error), local, error))
+        wrong += "a" not in population.candidates(
+            list(truth), differences(Mean(error), local, error)
+        )
     assert binom.sf(wrong - 1, runs, error) > 0.001
 
 
@@ -201,7 +195,7 @@ def test_not_worse_on_other_inputs_is_wrong_rarely_at_the_margin(inputs, others,
     error, wrong = 0.2, {True: 0.0, False: 0.0}
     for k, m in product(range(inputs + 1), range(others + 1)):
         local = [[counted(i < c, 1) for i in range(n)] for c, n in ((k, inputs), (m, others))]
-        decision = not_worse_of_samples(Mean(error), *local, 0.2)
+        decision = population.not_worse_of_samples(Mean(error), *local, 0.2)
         if not isinstance(decision, Undecided):
             likely = binom.pmf(k, inputs, before - 0.2) * binom.pmf(m, others, before)
             wrong[decision.holds] += likely

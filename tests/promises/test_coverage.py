@@ -7,19 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from surefoot import statistics
 from surefoot.core.counts import Counts
 from surefoot.core.results import Estimate
 from surefoot.population import Mean, RobustShare
-from surefoot.statistics import (
-    BuSun,
-    ExactBinomial,
-    ExactSequential,
-    FixedSize,
-    KappaTest,
-    Okamoto,
-    betting,
-    clopper_pearson,
-)
+from surefoot.statistics import betting, clopper_pearson
 from surefoot.statistics.planning import simulate
 
 
@@ -78,7 +70,12 @@ def test_betting_covers_the_mean_of_skewed_values(world, n):
     assert misses <= allowed(runs, error)
 
 
-METHODS = [BuSun(0.2, 0.2), ExactSequential(0.2, 0.2), FixedSize(0.2, 0.3), Okamoto(0.3, 0.2)]
+METHODS = [
+    statistics.BuSun(0.2, 0.2),
+    statistics.ExactSequential(0.2, 0.2),
+    statistics.FixedSize(0.2, 0.3),
+    statistics.Okamoto(0.3, 0.2),
+]
 
 
 @pytest.mark.parametrize("unbiased", [True, False])
@@ -95,7 +92,10 @@ def test_the_mean_covers_the_population_with_the_estimates_of_every_method(metho
     assert misses <= allowed(runs, error)
 
 
-TESTS = [KappaTest(0.2, 0.2, max_trials=200), ExactBinomial(0.2, 0.2, max_trials=200, looks=3)]
+TESTS = [
+    statistics.KappaTest(0.2, 0.2, max_trials=200),
+    statistics.ExactBinomial(0.2, 0.2, max_trials=200, looks=3),
+]
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.3, 1.0])

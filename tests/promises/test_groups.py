@@ -5,33 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from surefoot import population
+from surefoot.core import results
 from surefoot.core.assumptions import Assumed, TheseGroups
 from surefoot.core.claims import Continues, Sampling
-from surefoot.core.results import (
-    UNIT,
-    Bracket,
-    Decision,
-    Estimate,
-    Footing,
-    Guarantee,
-    Interval,
-    Quantile,
-    Undecided,
-)
+from surefoot.core.results import Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.population import (
-    Group,
-    GroupQuantile,
-    Mean,
-    RobustShare,
-    TailMean,
-    by_group,
-    members_of,
-    not_worse,
-    requirement,
-    requirement_of_each,
-    requires_of_groups,
-)
+from surefoot.population import Group, Mean, RobustShare, members_of
 from surefoot.statistics import betting
 from tests.in_words import condition
 from tests.promises.local_results import SOUND, allowed, counted, decided
@@ -42,7 +22,7 @@ PROOF = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.ARITHMETIC,))
 
 def certain(keeps):
     """An input that always, or never, fails, seen in one trial."""
-    return Estimate(float(keeps), UNIT, SOUND, 1, float(keeps), 1)
+    return results.Estimate(float(keeps), results.UNIT, SOUND, 1, float(keeps), 1)
 
 
 def alike(rng, groups=20, size=10, share=0.9):
@@ -51,7 +31,7 @@ def alike(rng, groups=20, size=10, share=0.9):
 
 
 def bracket(low, high):
-    return Bracket(Interval(low, high), PROOF)
+    return results.Bracket(Interval(low, high), PROOF)
 
 
 @pytest.mark.parametrize("n", [1, 2, 30])
@@ -94,7 +74,7 @@ def test_a_group_is_not_empty():
 
 
 def test_results_are_put_together_by_the_name_of_their_group():
-    groups = by_group([1, 2, 3, 4], ["b", "a", "b", "c"])
+    groups = population.by_group([1, 2, 3, 4], ["b", "a", "b", "c"])
     assert [group.members for group in groups] == [(1, 3), (2,), (4,)]
     assert members_of(groups) == [1, 3, 2, 4]
 
@@ -198,7 +178,7 @@ def test_the_difference_of_two_models_is_taken_group_by_group(kind):
 
 def sharp(holds):
     """A decision that is hardly ever wrong."""
-    return Decision("p is at most 0.1", holds, Guarantee(Footing.SOUND, 1e-9), 10, 9, 1e-9)
+    return results.Decision("p is at most 0.1", holds, Guarantee(Footing.SOUND, 1e-9), 10, 9, 1e-9)
 
 
 @pytest.mark.slow
@@ -212,12 +192,14 @@ def test_the_quantile_over_groups_covers_the_population(share):
             Group((bracket(max(0.0, r - s), r + 0.1 * s),) * (6 if r < 0.5 else 1))
             for r, s in zip(radii, slack, strict=True)
         ]
-        missed += share not in GroupQuantile(share, ERROR).conclude(local, ERROR).interval
-        above = requires_of_groups(local, share, share + 1e-9, ERROR)
-        below = requires_of_groups(local, share, share, ERROR)
+        missed += (
+            share not in population.GroupQuantile(share, ERROR).conclude(local, ERROR).interval
+        )
+        above = population.requires_of_groups(local, share, share + 1e-9, ERROR)
+        below = population.requires_of_groups(local, share, share, ERROR)
         wrong += (
-            isinstance(above, Decision) and above.holds,
-            isinstance(below, Decision) and not below.holds,
+            isinstance(above, results.Decision) and above.holds,
+            isinstance(below, results.Decision) and not below.holds,
         )
     assert max(missed, *wrong) <= allowed(RUNS, ERROR)
 
@@ -225,8 +207,8 @@ def test_the_quantile_over_groups_covers_the_population(share):
 def test_the_quantile_over_groups_gets_narrow_and_names_what_it_assumes():
     rng = np.random.default_rng(17)
     local = [Group((bracket(r, r),) * 3) for r in rng.random(400)]
-    quantile = GroupQuantile(0.5, 0.1).conclude(local, 0.1)
-    assert isinstance(quantile, Quantile)
+    quantile = population.GroupQuantile(0.5, 0.1).conclude(local, 0.1)
+    assert isinstance(quantile, results.Quantile)
     assert quantile.interval.width < 0.2
     assert quantile.inputs == 1200
     assert quantile.guarantee.assumptions[0] == TheseGroups(400)
@@ -234,33 +216,35 @@ def test_the_quantile_over_groups_gets_narrow_and_names_what_it_assumes():
 
 
 def test_few_groups_leave_the_quantile_open_and_say_so():
-    quantile = GroupQuantile(0.05, 0.1).conclude([Group((bracket(0.1, math.inf),) * 50)], 0.1)
+    quantile = population.GroupQuantile(0.05, 0.1).conclude(
+        [Group((bracket(0.1, math.inf),) * 50)], 0.1
+    )
     assert quantile.interval == Interval(0.0, math.inf)
     assert "with one group the lower end of the 0.05-quantile is 0" in quantile.note
     assert "give no upper end" in quantile.note
-    assert isinstance(GroupQuantile(0.05, 0.1).conclude([], 0.1), Undecided)
-    undecided = requires_of_groups([Group((bracket(0.1, 0.2),))], 0.05, 0.15, 0.1)
+    assert isinstance(population.GroupQuantile(0.05, 0.1).conclude([], 0.1), Undecided)
+    undecided = population.requires_of_groups([Group((bracket(0.1, 0.2),))], 0.05, 0.15, 0.1)
     assert "may decide it" in undecided.reason
 
 
 def test_what_would_decide_is_a_number_of_groups():
     local = alike(np.random.default_rng(4), groups=8)
     over = Mean(0.1, Sampling.GROUPED)
-    open_ = requirement(over, local, 0.85, Continues.ANYTIME)
+    open_ = population.requirement(over, local, 0.85, Continues.ANYTIME)
     assert isinstance(open_, Undecided)
     assert "groups in all would likely decide it" in open_.reason
     pair = {"a": local, "b": local[::-1]}
-    assert "groups would likely" in not_worse(over, pair, "a", 0.01).reason
+    assert "groups would likely" in population.not_worse(over, pair, "a", 0.01).reason
 
 
 def test_a_requirement_of_every_class_names_groups_as_the_sample():
     classes = {name: alike(np.random.default_rng(i), 60) for i, name in enumerate("ab")}
-    each = requirement_of_each(Mean(0.1, Sampling.GROUPED), classes, 0.5)
+    each = population.requirement_of_each(Mean(0.1, Sampling.GROUPED), classes, 0.5)
     assert each.together.holds
     assert "groups are an independent random sample" in condition(each.together.guarantee)
 
 
 def test_an_extrapolated_mean_counts_by_groups():
     local = [Group((counted(18), counted(20)))] * 12
-    tail = TailMean(0.1, Sampling.GROUPED).conclude(local, 0.1)
+    tail = population.TailMean(0.1, Sampling.GROUPED).conclude(local, 0.1)
     assert tail.counted.interval == betting(np.full(12, 0.95), 0.1)

@@ -6,15 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from surefoot import population
 from surefoot.core.results import Decision, Quantile
-from surefoot.population import (
-    LogNormalPosterior,
-    LowerBound,
-    OrderStatistics,
-    ShortestRanks,
-    of_each,
-    requires,
-)
+from surefoot.population import ShortestRanks
 from surefoot.statistics.ranks import Ranks, coverage, equal_tails, fewest, lower_rank, shortest
 from tests.in_words import together as together_words
 from tests.quantiles import WORLDS, as_found, most_misses, on_grid, points
@@ -103,7 +97,9 @@ def test_ranks_hold_the_quantile_where_radii_are_near_the_upper_ends(world, n, s
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("over", [OrderStatistics(), ShortestRanks(), LowerBound()])
+@pytest.mark.parametrize(
+    "over", [population.OrderStatistics(), ShortestRanks(), population.LowerBound()]
+)
 def test_ranks_of_exact_radii_and_of_a_grid_hold_the_quantile(over, world):
     runs = 300
     assert misses(over, world, 130, runs, lambda _, x: points(x)) <= most_misses(runs, 0.05)
@@ -114,7 +110,7 @@ def test_the_shortest_ranks_are_narrower():
     rng, wide = np.random.default_rng(10), np.zeros(2)
     for _ in range(100):
         local = on_grid(np.exp(rng.normal(-3.5, 0.6, 100)))
-        methods = (OrderStatistics(), ShortestRanks())
+        methods = (population.OrderStatistics(), ShortestRanks())
         wide += [m.conclude(local, 0.05).interval.width for m in methods]
     assert wide[1] < 0.92 * wide[0]
 
@@ -131,7 +127,7 @@ def test_a_requirement_is_wrong_at_most_as_often_as_said(n, share, error):
     chance = binom.pmf(np.arange(n + 1), n, share)
     passed = failed = 0.0
     for k in range(n + 1):
-        result = requires(points([0.1] * k + [0.3] * (n - k)), share, 0.2, error)
+        result = population.requires(points([0.1] * k + [0.3] * (n - k)), share, 0.2, error)
         if isinstance(result, Decision):
             passed += result.holds * chance[k]
             failed += (not result.holds) * chance[k]
@@ -151,7 +147,7 @@ def test_a_requirement_on_real_brackets_is_wrong_at_most_as_often_as_said(world,
     for _ in range(runs):
         local = as_found(rng, draw(rng.random(n)))
         for least, false in ((truth, False), (truth * (1 + 1e-9), True)):
-            result = requires(local, share, least, 0.05)
+            result = population.requires(local, share, least, 0.05)
             wrong[false] += isinstance(result, Decision) and result.holds is false
     if draw(share) > 0:
         assert wrong[False] <= most_misses(runs, 0.05)
@@ -164,7 +160,7 @@ def test_all_networks_and_classes_hold_together(networks, classes):
     """Exact for independent groups: they are missed together with at most the stated error."""
     local, n = points(np.linspace(0.01, 0.2, 300)), 300
     groups = {f"class {i}": local for i in range(classes)}
-    result = of_each(ShortestRanks(), groups, 0.05, networks)
+    result = population.of_each(ShortestRanks(), groups, 0.05, networks)
     ranks = shortest(n, 0.05, 0.05 / (networks * classes))
     for one in result.values():
         assert isinstance(one, Quantile)
@@ -174,7 +170,7 @@ def test_all_networks_and_classes_hold_together(networks, classes):
         assert f"all {networks * classes} groups" in together_words(one.guarantee)
     assert 1 - coverage(n, 0.05, ranks) ** (networks * classes) <= 0.05
     pairs = {(network, name): local for network in range(networks) for name in groups}
-    assert set(of_each(ShortestRanks(), pairs, 0.05).values()) == set(result.values())
+    assert set(population.of_each(ShortestRanks(), pairs, 0.05).values()) == set(result.values())
 
 
 def test_networks_that_do_not_share_the_error_are_missed_together_too_often():
@@ -195,7 +191,7 @@ def test_the_log_normal_posterior_holds_on_average_over_its_prior(n):
     runs, rng, missed = 200, np.random.default_rng(5), 0
     for _ in range(runs):
         truth, radii = from_prior(rng, n)
-        result = LogNormalPosterior().conclude(on_grid(radii), 0.05)
+        result = population.LogNormalPosterior().conclude(on_grid(radii), 0.05)
         missed += isinstance(result, Quantile) and truth not in result.interval
     assert missed <= most_misses(runs, 0.05)
 
@@ -203,5 +199,5 @@ def test_the_log_normal_posterior_holds_on_average_over_its_prior(n):
 def test_the_log_normal_posterior_fails_for_another_family():
     """Why it is conditional, and never the headline."""
     assert misses(
-        LogNormalPosterior(), "a fifth weak", 60, 100, lambda _, x: on_grid(x)
+        population.LogNormalPosterior(), "a fifth weak", 60, 100, lambda _, x: on_grid(x)
     ) > 3 * most_misses(100, 0.05)

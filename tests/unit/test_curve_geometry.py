@@ -8,21 +8,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from surefoot.core.results import Interval
-from surefoot.curves.published import (
-    between_parabolas,
-    exact_points,
-    linear_crossings,
-    lowest,
-    parabolas_meet,
-    share_above,
-)
+from surefoot.curves import published
+from surefoot.curves.published import exact_points
 
 unit = st.floats(0, 1)
 
 
 def crossings(*values, threshold=0.8, meets=0.8):
     points = exact_points(dict(enumerate(values)), 10)
-    return linear_crossings(points, threshold, meets)
+    return published.linear_crossings(points, threshold, meets)
 
 
 def test_points_come_in_the_order_of_their_levels():
@@ -59,7 +53,7 @@ def test_crossings_alternate_and_lie_in_their_intervals(values, threshold):
 def test_the_share_above_is_that_of_the_straight_line(a, b, threshold):
     assume(a == b or abs(a - b) > 1e-9)  # the grid rounds too
     line = np.interp((np.arange(4000) + 0.5) / 4000, [0, 1], [a, b])
-    share = share_above(exact_points({0.0: a, 1.0: b}, 10), threshold)
+    share = published.share_above(exact_points({0.0: a, 1.0: b}, 10), threshold)
     assert share == pytest.approx(np.mean(line >= threshold), abs=4e-4)
 
 
@@ -67,7 +61,7 @@ def test_the_share_above_is_that_of_the_straight_line(a, b, threshold):
 def test_the_lowest_point_of_the_parabola_is_where_a_grid_finds_it(first, last, depth):
     x = np.linspace(0, 1, 2001)
     parabola = first + (last - first) * x - depth * x * (1 - x)
-    least = lowest(first, last, depth)
+    least = published.lowest(first, last, depth)
     assert least <= parabola.min() + 1e-12
     assert least >= parabola.min() - depth * (0.5 / 2000) ** 2 - 1e-12
     assert least <= min(first, last)
@@ -76,6 +70,8 @@ def test_the_lowest_point_of_the_parabola_is_where_a_grid_finds_it(first, last, 
 @given(unit, unit, st.floats(0, 100), st.floats(0.01, 0.99), st.floats(1e-3, 1e3))
 def test_parabolas_meet_a_threshold_where_what_lies_between_them_does(a, b, bend, threshold, span):
     points = exact_points({0.0: a, span: b}, 10)
-    (part,) = between_parabolas(points, bend, span)
+    (part,) = published.between_parabolas(points, bend, span)
     assert 0 <= part.lowest <= part.highest <= 1
-    assert parabolas_meet(a, b, bend, threshold) == (part.lowest < threshold <= part.highest)
+    assert published.parabolas_meet(a, b, bend, threshold) == (
+        part.lowest < threshold <= part.highest
+    )

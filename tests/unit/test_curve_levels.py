@@ -13,18 +13,8 @@ from scipy.stats import binom
 
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
-from surefoot.curves.levels import (
-    FIRST_LOOK,
-    MOST_DRAWS,
-    MOST_NOISY_LEVELS,
-    TRIALS_APART,
-    Grid,
-    Level,
-    Sampling,
-    _fewest,
-    _stratified,
-    mean_bounds,
-)
+from surefoot.curves import levels
+from surefoot.curves.levels import Grid, Level, Sampling, _stratified, mean_bounds
 from surefoot.statistics import clopper_pearson
 
 SPANS = [(0.0, 1.0, 0.0), (-30.0, 30.0, 0.0), (-1.0, 3.0, 0.123), (0.5, 2.0, 0.0), (1e-3, 2e-3, 1)]
@@ -79,7 +69,7 @@ def test_the_fewest_that_explain_what_was_drawn(error):
             for right in range(n + 1):
                 possible = range(right, size - (n - right) + 1)
                 expected = next((k for k in possible if tail(n, right, size, k) > error), None)
-                assert _fewest(n, right, size, error) == (expected if right else 0)
+                assert levels._fewest(n, right, size, error) == (expected if right else 0)
 
 
 @pytest.mark.slow
@@ -114,7 +104,7 @@ def test_strata_narrow_what_one_sample_leaves_open():
 def test_all_levels_and_all_looks_at_them_share_one_error(fresh):
     sampling = Sampling(1000, 0.05, frozenset({0, 3, 7, 9}), fresh)
     values = np.repeat([1.0, 0.0], [50, 14])
-    each = 0.05 / (MOST_NOISY_LEVELS if fresh else 4) / len(sampling.looks)
+    each = 0.05 / (levels.MOST_NOISY_LEVELS if fresh else 4) / len(sampling.looks)
     assert len(sampling.looks) > 4
     assert sampling.bounds(3, values, None) == clopper_pearson(Counts(64, 50), each)
     scores = replace(sampling, counts=False)
@@ -145,9 +135,9 @@ def test_bounds_of_a_mean_hold_the_mean_and_shrink():
 def test_looks_grow_to_all_trials(size, fresh):
     sampling = Sampling(size, 0.05, frozenset(), fresh)
     looks = sampling.looks
-    assert looks[-1] == sampling.most == (MOST_DRAWS if fresh else size)
+    assert looks[-1] == sampling.most == (levels.MOST_DRAWS if fresh else size)
     assert all(1.2 * a <= b for a, b in pairwise(looks))
-    assert looks[0] == min(FIRST_LOOK, sampling.most) or len(looks) == 1
+    assert looks[0] == min(levels.FIRST_LOOK, sampling.most) or len(looks) == 1
 
 
 def test_where_all_inputs_are_known_so_is_the_accuracy():
@@ -170,7 +160,7 @@ def test_no_trial_is_asked_for_twice_and_none_is_left_out(size, place, fresh, se
     rng = np.random.default_rng(seed)
     level = Level(place, 0.5, Sampling(size, 0.05, frozenset(), fresh))
     most, run = level.sampling.most, set()
-    first_trial = place * TRIALS_APART if fresh else 0
+    first_trial = place * levels.TRIALS_APART if fresh else 0
     for _ in range(4):
         wanted = np.isin(np.arange(most) * 16 // most, rng.integers(0, 16, 5))
         before = set(np.flatnonzero(level.known).tolist())
@@ -183,7 +173,7 @@ def test_no_trial_is_asked_for_twice_and_none_is_left_out(size, place, fresh, se
         assert not run & set(trials)
         run |= set(trials)
         assert level.trials == len(run)
-        assert not run or 0 <= min(run) <= max(run) < TRIALS_APART
+        assert not run or 0 <= min(run) <= max(run) < levels.TRIALS_APART
 
 
 def test_a_look_counts_when_all_its_trials_are_in():

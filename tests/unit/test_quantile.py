@@ -6,16 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from surefoot import population
 from surefoot.core.assumptions import Assumed
 from surefoot.core.results import Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.population import (
-    LogNormalPosterior,
-    LowerBound,
-    OrderStatistics,
-    ShortestRanks,
-    of_each,
-)
+from surefoot.population import LogNormalPosterior, LowerBound, OrderStatistics, ShortestRanks
 from tests.in_words import condition, together
 from tests.quantiles import bracket, brackets, never_refuted, on_grid, points
 
@@ -140,8 +135,8 @@ def test_a_quantile_says_what_it_supposes(over):
 
 def test_classes_share_the_error():
     local = points(range(1, 301))
-    (one,) = of_each(OrderStatistics(), {"a": local}, 0.05).values()
-    both = of_each(OrderStatistics(), {"a": local, "b": local}, 0.05)
+    (one,) = population.of_each(OrderStatistics(), {"a": local}, 0.05).values()
+    both = population.of_each(OrderStatistics(), {"a": local, "b": local}, 0.05)
     assert one.interval == OrderStatistics().conclude(local, 0.05).interval
     assert both["a"] == both["b"]
     assert both["a"].interval == OrderStatistics().conclude(local, 0.025).interval
@@ -150,9 +145,9 @@ def test_classes_share_the_error():
         "the quantiles of all 2 groups",
     )
     with pytest.raises(InvalidArgument, match="at least one class"):
-        of_each(OrderStatistics(), {}, 0.05)
+        population.of_each(OrderStatistics(), {}, 0.05)
     with pytest.raises(InvalidArgument, match="networks must be an integer ≥ 1, got 0"):
-        of_each(OrderStatistics(), {"a": local}, 0.05, 0)
+        population.of_each(OrderStatistics(), {"a": local}, 0.05, 0)
 
 
 @pytest.mark.parametrize("over", ALL, ids=lambda over: over.kind)

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from surefoot import population
 from surefoot.commands.caller import SecondsLeft, TimeLeft, progress_words
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About
@@ -13,16 +14,7 @@ from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
-from surefoot.population import (
-    Group,
-    ShortestRanks,
-    mean_radii,
-    mean_radius,
-    robust_accuracy,
-    robust_share,
-    runtimes,
-    unpaired_quantile_difference,
-)
+from surefoot.population import mean_radii, mean_radius, robust_accuracy, robust_share
 from surefoot.report.key_figure import key_figure
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.study.external import brackets
@@ -79,7 +71,9 @@ def test_open_inputs_count_against_the_low_end_and_for_the_high_end():
 
 def test_the_share_of_groups_weighs_each_group_the_same():
     weak, strong = [bracket(0, 0.01)] * 9, [bracket(0.5, 0.6)]
-    groups = [Group(tuple(weak)) for _ in range(20)] + [Group(tuple(strong)) for _ in range(20)]
+    groups = [population.Group(tuple(weak)) for _ in range(20)] + [
+        population.Group(tuple(strong)) for _ in range(20)
+    ]
     around = robust_share(groups, 0.1, 0.05)
     assert around.low < 0.5 < around.high
     assert around.low > 0.25
@@ -113,7 +107,7 @@ def test_a_radius_beyond_the_ceiling_counts_as_the_ceiling():
 
 
 def test_no_time_is_made_up_where_none_is_known():
-    assert runtimes([bracket(0, 1)]) is None
+    assert population.runtimes([bracket(0, 1)]) is None
 
 
 def test_several_radii_share_the_error_and_one_does_not(file):
@@ -181,30 +175,34 @@ def test_a_number_alone_and_a_note_of_the_population_name_the_sample(file):
 
 def test_two_independent_samples_are_compared_more_sharply_than_two_intervals():
     first, second = points(np.linspace(0.2, 0.4, 300)), points(np.linspace(0.1, 0.3, 200))
-    around = unpaired_quantile_difference(first, second, 0.5, 0.05)
-    one, other = (ShortestRanks(0.5).conclude(local, 0.025).interval for local in (first, second))
+    around = population.unpaired_quantile_difference(first, second, 0.5, 0.05)
+    one, other = (
+        population.ShortestRanks(0.5).conclude(local, 0.025).interval for local in (first, second)
+    )
     assert 0 < around.low < 0.1 < around.high
     assert around.width < 0.85 * (one.high - other.low - (one.low - other.high))
-    back = unpaired_quantile_difference(second, first, 0.5, 0.05)
+    back = population.unpaired_quantile_difference(second, first, 0.5, 0.05)
     assert (back.low, back.high) == (-around.high, -around.low)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (3, 200), (72, 5)])
 def test_few_inputs_leave_the_difference_open(sizes):
     n, m = sizes
-    around = unpaired_quantile_difference(points([0.3] * n), points([0.1] * m), 0.05, 0.05)
+    around = population.unpaired_quantile_difference(
+        points([0.3] * n), points([0.1] * m), 0.05, 0.05
+    )
     assert around.low < 0
     assert around.high > 0.2 - 1e-9
     with pytest.raises(InvalidArgument, match="got 0 and 1"):
-        unpaired_quantile_difference([], points([0.1]), 0.05, 0.05)
+        population.unpaired_quantile_difference([], points([0.1]), 0.05, 0.05)
 
 
 def test_brackets_that_are_open_only_widen_the_difference():
     rng = np.random.default_rng(1)
     radii = rng.uniform(0, 0.4, (2, 90))
-    exact = unpaired_quantile_difference(*(points(r) for r in radii), 0.3, 0.05)
+    exact = population.unpaired_quantile_difference(*(points(r) for r in radii), 0.3, 0.05)
     wide = [[bracket(0.9 * r, 1.1 * r) for r in rs] for rs in radii]
-    around = unpaired_quantile_difference(*wide, 0.3, 0.05)
+    around = population.unpaired_quantile_difference(*wide, 0.3, 0.05)
     assert around.low < exact.low < exact.high < around.high
 
 
