@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from surefoot.engine.outputs import Check, CheckStatus
-from surefoot.engine.perturbation_checks import examine_level_zero
-from surefoot.engine.preflight import examine, examine_batch
+from surefoot.engine.preflight import examine
 from surefoot.inputs import fit
 from surefoot.perturb.table import for_columns
 from surefoot.records.record import Finding
@@ -60,33 +59,11 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
                 f"{len(inputs)} inputs of {content} from {inputs.source} "
                 f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
             ),
-            *check_parts(inputs, model, perturbation),
+            *findings(examine(inputs, model, perturbation)),
         )
     )
 
 
-def check_parts(
-    inputs: Inputs, model: Model, perturbation: Perturbation | None
-) -> tuple[Finding, ...]:
-    """The preflight of these three, as a record holds it."""
-    return _findings(examine(inputs, model, perturbation))
-
-
-def check_batch(
-    inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
-) -> Finding:
-    """Whether inputs get the same outputs in a batch of this size."""
-    [found] = _findings([examine_batch(inputs, model, perturbation, size)])
-    return found
-
-
-def check_level_zero(
-    inputs: Inputs, model: Model, perturbation: Perturbation
-) -> tuple[Finding, ...]:
-    """Whether a function of the user begins a curve with the clean input."""
-    return _findings(examine_level_zero(inputs, model, perturbation))
-
-
-def _findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
-    """As a record holds them."""
+def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
+    """What checks found, as a record holds it."""
     return tuple(Finding(check.name, str(check.status), check.finding) for check in checks)

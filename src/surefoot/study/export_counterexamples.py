@@ -17,7 +17,7 @@ from surefoot.records.record import Record
 from surefoot.region.critical_level import DEFAULT_SECONDS
 from surefoot.report.views.radii_tables import brackets_of
 from surefoot.study.parts import StudyParts
-from surefoot.study.prove import graph_of
+from surefoot.study.prove import graph_of, scores_of
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -42,18 +42,10 @@ def write_counterexamples(study: StudyParts, record: Record, path: Path) -> int:
         counterexample=counterexamples,
         distance=np.array([b.high for _, b in rows], dtype=float),
         label=study.references[places],
-        predicted=_labels(study, counterexamples),
+        predicted=scores_of(study, counterexamples).argmax(axis=1) if rows else np.zeros(0, int),
     )
     write_whole(path, file.getvalue())
     return len(rows)
-
-
-def _labels(study: StudyParts, points: np.ndarray) -> np.ndarray:
-    if not len(points):
-        return np.zeros(0, np.int64)
-    scores = np.asarray(study.model.predict(study.model.place(points)))
-    labels: np.ndarray = np.argmax(scores, axis=1)
-    return labels
 
 
 def write_properties(study: StudyParts, record: Record, graph: Path, folder: Path) -> int:

@@ -117,7 +117,7 @@ def run_measurement(
 def samples_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
     """One procedure for every input, at the level of the perturbation."""
     bench, subjects = study.bench(), study.fitted.subjects()
-    procedure: Any = Pinned(study.method, study.level)
+    procedures = dict.fromkeys(study.fitted.ids, Pinned[Any, Any](study.method, study.level))
     size = batch or batch_size(study, bench, subjects[0], study.level)
 
     def conclude(local: Sequence[InputResult]) -> RecordBody:
@@ -125,16 +125,24 @@ def samples_measurement(study: StudyParts, workers: int | None, batch: int | Non
         examples = failed_examples(study.bench(), rows, study.level, size)
         return conclude_samples(study.facts, rows, examples, clean_loss(study))
 
+    return _sampling(study, workers, bench, size, subjects, procedures, conclude)
+
+
+def _sampling(
+    study: StudyParts,
+    workers: int | None,
+    bench: SamplingBench[Any],
+    batch: int,
+    subjects: Sequence[Subject],
+    procedures: Mapping[str, Procedure[Any, Any, Any]] | Joint[Any],
+    conclude: Callable[[Sequence[Any]], RecordBody],
+) -> Measurement:
+    """Trials of a study, by as many workers as help where the user does not choose them."""
+    number, why = workers_for(study, workers), why_in_python(study)
     return Measurement(
-        subjects=subjects,
-        procedures=dict.fromkeys(study.fitted.ids, procedure),
-        bench=bench,
-        batch=size,
-        workers=workers_for(study, workers),
-        conclude=conclude,
-        in_python=why_in_python(study),
-        requested=workers is not None,
-    )
+        subjects, procedures, bench, batch, number, conclude,
+        in_python=why, requested=workers is not None,
+    )  # fmt: skip
 
 
 def batch_size(study: StudyParts, bench: SamplingBench[Any], subject: Subject, level: float) -> int:
@@ -188,16 +196,8 @@ def mean_measurement(study: StudyParts, workers: int | None, batch: int | None) 
         examples = failed_examples(study.bench(), rows, study.level, size)
         return conclude_mean(study.facts, rows, result, order, examples, clean_loss(study))
 
-    return Measurement(
-        subjects=in_order,
-        procedures=Joint(mean_procedure(study.facts)),
-        bench=bench,
-        batch=size,
-        workers=workers_for(study, workers),
-        in_python=why_in_python(study),
-        requested=workers is not None,
-        conclude=conclude,
-    )
+    joint = Joint[Any](mean_procedure(study.facts))
+    return _sampling(study, workers, bench, size, in_order, joint, conclude)
 
 
 def clean_loss(study: StudyParts) -> CleanLoss | None:
@@ -243,16 +243,9 @@ def curve_measurement(study: StudyParts, workers: int | None, batch: int | None)
         images = strip(study.bench(), subjects_by_name[WHOLE], curves[0].span)
         return conclude_curves(study.facts, list(subjects_by_name), curves, images)
 
-    return Measurement(
-        subjects=subjects,
-        procedures={s.name: replace(method, **known_of(s)) for s in subjects},
-        bench=bench,
-        batch=batch or batch_size(study, bench, subjects[0], method.low),
-        workers=workers_for(study, workers),
-        in_python=why_in_python(study),
-        requested=workers is not None,
-        conclude=conclude,
-    )
+    procedures = {s.name: replace(method, **known_of(s)) for s in subjects}
+    size = batch or batch_size(study, bench, subjects[0], method.low)
+    return _sampling(study, workers, bench, size, subjects, procedures, conclude)
 
 
 def subjects_of(study: StudyParts) -> dict[str, Subject]:

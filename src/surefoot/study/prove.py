@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -115,7 +116,7 @@ def _examples(study: StudyParts, rows: Sequence[InputRow]) -> tuple[Counterexamp
         i = inputs.ids.index(name)
         x = inputs.x[i]
         y = decode_point(bracket.witness).astype(np.float32).reshape(x.shape)
-        scores = to_host(study.model.predict(study.model.place(y[None])))[0]
+        scores = scores_of(study, y[None])[0]
         examples.append(
             Counterexample(
                 name,
@@ -127,6 +128,11 @@ def _examples(study: StudyParts, rows: Sequence[InputRow]) -> tuple[Counterexamp
             )
         )
     return tuple(examples)
+
+
+def scores_of(study: StudyParts, points: NDArray[np.float32]) -> NDArray[np.floating]:
+    """What the model gives for these points, as it is run."""
+    return to_host(study.model.predict(study.model.place(points)))
 
 
 def graph_of(study: StudyParts) -> Graph:
@@ -225,8 +231,7 @@ def _near_tie(study: StudyParts, network: Network, row: int, radius: float) -> P
     from surefoot.verify.float32 import find_contradiction
 
     def labels(points: NDArray[np.float32]) -> NDArray[np.int64]:
-        scores = to_host(study.model.predict(study.model.place(points)))
-        return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+        return np.asarray(scores_of(study, points).argmax(axis=1), dtype=np.int64)
 
     x, label = study.fitted.x[row], int(study.references[row])
     point = find_contradiction(
@@ -285,14 +290,11 @@ def real_arithmetic(study: StudyParts) -> Finding:
     """Margins as run against margins in real arithmetic, around some of the inputs."""
     from surefoot.verify.float32 import margin_difference
 
-    def outputs(points: NDArray[np.float32]) -> NDArray[np.floating]:
-        return to_host(study.model.predict(study.model.place(points)))
-
     bounds = study.facts.bounds
     some = study.fitted.x[:: max(1, len(study.fitted) // _INPUTS)][:_INPUTS]
     difference = margin_difference(
         read_checked_network(study).network,
-        outputs,
+        partial(scores_of, study),
         some,
         _RADIUS_SHARE * bounds.width,
         bounds,

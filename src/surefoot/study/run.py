@@ -23,6 +23,8 @@ from surefoot.engine.outputs import (
     clean_outputs,
     largest_difference,
 )
+from surefoot.engine.perturbation_checks import examine_level_zero
+from surefoot.engine.preflight import examine, examine_batch
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import (
     AnswersDiffer,
@@ -41,7 +43,7 @@ from surefoot.records.spec import Spec, StudySpec
 from surefoot.region import AnyAttack, GivenAttack, as_attack
 from surefoot.store import Journal, Store, open_store, store_exists
 from surefoot.store.locations import public_location
-from surefoot.study.doctor import check_batch, check_level_zero, check_parts
+from surefoot.study.doctor import findings
 from surefoot.study.measure import (
     Measurement,
     Workplace,
@@ -196,9 +198,9 @@ def run(
             "; leave it out, or use estimate or certify"
         )
     attack = None if given is None else as_attack(given)
-    findings = () if store_exists(where) else preflight(study)
+    checked = () if store_exists(where) else preflight(study)
     with closing(open_store(where)) as store, one_cluster():
-        result = _run_in(store, study, findings, options)
+        result = _run_in(store, study, checked, options)
         if attack is not None:
             result = _with_attack(study, result, attack, store, options)
         if where is None:
@@ -207,7 +209,7 @@ def run(
 
 
 def _run_in(
-    store: Store, study: StudyParts, findings: tuple[Finding, ...], options: RunSettings
+    store: Store, study: StudyParts, checked: tuple[Finding, ...], options: RunSettings
 ) -> Result:
     """The result from the store, or measured and kept there.
 
@@ -216,9 +218,9 @@ def _run_in(
     known = store.stored(study.digest)
     if known is not None and not known.stopped_early:
         return Result(_unrequired(known), from_store=True)
-    findings = findings or preflight(study)
+    checked = checked or preflight(study)
     measurement: Measurement = MEASUREMENTS[study.needs](study, options.workers, options.batch)
-    findings += preflight_of_batches(study, measurement.batch, findings)
+    checked += preflight_of_batches(study, measurement.batch, checked)
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
@@ -236,7 +238,7 @@ def _run_in(
             claims=assuming(all_in_scope(body.claims, study.spec), _assumption(study.model)),
             inputs=body.inputs,
             details=body.details,
-            findings=findings,
+            findings=checked,
             trials=body.trials,
             environment=environment(),
             source=options.source,
@@ -313,22 +315,22 @@ def _with_journals(result: Result, store: Store) -> Result:
 
 def preflight(study: StudyParts) -> tuple[Finding, ...]:
     """What the checks before a run found; a bad one stops the run."""
-    perturbation = _perturbation_to_check(study)
-    findings = check_parts(study.fitted, study.model, perturbation)
+    parts = study.fitted, study.model, _perturbation_to_check(study)
+    found = findings(examine(*parts))
     if study.needs is Needs.LEVELS and study.method.low <= 0:
-        findings += check_level_zero(study.fitted, study.model, perturbation)
-    _refuse_failed(findings)
-    other_verifier: str = getattr(study.method, "verifier", "")
-    if study.needs is Needs.RADII and not other_verifier:
-        return (*findings, real_arithmetic(study))
-    return findings
+        found += findings(examine_level_zero(*parts))
+    _refuse_failed(found)
+    if study.needs is Needs.RADII and not getattr(study.method, "verifier", ""):
+        return (*found, real_arithmetic(study))
+    return found
 
 
 def preflight_of_batches(
     study: StudyParts, size: int, known: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
     """What a batch of the size of this run adds to what is known; a bad finding stops the run."""
-    found = check_batch(study.fitted, study.model, _perturbation_to_check(study), size)
+    checked = examine_batch(study.fitted, study.model, _perturbation_to_check(study), size)
+    [found] = findings([checked])
     _refuse_failed((found,))
     odd = found.status != CheckStatus.OK and found.name not in (
         finding.name for finding in known if finding.status != CheckStatus.OK
