@@ -11,8 +11,8 @@ from scipy.stats import kstest, poisson
 from surefoot.catalogue.parse import level_reader, parse_perturbation
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from tests.unit.test_perturb_weather import UNIT, images
-from tests.unit.test_perturb_weather_definitions import published_plasma
+from tests.unit.test_perturb_images import UNIT
+from tests.unit.test_perturb_weather import images, published_plasma
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "perturbations.md"
 TEXTS = (
