@@ -57,9 +57,9 @@ def position(procedure, failed, trials):
     target = math.log(1 / procedure.error)
     counts = Counts(trials, trials - failed)
     if trials and log_evidence_below(failed, trials, procedure.kappa) >= target:
-        return None, procedure._decide(counts, target, holds=True)
+        return None, procedure._decide(counts, procedure.error, holds=True)
     if trials and log_evidence_above(failed, trials, procedure.kappa) >= target:
-        return None, procedure._decide(counts, target, holds=False)
+        return None, procedure._decide(counts, procedure.error, holds=False)
     if trials >= procedure.max_trials:
         return None, procedure._undecided(counts)
     return procedure._more(counts), None
@@ -119,9 +119,9 @@ class BothAtEveryLook:
             counts += yield self.test._more(counts)
             failed = counts.trials - counts.kept
             if (outcome := log_evidence_below(failed, counts.trials, self.test.kappa)) >= target:
-                return self.test._decide(counts, outcome, holds=True)
+                return self.test._decide(counts, math.exp(-outcome), holds=True)
             if (outcome := log_evidence_above(failed, counts.trials, self.test.kappa)) >= target:
-                return self.test._decide(counts, outcome, holds=False)
+                return self.test._decide(counts, math.exp(-outcome), holds=False)
             if counts.trials >= self.test.max_trials:
                 return self.test._undecided(counts)
 

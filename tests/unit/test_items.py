@@ -1,15 +1,16 @@
-"""Inputs that are text, bytes or other items: digests, loading, models, whole studies."""
+"""Inputs that are text, bytes or other items: digests, loading, and whole studies of them."""
 
+import random
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.subject.items import copy_item, item_digest, same_item
 
 TEXTS = ["a good film", "a bad film", "", "good <b>bad</b> & good", "gööd 😀 good", "a good film"]
@@ -126,6 +127,215 @@ def test_what_does_not_fit_items_is_refused(more, says):
         sf.load_inputs(np.array([], dtype=object))
 
 
-def test_replaced_fields_keep_items():
-    inputs = replace(sf.load_inputs(TEXTS, LABELS), selection="some")
-    assert inputs.subset([2, 0]).x.tolist() == ["", TEXTS[0]]
+QUICK = sf.methods.ExactSequential(0.2, 0.1)
+
+
+def classify(texts):
+    assert isinstance(texts, list)
+    good = np.array([text.count("good") for text in texts], float)
+    return np.stack([0.5 - good, good - 0.5], axis=1)
+
+
+def replace_letters(text, rng, level):
+    return "".join("#" if rng.random() < level else letter for letter in text)
+
+
+def study(texts=TEXTS, labels=LABELS, perturbation=None, method=QUICK, **more):
+    inputs = sf.load_inputs(texts, labels, **more)
+    model = sf.load_model(classify, examples=inputs)
+    return sf.Study(model, inputs, perturbation or sf.perturb.custom(replace_letters, 0.2), method)
+
+
+def test_neither_batch_nor_order_nor_workers_nor_resume_change_a_result(tmp_path):
+    whole = study().run(batch=64, workers=1)
+    rows = {row.id: row for row in whole.inputs}
+    for options in ({"batch": 1}, {"batch": 3, "workers": 2}, {"batch": 4096, "workers": 3}):
+        assert study().run(**options).record.inputs == whole.record.inputs
+    backwards = study(TEXTS[::-1], LABELS[::-1], ids=[f"{i}" for i in range(6)][::-1])
+    assert backwards.digest == study(ids=[f"{i}" for i in range(6)]).digest
+    assert {row.id: row for row in backwards.run().inputs} == rows
+    store = str(tmp_path / "s.db")
+
+    class Stopped(BaseException):
+        pass
+
+    def stop(progress):
+        if progress.trials:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        study().run(store, batch=4, on_progress=stop)
+    resumed = study().run(store, batch=7)
+    assert resumed.record.inputs == whole.record.inputs
+    assert study().run(store).from_store
+
+
+def test_the_same_text_twice_has_trials_of_its_own():
+    """The name of an input is its id: two equal texts are two draws of the population."""
+    one = study()
+    assert {one.replay("0", i).perturbed for i in range(20)} != {
+        one.replay("5", i).perturbed for i in range(20)
+    }
+    assert one.replay("0", 3).perturbed == one.replay("0", 3).perturbed
+    assert one.replay("2", 3).perturbed == ""
+
+
+def test_other_texts_labels_functions_and_levels_are_other_studies():
+    def other(text, rng, level):
+        return text[: int(len(text) * (1 - level))]
+
+    digests = {
+        study().digest,
+        study(["a good film.", *TEXTS[1:]]).digest,
+        study(labels=[0, *LABELS[1:]]).digest,
+        study(perturbation=sf.perturb.custom(replace_letters, 0.3)).digest,
+        study(perturbation=sf.perturb.custom(replace_letters, (0, 0.2))).digest,
+        study(perturbation=sf.perturb.custom(other, 0.2)).digest,
+    }
+    assert len(digests) == 6
+
+
+def test_an_estimator_of_texts_works_as_it_is():
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    pipeline = make_pipeline(text.TfidfVectorizer(), LogisticRegression()).fit(TEXTS, LABELS)
+    inputs = sf.load_inputs(TEXTS, LABELS)
+    model = sf.load_model(pipeline, examples=inputs)
+    assert model.signature.scores == "probabilities" and model.signature.shape == ()
+    np.testing.assert_array_equal(model.predict(inputs.x), pipeline.predict_proba(TEXTS))
+    perturbation = sf.perturb.custom(replace_letters, 0.1)
+    assert sf.Study(model, inputs, perturbation, QUICK).run().claims
+
+
+def test_a_model_that_writes_into_its_items_changes_nobodys():
+    def careless(rows):
+        words = np.array([len(row["words"]) for row in rows], float)
+        for row in rows:
+            row["words"].clear()
+        return np.stack([2.5 - words, words - 2.5], axis=1)
+
+    def drop(row, rng, level):
+        row["words"] = [word for word in row["words"] if rng.random() >= level]
+        return row
+
+    rows = [{"words": list("abcdef")}, {"words": ["a"]}]
+    inputs = sf.load_inputs(rows, [1, 0])
+    model = sf.load_model(careless, examples=inputs)
+    result = sf.Study(model, inputs, sf.perturb.custom(drop, 0.3), QUICK).run()
+    assert rows == [{"words": list("abcdef")}, {"words": ["a"]}]
+    assert result.inputs[0].result.trials > 10
+
+
+def test_the_order_of_the_examples_is_no_matter_and_a_few_are_enough():
+    inputs = sf.load_inputs(TEXTS, LABELS)
+    turned = inputs.subset(range(5, -1, -1))
+    one, other, few = (
+        sf.load_model(classify, examples=e).signature for e in (inputs, turned, TEXTS[:2])
+    )
+    assert one == other == few
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: sf.load_model(classify), "pass shape="),
+        (lambda: sf.load_model(classify, examples=[]), "at least one item"),
+        (lambda: sf.load_model(classify, examples="text"), "must be a few items"),
+        (lambda: sf.load_model(classify, examples=TEXTS, bounds=(0, 1)), "bounds is for arrays"),
+        (lambda: sf.load_model(classify, examples=TEXTS, mean=0.5), "mean or std is for arrays"),
+        (lambda: sf.load_model(classify, examples=TEXTS, shape=(3,)), "shape is for arrays"),
+        (lambda: sf.load_model(3, examples=TEXTS), "cannot classify items"),
+        (lambda: study(perturbation=sf.perturb.LinfNoise(0.1)), "linf is for arrays of numbers"),
+        (lambda: study(perturbation=sf.perturb.GaussianBlur(1.0)), "holds text"),
+        (lambda: study(perturbation=sf.perturb.custom(lambda x, u, level: x, 1.0)), "rng, level"),
+        (lambda: study(perturbation=sf.perturb.Chain((sf.perturb.LinfNoise(0.1),))), "linf is for"),
+        (lambda: study(method=sf.methods.CriticalLevel()), "around an array of numbers"),
+        (lambda: study(method=sf.methods.SequentialCurve(0, 1, (0.8,))),
+         r"leave out the level 0.2 of replace-letters, as in sf.perturb.custom\(replace_letters\)"),
+        (lambda: study(perturbation=sf.perturb.custom(replace_letters)), "level=0.1"),
+    ],
+)  # fmt: skip
+def test_what_needs_numbers_or_says_too_little_is_refused(make, says):
+    with pytest.raises(InvalidArgument, match=says):
+        make()
+
+
+def test_items_and_models_of_arrays_do_not_mix():
+    texts = sf.load_inputs(TEXTS, LABELS)
+    arrays = sf.load_inputs(np.zeros((2, 1), np.float32), [0, 1])
+    of_arrays = sf.load_model(lambda x: np.hstack([x, -x]), shape=(1,))
+    of_texts = sf.load_model(classify, examples=texts)
+    noise = sf.perturb.custom(replace_letters, 0.1)
+    with pytest.raises(InvalidArgument, match=r"takes arrays of shape .1,.*holds text"):
+        sf.Study(of_arrays, texts, noise, QUICK)
+    with pytest.raises(InvalidArgument, match=r"takes a list of items.*arrays of shape"):
+        sf.Study(of_texts, arrays, noise, QUICK)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda text, rng, level: None, "must return str, as it was given, got NoneType"),
+        (lambda text, rng, level: text.encode(), "must return str, as it was given, got bytes"),
+        (lambda text, rng, level: text[99], "raised IndexError"),
+        (lambda text, rng, level: text + str(random.random()), "gives two results"),
+    ],
+)
+def test_a_function_that_breaks_a_rule_stops_the_run(function, says):
+    with pytest.raises(InvalidArgument, match=says):
+        study(perturbation=sf.perturb.custom(function, 0.1)).run()
+
+
+def test_a_model_that_answers_nonsense_is_named():
+    with pytest.raises(ModelFailed, match="scores of the classes are needed"):
+        sf.load_model(lambda texts: np.array(["pos"] * len(texts)), examples=TEXTS)
+    with pytest.raises(ModelFailed, match="answered 6 inputs"):
+        sf.load_model(lambda texts: np.zeros((1, 2)), examples=TEXTS)
+
+
+def test_a_curve_of_texts_begins_at_level_0():
+    method = sf.methods.SequentialCurve(0, 1, (0.8,), error=0.1, resolution=0.1)
+    result = study(perturbation=sf.perturb.custom(replace_letters), method=method).run(batch=512)
+    assert result.claims[0].kind == "curve_set"
+
+    def always(text, rng, level):
+        return text + "!"
+
+    with pytest.raises(InvalidArgument, match="next to level 0 the function changes input"):
+        study(perturbation=sf.perturb.custom(always), method=method).run()
+
+
+def test_chains_mixtures_and_random_levels_of_functions_are_perturbations_of_items():
+    def upper(text, rng, level):
+        return text.upper() if rng.random() < level else text
+
+    parts = (sf.perturb.custom(replace_letters, 0.2), sf.perturb.custom(upper, 0.5))
+    for perturbation in (sf.perturb.Chain(parts), sf.perturb.Mixture(parts)):
+        one = study(perturbation=perturbation)
+        texts = {one.replay("0", i).perturbed for i in range(40)}
+        assert len(texts) > 5 and any(text.isupper() for text in texts)
+    random_level = sf.perturb.custom(replace_letters, level=(0, 1))
+    lengths = [
+        study(perturbation=random_level).replay("0", i).perturbed.count("#") for i in range(60)
+    ]
+    assert min(lengths) <= 1 and max(lengths) >= 9
+
+
+def test_inputs_may_be_added_to_a_study_of_an_estimator(tmp_path):
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.pipeline import make_pipeline
+
+    fitted = make_pipeline(text.CountVectorizer(), MultinomialNB()).fit(TEXTS, LABELS)
+    inputs = sf.load_inputs(TEXTS, LABELS)
+    perturbation = sf.perturb.custom(replace_letters, 0.1)
+    store = str(tmp_path / "s.db")
+
+    def run(chosen):
+        model = sf.load_model(fitted, examples=chosen)
+        return sf.Study(model, chosen, perturbation, QUICK, by_class=False).run(store)
+
+    first = run(inputs.subset([0, 1, 2]))
+    assert run(inputs).record.extends == first.record.digest

@@ -35,17 +35,6 @@ def test_a_flat_image_stays_as_it_is(blur):
     np.testing.assert_allclose(perturbed(blur(STRONGEST[blur]), x), x, atol=1e-6)
 
 
-def test_a_large_image_is_zoomed_alone_as_among_others():
-    x = scene(3, (3, 96, 96))
-    among = perturbed(ZoomBlur(0.1), x)
-    np.testing.assert_array_equal(perturbed(ZoomBlur(0.1), x[1:2]), among[1:2])
-    rows = np.full(3, 0.1, dtype=np.float32)
-    np.testing.assert_allclose(perturbed(ZoomBlur(0.1), x, level=rows), among, atol=1e-5)
-
-
-# --- the Gaussian ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("deviation", [0.05, 0.4, 1.0, 2.7, 6.0, 30.0])
 @pytest.mark.parametrize("shape", [(32, 32), (13, 90), (2, 1)])
 def test_a_gaussian_blur_is_that_of_scipy_with_the_edge_continued(deviation, shape):
@@ -66,9 +55,6 @@ def test_strips_of_a_matrix_do_what_the_whole_does():
         multiply_axes(x, rows, columns),
         atol=1e-6,
     )
-
-
-# --- convolution ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 7), (9, 9), (21, 41)])
@@ -115,8 +101,6 @@ def test_a_mirrored_image_is_that_of_numpy():
     np.testing.assert_array_equal(pad_mirrored(x, 9, 3), expected)
 
 
-# --- out of focus ---------------------------------------------------------------------------------
-
 DISKS = {
     "small": [(0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)],
     "large": [(3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)],
@@ -146,8 +130,6 @@ def test_a_lens_out_of_focus_is_the_published_disk(size, severity):
     out = perturbed(DefocusBlur(float(severity), size=size), x, bounds=None)
     np.testing.assert_allclose(out, expected, atol=1e-6 + 1.2 * excess)
 
-
-# --- in motion ------------------------------------------------------------------------------------
 
 LINES = {
     "small": [(6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)],
@@ -197,9 +179,6 @@ def test_random_motion_has_angles_evenly_within_45_degrees():
     for row, degrees in zip(out, np.linspace(-45, 45, 9), strict=True):
         fixed = MotionBlur(5.0, angle=float(degrees)).apply(x, drawn[:1], 5.0, None)[0]
         np.testing.assert_allclose(row, fixed, atol=1e-5)
-
-
-# --- zooming --------------------------------------------------------------------------------------
 
 
 def published_zooms(x, factors):

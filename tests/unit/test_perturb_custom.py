@@ -202,16 +202,3 @@ def test_what_a_function_does_is_in_its_description(monkeypatch):
     before = describe_function(reads_a_global)
     monkeypatch.setitem(globals(), "FACTOR", 2.0)
     assert describe_function(reads_a_global) != before
-
-
-def test_one_number_a_row_is_shaped_to_multiply_it():
-    made = custom(0.3, name="darker", draws=1)(lambda x, u, level: x - level * u)
-    check_perturbation(made, (1, 8, 8))
-    check_perturbation(made, (5,))
-
-
-def test_what_a_function_raises_is_one_sentence():
-    made = custom(0.3, name="broken")(lambda x, u, level: x / [])
-    x = np.zeros((2, 3), np.float32)
-    with pytest.raises(InvalidArgument, match="broken raised ValueError"):
-        made.apply(x, x, 0.3, UNIT)

@@ -9,7 +9,6 @@ from scipy import ndimage
 
 from surefoot.engine.streams import stream
 from surefoot.perturb._ops.definition import at_severity
-from surefoot.perturb._ops.matrices import gaussian_filter
 from surefoot.perturb._ops.random_fields import frost_texture
 from surefoot.perturb.image.weather import (
     Fog,
@@ -129,15 +128,6 @@ def test_snow_is_the_published_snow(shape, level, c):
         expected = np.clip(white + layer + layer[::-1, ::-1], 0, 1)
         assert np.mean(np.abs(out[i] - expected) > 1e-5) <= 1e-3
         assert layer.max() > 0.1
-
-
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0])
-def test_the_gaussian_filter_is_the_usual_one(sigma):
-    x = images(3, (1, 30, 17))
-    expected = ndimage.gaussian_filter(x, (0, 0, sigma, sigma), mode="nearest")
-    np.testing.assert_allclose(gaussian_filter(x, float(sigma)), expected, atol=1e-6)
-    each = np.full((3, 1, 1, 1), sigma, dtype=np.float32)
-    np.testing.assert_allclose(gaussian_filter(x, each.reshape(-1)), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
