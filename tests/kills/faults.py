@@ -10,8 +10,7 @@ import time
 from dataclasses import dataclass, field
 
 from surefoot.system.whole_file import UNFINISHED
-from tests.kills.commands import SECONDS_TO_END, Outcome, Place, workers_of
-from tests.kills.forked import Command
+from tests.kills.commands import SECONDS_TO_END, Command, Outcome, Place, workers_of
 from tests.kills.studies import SmallStudy
 
 SIGNALS = (signal.SIGKILL,) * 6 + (signal.SIGTERM,) * 2 + (signal.SIGINT, signal.SIGHUP)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.compiled.library import compiled_library
+from tests.kills.commands import workers_of
 from tests.system.hold import SECONDS, hold, release, wait_for
 from tests.system.test_interruption import wait_for_evidence
 
@@ -52,19 +53,7 @@ def own(workspace):
 
 def worker_of(parent: int) -> int | None:
     """The worker process of a run, if it has one by now."""
-    for entry in Path("/proc").iterdir():
-        try:
-            if not entry.name.isdecimal() or parent_of(entry) != parent:
-                continue
-            if b"spawn_main" in (entry / "cmdline").read_bytes():
-                return int(entry.name)
-        except OSError:
-            continue
-    return None
-
-
-def parent_of(entry: Path) -> int:
-    return int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    return next(iter(workers_of(parent)), None)
 
 
 def is_gone(pid: int) -> bool:

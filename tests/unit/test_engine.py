@@ -16,7 +16,6 @@ from surefoot.core.procedure import Pinned
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import take_batch
 from surefoot.engine.loop import measure
-from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import ReplayMismatch
 from surefoot.properties import OF_CLASSES
 from surefoot.store import MemoryJournal
@@ -103,13 +102,9 @@ def test_two_models_meet_the_same_perturbations():
 
         return sf.load_model(model, shape=SHAPE)
 
+    parts = {"inputs": sf.load_inputs(points().x), "method": sf.methods.Okamoto(0.3, 0.3)}
     for name, sign in (("a", 1.0), ("b", -1.0)):
-        setup = study(
-            model=recording(name, sign),
-            inputs=sf.load_inputs(points().x),
-            method=sf.methods.Okamoto(0.3, 0.3),
-        )
-        setup.run(batch=16)
+        study(model=recording(name, sign), **parts).run(batch=16)
     first, second = (np.concatenate(observed[n]) for n in ("a", "b"))
     assert len(first) > 50
     np.testing.assert_array_equal(first, second)
@@ -161,17 +156,11 @@ def test_a_run_that_died_goes_on_and_ends_the_same(plain, batches, batch_after):
     journal = CrashingJournal(batches)
     with pytest.raises(Crash):
         run(journal=journal, batch_size=40)
+    kept = sum(e.stop - e.start for entries in journal.replay().values() for e in entries)
     journal.left = -1
     spy = Spy(study().bench())
     assert run(bench=spy, journal=journal, batch_size=batch_after) == plain
-    assert len(spy.trials) == sum(r.trials for r in plain) - _kept_by(batches)
-
-
-def _kept_by(batches):
-    journal = CrashingJournal(batches)
-    with pytest.raises(Crash):
-        run(journal=journal, batch_size=40)
-    return sum(e.stop - e.start for entries in journal.replay().values() for e in entries)
+    assert len(spy.trials) == sum(r.trials for r in plain) - kept
 
 
 def test_a_finished_run_repeats_no_work(plain):
@@ -195,12 +184,9 @@ def test_overlapping_evidence_of_two_writers_counts_once(plain):
 
 @pytest.mark.parametrize(
     "other",
-    [
-        {"method": sf.methods.Okamoto(0.3, 0.3)},
-        {"perturbation": sf.perturb.LinfNoise(0.3)},
-        {"inputs": points(5)},
-    ],
-)
+    [{"method": sf.methods.Okamoto(0.3, 0.3)}, {"perturbation": sf.perturb.LinfNoise(0.3)},
+     {"inputs": points(5)}],
+)  # fmt: skip
 def test_a_journal_of_another_study_is_refused(other):
     journal = MemoryJournal()
     run(journal=journal)
@@ -217,26 +203,11 @@ def test_severities_keep_the_order_of_trials():
             return observed
 
     setup = study()
-    bench = SamplingBench(
-        setup.fitted,
-        setup.references,
-        setup.model,
-        setup.perturbation,
-        setup.property,
-        Severities,
-        1,
-    )
+    bench = replace(setup.bench(), collect=Severities)
     subjects = setup.fitted.subjects()
+    how = {"journal": MemoryJournal(), "batch_size": 7, "in_flight": 6}
     with ThreadPoolExecutor(3) as pool:
-        mixed = measure(
-            Pinned(Collect(), 0.4),
-            bench,
-            subjects,
-            pool=pool,
-            journal=MemoryJournal(),
-            batch_size=7,
-            in_flight=6,
-        )
+        mixed = measure(Pinned(Collect(), 0.4), bench, subjects, pool=pool, **how)
     whole = bench.severities([Task(s, 0.4, 0, 100) for s in subjects]).reshape(-1, 100)
     assert [m.values for m in mixed] == [tuple(row.tolist()) for row in whole]
 
@@ -253,18 +224,9 @@ def test_what_leaves_nothing_to_chance_is_run_once_an_input(perturbation):
     images = np.random.default_rng(1).random((7, 1, 4, 4), dtype=np.float32)
     model = sf.load_model(scores, shape=(1, 4, 4), bounds=(0, 1))
     setup = study(model=model, inputs=sf.load_inputs(images), perturbation=perturbation)
-    bench = SamplingBench(
-        setup.fitted,
-        setup.references,
-        setup.model,
-        setup.perturbation,
-        setup.property,
-        Severities,
-        1,
-    )
-    tasks = [
-        Task(s, perturbation.level, 3, 3 + n) for n, s in enumerate(setup.fitted.subjects(), 1)
-    ]
+    bench = replace(setup.bench(), collect=Severities)
+    subjects = enumerate(setup.fitted.subjects(), 1)
+    tasks = [Task(subject, perturbation.level, 3, 3 + n) for n, subject in subjects]
     trials = sum(task.units for task in tasks)
     batch_sizes.clear()
     result = bench.severities(tasks)

@@ -3,7 +3,7 @@
 import random
 import sqlite3
 from collections import defaultdict
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from zlib import crc32
 
@@ -26,6 +26,14 @@ def answer(subject, start, stop, kept=1, level=0.1):
     return Task(subject, level, start, stop), Counts(stop - start, kept)
 
 
+@contextmanager
+def opened(where, digest="digest"):
+    """A store with this run, and its journal."""
+    with closing(SqlStore(str(where))) as store:
+        store.begin(digest, example_spec(1), None, {})
+        yield store, store.journal(digest)
+
+
 def test_a_seal_covers_record_time_rows_and_journal():
     others = [("a", "b", 1, "c"), ("x", "b", 1, "c"), ("a", "x", 1, "c"), ("a", "b", 2, "c"),
               ("a", "b", 1, "x")]  # fmt: skip
@@ -35,15 +43,11 @@ def test_a_seal_covers_record_time_rows_and_journal():
 @pytest.fixture
 def path(tmp_path):
     """Six rows: 0, 2 and 4 of input one, 1, 3 and 5 of input two; the run has a record."""
-    where = str(tmp_path / "run.db")
-    with closing(SqlStore(where)) as store:
-        store.begin("digest", example_spec(1), None, {})
+    with opened(tmp_path / "run.db") as (store, journal):
         for start in (0, 4, 8):
-            store.journal("digest").append(
-                [answer(ONE, start, start + 4), answer(TWO, start, start + 4)]
-            )
+            journal.append([answer(ONE, start, start + 4), answer(TWO, start, start + 4)])
         store.finish(RECORD)
-    return where
+    return store.where
 
 
 def change(path, *statements):
@@ -115,24 +119,18 @@ def test_a_long_journal_is_counted_when_its_record_is_read(path, monkeypatch):
 
 
 def test_a_changed_record_is_refused(path):
-    change(
-        path,
-        """UPDATE surefoot_runs SET record = replace(record, '"trials": 20', '"trials": 21')""",
-    )
+    more = """'"trials": 20', '"trials": 21'"""
+    change(path, f"UPDATE surefoot_runs SET record = replace(record, {more})")
     with closing(SqlStore(path)) as store, pytest.raises(StoreFailed, match="not as it was"):
         store.record()
 
 
 def test_a_record_goes_with_the_journal_it_was_made_from(path, tmp_path):
     """The whole journal of another run of the same length, chains and all."""
-    other = str(tmp_path / "other.db")
-    with closing(SqlStore(other)) as store:
-        store.begin("digest", example_spec(1), None, {})
+    with opened(tmp_path / "other.db") as (store, journal):
         for start in (0, 4, 8):
-            store.journal("digest").append(
-                [answer(ONE, start, start + 4, 0), answer(TWO, start, start + 4)]
-            )
-    change(path, f"DELETE FROM {J}", f"ATTACH '{other}' AS other",
+            journal.append([answer(ONE, start, start + 4, 0), answer(TWO, start, start + 4)])
+    change(path, f"DELETE FROM {J}", f"ATTACH '{store.where}' AS other",
            f"INSERT INTO {J} SELECT * FROM other.{J}")  # fmt: skip
     with pytest.raises(StoreFailed, match="not the one that the record was made from"):
         replay(path)
@@ -163,42 +161,35 @@ def test_impossible_rows_are_refused_also_with_the_right_checksum(row, problem):
         chains.read([(1, *row, checksum)], defaultdict(list))
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE surefoot_runs SET spec = 'nonsense'",
-        "UPDATE surefoot_runs SET spec = '[]'",
-        "UPDATE surefoot_runs SET spec = x'ff00'",
-        "UPDATE surefoot_runs SET source = '[1]'",
-        "UPDATE surefoot_runs SET source = '{\"wrong\": 1}'",
-        "UPDATE surefoot_runs SET started = 7.5, written = x'00'",
-        "UPDATE surefoot_runs SET trials = -3",
-        "UPDATE surefoot_runs SET seconds = 'long'",
-        "UPDATE surefoot_runs SET digest = ''",
-        "UPDATE surefoot_meta SET value = 'garbage'",
-        "UPDATE surefoot_meta SET value = x'ff'",
-    ],
-)
-def test_garbage_in_a_run_or_in_the_schema_is_one_sentence(path, statement):
-    change(path, statement)
+GARBAGE = {
+    "surefoot_runs": (
+        "spec = 'nonsense'", "spec = '[]'", "spec = x'ff00'", "source = '[1]'",
+        "source = '{\"wrong\": 1}'", "started = 7.5, written = x'00'", "trials = -3",
+        "seconds = 'long'", "digest = ''",
+    ),
+    "surefoot_meta": ("value = 'garbage'", "value = x'ff'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "values"), [(t, v) for t in GARBAGE for v in GARBAGE[t]])
+def test_garbage_in_a_run_or_in_the_schema_is_one_sentence(path, table, values):
+    change(path, f"UPDATE {table} SET {values}")
     with pytest.raises(StoreFailed) as refused, closing(SqlStore(path)) as store:
         store.runs()
     assert "\n" not in str(refused.value)
 
 
 def test_two_writers_of_one_run_keep_the_first_answer_to_each_trial(tmp_path):
-    where = str(tmp_path / "run.db")
-    with closing(SqlStore(where)) as a, closing(SqlStore(where)) as b:
-        for store in (a, b):
-            store.begin("digest", example_spec(1), None, {})
-            assert store.journal("digest").replay() == {}
-        a.journal("digest").append([answer(ONE, 0, 4, kept=4)])
-        b.journal("digest").append([answer(ONE, 0, 4, kept=4), answer(TWO, 0, 4)])
-        a.journal("digest").append([answer(TWO, 2, 6), answer(ONE, 4, 8)])
-        b.journal("digest").append([answer(ONE, 2, 6), answer(ONE, 8, 9), answer(ONE, 8, 9)])
-        kept = a.journal("digest").replay()
-        assert b.journal("digest").replay() == kept
-        (run,) = a.runs()
+    where = tmp_path / "run.db"
+    with opened(where) as (store, a), opened(where) as (_, b):
+        assert a.replay() == b.replay() == {}
+        a.append([answer(ONE, 0, 4, kept=4)])
+        b.append([answer(ONE, 0, 4, kept=4), answer(TWO, 0, 4)])
+        a.append([answer(TWO, 2, 6), answer(ONE, 4, 8)])
+        b.append([answer(ONE, 2, 6), answer(ONE, 8, 9), answer(ONE, 8, 9)])
+        kept = a.replay()
+        assert b.replay() == kept
+        (run,) = store.runs()
     assert [(e.start, e.stop, e.evidence.kept) for e in kept["one"]] == [
         (0, 4, 4), (4, 8, 1), (8, 9, 1)
     ]  # fmt: skip
@@ -207,14 +198,12 @@ def test_two_writers_of_one_run_keep_the_first_answer_to_each_trial(tmp_path):
 
 
 def test_two_writers_whose_answers_differ_are_noticed(tmp_path):
-    where = str(tmp_path / "run.db")
-    with closing(SqlStore(where)) as a, closing(SqlStore(where)) as b:
-        for store in (a, b):
-            store.begin("digest", example_spec(1), None, {})
-        a.journal("digest").append([answer(ONE, 0, 4, kept=4)])
+    where = tmp_path / "run.db"
+    with opened(where) as (_, a), opened(where) as (_, b):
+        a.append([answer(ONE, 0, 4, kept=4)])
         with pytest.raises(AnswersDiffer, match="trials 0 to 3 of input one otherwise"):
-            b.journal("digest").append([answer(ONE, 0, 4, kept=0), answer(TWO, 0, 4)])
-        assert list(a.journal("digest").replay()) == ["one"]
+            b.append([answer(ONE, 0, 4, kept=0), answer(TWO, 0, 4)])
+        assert list(a.replay()) == ["one"]
 
 
 def test_a_writer_that_comes_after_the_end_adds_nothing(path):
@@ -248,10 +237,9 @@ def test_rows_taken_over_from_another_run_have_chains_of_their_own(path):
 
 def test_levels_and_trials_come_back_as_they_were(tmp_path):
     task = Task(ONE, -0.0, 2**40, 2**40 + 3), Outcomes("101")
-    with closing(SqlStore(str(tmp_path / "run.db"))) as store:
-        store.begin("digest", example_spec(1), None, {})
-        store.journal("digest").append([task, answer(ONE, 0, 2, level=1 / 3)])
-        first, second = store.journal("digest").replay()["one"]
+    with opened(tmp_path / "run.db") as (_, journal):
+        journal.append([task, answer(ONE, 0, 2, level=1 / 3)])
+        first, second = journal.replay()["one"]
     assert first == (0.0, 2**40, 2**40 + 3, Outcomes("101"))
     assert second.level == 1 / 3
 

@@ -14,14 +14,14 @@ import sqlalchemy as sa
 import surefoot as sf
 from surefoot.core.counts import Counts
 from surefoot.core.tasks import Subject, Task
-from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.errors import StoreFailed
 from surefoot.records.json_records import plain_numbers, record_from_json, record_to_json
 from surefoot.records.record import Source
 from surefoot.store import MemoryJournal
 from surefoot.store.database import META
 from surefoot.store.sql import SqlStore
 from surefoot.testing import check_journal, check_store
-from tests.worlds import points, study
+from tests.worlds import study
 
 
 def test_the_memory_journal_conforms():
@@ -197,11 +197,6 @@ def test_a_missing_folder_or_store_is_named(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_databases_are_refused():
-    with pytest.raises(InvalidArgument, match="got a URL of another form"):
-        SqlStore("mysql://host/db")
-
-
 def test_an_unfinished_or_unknown_run_is_named(tmp_path):
     path = str(tmp_path / "run.db")
     with closing(SqlStore(path)) as store:
@@ -214,26 +209,6 @@ def test_an_unfinished_or_unknown_run_is_named(tmp_path):
                 store.record(prefix)
         with pytest.raises(StoreFailed, match="run xyz is not in the store"):
             store.record("xyz")
-
-
-def test_a_damaged_record_and_a_damaged_journal_are_named(finished):
-    path, result = finished
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("UPDATE surefoot_runs SET record = '{}'")
-        db.execute("UPDATE surefoot_journal SET evidence = '[1' WHERE number = 3")
-        db.commit()
-    with closing(SqlStore(path)) as store:
-        with pytest.raises(StoreFailed, match=r"record of run .* not as it was written"):
-            store.record()
-        with pytest.raises(StoreFailed, match=r"is damaged: row 3 \(input"):
-            store.journal(result.record.digest).replay()
-
-
-def test_a_study_says_which_inputs_it_used(tmp_path):
-    chosen = sf.select(points(40), study().model, sf.Selection(random=9, seed=4, correct_only=True))
-    spec = study(inputs=chosen).spec
-    assert spec.inputs.number == 9
-    assert "drawn at random (seed 4)" in spec.inputs.selection
 
 
 def test_a_list_of_runs_needs_no_model_no_method_and_no_scipy():

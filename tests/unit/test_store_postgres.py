@@ -1,11 +1,12 @@
-"""A store in PostgreSQL does what one in a file does, for many processes; passwords stay secret."""
+"""A store in PostgreSQL: for many processes, with a server that fails; passwords stay secret."""
 
 import sys
 import threading
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from urllib.parse import quote
 
 import pytest
+import sqlalchemy as sa
 
 from surefoot.core.counts import Counts
 from surefoot.core.tasks import Subject, Task
@@ -24,6 +25,18 @@ SECRET = quote(PASSWORD, safe="")
 @pytest.fixture
 def url(postgres):
     return postgres.new_database()
+
+
+@pytest.fixture
+def no_waiting(monkeypatch):
+    """New attempts come at once; how long each waited."""
+    waited = []
+    monkeypatch.setattr("surefoot.store.database.sleep", waited.append)
+    return waited
+
+
+def name_of(url):
+    return url.rpartition("/")[2]
 
 
 def answer(name, start, stop, kept=1):
@@ -100,14 +113,14 @@ def test_many_writers_neither_lose_nor_double_a_row(url):
 @pytest.mark.parametrize("schema", ["1", "99"])
 def test_another_schema_is_refused(postgres, url, schema):
     open_store(url).close()
-    postgres.execute(f"UPDATE surefoot_meta SET value = '{schema}'", url.rpartition("/")[2])
+    postgres.execute(f"UPDATE surefoot_meta SET value = '{schema}'", name_of(url))
     with pytest.raises(StoreFailed, match=rf"another version of surefoot \(schema {schema}"):
         open_store(url)
 
 
 @pytest.mark.slow
 def test_a_database_of_another_program_is_left_alone(postgres, url):
-    name = url.rpartition("/")[2]
+    name = name_of(url)
     postgres.execute("CREATE TABLE songs (title TEXT)", name)
     with pytest.raises(StoreFailed, match=r"another program \(it holds songs"):
         study().run(url)
@@ -119,8 +132,7 @@ def test_a_database_of_another_program_is_left_alone(postgres, url):
 def test_a_changed_row_is_refused(postgres, url):
     with closing(SqlStore(url)) as store:
         begin(store).append([answer("a", 0, 4), answer("b", 0, 4)])
-    postgres.execute("UPDATE surefoot_journal SET evidence = '3' WHERE number = 1",
-                     url.rpartition("/")[2])  # fmt: skip
+    postgres.execute("UPDATE surefoot_journal SET evidence = '3' WHERE number = 1", name_of(url))
     with closing(SqlStore(url)) as store, pytest.raises(StoreFailed, match=r"row 1 .input b."):
         store.journal("digest").replay()
 
@@ -147,7 +159,7 @@ def test_credentials_come_from_the_environment_and_the_password_file(
     monkeypatch.setenv("PGUSER", "postgres")
     monkeypatch.setenv("PGHOST", "127.0.0.1")
     monkeypatch.setenv("PGPORT", str(postgres.port))
-    monkeypatch.setenv("PGDATABASE", url.rpartition("/")[2])
+    monkeypatch.setenv("PGDATABASE", name_of(url))
     with closing(open_existing("postgresql://")) as store:
         assert store.runs() == []
 
@@ -157,7 +169,7 @@ def test_a_password_in_the_url_is_used_and_never_kept(postgres, url):
     own = url.replace("postgres@", f"{KEEPER}:{SECRET}@")
     result = study().run(own)
     assert result.store == url.replace("postgres@", f"{KEEPER}@")
-    kept = repr(postgres.execute("SELECT * FROM surefoot_runs", url.rpartition("/")[2]))
+    kept = repr(postgres.execute("SELECT * FROM surefoot_runs", name_of(url)))
     for text in (kept, repr(result), result.to_json(), result._repr_html_()):
         assert PASSWORD not in text
         assert SECRET not in text
@@ -217,3 +229,107 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingPackage, match=r"pip install 'surefoot\[postgres\]'"):
         open_store("postgresql://u@h/d")
+
+
+@pytest.mark.slow
+def test_a_server_that_restarts_costs_nothing(postgres, url, monkeypatch):
+    waited = []
+
+    def sleep(seconds):
+        waited.append(seconds)
+        if len(waited) == 2:
+            postgres.start()
+
+    monkeypatch.setattr("surefoot.store.database.sleep", sleep)
+    with closing(SqlStore(url)) as store:
+        journal = begin(store)
+        journal.append([answer("a", 0, 4)])
+        postgres.stop()
+        journal.append([answer("a", 4, 8)])
+        journal.append([answer("a", 8, 12)])
+        assert [e.start for e in journal.replay()["a"]] == [0, 4, 8]
+    assert waited == [0.5, 1.0]
+
+
+@pytest.mark.slow
+def test_a_server_that_stays_away_is_one_sentence(postgres, url, no_waiting):
+    with closing(SqlStore(url)) as store:
+        journal = begin(store)
+        postgres.stop()
+        try:
+            with pytest.raises(StoreFailed, match=r"5 new attempts in 15\.5 s failed"):
+                journal.append([answer("a", 0, 4)])
+        finally:
+            postgres.start()
+    assert len(no_waiting) == 5
+
+
+@pytest.mark.slow
+def test_a_batch_whose_commit_was_not_answered_is_not_written_twice(url, monkeypatch, no_waiting):
+    lost = iter([True])
+    with closing(SqlStore(url)) as store:
+        journal = begin(store)
+        journal.append([answer("a", 0, 4)])
+        engine = store._database.engine
+        begin_transaction = engine.begin
+
+        @contextmanager
+        def commit_without_answer():
+            with begin_transaction() as db:
+                yield db
+            if next(lost, False):
+                raise sa.exc.OperationalError("COMMIT", {}, OSError("lost"), None, True)
+
+        monkeypatch.setattr(engine, "begin", commit_without_answer)
+        journal.append([answer("a", 4, 8), answer("b", 0, 4)])
+        journal.append([answer("a", 8, 9)])
+        assert [e.start for e in journal.replay()["a"]] == [0, 4, 8]
+        assert store.runs()[0].trials == 13
+
+
+READ_ONLY = "ALTER DATABASE {} SET default_transaction_read_only = {}"
+FULL = """
+CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+CREATE TRIGGER full_disk BEFORE INSERT ON surefoot_journal EXECUTE FUNCTION full_disk()"""
+
+
+@pytest.mark.slow
+def test_a_full_or_read_only_server_is_one_sentence_and_the_run_goes_on_later(
+    postgres, url, no_waiting
+):
+    name = name_of(url)
+    with closing(SqlStore(url)) as store:
+        journal = begin(store)
+        journal.append([answer("a", 0, 4)])
+        postgres.execute(FULL, name)
+        with pytest.raises(StoreFailed, match=r"No space left on device.*: free some space"):
+            journal.append([answer("a", 4, 8)])
+        postgres.execute("DROP TRIGGER full_disk ON surefoot_journal", name)
+        postgres.execute(READ_ONLY.format(name, "on"))
+        postgres.cut_connections(name)
+        with pytest.raises(StoreFailed, match="read-only transaction: connect to the server that"):
+            journal.append([answer("a", 4, 8)])
+    postgres.execute(READ_ONLY.format(name, "off"))
+    with closing(SqlStore(url)) as store:
+        journal = store.journal("digest")
+        journal.replay()
+        journal.append([answer("a", 4, 8)])
+        assert [e.start for e in journal.replay()["a"]] == [0, 4]
+
+
+@pytest.mark.slow
+def test_rows_that_a_server_lost_while_it_was_away_are_noticed(postgres, url, no_waiting):
+    """As a replica that takes over before it has everything."""
+    name = name_of(url)
+    with closing(SqlStore(url)) as store:
+        journal = begin(store)
+        journal.append([answer("a", 0, 4)])
+        journal.append([answer("a", 4, 8)])
+        postgres.execute("DELETE FROM surefoot_journal WHERE number = 1", name)
+        postgres.execute("UPDATE surefoot_runs SET rows = 1, trials = 4", name)
+        postgres.cut_connections(name)
+        with pytest.raises(StoreFailed, match="2 were written and 1 are left: run the same comm"):
+            journal.append([answer("a", 8, 12)])
+    with closing(SqlStore(url)) as store:
+        assert [e.start for e in store.journal("digest").replay()["a"]] == [0]
