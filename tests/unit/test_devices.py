@@ -1,18 +1,21 @@
 """Several devices: every one has a copy of the model, and results do not depend on how many."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import surefoot as sf
 from surefoot.core.tasks import Task
+from surefoot.engine import devices
 from surefoot.engine.devices import device_benches
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, WorkerFailed
 from surefoot.executors.devices import DeviceBench, Devices
 from surefoot.models.torch_modules import device_names
 from tests.unit.small_models import IMAGE, batch, exported, module
 from tests.unit.test_executors import masked
+from tests.worlds import run
 
 NOISE = sf.perturb.LinfNoise(0.3)
 GPUS = ("NVIDIA A100", "NVIDIA H200", "NVIDIA H200")
@@ -23,13 +26,8 @@ def inputs(n=6):
 
 
 def study_on(device, source=None, **changes):
-    model = sf.load_model(
-        source or module(),
-        shape=IMAGE,
-        bounds=(0, 1),
-        device=device,
-        half=changes.pop("half", False),
-    )
+    how = {"shape": IMAGE, "bounds": (0, 1), "half": changes.pop("half", False)}
+    model = sf.load_model(source or module(), device=device, **how)
     parts = {"perturbation": NOISE, "method": sf.methods.BuSun(0.2, 0.2)} | changes
     return sf.Study(model, inputs(), **parts)
 
@@ -60,10 +58,9 @@ def test_one_two_and_three_devices_give_the_same_record(parts, torch):
 def test_an_exported_file_runs_on_several_devices(half, torch, tmp_path):
     (tmp_path / "model.pt2").write_bytes(exported())
     one, two = (
-        study_on(device, tmp_path / "model.pt2", half=half).run(batch=50)
-        for device in ("cpu", "cpu:0,1")
+        study_on(device, tmp_path / "model.pt2", half=half) for device in ("cpu", "cpu:0,1")
     )
-    assert masked(one) == masked(two)
+    assert masked(one.run(batch=50)) == masked(two.run(batch=50))
 
 
 def test_fewer_workers_than_devices_use_as_many_devices(torch):
@@ -76,8 +73,6 @@ def test_fewer_workers_than_devices_use_as_many_devices(torch):
 
 
 def test_an_executor_of_the_callers_own_gets_one_copy_and_that_is_said(torch):
-    from concurrent.futures import ThreadPoolExecutor
-
     notes = []
     with ThreadPoolExecutor(1) as own:
         study_on("cpu:0,1").run(executor=own, batch=50, on_workers=notes.append)
@@ -220,31 +215,16 @@ def test_a_device_that_answers_otherwise_is_not_used(torch):
 
 
 def test_a_device_with_little_memory_halves_the_batch_for_all(torch):
-    from surefoot.core.procedure import Pinned
-    from surefoot.engine.loop import measure
-    from surefoot.store import MemoryJournal
-
     setup = study_on("cpu")
-    bench = setup.bench()
-    small = Faulty(bench, room=20)
-
-    def measured(pool, of):
-        return measure(
-            Pinned(setup.method, setup.level), of, setup.fitted.subjects(), pool=pool,
-            journal=MemoryJournal(), batch_size=160, in_flight=4,
-        )  # fmt: skip
-
-    with Devices([DeviceBench("gpu:0", small), DeviceBench("gpu:1", bench)], 2) as pool:
-        shared = measured(pool, bench)
-    with Devices([DeviceBench("gpu:0", bench)], 1) as pool:
-        assert shared == measured(pool, bench)
+    small = DeviceBench("gpu:0", Faulty(setup.bench(), room=20))
+    with Devices([small, DeviceBench("gpu:1", setup.bench())], 2) as pool:
+        shared = run(setup, pool=pool, batch_size=160, in_flight=4)
+    assert shared == run(setup, batch_size=160)
 
 
 def test_devices_that_draw_other_random_numbers_are_refused(torch, monkeypatch):
-    from surefoot.engine import devices as module_
-
     names = iter(["philox-rows-cuda", "torch-cuda"])
-    monkeypatch.setattr(module_, "generator_for", lambda _: next(names))
+    monkeypatch.setattr(devices, "generator_for", lambda _: next(names))
     with pytest.raises(InvalidArgument, match="choose GPUs of one kind"):
         device_benches(study_on("cpu:0,1").bench())
 
@@ -261,8 +241,6 @@ def test_a_full_gpu_is_out_of_memory_also_while_inputs_are_perturbed(torch):
 
 
 def test_a_gpu_is_prepared_beside_the_program_once_and_its_errors_are_met_elsewhere(monkeypatch):
-    from surefoot.engine import devices
-
     begun = []
 
     def fails():

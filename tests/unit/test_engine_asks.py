@@ -1,6 +1,7 @@
 """The one loop with questions about several levels and chosen trials."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -58,29 +59,22 @@ def run(procedure, bench=None, journal=None, pool=None, subjects=(SUBJECT,), **m
     )
 
 
+curve = partial(SequentialCurve, 0.0, 1.0, size=SIZE)
 CURVES = {
-    "one threshold": SequentialCurve(0.0, 1.0, (0.8,), size=SIZE),
-    "three, and the clean level inside": SequentialCurve(
-        0.0, 1.0, (0.9, 0.8, 0.3), clean=0.4, size=SIZE
-    ),
-    "monotone": SequentialCurve(0.0, 1.0, (0.7,), assume="monotone", size=SIZE),
-    "one crossing": SequentialCurve(0.0, 1.0, (0.7,), assume="one-crossing", size=SIZE),
-    "curvature": SequentialCurve(
-        0.0, 1.0, (0.7,), assume="curvature:20", resolution=0.01, size=SIZE
-    ),
-    "population": SequentialCurve(0.0, 1.0, (0.7,), scope="population", size=SIZE),
-    "population by ranks": SequentialCurve(
-        0.0, 1.0, (0.7,), scope="population", assume="monotone", size=SIZE
-    ),
+    "one threshold": curve((0.8,)),
+    "three, and the clean level inside": curve((0.9, 0.8, 0.3), clean=0.4),
+    "monotone": curve((0.7,), assume="monotone"),
+    "one crossing": curve((0.7,), assume="one-crossing"),
+    "curvature": curve((0.7,), assume="curvature:20", resolution=0.01),
+    "population": curve((0.7,), scope="population"),
+    "population by ranks": curve((0.7,), scope="population", assume="monotone"),
 }
-
-
 FRESH = {
-    assume: SequentialCurve(
-        0.0, 1.0, (0.8, 0.5), resolution=0.02, assume=assume, size=SIZE, fresh=True
-    )
+    f"fresh draws, {assume}": curve((0.8, 0.5), resolution=0.02, assume=assume, fresh=True)
     for assume in ("wiggle:0.01", "one-crossing")
 }
+BOTH = [(one, World) for one in CURVES.values()] + [(one, NoisyWorld) for one in FRESH.values()]
+IDS = [*CURVES, *FRESH]
 
 
 class Script:
@@ -140,12 +134,13 @@ def test_a_curve_through_the_loop_is_the_curve_alone(procedure):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 7, 4096])
-def test_batch_size_and_workers_never_change_a_curve(batch_size):
-    procedure = CURVES["three, and the clean level inside"]
-    plain = run(procedure)
-    assert run(procedure, batch_size=batch_size) == plain
+@pytest.mark.parametrize(("procedure", "world"), [BOTH[1], *BOTH[-2:]], ids=[IDS[1], *IDS[-2:]])
+def test_batch_size_and_workers_never_change_a_curve(procedure, world, batch_size):
+    plain = run(procedure, world())
+    assert run(procedure, world(), batch_size=batch_size) == plain
     with ThreadPoolExecutor(3) as pool:
-        assert run(procedure, pool=pool, batch_size=batch_size, in_flight=5) == plain
+        again = run(procedure, world(), pool=pool, batch_size=batch_size, in_flight=5)
+    assert again == plain
 
 
 def test_a_batch_that_does_not_fit_is_halved_and_nothing_is_lost():
@@ -166,29 +161,16 @@ def cut(entries, k):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("procedure", CURVES.values(), ids=CURVES)
-@pytest.mark.parametrize("batch_after", [11, 1000])
-def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, batch_after):
-    plain, entries = run(procedure), entries_of(procedure, batch_size=23)
-    for k in [*range(0, len(entries), 1 + len(entries) // 5), len(entries)]:
-        spy = Spy(World())
-        assert run(procedure, spy, journal=cut(entries, k), batch_size=batch_after) == plain
-        kept = sum(e.stop - e.start for e in entries[:k])
-        assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("procedure", FRESH.values(), ids=FRESH)
-def test_a_curve_of_fresh_draws_that_died_after_any_batch_ends_the_same(procedure):
-    plain, entries = (
-        run(procedure, NoisyWorld()), entries_of(procedure, 97, NoisyWorld())
-    )  # fmt: skip
+@pytest.mark.parametrize(("procedure", "world"), BOTH, ids=IDS)
+def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, world):
+    plain, entries = run(procedure, world()), entries_of(procedure, 41, world())
     assert plain[0].trials == sum(e.stop - e.start for e in entries)
-    for k in range(0, len(entries) + 1, 1 + len(entries) // 8):
-        spy = Spy(NoisyWorld())
-        assert run(procedure, spy, journal=cut(entries, k), batch_size=1000) == plain
+    for k in [*range(0, len(entries), 1 + len(entries) // 8), len(entries)]:
         kept = sum(e.stop - e.start for e in entries[:k])
-        assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
+        for batch_after in (11, 1000):
+            spy = Spy(world())
+            assert run(procedure, spy, journal=cut(entries, k), batch_size=batch_after) == plain
+            assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
 
 
 @pytest.mark.parametrize("procedure", FRESH.values(), ids=FRESH)
@@ -200,32 +182,12 @@ def test_no_two_levels_of_a_curve_share_a_draw(procedure):
     assert curve.readings[0].interval.low <= 0.37 <= curve.readings[0].interval.high
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch_size", [41, 4096])
-def test_batch_size_and_workers_never_change_a_curve_of_fresh_draws(batch_size):
-    for procedure in FRESH.values():
-        plain = run(procedure, NoisyWorld())
-        assert run(procedure, NoisyWorld(), batch_size=batch_size) == plain
-        with ThreadPoolExecutor(2) as pool:
-            again = run(procedure, NoisyWorld(), pool=pool, batch_size=batch_size, in_flight=4)
-        assert again == plain
-
-
-@pytest.mark.slow
-def test_a_curve_cut_after_any_batch_ends_the_same():
-    procedure = SequentialCurve(0.0, 1.0, (0.7,), resolution=0.05, size=SIZE)
-    plain, entries = run(procedure), entries_of(procedure, 60)
-    for k in range(len(entries) + 1):
-        assert run(procedure, journal=cut(entries, k), batch_size=1000) == plain
-
-
 def test_evidence_of_one_question_may_come_in_any_order():
     """Workers finish as they like; the journal of a killed run is as they did."""
     procedure = CURVES["one threshold"]
-    entries = entries_of(procedure, batch_size=23)
-    scan = entries[:20]
-    assert run(procedure, journal=cut(scan[::-1], 20)) == run(procedure)
-    assert run(procedure, journal=cut(scan[::2], 10)) == run(procedure)
+    scan = entries_of(procedure, batch_size=23)[:20]
+    for found in (scan[::-1], scan[::2]):
+        assert run(procedure, journal=cut(found, 20)) == run(procedure)
 
 
 @pytest.mark.slow
@@ -240,9 +202,9 @@ def test_evidence_of_two_writers_counts_once():
 @pytest.mark.parametrize(
     "other",
     [
-        SequentialCurve(0.0, 1.0, (0.3,), size=SIZE),
+        curve((0.3,)),
         SequentialCurve(0.0, 2.0, (0.8,), size=SIZE),
-        SequentialCurve(0.0, 1.0, (0.8,), scope="population", size=SIZE),
+        curve((0.8,), scope="population"),
     ],
     ids=["threshold", "range", "population"],
 )
@@ -254,15 +216,10 @@ def test_the_journal_of_another_curve_is_refused(other):
 
 def test_every_subject_may_have_a_procedure_of_its_own():
     others = [Subject(name, SUBJECT.rows) for name in ("a", "b", "c")]
-    own = {
-        "a": CURVES["one threshold"],
-        "b": CURVES["population"],
-        "c": Script((Ask(0.5, 4, 10),)),
-    }
+    first, second = CURVES["one threshold"], CURVES["population"]
+    own = {"a": first, "b": second, "c": Script((Ask(0.5, 4, 10),))}
     result = run(own, subjects=others[::-1])
-    assert result[2] == run(own["a"])[0]
-    assert result[1] == run(own["b"])[0]
-    assert result[0] == [[marks(0.5, 10, 14)]]
+    assert result == [[[marks(0.5, 10, 14)]], *run(second), *run(first)]
 
 
 def test_a_curve_of_counts_passes_through_the_same_loop():

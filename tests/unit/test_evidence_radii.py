@@ -1,13 +1,140 @@
-"""Evidence of radii and attacks: brackets recomputed, forged ones refuted, the rest named."""
+"""Evidence of radii and attacks: recomputed, and checked again with the model; nothing invented."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import surefoot as sf
-from tests.unit.test_evidence_file import changed, exit_code, statement_of, write
+from surefoot.conclude.comparison import joined_record
+from surefoot.engine.proof_bench import decode_point, encode_point
+from surefoot.errors import InvalidArgument
+from surefoot.evidence.statement import evidence_of
+from surefoot.evidence.write import write_statement
+from tests.unit.test_evidence_file import changed, concluded, exit_code, statement_of, write
 from tests.unit.test_radii_study import linear_study
 
-POINTS = np.random.default_rng(1).uniform(0, 1, (12, 2))
+POINTS = [(0.5, 0.7), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5)]
+"""Their critical radii are |sum - 1| / 2: 0.1, 0.35, 0.35, 0.025."""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    method = sf.methods.CriticalLevel(tolerance=1e-2, seconds_per_input=5, samples=50)
+    return linear_study(tmp_path_factory.mktemp("radii"), POINTS, method)
+
+
+@pytest.fixture(scope="module")
+def run(study):
+    return study.run()
+
+
+def altered(run, alter):
+    """Evidence whose proofs are altered, and everything else recomputed from them."""
+    entries = {
+        name: [entry._replace(evidence=alter(name, entry.evidence)) for entry in own]
+        for name, own in run.journal.replay().items()
+    }
+    return evidence_of(concluded(run.record, entries), entries)
+
+
+def forged(run, alter, path):
+    return write_statement(altered(run, alter), path, None)
+
+
+def check(path, study, **options):
+    given = {"share": 1, "seed": 4, "proofs": 4} | options
+    return sf.check_evidence(path, model=study.model, data=study.inputs, **given)
+
+
+def test_true_radii_pass_with_every_proof_done_again(study, run, tmp_path):
+    answer = check(run.evidence(tmp_path / "run.json"), study)
+    assert answer.exit_code == 0, str(answer)
+    assert "All 4 counterexamples of the file were run again; each fails" in str(answer)
+    assert "4 of 4 proofs were done again; each proves the radius" in str(answer)
+
+
+def test_an_invented_radius_is_refuted_by_points_and_by_the_prover(study, run, tmp_path):
+    """Input 0 fails from 0.1 on; the forger says 0.2, with a counterexample that does fail."""
+
+    def larger(name, proof):
+        if name != run.record.inputs[0].id:
+            return proof
+        point = np.array(POINTS[0]) - 0.205
+        return replace(proof, low=0.2, high=0.2051, witness=encode_point(point))
+
+    path = forged(run, larger, tmp_path / "forged.json")
+    assert sf.check_evidence(path).exit_code == 0
+    answer = check(path, study)
+    assert answer.exit_code == 1
+    text = str(answer)
+    assert "All 4 counterexamples" in text
+    assert "in the proved balls of 4 of 4 inputs with a proved radius some fail" in text
+    assert "within the radius 0.2 that the file calls proved" in text
+    codes = {check(path, study, share=0.01, proofs=0, seed=seed).exit_code for seed in range(5)}
+    assert codes == {0, 1}  # one of four inputs is drawn: it depends on which
+    text = str(check(path, study, share=0.01, proofs=0))
+    assert "Invent proved radii: no proof was done again" in text
+
+
+def test_a_counterexample_that_does_not_fail_or_lies_elsewhere_is_refuted(study, run, tmp_path):
+    def kept(name, proof):
+        x = np.array(POINTS[int(np.argmax([r.id == name for r in run.record.inputs]))])
+        return replace(proof, witness=encode_point(x))
+
+    def moved(name, proof):
+        point = decode_point(proof.witness)
+        return replace(proof, witness=encode_point(point + 0.5 * np.sign(0.5 - point)))
+
+    def outside(name, proof):
+        return replace(proof, witness=encode_point(np.array([np.nan, 0.0])))
+
+    for alter, words in (
+        (kept, "its point does not fail"),
+        (moved, "away, not"),
+        (outside, "lies inf away"),
+    ):
+        path = forged(run, alter, tmp_path / "forged.json")
+        answer = check(path, study, share=0.01, proofs=0)
+        assert answer.exit_code == 1
+        assert words in str(answer)
+
+
+def test_no_program_is_started_because_a_file_names_it(study, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    other = replace(study, method=replace(study.method, verifier="touch started"))
+    entries = run.journal.replay()
+    record = concluded(replace(run.record, spec=other.spec, digest=other.digest), entries)
+    path = write_statement(evidence_of(record, entries), tmp_path / "other.json", None)
+    with pytest.raises(InvalidArgument, match=r"a program that it names.*--trust"):
+        check(path, study)
+    assert not (tmp_path / "started").exists()
+
+
+def test_of_several_runs_side_by_side_each_is_checked_again(study, run, tmp_path):
+    def of_second(alter):
+        parts = {"coarse": evidence_of(run.record, run.journal.replay())}
+        parts["fine"] = altered(fine, alter)
+        records = {name: part.record for name, part in parts.items()}
+        whole = evidence_of(joined_record(records, "curve"), {}, parts=parts)
+        path = write_statement(whole, tmp_path / "both.json", None)
+        assert sf.check_evidence(path).exit_code == 0
+        return check(path, study, share=0.01, proofs=1)
+
+    def kept(name, proof):
+        return replace(proof, witness=encode_point(np.array(POINTS[int(name)])))
+
+    fine = replace(study, method=replace(study.method, tolerance=5e-3)).run()
+    honest = of_second(lambda name, proof: proof)
+    assert honest.exit_code == 0, str(honest)
+    assert "coarse: All 4 counterexamples of the file were run again" in str(honest)
+    assert "fine: 1 of 4 proofs were done again" in str(honest)
+    forged = of_second(kept)
+    assert forged.exit_code == 1
+    assert "fine: No: 4 of 4 counterexamples do not hold" in str(forged)
+
+
+MANY = np.random.default_rng(1).uniform(0, 1, (12, 2))
 
 
 @pytest.mark.parametrize(
@@ -19,7 +146,7 @@ POINTS = np.random.default_rng(1).uniform(0, 1, (12, 2))
     ids=["each input", "a search that chooses inputs"],
 )
 def test_radii_are_recomputed_and_a_larger_one_is_refuted(method, tmp_path):
-    run = linear_study(tmp_path, POINTS, method).run().at_radius(0.05, 0.1)
+    run = linear_study(tmp_path, MANY, method).run().at_radius(0.05, 0.1)
     path = run.evidence(tmp_path / "run.json")
     check = sf.check_evidence(path)
     assert check.exit_code == 0, str(check)
@@ -32,7 +159,7 @@ def test_radii_are_recomputed_and_a_larger_one_is_refuted(method, tmp_path):
 
 
 def test_an_attack_is_recomputed_by_itself_and_beside_an_estimate_if_its_journal_is_there(tmp_path):
-    base = linear_study(tmp_path, POINTS)
+    base = linear_study(tmp_path, MANY)
     parts = {"model": base.model, "inputs": base.inputs, "property": base.property}
     noise = sf.perturb.LinfNoise(0.1)
     alone = sf.Study(perturbation=noise, method=sf.methods.Attack(), **parts).run()

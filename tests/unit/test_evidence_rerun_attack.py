@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
-from surefoot.evidence.recompute import recompute
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
 from surefoot.recheck import trials
 from surefoot.region.attack_method import AttackOutcome
 from tests import worlds
+from tests.unit.test_evidence_file import concluded
 from tests.unit.test_radii_study import linear_study
 
 _FOUND, _NOT_FOUND = AttackOutcome.FOUND, AttackOutcome.NOT_FOUND
@@ -37,18 +37,15 @@ def run(study):
 
 def forged(run, row, path, **change):
     """A file whose attack says something else of one input; everything else is recomputed."""
-    trials, name = run.attack_run, run.record.inputs[row].id
+    attack, name = run.attack_run, run.record.inputs[row].id
     entries = {
         n: [e._replace(evidence=replace(e.evidence, **change)) if n == name else e for e in own]
-        for n, own in trials.journal.replay().items()
+        for n, own in attack.journal.replay().items()
     }
-    body = recompute(trials.record, entries)
-    of_attack = replace(trials.record, inputs=body.inputs, claims=body.claims, details=body.details)
-    summary = replace(body.details, run=of_attack.digest)
-    others = tuple(claim for claim in run.claims if claim.kind != "robust_accuracy")
-    record = replace(
-        run.record, claims=(*others, *body.claims), details=replace(run.details, attack=summary)
-    )
+    of_attack = concluded(attack.record, entries)
+    details = replace(run.details, attack=replace(of_attack.details, run=of_attack.digest))
+    others = (claim for claim in run.claims if claim.kind != "robust_accuracy")
+    record = replace(run.record, claims=(*others, *of_attack.claims), details=details)
     beside = evidence_of(of_attack, entries)
     return write_statement(evidence_of(record, run.journal.replay(), beside), path, None)
 
@@ -63,38 +60,23 @@ def test_a_true_attack_passes_beside_a_study_and_by_itself(study, run, tmp_path)
     assert answer.exit_code == 0, str(answer)
     words = answer.again.trials[-1].subject
     assert words.startswith("All 6 attacked inputs were attacked again, and all came out")
-    assert "all 6 attacked inputs were attacked again" in answer.conclusion
-    assert "Alter no outcome of the attack" in str(answer)
-    assert "Attack beside it: attack (starts 2, iterations 20, targets 9)." in answer.about
     alone = check(run.attack_run.evidence(tmp_path / "attack.json"), study)
     assert (alone.exit_code, alone.again.trials[-1].subject) == (0, words)
 
 
 @pytest.mark.parametrize(
-    ("row", "change", "sentence"),
-    [
-        (
-            KEPT,
-            {"reason": _FOUND, "high": LEVEL},
-            f"The first: input 1: {_NOT_FOUND} here, {_FOUND} in the file.",
-        ),
-        (
-            BROKEN,
-            {"reason": _NOT_FOUND, "high": None},
-            f"The first: input 0: {_FOUND} here, {_NOT_FOUND} in the file.",
-        ),
-    ],
+    ("row", "here", "there", "high"),
+    [(KEPT, _NOT_FOUND, _FOUND, LEVEL), (BROKEN, _FOUND, _NOT_FOUND, None)],
     ids=["an invented counterexample", "a hidden one"],
 )
-def test_a_forged_outcome_of_an_attack_is_refuted(study, run, row, change, sentence, tmp_path):
-    path = forged(run, row, tmp_path / "forged.json", **change)
+def test_a_forged_outcome_of_an_attack_is_refuted(study, run, row, here, there, high, tmp_path):
+    path = forged(run, row, tmp_path / "forged.json", reason=there, high=high)
     before = sf.check_evidence(path)
     assert before.exit_code == 0, str(before)  # consistent: without the model nobody notices
-    assert before.claims[-1].subject.startswith("At radius 0.1, ")
     answer = check(path, study)
     assert answer.exit_code == 1
     assert "1 of 6 attacked inputs came out otherwise" in str(answer)
-    assert sentence in str(answer)
+    assert f"The first: input {row}: {here} here, {there} in the file." in str(answer)
     codes = {check(path, study, share=0.1, seed=seed).exit_code for seed in range(12)}
     assert codes == {0, 1}  # one of six inputs is drawn: it depends on which
 

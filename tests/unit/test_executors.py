@@ -10,25 +10,13 @@ import pytest
 
 import surefoot as sf
 from surefoot.core.tasks import Task
-from surefoot.errors import (
-    InvalidArgument,
-    ModelChanged,
-    ModelFailed,
-    StoreFailed,
-    WorkerFailed,
-)
+from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, WorkerFailed
 from surefoot.executors import pool, processes, worker
 from surefoot.executors.pool import Inline, Sent
 from surefoot.study.measure import attack_measurement
+from tests.unit import worker_models
 from tests.unit.small_models import batch, linear_net
-from tests.unit.worker_models import (
-    FLAG,
-    STATE,
-    depends_on_state,
-    fails_in_the_middle,
-    kills_its_process_once,
-    shift,
-)
+from tests.unit.worker_models import FLAG, STATE, shift
 from tests.worlds import SHAPE, linear, study
 
 NOISE = sf.perturb.LinfNoise(0.4)
@@ -37,17 +25,10 @@ NOISE = sf.perturb.LinfNoise(0.4)
 def masked(result):
     """The record without what a clock decides."""
     record = result.record
-    rows = [
-        replace(row, result=replace(row.result, seconds=0.0))
-        if hasattr(row.result, "seconds")
-        else row
-        for row in record.inputs
-    ]
+    rows = [row if not hasattr(row.result, "seconds") else
+            replace(row, result=replace(row.result, seconds=0.0))
+            for row in record.inputs]  # fmt: skip
     return repr((record.digest, record.claims, rows, record.details, record.trials))
-
-
-def reopened(setup):
-    return worker.pack(setup.bench()).open()
 
 
 def first_task(setup):
@@ -113,7 +94,8 @@ def test_a_file_named_by_its_path_is_read_again_by_its_path(tmp_path, monkeypatc
 
 
 def test_a_function_of_a_perturbation_is_found_behind_the_name_of_the_perturbation():
-    assert reopened(study(perturbation=shift)).perturbation.function is shift.function
+    bench = worker.pack(study(perturbation=shift).bench()).open()
+    assert bench.perturbation.function is shift.function
 
 
 @pytest.mark.parametrize("where", ["lambda", "closure", "notebook"])
@@ -132,12 +114,8 @@ def test_what_cannot_be_sent_is_refused_with_the_way_out(where, monkeypatch):
 
 def test_a_model_of_a_changed_file_is_refused(tmp_path):
     path = linear_net(tmp_path / "model.onnx")
-    setup = sf.Study(
-        sf.load_model(path, bounds=(0, 1)),
-        sf.load_inputs(batch(3)),
-        NOISE,
-        sf.methods.BuSun(0.2, 0.2),
-    )
+    model, inputs = sf.load_model(path, bounds=(0, 1)), sf.load_inputs(batch(3))
+    setup = sf.Study(model, inputs, NOISE, sf.methods.BuSun(0.2, 0.2))
     package = worker.pack(setup.bench())
     x = setup.fitted.x
     assert np.array_equal(package.open().model.predict(x), setup.model.predict(x))
@@ -148,7 +126,7 @@ def test_a_model_of_a_changed_file_is_refused(tmp_path):
 
 def test_a_model_that_answers_otherwise_in_another_process_is_refused(monkeypatch):
     monkeypatch.setitem(STATE, "sign", -1.0)
-    setup = study(model=sf.load_model(depends_on_state, shape=SHAPE))
+    setup = study(model=sf.load_model(worker_models.depends_on_state, shape=SHAPE))
     package = worker.pack(setup.bench())
     monkeypatch.setitem(STATE, "sign", 1.0)  # as an import elsewhere has it
     with pytest.raises(InvalidArgument, match="answers otherwise in another process"):
@@ -157,7 +135,7 @@ def test_a_model_that_answers_otherwise_in_another_process_is_refused(monkeypatc
 
 @pytest.mark.slow
 def test_a_model_that_raises_in_a_worker_gives_the_sentence_of_one_worker():
-    setup = study(model=sf.load_model(fails_in_the_middle, shape=SHAPE))
+    setup = study(model=sf.load_model(worker_models.fails_in_the_middle, shape=SHAPE))
     sentences = []
     for executor in (None, "processes"):
         with pytest.raises(ModelFailed) as raised:
@@ -168,7 +146,7 @@ def test_a_model_that_raises_in_a_worker_gives_the_sentence_of_one_worker():
 
 
 def killing_study():
-    return study(model=sf.load_model(kills_its_process_once, shape=SHAPE))
+    return study(model=sf.load_model(worker_models.kills_its_process_once, shape=SHAPE))
 
 
 @pytest.mark.slow
