@@ -22,9 +22,18 @@ NOISY_CURVE = ("curve", "model.onnx", "test.npz", "--perturb", "gaussian:0..0.1"
 """Of the expectation over fresh draws of the noise."""
 
 
+STOPPED = (
+    "surefoot: stopped: the evidence so far is in the store; the same command continues the run"
+)
+
+
 def result_of(done):
     assert done.returncode == 0, done.stderr
-    record = json.loads(done.stdout)
+    return fields_of(done.stdout)
+
+
+def fields_of(out):
+    record = json.loads(out)
     return {k: record[k] for k in ("claims", "inputs", "details", "digest", "trials")}
 
 
@@ -78,9 +87,7 @@ def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, uninterrupted, se
     out, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 3
     assert out == ""
-    assert err.strip().splitlines()[-1] == (
-        "surefoot: stopped: the evidence so far is in the store; the same command continues the run"
-    )
+    assert err.strip().splitlines()[-1] == STOPPED
     assert "Traceback" not in err
     assert "report.html" not in workspace.files()
     listed = workspace.run("show", "--list")
@@ -96,15 +103,12 @@ def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, uninterrupted, se
 def test_two_processes_on_one_store_agree(workspace, uninterrupted):
     """Both create the store; their batches overlap without being the same."""
     first, second = workspace.start(*RUN), workspace.start(*OTHER_BATCHES)
-    results = []
     for process in (first, second):
         out, err = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, err
-        results.append(json.loads(out))
-    assert results[0]["claims"] == results[1]["claims"]
-    assert results[0]["inputs"] == results[1]["inputs"]
-    assert result_of(workspace.run(*RUN))["claims"] == results[0]["claims"]
-    assert results[0]["claims"] == uninterrupted["claims"]
+        record = json.loads(out)
+        assert all(record[key] == uninterrupted[key] for key in ("claims", "inputs"))
+    assert result_of(workspace.run(*RUN))["claims"] == uninterrupted["claims"]
     with closing(sqlite3.connect(workspace.folder / "surefoot.db")) as db:
         rows = db.execute("SELECT subject, start, stop FROM surefoot_journal").fetchall()
     trials = [(subject, trial) for subject, a, b in rows for trial in range(a, b)]
@@ -125,6 +129,7 @@ def test_a_store_that_is_removed_while_a_run_writes_is_one_sentence(workspace, u
     assert result_of(workspace.run(*RUN)) == uninterrupted
 
 
+DOCTOR = ("doctor", "model.onnx", "test.npz")
 SIGNAL_ON_IMPORT = """
 import os, signal, sys
 
@@ -136,34 +141,35 @@ class Sender:
 
 {before}
 sys.meta_path.insert(0, Sender())
-sys.argv = ["surefoot", "doctor", "model.onnx", "test.npz"]
+sys.argv = ["surefoot", *{words}]
 from surefoot.cli.start import main
 main()
 """
 
 
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", "SIGHUP"])
+def python(code, folder):
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, text=True, capture_output=True,
+                          check=False)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("module", "line"),
+    ("words", "sent", "module", "line"),
     [
-        ("typer", "surefoot: stopped before it began: nothing was changed\n"),
-        ("numpy", "surefoot: stopped before it was done: run the same command again\n"),
+        (words, sent, module, line)
+        for words, module, line in (
+            (DOCTOR, "typer", "it began: nothing was changed"),
+            (DOCTOR, "numpy", "it was done: run the same command again"),
+            (("serve",), "surefoot.serve.server", "the dashboard began: nothing was changed"),
+        )
+        for sent in ("SIGINT", "SIGTERM", "SIGHUP")
+        if words == DOCTOR or sent == "SIGINT"
     ],
-)
-def test_a_signal_while_python_still_imports_is_one_line(workspace, sent, module, line):
-    code = SIGNAL_ON_IMPORT.format(module=module, sent=sent, before="")
-    done = subprocess.run([sys.executable, "-c", code], cwd=workspace.folder, text=True,
-                          capture_output=True, check=False)  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
-
-
-def test_a_dashboard_that_is_stopped_before_it_began_speaks_of_no_run(workspace):
-    code = SIGNAL_ON_IMPORT.format(module="surefoot.serve.server", sent="SIGINT", before="")
-    code = code.replace('"doctor", "model.onnx", "test.npz"', '"serve"')
-    done = subprocess.run([sys.executable, "-c", code], cwd=workspace.folder, text=True,
-                          capture_output=True, check=False)  # fmt: skip
-    line = "surefoot: stopped before the dashboard began: nothing was changed\n"
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
+)  # fmt: skip
+def test_a_signal_while_python_still_imports_is_one_line(workspace, words, sent, module, line):
+    code = SIGNAL_ON_IMPORT.format(module=module, sent=sent, before="", words=words)
+    done = python(code, workspace.folder)
+    said = f"surefoot: stopped before {line}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
 
 
 HOLDS_THE_LOCK = """
@@ -196,14 +202,11 @@ def test_ctrl_c_ends_code_that_holds_the_lock_and_the_run_goes_on(workspace):
     (workspace.folder / "hold").touch()
     with subprocess.Popen([sys.executable, "-c", SOON, *words], cwd=workspace.folder, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
-        assert process.stderr.readline() == "held\n"
+        assert any(line == "held\n" for line in process.stderr)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (3, "")
-    assert err == (
-        "surefoot: stopped: the evidence so far is in the store; the same command continues the "
-        "run\n"
-    )
+    assert err.splitlines()[-1] == STOPPED  # a busy machine shows progress before it
     assert trials_in_journal(workspace.folder) > 0
     (workspace.folder / "hold").unlink()
     resumed = workspace.run(*words)
@@ -213,9 +216,8 @@ def test_ctrl_c_ends_code_that_holds_the_lock_and_the_run_goes_on(workspace):
 
 def test_nohup_stays_and_a_second_signal_ends_at_once(workspace):
     ignore = "signal.signal(signal.SIGHUP, signal.SIG_IGN)"
-    code = SIGNAL_ON_IMPORT.format(module="numpy", sent="SIGHUP", before=ignore)
-    done = subprocess.run([sys.executable, "-c", code], cwd=workspace.folder, text=True,
-                          capture_output=True, check=False)  # fmt: skip
+    code = SIGNAL_ON_IMPORT.format(module="numpy", sent="SIGHUP", before=ignore, words=DOCTOR)
+    done = python(code, workspace.folder)
     assert (done.returncode, done.stderr) == (0, "")
     twice = (
         "import os, signal\n"
@@ -224,8 +226,7 @@ def test_nohup_stays_and_a_second_signal_ends_at_once(workspace):
         "try: os.kill(os.getpid(), signal.SIGTERM)\n"
         "except Stopped: os.kill(os.getpid(), signal.SIGINT)\n"
     )
-    done = subprocess.run([sys.executable, "-c", twice], text=True, capture_output=True,
-                          check=False)  # fmt: skip
+    done = python(twice, workspace.folder)
     assert done.returncode == 3
     assert done.stderr.startswith("surefoot: stopped at once: what is in the store stays")
     assert done.stderr.count("\n") == 1

@@ -8,6 +8,7 @@ import pytest
 
 from tests.postgres_server import KEEPER, PASSWORD
 from tests.system.hold import SECONDS, hold, release, wait_for
+from tests.system.test_interruption import fields_of, result_of
 
 RUN = ("estimate", "model.onnx", "test.npz", "--first", "5", "--perturb", "linf:48/255",
        "--width", "0.08", "--method", "okamoto", "--batch", "16", "--json")  # fmt: skip
@@ -20,11 +21,6 @@ SECRET = quote(PASSWORD, safe="")
 @pytest.fixture
 def url(postgres):
     return postgres.new_database()
-
-
-def result_of(out):
-    record = json.loads(out)
-    return {k: record[k] for k in ("claims", "inputs", "details", "digest", "trials")}
 
 
 def rows_of(postgres, url):
@@ -49,8 +45,7 @@ def wait_for_rows(postgres, url, process, least):
 
 
 def test_killed_listed_and_finished_by_two_at_once(workspace, postgres, url):
-    plain = workspace.run(*RUN)
-    assert plain.returncode == 0, plain.stderr
+    expected = result_of(workspace.run(*RUN))
     hold(workspace.folder, 5)
     process = workspace.start(*RUN, "--store", url, held=True)
     wait_for_rows(postgres, url, process, 0)
@@ -58,18 +53,17 @@ def test_killed_listed_and_finished_by_two_at_once(workspace, postgres, url):
     process.communicate()
     (listed,) = json.loads(workspace.run("show", "--list", "--json", "--store", url).stdout)
     assert not listed["finished"]
-    assert 0 < listed["trials"] < result_of(plain.stdout)["trials"]
+    assert 0 < listed["trials"] < expected["trials"]
     assert listed["last_write"] >= listed["started"]
     assert "unfinished" in workspace.run("show", "--list", "--store", url).stdout
     both = [workspace.start(*RUN, "--store", url) for _ in range(2)]
     for process in both:
         out, err = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, err
-        assert result_of(out) == result_of(plain.stdout)
+        assert fields_of(out) == expected
     trials = [(name, t) for name, a, b in rows_of(postgres, url) for t in range(a, b)]
     assert len(trials) == len(set(trials)), "a trial is in the journal twice"
-    again = workspace.run(*RUN, "--store", url)
-    assert result_of(again.stdout) == result_of(plain.stdout)
+    assert result_of(workspace.run(*RUN, "--store", url)) == expected
 
 
 def test_connections_cut_and_two_restarts_in_the_middle_of_a_run_change_nothing(
@@ -77,7 +71,7 @@ def test_connections_cut_and_two_restarts_in_the_middle_of_a_run_change_nothing(
 ):
     name = url.rpartition("/")[2]
     postgres.execute(f"ALTER DATABASE {name} SET synchronous_commit = on")  # as servers are
-    plain = workspace.run(*RUN)
+    expected = result_of(workspace.run(*RUN))
     hold(workspace.folder, 0)
     process = workspace.start(*SMALL_BATCHES, "--store", url, held=True)
 
@@ -98,9 +92,9 @@ def test_connections_cut_and_two_restarts_in_the_middle_of_a_run_change_nothing(
     release(workspace.folder)
     out, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 0, err
-    assert result_of(out) == result_of(plain.stdout)
+    assert fields_of(out) == expected
     trials = [(name, t) for name, a, b in rows_of(postgres, url) for t in range(a, b)]
-    assert len(trials) == len(set(trials)) == result_of(out)["trials"]
+    assert len(trials) == len(set(trials)) == fields_of(out)["trials"]
 
 
 def test_no_byte_of_a_password_leaves_the_command_line(workspace, postgres, url):
@@ -131,17 +125,3 @@ def test_no_byte_of_a_password_leaves_the_command_line(workspace, postgres, url)
     public = url.replace("postgres@", f"{KEEPER}@").encode()
     assert public in pages[0]
     assert public in kept
-
-
-def test_a_foreign_database_and_another_version_end_with_3(workspace, postgres, url):
-    name = url.rpartition("/")[2]
-    postgres.execute("CREATE TABLE songs (title TEXT)", name)
-    foreign = workspace.run(*QUICK, "--store", url)
-    assert foreign.returncode == 3
-    assert "another program" in foreign.stderr
-    postgres.execute("DROP TABLE songs", name)
-    assert workspace.run(*QUICK, "--store", url).returncode == 0
-    postgres.execute("UPDATE surefoot_meta SET value = '99'", name)
-    newer = workspace.run("show", "--store", url)
-    assert newer.returncode == 3
-    assert "another version of surefoot (schema 99" in newer.stderr

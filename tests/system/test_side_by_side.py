@@ -28,34 +28,18 @@ def pair(workspace):
     return workspace
 
 
-def test_a_tail_says_that_it_is_a_guess_and_counts_beside_it(workspace):
-    done = workspace.run(*TAIL, "--report", "t.html")
-    assert done.returncode == 0, done.stderr
-    assert "an extrapolation, without guarantee" in done.stdout
-    counted = done.stdout.splitlines()[1]
-    assert counted.startswith("Averaged over these 12 inputs, 0 % of the perturbations")
-    assert "completeness" in done.stdout
-    page = (workspace.folder / "t.html").read_text()
-    assert 'id="tails"' in page
-    assert "extrapolated" in page
-
-
-def test_a_tail_in_json_carries_footing_none(workspace):
-    output = json.loads(workspace.run(*TAIL, "--json").stdout)
+def test_a_tail_in_json_carries_footing_none_and_its_trials_can_be_replayed(workspace):
+    output = json.loads(workspace.run(*TAIL, "--report", "t.html", "--json").stdout)
+    assert 'id="tails"' in (workspace.folder / "t.html").read_text()
     footing = {claim["kind"]: claim["guarantee"]["footing"] for claim in output["claims"]}
-    assert footing["tail"] == "none"
-    assert footing["mean_set"] == "sound"
-    assert footing["mean_population"] == "conditional"
+    expected = {"tail": "none", "mean_set": "sound", "mean_population": "conditional"}
+    assert expected.items() <= footing.items()
     whole = output["details"]["whole"]
     assert whole["guarantee"]["footing"] == "none"
     assert whole["counted"]["guarantee"]["footing"] == "conditional"
     assert output["spec"]["method"]["kind"] == "normal-tail"
     again = json.loads(workspace.run("show", "--json").stdout)
     assert (again["claims"], again["details"]) == (output["claims"], output["details"])
-
-
-def test_a_trial_of_a_tail_can_be_replayed(workspace):
-    output = json.loads(workspace.run(*TAIL, "--json").stdout)
     done = workspace.run("replay", output["digest"][:12], output["inputs"][3]["id"], "7", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kept"] in (True, False)
@@ -72,14 +56,10 @@ def test_levels_are_one_line_and_resume_from_the_store(workspace):
         sampled = "if the inputs are (an independent random sample|a random sample, as above)"
         said = rf"^(- )?(level )?{level}: {sampled}"
         assert re.search(said, first.stdout, re.MULTILINE)
-    assert "at the highest level noise drawn uniformly from the L∞ ball" in first.stdout
     assert "level 8/255 (1 of 2)" in first.stderr
-    assert "in --perturb" not in first.stderr
-    assert "Results by level" in (workspace.folder / "l.html").read_text()
     (points,) = json.loads((workspace.folder / "l.json").read_text())["datasets"].values()
     drawn = (workspace.folder / "l.html").read_text()
-    assert "counted, with its interval" in drawn
-    assert "extrapolated, without any guarantee" in drawn
+    assert "Results by level" in drawn and "extrapolated, without any guarantee" in drawn
     output = json.loads(workspace.run(*words, "--json").stdout)["details"]["members"]
     for point, member in zip(points, output, strict=True):
         counted = member["whole"]["counted"]
@@ -108,35 +88,16 @@ def test_every_measuring_command_takes_levels(workspace, command):
 def test_two_models_are_ranked_on_the_same_inputs(pair):
     done = pair.run(*BOTH, "--reference", "0.9,0.8", "--report", "c.html")
     assert done.returncode == 0, done.stderr
-    assert "Ranking" in done.stdout
-    assert "Pairs of models" in done.stdout
     assert "too few for a correlation" in done.stdout
     page = (pair.folder / "c.html").read_text()
-    assert "noisy.onnx" in page
-    assert "<svg" in page
-    assert "surefoot compare model.onnx noisy.onnx test.npz" in page
+    assert "<svg" in page and "surefoot compare model.onnx noisy.onnx test.npz" in page
 
 
 def test_not_worse_is_the_exit_code(pair):
-    loose = pair.run(*BOTH, "--not-worse", "0.9")
-    assert loose.returncode == 0
-    said = r"PASS: model.onnx fails at most 90(\.00)? points more often than noisy.onnx"
-    assert re.search(said, loose.stdout)
+    assert pair.run(*BOTH, "--not-worse", "0.9").returncode == 0
     strict = pair.run(*BOTH, "--not-worse", "0", "--json")
     assert strict.returncode in (1, 2)
     assert len(json.loads(strict.stdout)["verdicts"]) == 1
-
-
-@pytest.mark.parametrize("how", [("--kappa", "0.1"), ("--limit", "0.6")])
-def test_certificates_and_tails_are_compared_by_one_option(pair, how):
-    done = pair.run("compare", "model.onnx", "noisy.onnx", "test.npz", "--perturb", "linf:16/255",
-                    "--first", "4", *how, "--json")  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    kinds = {"--kappa": "robust-share", "--limit": "tail-mean"}
-    output = json.loads(done.stdout)
-    assert output["spec"]["first"]["population"]["kind"] == kinds[how[0]]
-    own = "share_kappa" if how[0] == "--kappa" else "mean_population"
-    assert {claim["kind"] for claim in output["claims"]} == {"best", "difference", own}
 
 
 def test_a_reference_may_be_a_file(pair):
@@ -151,44 +112,22 @@ def test_every_class_can_be_required_of(workspace):
     words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--width", "0.2")
     met = workspace.run(*words, "--require-each", "0.01")
     assert met.returncode == 0, met.stdout + met.stderr
-    said = "PASS: at most 99 % of the perturbations make the model fail on inputs of every class"
-    assert said in met.stdout
-    assert "Requirement for each class" in met.stdout
     both = workspace.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
     assert both.returncode == 2
     output = json.loads(both.stdout)
     whole, every, *each = output["verdicts"]
     assert (whole["verdict"], every["verdict"]) == ("PASS", "UNDECIDED")
-    assert "at most 0.001 % of the perturbations" in every["sentence"]
     assert {c["about"]["name"] for c in each} == {r["name"] for r in output["details"]["classes"]}
     alone = json.loads(workspace.run(*words, "--require", "0.01", "--json").stdout)["verdicts"][0]
     assert whole["guarantee"]["error"] == alone["guarantee"]["error"] / 2
 
 
-def test_a_fixed_size_is_the_exact_test_with_one_look(workspace):
-    words = ("certify", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--kappa", "0.1",
-             "--first", "4", "--max-trials", "60", "--json")  # fmt: skip
-    output = json.loads(workspace.run(*words, "--method", "exact-binomial", "--looks", "1").stdout)
-    assert {row["result"]["trials"] for row in output["inputs"]} == {60}
-    refused = workspace.run(*words, "--looks", "3")
-    assert refused.returncode == 3
-    assert "(--looks) is for method exact-binomial" in refused.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("compare", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "two or more models"),
-        (("compare", "model.onnx", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "twice"),
-        (
-            (*BOTH[:-2], "--kappa", "0.1", "--limit", "0.6"),
-            "kappa (--kappa) or limit",
-        ),
+        ((*BOTH[:-2], "--kappa", "0.1", "--limit", "0.6"), "kappa (--kappa) or limit"),
         ((*BOTH, "--kappa", "0.1"), "either width (--width) or kappa (--kappa)"),
-        (
-            (*BOTH[:-2], "--limit", "0.6", "--property", "true"),
-            "leave out property (--prop",
-        ),
+        ((*BOTH[:-2], "--limit", "0.6", "--property", "true"), "leave out property (--prop"),
         ((*BOTH, "--reference", "0.9"), "1 numbers for 2 models"),
         ((*BOTH, "--not-worse", "7"), "(--not-worse) must be between 0 and 1"),
         ((*TAIL, "--limit", "0.4"), "between 0.5 and 1"),
@@ -196,10 +135,7 @@ def test_a_fixed_size_is_the_exact_test_with_one_look(workspace):
         ((*TAIL, "--normality", "2"), "(--normality) must be between 0 and 1"),
         ((*TAIL, "--levels", "0.1"), "two different levels"),
         ((*TAIL, "--levels", "0.1,x"), "'x' is not a number"),
-        (
-            (*TAIL, "--figure", "a.svg"),
-            "a.svg needs several levels: add levels (--levels",
-        ),
+        ((*TAIL, "--figure", "a.svg"), "a.svg needs several levels: add levels (--levels"),
         ((*TAIL, "--levels", "0.1,0.2", "--figure", "a.gif"), "written as .svg, .png, .json"),
         ((*TAIL, "--levels", "0.1,0.2", "--require", "0.5"), "about one level"),
         ((*TAIL, "--require-each", "5"), "(--require-each) must be between 0 and 1"),

@@ -59,21 +59,22 @@ def test_such_a_model_is_refused_with_the_row_both_sizes_and_the_way_out(model):
         sf.estimate(model, inputs(), "linf:0.1", width=0.2, **options())
 
 
-@pytest.mark.parametrize("method", ["precision", "certify", "tail", "curve", "compare"])
+COMMANDS = {
+    "precision": (sf.estimate, "linf:0.1", {"precision": 0.05}),
+    "certify": (sf.certify, "linf:0.1", {"kappa": 0.1, "batch": None}),
+    "tail": (sf.tail, "linf:0.1", {}),
+    "curve": (sf.curve, "linf:0..0.1", {}),
+    "compare": (sf.compare, "linf:0.1", {"width": 0.2}),
+}
+
+
+@pytest.mark.parametrize("method", COMMANDS)
 def test_every_way_to_sample_is_checked(method, monkeypatch):
     monkeypatch.setattr(batching, "_seconds", lambda _, size: 1e-3 + 1e-6 * size)  # large is fast
-    x = inputs()
+    command, perturb, own = COMMANDS[method]
+    model = {"a": linear, "b": first_64} if method == "compare" else first_64
     with pytest.raises(InvalidArgument, match="change with the batch size"):
-        if method == "precision":
-            sf.estimate(first_64, x, "linf:0.1", precision=0.05, **options())
-        elif method == "certify":
-            sf.certify(first_64, x, "linf:0.1", kappa=0.1, **options(batch=None))
-        elif method == "tail":
-            sf.tail(first_64, x, "linf:0.1", **options())
-        elif method == "curve":
-            sf.curve(first_64, x, "linf:0..0.1", **options())
-        else:
-            sf.compare({"a": linear, "b": first_64}, x, "linf:0.1", width=0.2, **options())
+        command(model, inputs(), perturb, **options(**own))
 
 
 def test_batches_that_the_model_can_take_are_a_way_out():

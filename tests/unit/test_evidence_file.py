@@ -4,6 +4,8 @@ import base64
 import copy
 import json
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import numpy as np
@@ -91,11 +93,7 @@ def leaves(value, path=()):
 
 def changed(value, path):
     """A copy with another value of the same type at this path."""
-    whole = copy.deepcopy(value)
-    at = whole
-    for name in path[:-1]:
-        at = at[name]
-    old = at[path[-1]]
+    old = reduce(getitem, path, value)
     match old:
         case bool():
             new = not old
@@ -107,7 +105,13 @@ def changed(value, path):
             new = 0.25
         case _:
             new = ["x"] if isinstance(old, list) else {"x": 1}
-    at[path[-1]] = new
+    return with_leaf(value, path, new)
+
+
+def with_leaf(statement, path, value):
+    """A copy with this value at this path."""
+    whole = copy.deepcopy(statement)
+    reduce(getitem, path[:-1], whole)[path[-1]] = value
     return whole
 
 

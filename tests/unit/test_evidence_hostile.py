@@ -1,7 +1,6 @@
 """A file of a stranger is refuted or refused in one sentence, soon and with little memory."""
 
 import base64
-import copy
 import json
 import random
 import zlib
@@ -19,7 +18,7 @@ from surefoot.evidence.envelope import Envelope, read_envelope
 from surefoot.evidence.statement import read_statement
 from surefoot.evidence.within_limits import OutOfTime, memory_limit, within
 from surefoot.study.read_store import read_run
-from tests.unit.test_evidence_file import GIVEN, exit_code, leaves, statement_of, write
+from tests.unit.test_evidence_file import GIVEN, exit_code, leaves, statement_of, with_leaf, write
 from tests.worlds import example, points, study
 
 HOSTILE = (
@@ -43,15 +42,6 @@ def answer(path):
         assert "\n" not in str(error)
         assert str(error).startswith(str(path))
         return 3
-
-
-def with_leaf(statement, leaf, value):
-    whole = copy.deepcopy(statement)
-    at = whole
-    for name in leaf[:-1]:
-        at = at[name]
-    at[leaf[-1]] = value
-    return whole
 
 
 def test_a_hostile_value_anywhere_is_refuted_refused_or_without_effect(path, tmp_path):
@@ -185,10 +175,8 @@ def test_equal_results_of_many_inputs_are_read_once(tmp_path):
 
 def test_another_version_is_refused_with_the_way_out(path, tmp_path):
     statement = statement_of(path)
-    for leaf, value in (
-        (("predicateType",), "urn:surefoot:evidence:v2"),
-        (("predicate", "format"), 4),
-    ):
+    newer = {("predicateType",): "urn:surefoot:evidence:v2", ("predicate", "format"): 4}
+    for leaf, value in newer.items():
         bad = write(tmp_path / "newer.json", with_leaf(statement, leaf, value))
         with pytest.raises(EvidenceFailed, match="pip install -U surefoot"):
             sf.check_evidence(bad)
