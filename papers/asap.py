@@ -75,7 +75,8 @@ class CurveRun:
     @property
     def timeout(self) -> bool:
         """Whether the levels or the time ran out before it was done."""
-        ended = any("had not settled" in note for note in self.curve.notes)
+        whys = [note.why for note in self.curve.notes if isinstance(note, sf.reasons.Reason)]
+        ended = sf.reasons.Why.INTEGRAL_OPEN in whys
         return self.result.record.stopped_early or ended
 
     def step(self, threshold: float) -> float:
@@ -273,7 +274,7 @@ def _cells_1(method: str, run: CurveRun, oracle: CurveRun, threshold: float) -> 
     cells: dict[str, Any] = {"points": run.levels, "passes": run.curve.trials / size}
     cells |= {"seconds": run.seconds, "inputs": size}
     if run.timeout:
-        why = "; ".join(run.curve.notes) or "time ran out"
+        why = "; ".join(map(sf.reason_words, run.curve.notes)) or "time ran out"
         return {**cells, "value": TIMEOUT, "outcome": why}
     cells["value"] = reading.value
     if method != ORACLE and not oracle.timeout:

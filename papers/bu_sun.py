@@ -406,7 +406,8 @@ def kept(result: sf.Result) -> tuple[float, Interval]:
     """What the first claim, which is about failing, says about being kept."""
     claim = result.view.headline[0]
     if claim.value is None or claim.interval is None:
-        raise InvalidArgument(f"there is no mean: {claim.reason}; give more images (--images)")
+        why = sf.reason_words(claim.reason)
+        raise InvalidArgument(f"there is no mean: {why}; give more images (--images)")
     low, high = claim.interval.low, claim.interval.high
     return 1 - claim.value, Interval(1 - high, 1 - low)
 

@@ -227,7 +227,7 @@ def resample(
         places = rng.integers(0, len(local), len(local))
         posterior = over.posterior([local[i] for i in places], error)
         if isinstance(posterior, sf.Undecided):
-            refusals.append(posterior.reason)
+            refusals.append(sf.reason_words(posterior.reason))
             continue
         low, _, high = posterior.central(error)
         used = tuple(int(i) for i in places[: posterior.inputs])
@@ -285,7 +285,7 @@ def networks_of(request: Request) -> Networks:
         draws, refusals = resample(local, over, options["repeats"], request.seed)
         if not draws:
             reason = getattr(over.posterior(local, error), "reason", "no run gave an interval")
-            lines.append(f"{name} is left out: {reason}.")
+            lines.append(f"{name} is left out: {sf.reason_words(reason)}.")
             continue
         right = sf.population.OrderStatistics(share, error).conclude(local, error)
         if isinstance(right, sf.results.Quantile):

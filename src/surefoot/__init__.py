@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         tail,
         tally,
     )
-    from surefoot.core import assumptions, claims, results
+    from surefoot.core import assumptions, claims, reasons, results
     from surefoot.core.claims import Claim, Verdict
     from surefoot.core.results import Undecided
     from surefoot.evidence.envelope import new_key
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from surefoot.gate.run_studies import run_studies
     from surefoot.inputs import Selection, load_inputs, read_brackets
     from surefoot.models import load_model
+    from surefoot.report.reasons import reason_words
     from surefoot.report.sentences import sentences
     from surefoot.store.outcomes import check_store, repair_run, runs
     from surefoot.study import Result, Study, select, sweep
@@ -87,6 +88,8 @@ __all__ = [
     "read_brackets",
     "read_result",
     "read_study",
+    "reason_words",
+    "reasons",
     "repair_run",
     "results",
     "run_studies",
@@ -113,6 +116,7 @@ _NAMES = {
     "gate.run_studies": "run_studies",
     "inputs": "Selection load_inputs read_brackets",
     "models": "load_model",
+    "report.reasons": "reason_words",
     "report.sentences": "sentences",
     "store.outcomes": "check_store repair_run runs",
     "study": "Result Study select sweep",
@@ -124,7 +128,10 @@ _NAMES = {
 """The names that a module defines; a name of `__all__` that is not here is itself a module."""
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-_ROOM_OF = {"assumptions": "core", "claims": "core", "methods": "catalogue", "results": "core"}
+_ROOM_OF = {
+    **dict.fromkeys(("assumptions", "claims", "reasons", "results"), "core"),
+    "methods": "catalogue",
+}
 """The room of a public module that has one."""
 
 

@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.equality.old_format import FORMAT, OLD_NAMES, is_guarantee, old_guarantee, old_json
+from tests.equality.old_format import (
+    FORMAT,
+    OF_REASONS,
+    OLD_NAMES,
+    is_guarantee,
+    is_reason,
+    old_guarantee,
+    old_json,
+    old_reason,
+)
 
 RESULTS = Path(__file__).parent / "results"
 OF_THE_MACHINE = {"environment", "started", "seconds", "runtime", "rate", "serialNumber"}
@@ -39,11 +48,15 @@ def canonical(record: Any) -> Any:
     """A record, or a part of one, as these results have it, whatever format records have by now."""
     if isinstance(record, dict) and is_guarantee(record):
         record = old_guarantee(record)
+    if isinstance(record, dict) and is_reason(record):
+        record = old_reason(record)
     if isinstance(record, dict):
         return {
             OLD_NAMES.get(name, name): canonical(
                 [old_json(one) if "kind" in one else one for one in value]
                 if name in ("claims", "verdicts") and isinstance(value, list)
+                else ""
+                if value is None and name in OF_REASONS
                 else value
             )
             for name, value in record.items()

@@ -30,6 +30,7 @@ from surefoot.core.claims import (
     Worst,
     limit_of,
 )
+from surefoot.core.reasons import Reason
 from surefoot.core.results import Guarantee
 from surefoot.records.json_records import claim_from_plain, plain_numbers
 from surefoot.report.claim_sentences import clean_clause
@@ -40,11 +41,15 @@ from surefoot.report.clauses import (
     scope_phrase,
     together_words,
 )
+from surefoot.report.reasons import reason_words
 
 FORMAT = 2
 """Of an evidence file."""
 OLD_NAMES = {"withstood": "failure_rate"}
 """Fields that have another name by now."""
+OF_REASONS = {"reason", "note", "fit", "contradiction"}
+"""Fields that held a sentence, and nothing as an empty one."""
+_REASON = {field.name for field in fields(Reason)}
 _GUARANTEE = {field.name for field in fields(Guarantee)}
 _FAULTS = {
     CleanFault.FAILS: "it fails already when clean",
@@ -61,6 +66,16 @@ def old_guarantee(part: dict[str, Any]) -> dict[str, Any]:
     """One that stands outside a claim."""
     guarantee = _adapter(Guarantee).validate_python(part)
     return _in_words(guarantee, list(map(assumption_words, guarantee.assumptions)))
+
+
+def is_reason(part: dict[str, Any]) -> bool:
+    """Whether it is one in the format of today."""
+    return part.keys() == _REASON
+
+
+def old_reason(part: dict[str, Any]) -> str:
+    """Its words."""
+    return reason_words(_adapter(Reason).validate_python(part))
 
 
 def old_json(plain: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +147,7 @@ def _reasons(claim: Claim) -> list[str]:  # noqa: PLR0911  one of each kind
         case RobustAtRadius(clean=clean):
             return [clean_clause(clean, "count as not robust")]
         case RobustPopulation(clean=clean):
-            return [claim.reason, clean_clause(clean, "count as not robust")]
+            return [reason_words(claim.reason), clean_clause(clean, "count as not robust")]
         case MeanRadiusPopulation(clean=clean):
             return [clean_clause(clean, "count as 0")]
         case Severity(clean=clean, open=number):
@@ -144,9 +159,12 @@ def _reasons(claim: Claim) -> list[str]:  # noqa: PLR0911  one of each kind
         case MeanRadius(clean=clean):
             return [clean_clause(clean, "count as 0")]
         case NotWorse(common=int(common)):
-            return [f"compared on the {common:,} inputs that both runs have", claim.reason]
+            return [
+                f"compared on the {common:,} inputs that both runs have",
+                reason_words(claim.reason),
+            ]
         case _:
-            return [claim.reason]
+            return [reason_words(claim.reason)]
 
 
 def _in_words(guarantee: Guarantee, assumptions: list[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from surefoot import population
+from surefoot.core.reasons import Why
 from surefoot.core.results import Footing, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, RobustShare, differences, not_worse
@@ -180,8 +181,10 @@ def test_not_worse_pays_one_side_at_the_whole_error():
     margin = -over.difference(local["a"], local["b"], 0.1).low + 1e-6
     assert over.difference(local["a"], local["b"], 0.05).low < -margin
     assert not_worse(over, local, "a", margin).holds
-    assert "b by more than 0.001" in not_worse(over, local, "a", 0.001).reason
-    assert "a new run planned" in not_worse(over, local, "a", 0.001).reason
+    open_ = not_worse(over, local, "a", 0.001).reason
+    (forecast,) = open_.parts
+    assert open_ == Why.MAY_BE_WORSE.of("a", 0.001, forecast, "b")
+    assert forecast.why is Why.NEW_RUN_WOULD_DECIDE
     better = {"a": [counted(10)] * 60, "b": [counted(19)] * 60}
     assert not_worse(over, better, "a", 0.1).holds is False
     assert not_worse(over, better, "b", 0.0).holds

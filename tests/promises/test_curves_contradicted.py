@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from surefoot.core.reasons import Why
 from surefoot.curves import SequentialCurve
 from tests.curve_worlds import drive, false_too_often, ordered, within
 from tests.in_words import condition
 from tests.step_curves import StepCurve, follow
 
 WIGGLE = "between two neighbouring levels that were measured (at most 1/16 of the range apart)"
-INSTEAD = "; wiggle is assumed instead"
+INSTEAD = (Why.ASSUMED_INSTEAD, "wiggle")
 ERROR = 0.05
 
 
@@ -42,9 +43,9 @@ def test_a_curve_that_comes_back_is_not_read_as_one_that_does_not(assume, size):
     for seed in range(16):
         curve = valley(np.random.default_rng(seed), size)
         result = run(curve, assume, seed)
-        said = "at a weaker level" if assume == "monotone" else "the curve comes back at stronger"
-        assert said in result.contradiction
-        assert result.contradiction.endswith(INSTEAD)
+        said = Why.INPUTS_COME_BACK if assume == "monotone" else Why.COMES_BACK
+        assert [part.why for part in result.contradiction.parts] == [said]
+        assert (result.contradiction.why, *result.contradiction.values[1:]) == INSTEAD
         (reading,) = result.readings
         assert condition(reading.guarantee).startswith(WIGGLE)
         false += not within(curve.share_at_least(0.8), reading.interval)
@@ -56,7 +57,7 @@ def test_inputs_that_recover_contradict_monotone_though_the_curve_only_falls(siz
     for seed in range(8):
         curve = crossing_paths(np.random.default_rng(seed), size)
         result = run(curve, "monotone", seed)
-        assert "at a weaker level and not at" in result.contradiction
+        assert [part.why for part in result.contradiction.parts] == [Why.INPUTS_COME_BACK]
         (reading,), (plain,) = result.readings, run(curve, "wiggle:0.01", seed).readings
         assert condition(reading.guarantee).startswith(WIGGLE)
         assert reading.interval.width == pytest.approx(plain.interval.width, abs=0.02)
@@ -65,15 +66,16 @@ def test_inputs_that_recover_contradict_monotone_though_the_curve_only_falls(siz
 def test_a_single_input_that_recovers_is_a_contradiction_of_monotone_in_a_small_set():
     turns = [[0.9] for _ in range(9)] + [[0.2, 0.7]]
     result = run(StepCurve.of(turns), "monotone", 1)
-    assert result.contradiction.startswith("an input fails at a weaker level and not at ")
-    assert run(StepCurve.of(turns), "one-crossing", 1).contradiction == ""
+    (back,) = result.contradiction.parts
+    assert (back.why, back.values[1]) == (Why.INPUTS_COME_BACK, 1)
+    assert run(StepCurve.of(turns), "one-crossing", 1).contradiction is None
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_is_contradicted_where_the_assumption_is_true(seed):
     curve = StepCurve.of([[x] for x in np.random.default_rng(seed).normal(0.5, 0.2, 200)])
     for assume in ("monotone", "one-crossing", "wiggle:0.01"):
-        assert run(curve, assume, seed).contradiction == ""
+        assert run(curve, assume, seed).contradiction is None
 
 
 def dip(at, n, width=0.05, depth=0.15):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from surefoot.core.reasons import Why
 from surefoot.core.results import Curve, Interval
 from surefoot.curves import SequentialCurve
 from tests.curve_worlds import drive, drive_fresh, false_too_often, ordered, within
@@ -44,7 +45,7 @@ def stopped_everywhere(run, truths, size, begin=0, every=1):
         if curve.notes == ():
             assert curve == last
             return k, false
-        assert curve.notes[0].startswith("stopped early: the time limit was reached after ")
+        assert curve.notes[0].why is Why.STOPPED_EARLY
         k += every
 
 

@@ -149,7 +149,7 @@ def test_an_exact_test_that_stays_open_shows_the_bound_of_its_last_look(failed, 
     answers = [Counts(100 if looks == 2 else 200, 200 // looks - f) for f in failed]
     result = after(ExactBinomial(0.02, error, 200, looks), answers).result
     exact = binomtest(sum(failed), 200).proportion_ci(1 - 2 * error / looks, method="exact")
-    assert f"at most {upwards(exact.high):g}" in result.reason
+    assert result.reason.values[-1] == upwards(exact.high)
     loose = binomtest(sum(failed), 200).proportion_ci(1 - 2.1 * error / looks, method="exact")
     assert f"{exact.high:.3g}" != f"{loose.high:.3g}"
 

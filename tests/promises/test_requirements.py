@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from surefoot.core.claims import Continues
 from surefoot.core.counts import Counts
+from surefoot.core.reasons import Why
 from surefoot.core.results import Decision, Estimate, Extrapolation, Footing, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
@@ -78,15 +79,18 @@ def test_an_open_requirement_tells_how_many_inputs_would_do_and_whether_they_may
     local = [counted(k) for k in rng.binomial(20, rng.choice([0.8, 1.0], 40))]
     over = Mean(0.05)
     added = requirement(over, local, 0.86, Continues.ANYTIME)
-    assert "may be added" in added.reason
+    assert added.reason.parts[0].why is Why.ADDED_WOULD_DECIDE
     again = requirement(over, local, 0.86)
-    assert "a new run planned with" in again.reason
-    assert "would err more often than the confidence says" in again.reason
-    many = int(again.reason.split("about ")[1].split(" ")[0].replace(",", ""))
+    (forecast,) = again.reason.parts
+    assert forecast.why is Why.NEW_RUN_WOULD_DECIDE
+    about, unit = forecast.values
+    assert (about.why, unit) == (Why.ABOUT, "inputs")
+    (many,) = about.values
     assert many > len(local)
     assert isinstance(requirement(over, as_many(local, many), 0.86), Decision)
     value = float(np.mean([r.value for r in local]))
-    assert "more than 100,000" in requirement(over, local, value).reason
+    (beyond,) = requirement(over, local, value).reason.parts[0].parts
+    assert beyond == Why.MORE_THAN.of(100_000)
 
 
 def test_requirements_of_classes_are_wrong_about_any_of_them_rarely():
@@ -127,7 +131,7 @@ def test_a_class_that_fails_fails_the_whole_and_is_named():
     assert decision.classes["good"].holds
     assert decision.classes["bad"].holds is False
     half = requirement_of_each(Mean(0.05), {"x": [counted(10)] * 20, "y": groups["good"]}, 0.5)
-    assert "class x" in half.together.reason
+    assert half.together.reason == Why.CLASSES_OPEN.of(1, "x")
     with pytest.raises(InvalidArgument, match="between 0 and 1"):
         requirement_of_each(Mean(0.05), groups, 1.5)
     with pytest.raises(InvalidArgument, match="at least one class"):

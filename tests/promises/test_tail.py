@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from surefoot.core.counts import Counts, Severities
+from surefoot.core.reasons import Why
 from surefoot.core.results import Extrapolation, Footing, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.statistics import NormalTail, anderson_darling, clopper_pearson
@@ -112,14 +113,14 @@ def test_transforms_are_tried_in_the_stated_order():
 def test_constant_scores_are_undecided_with_the_reason(value):
     extrapolation = concluded([value] * 50, limit=0.6)
     assert isinstance(extrapolation, Undecided)
-    assert "no distribution to fit" in extrapolation.reason
+    assert extrapolation.reason == Why.EQUAL_SEVERITIES.of(50, value)
 
 
 def test_scores_of_exactly_zero_and_one_do_not_crash():
     mixed = [0.0] * 30 + [1.0] * 30
     extrapolation = concluded(mixed, limit=0.6, transforms=tuple(TRANSFORMS))
     assert isinstance(extrapolation, Undecided)
-    assert "not normal at the 5 % level" in extrapolation.reason
+    assert extrapolation.reason.why is Why.NOT_NORMAL
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from surefoot.core.claims import (
     Scope,
     Verdict,
 )
+from surefoot.core.reasons import stated
 from surefoot.core.results import Footing, Guarantee, Interval
 
 SAMPLE = Stated("the inputs are a random sample")
@@ -45,6 +46,8 @@ def claim(kind, about, promise, **rest):
 def changed(made, **changes):
     """The claim with other fields: its own, those that all kinds share, or what was required."""
     shared = {name: changes.pop(name) for name in list(changes) if name in _SAID}
+    if "reason" in shared:
+        shared["reason"] = stated(shared["reason"])
     if {"requirement", "verdict"} & changes.keys():
         before = made.requirement or Requirement(None, Verdict.PASS)
         number = changes.pop("requirement", before.number)

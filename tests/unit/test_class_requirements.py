@@ -151,5 +151,6 @@ def test_the_first_of_sorted_inputs_pass_nothing_about_the_population():
     of_population, of_these = result.require(0.1, of_these=0.5).verdicts[::-1]
     assert of_these.verdict is sf.Verdict.PASS
     assert of_population.verdict is sf.Verdict.UNDECIDED
-    assert "first 12 inputs are all of class 0, and the data have 2 classes" in of_population.reason
+    (doubt,) = of_population.reason.values
+    assert "first 12 inputs are all of class 0, and the data have 2 classes" in doubt
     assert "no random sample" in result.view.urgent[0]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surefoot.core.reasons import Why
 from surefoot.core.results import Footing, Interval
 from surefoot.curves.published import AdaptiveCurve, parabolas_meet
 from tests.curve_worlds import drive_until, drive_whole
@@ -155,7 +156,7 @@ def test_a_curvature_of_its_own_choice_finds_every_crossing(curve, size):
     assert len(reading.crossings) == np.count_nonzero(np.diff(curve(levels) >= 0.7))
     assert reading.value == pytest.approx(truth, abs=2e-3)
     assert len(found.trials_by_level) < 500
-    assert "was chosen from the data" in found.curve.notes[0]
+    assert found.curve.notes[0].why is Why.CURVATURE_CHECKED
     assert reading.guarantee.footing is Footing.CONDITIONAL
 
 
@@ -163,8 +164,8 @@ def test_a_curvature_of_its_own_choice_grows_when_a_stronger_bend_turns_up():
     """A cliff between two of the first nine levels bends more than they show."""
     mild = adaptive(lambda x: 0.9 - 0.05 * x, None, size=1000)
     cliff = adaptive(lambda x: 0.9 - 0.6 * (x > 0.55), None, size=1000, grid=64)
-    assert "curvature 2 " in mild.curve.notes[0]
-    assert "curvature 2 " not in cliff.curve.notes[0]
+    assert mild.curve.notes[0].values[0] == 2
+    assert cliff.curve.notes[0].values[0] > 2
     assert cliff.curve.readings[0].value == pytest.approx(0.55, abs=1 / 64)
 
 
@@ -220,13 +221,13 @@ def test_theorem_1_holds_whenever_the_time_is_up(as_printed):
 
 @pytest.mark.parametrize("more", [{}, {"curvature": None}, {"as_printed": True}])
 def test_a_curve_that_is_stopped_says_after_how_many_levels(more):
-    for after, words in [(0, "0 levels"), (1, "1 level"), (2, "2 levels"), (5, "5 levels")]:
+    for after in (0, 1, 2, 5):
         found = stopped(after, smile, **more)
-        note = f"stopped early: the time limit was reached after {words}"
+        note = Why.STOPPED_EARLY.of(after)
         assert found.notes[0] == note
         assert (len(found.points), found.trials) == (after, after * FINE)
         assert (len(found.notes) == 2) == ("curvature" in more)
-        assert "not checked" in found.notes[-1] or found.notes == (note,)
+        assert found.notes[-1].why in (Why.CURVATURE_NOT_CHECKED, note.why)
 
 
 @pytest.mark.parametrize(("value", "robust"), [(0.7, 1.0), (0.6, 0.0)])

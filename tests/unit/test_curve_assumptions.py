@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from surefoot.core.reasons import Why
 from surefoot.curves.assumptions import COARSE, Assumption
 from surefoot.curves.known_curve import KnownCurve
 from surefoot.curves.levels import FINE, Grid, Level, Sampling
@@ -144,15 +145,12 @@ def test_only_inputs_evaluated_at_all_three_levels_are_compared():
 def test_an_input_that_recovers_has_turned_back():
     grid, monotone = Grid.over(0.0, 1.0, 0.03, 0.0), Assumption.parse("monotone")
     weak, strong = level(8, [1, 0, 1, 1]), level(16, [1, 1, 0, 0])
-    assert monotone.turned_back({8: weak, 16: strong}, grid) == (
-        "an input fails at a weaker level and not at 0.5"
-    )
+    back = Why.INPUTS_COME_BACK
+    assert monotone.turned_back({8: weak, 16: strong}, grid) == back.of(0.5, 1)
     many = {8: level(8, [0] * 1200), 16: level(16, [1] * 1200)}
-    assert monotone.turned_back(many, grid) == (
-        "1,200 inputs fail at a weaker level and not at 0.5"
-    )
-    assert monotone.turned_back({8: level(8, [1, 1, 0]), 16: level(16, [1, 0, 0])}, grid) == ""
-    assert monotone.turned_back({}, grid) == ""
+    assert monotone.turned_back(many, grid) == back.of(0.5, 1200)
+    assert monotone.turned_back({8: level(8, [1, 1, 0]), 16: level(16, [1, 0, 0])}, grid) is None
+    assert monotone.turned_back({}, grid) is None
 
 
 def test_nobody_turns_back_across_the_clean_level():
@@ -161,9 +159,9 @@ def test_nobody_turns_back_across_the_clean_level():
     levels = {8: level(8, [0, 1]), 16: level(16, [1, 1]), 24: level(24, [1, 0])}
     assert grid.centre == 32
     levels = {p + 16: known for p, known in levels.items()}
-    assert monotone.turned_back(levels, grid) == ""
+    assert monotone.turned_back(levels, grid) is None
     back = {24: level(24, [0, 1]), 8: level(8, [1, 1])}
-    assert "and not at" in monotone.turned_back(back, grid)
+    assert monotone.turned_back(back, grid).why is Why.INPUTS_COME_BACK
 
 
 def test_an_input_that_was_not_evaluated_contradicts_nothing():
@@ -172,10 +170,10 @@ def test_an_input_that_was_not_evaluated_contradicts_nothing():
     weak.put(1, np.array([0.0]))
     strong = Level(16, 0.5, Sampling(3, 0.05, frozenset()))
     strong.put(0, np.array([1.0]))
-    assert monotone.turned_back({8: weak, 16: strong}, grid) == ""
+    assert monotone.turned_back({8: weak, 16: strong}, grid) is None
     stronger = level(24, [1, 1, 0])
-    words = monotone.turned_back({8: weak, 16: strong, 24: stronger}, grid)
-    assert words == "an input fails at a weaker level and not at 0.75"
+    back = monotone.turned_back({8: weak, 16: strong, 24: stronger}, grid)
+    assert back == Why.INPUTS_COME_BACK.of(0.75, 1)
 
 
 def test_rounding_makes_no_wide_gap_of_neighbouring_levels():

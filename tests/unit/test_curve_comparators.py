@@ -5,6 +5,7 @@ import pytest
 
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Session
+from surefoot.core.reasons import Why
 from surefoot.core.results import Footing, Interval
 from surefoot.curves.published import AdaptiveCurve, QuadCurve, RandomCurve, UniformCurve
 from tests.curve_worlds import drive_until, drive_whole
@@ -75,7 +76,7 @@ def test_quad_keeps_its_budget_and_makes_the_most_of_it(levels):
     assert len(found.trials_by_level) <= levels
     assert found.curve.readings[0].value == pytest.approx(2 / 7, abs=0.05 if levels < 63 else 0.02)
     if levels < 1024:
-        assert "0.8 had not settled" in found.curve.notes[0]
+        assert found.curve.notes[0] == Why.INTEGRAL_OPEN.of(0.8)
 
 
 def test_quad_serves_several_thresholds_within_one_budget():
@@ -107,8 +108,7 @@ def test_two_runs_of_one_recipe_do_not_meet(kind):
 @pytest.mark.parametrize("after", [0, 1, 2, 7, 20])
 def test_a_comparator_that_is_stopped_concludes_from_the_levels_it_has(kind, after):
     found = drive_until(kind(0.0, 1.0, (0.8, 0.6), size=1000), line, after).curve
-    words = "1 level" if after == 1 else f"{after} levels"
-    assert found.notes == (f"stopped early: the time limit was reached after {words}",)
+    assert found.notes == (Why.STOPPED_EARLY.of(after),)
     assert (len(found.points), found.trials) == (after, 1000 * after)
     for reading in found.readings:
         assert reading.interval == Interval(0.0, 1.0)

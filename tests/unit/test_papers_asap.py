@@ -10,6 +10,7 @@ from papers import asap, paper
 from papers.asap import ALL, ASAP, INTEGRAL, ORACLE, OURS, PERTURBATIONS, PUBLISHED, name_of
 from papers.asap_figures import LINE, VALLEY, WAVE, lines_through, replay, share_of_lines
 from surefoot.catalogue.parse import parse_range
+from surefoot.core.reasons import Why
 from surefoot.curves.levels import FIRST_LOOK
 from surefoot.errors import InvalidArgument
 from tests.exhibits import checked
@@ -117,7 +118,7 @@ def test_a_published_method_keeps_to_a_time_limit(net, method):
     """ROBY's time-out: no batch begins after the limit, and the result says so."""
     curve = curve_of(net, method=method, time_limit=1e-9)
     assert curve.trials == 0
-    assert curve.notes[0].startswith("stopped early: the time limit was reached after 0 levels")
+    assert curve.notes[0] == Why.STOPPED_EARLY.of(0)
 
 
 def test_table_1_says_timeout_where_the_time_ran_out(net):

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import ndtri
 
 import surefoot as sf
+from surefoot.core.reasons import Why
 from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import AlgorithmOne, LogNormalPosterior, estimator_named
@@ -56,8 +57,8 @@ def test_algorithm_1_stops_where_products_in_single_precision_are_0(seed):
     assert quantile.inputs == pytest.approx(inputs, abs=1)
     if quantile.inputs == inputs:
         assert (quantile.interval.low, quantile.interval.high) == pytest.approx(ends, abs=0.001)
-    assert f"used {quantile.inputs} of 60 inputs" in quantile.note
-    assert "single precision" in quantile.note
+    assert (quantile.note.why, quantile.note.values[:2]) == (Why.INPUTS_USED, (quantile.inputs, 60))
+    assert quantile.note.parts[0].why is Why.UNDERFLOW
 
 
 def test_without_underflow_it_is_the_log_normal_posterior_of_all_inputs():
@@ -75,36 +76,36 @@ def test_it_stops_at_the_first_interval_as_short_as_gamma():
     assert stopped.interval.width <= 0.012
     before = AlgorithmOne(smallest=0, gamma=1e-6).conclude(local[: stopped.inputs - 1], 0.05)
     assert before.interval.width > 0.012
-    assert "no longer than 0.012" in stopped.note
+    assert stopped.note.parts == [Why.SHORT_ENOUGH.of(0.012)]
 
 
-@pytest.mark.parametrize(("inputs", "words"), [(1, "1 input of 1"), (2, "2 inputs of 2")])
-def test_an_algorithm_that_stopped_after_a_few_inputs_says_nothing(inputs, words):
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_an_algorithm_that_stopped_after_a_few_inputs_says_nothing(inputs):
     quantile = AlgorithmOne().conclude(log_normal(inputs), 0.05)
     assert isinstance(quantile, Undecided)
-    assert f"stopped after {words} (there are no more), and below 20" in quantile.reason
-    assert "use the estimator shortest-ranks" in quantile.reason
+    ended = (inputs, inputs, Why.NO_MORE_INPUTS.of(), 20, "shortest-ranks")
+    assert quantile.reason == Why.STOPPED_TOO_SOON.of(*ended)
 
 
 def test_an_early_stop_at_gamma_says_nothing_either():
     quantile = AlgorithmOne(gamma=0.1).conclude(log_normal(60), 0.05)
     assert isinstance(quantile, Undecided)
-    assert "of 60 (the interval is no longer than 0.1)" in quantile.reason
+    assert quantile.reason.values[1:3] == (60, Why.SHORT_ENOUGH.of(0.1))
 
 
 @pytest.mark.parametrize(
     ("local", "reason"),
     [
-        ([], "no brackets"),
-        (points([0.0]), "a critical level of 0"),
-        (points([0.05]), "has no length"),
-        (brackets([0.9], [0.9 + 1e-50]), "has no length"),
+        ([], Why.NO_BRACKETS),
+        (points([0.0]), Why.ZERO_LEVEL),
+        (points([0.05]), Why.NO_LENGTH),
+        (brackets([0.9], [0.9 + 1e-50]), Why.NO_LENGTH),
     ],
 )
 def test_what_no_log_normal_explains_is_undecided(local, reason):
     quantile = AlgorithmOne().conclude(local, 0.05)
     assert isinstance(quantile, Undecided)
-    assert reason in quantile.reason
+    assert quantile.reason.why is reason
 
 
 @pytest.mark.parametrize("change", [{"gamma": 0}, {"smallest": 1}, {"share": 0.5}, {"ceiling": 0}])
@@ -150,8 +151,9 @@ def test_a_family_that_the_data_contradict_is_refused_in_words(tmp_path, name):
     uniform = on_grid(np.random.default_rng(5).uniform(0.01, 0.2, 300))
     result = sf.brackets(write(tmp_path / "radii.csv", ("net", uniform)), estimator=name)
     assert result.claims[0].interval is None
-    assert "the data contradict the assumption (log-normal rejected" in result.claims[0].reason
-    assert "use the estimator shortest-ranks" in result.claims[0].reason
+    said = result.claims[0].reason
+    assert (said.why, said.parts[0].why) == (Why.CONTRADICTED, Why.REJECTED)
+    assert said.values[1] == "shortest-ranks"
 
 
 @pytest.mark.parametrize("name", ["log-normal", "algorithm-1"])
@@ -163,7 +165,8 @@ def test_a_family_that_could_not_be_tested_is_refused_too(tmp_path, name):
     path.write_text(path.read_text(encoding="utf-8").replace(",inf,", ",,"), encoding="utf-8")
     result = sf.brackets(path, estimator=name)
     assert result.claims[0].interval is None
-    assert "could not be tested (1 input was never refuted): use the est" in result.claims[0].reason
+    open_ = Why.NOT_TESTABLE.of(Why.NEVER_REFUTED.of(1), "shortest-ranks")
+    assert result.claims[0].reason == open_
 
 
 @pytest.mark.parametrize("name", ["log-normal", "algorithm-1"])

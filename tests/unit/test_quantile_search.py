@@ -8,6 +8,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.assumptions import Assumed
 from surefoot.core.counts import Proof
+from surefoot.core.reasons import Why
 from surefoot.core.results import Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.population import ShortestRanks
@@ -116,9 +117,9 @@ def test_it_stops_when_the_quantile_is_known():
     settled = World(true).run(sf.methods.CriticalQuantile(within=0.006, size=2000))
     assert len(settled.brackets) < 1000
     assert settled.quantile.interval.width <= 0.012
-    assert settled.quantile.note == ""
+    assert settled.quantile.note is None
     short = World(true[:80]).run(sf.methods.CriticalQuantile(within=1e-5, size=80))
-    assert "80 inputs were not enough" in short.quantile.note
+    assert (short.quantile.note.why, short.quantile.note.values[0]) == (Why.NOT_WITHIN, 80)
 
 
 def test_misclassified_inputs_need_no_proof():

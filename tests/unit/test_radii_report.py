@@ -9,6 +9,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.claims import Verdict
 from surefoot.core.counts import Proof
+from surefoot.core.reasons import Why
 from surefoot.core.results import Interval, Undecided
 from surefoot.core.tasks import Task
 from surefoot.engine.proof_bench import BuiltInProver, ProofBench, decode_point
@@ -59,7 +60,7 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     assert {claim.kind for claim in both.claims} == {"radius_quantile", "mean_radius"}
     whole = result.at_radius(0.1).claims[-1]
     assert (whole.kind, whole.interval) == ("robust_accuracy_population", None)
-    assert "chose how many inputs it took" in whole.reason
+    assert whole.reason == Why.INPUTS_CHOSEN.of()
     assert both.details.differences == ()
     (alone,), (one, other) = result.require(0.01).verdicts, both.require(0.01).verdicts
     assert one.guarantee.error == other.guarantee.error == 2 * alone.guarantee.error
@@ -192,7 +193,7 @@ def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
         cells for cells in quantile_table({"": result.record}).rows if "log-normal" in cells[0]
     )
     assert line[2] == "undecided"
-    assert line[3] == row.result.reason
+    assert line[3] == sf.reason_words(row.result.reason)
 
 
 def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):

@@ -211,9 +211,8 @@ def test_open_ends_come_back_infinite(results):
         sf.results.Interval(0.25, math.inf), promise, "time is up", 7, 0.2, 1, "", sampled
     )
     rows = tuple(replace(row, result=never) for row in record.inputs)
-    open_ = Quantile(
-        0.05, 0.25, sf.results.Interval(0.0, math.inf), promise, 8, note="so few inputs"
-    )
+    note = sf.reasons.Why.NOT_WITHIN.of(8, math.inf)
+    open_ = Quantile(0.05, 0.25, sf.results.Interval(0.0, math.inf), promise, 8, note=note)
     radii = replace(
         record.details,
         quantiles=(

@@ -99,7 +99,7 @@ def test_every_transform_that_was_tried_is_in_the_fits_with_the_limit_moved():
 
 def test_a_transform_that_is_not_defined_is_named_in_the_reason():
     zeros = [0.0] * 30 + [0.5] * 70
-    assert "box-cox needs severities above 0" in concluded(zeros).reason
+    assert concluded(zeros).reason.values[2] == "box-cox"
 
 
 def test_values_that_overflow_after_a_transform_do_not_crash():

@@ -89,7 +89,7 @@ def _claims(
     said = replace(
         model.said,
         about=replace(model.about, inputs=len(first.inputs)),
-        reason="",
+        reason=None,
         trials=sum(r.trials for r in records.values()),
         continues=continues_of(population_of(first), sampled_of(first.inputs)),
     )
@@ -161,7 +161,7 @@ def _pair_claims(
             about=about,
             guarantee=replace(d.guarantee, assumptions=tuple(assumed), jointly=together),
             names=(d.first, d.second),
-            reason="",
+            reason=None,
         )
         claims.append(
             kinds.QuantileDifference(said, share=share, value=d.value, interval=d.interval)

@@ -21,6 +21,7 @@ from surefoot.core.claims import (
     Sampling,
     Scope,
 )
+from surefoot.core.reasons import Reason, Why, several, stated
 from surefoot.core.results import UNIT, Curve, Footing, Interval, Reading
 from surefoot.core.tasks import Subject
 from surefoot.records.record import CurveRow, Curves, RecordBody, Strip
@@ -90,7 +91,7 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
         guarantee = replace(guarantee, assumptions=said)
     if population and guarantee.footing is not Footing.NONE:
         guarantee = replace(guarantee, assumptions=(Assumed.SAMPLED, *guarantee.assumptions))
-    reason = _why_not_located(curve) if interval == UNIT else ""
+    reason = _why_not_located(curve) if interval == UNIT else None
     kind = CurvePopulation if population else CurveSet
     return kind(
         Said(scope, facts.randomness, guarantee, Continues.ONCE, curve.trials, reason=reason),
@@ -137,14 +138,8 @@ def _falls_once(reading: Reading, around: Interval, span: Interval) -> bool:
     return there.low - spare <= around.low and around.high <= there.high + spare
 
 
-def _why_not_located(curve: Curve) -> str:
+def _why_not_located(curve: Curve) -> Reason:
     """Why the interval of a reading is the whole range."""
-    if curve.contradiction:
-        return curve.contradiction
-    if curve.notes:
-        return "; ".join(curve.notes)
-    span = f"{curve.span.low:g} to {curve.span.high:g}"
-    return (
-        f"with these {curve.size:,} inputs and this assumption it may be at any level from {span}, "
-        "or at none"
-    )
+    anywhere = Why.NOT_LOCATED.of(curve.size, curve.span.low, curve.span.high)
+    notes = [note for note in map(stated, curve.notes) if note]
+    return stated(curve.contradiction) or several(notes) or anywhere

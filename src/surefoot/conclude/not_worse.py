@@ -25,6 +25,7 @@ from surefoot.core.claims import (
     Verdict,
     limit_of,
 )
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
     NO_GUARANTEE,
     Bracket,
@@ -41,7 +42,6 @@ from surefoot.population import not_worse, not_worse_of_samples
 from surefoot.records.population import continues_of, is_same_model, population_of, rows_by_id
 from surefoot.records.record import Curves, InputRow, Radii, Record, Samples
 from surefoot.report.curve_quantity import quantity_of
-from surefoot.report.formatting import percent_range, radius_range
 
 
 def not_worse_claim(
@@ -135,7 +135,7 @@ def curve_not_worse(
             guarantee=Guarantee.sound() if same else guarantee,
             names=tuple(parts),
             trials=record.trials + earlier.trials,
-            reason="",
+            reason=None,
         )
         blank = kinds.CurveNotWorse(
             said,
@@ -173,18 +173,13 @@ def _decided(
     claim: kinds.CurveNotWorse, mine: Reading, other: Reading, margin: float
 ) -> kinds.CurveNotWorse:
     if Footing.NONE in (mine.guarantee.footing, other.guarantee.footing):
-        reason = "this method promises nothing: use sequential or asap"
+        reason = Why.NO_PROMISE.of()
         return claim.saying(guarantee=NO_GUARANTEE).answered(margin, Verdict.UNDECIDED, reason)
     if mine.interval.low >= other.interval.high - margin:
         return claim.answered(margin, Verdict.PASS)
     if mine.interval.high < other.interval.low - margin:
         return claim.answered(margin, Verdict.FAIL)
-    first, second = claim.names
-    reason = (
-        f"it is {percent_range(mine.interval)} with {first} and {percent_range(other.interval)} "
-        f"with {second}: another assume (--assume), a finer resolution (--resolution), new runs of "
-        "both with more inputs or a larger margin may decide it"
-    )
+    reason = _both_open(Why.SHARES_OPEN, claim, mine.interval, other.interval)
     return claim.saying(guarantee=NO_GUARANTEE).answered(margin, Verdict.UNDECIDED, reason)
 
 
@@ -252,20 +247,20 @@ def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
         sure = blank.saying(guarantee=Guarantee.sound())
         return sure.answered(margin, Verdict.PASS)
     if any(b.contradicted for b in (*mine, *theirs)):
-        reason = "a point failed within a radius that was proved"
+        reason = Why.POINT_FAILED.of()
         return blank.answered(margin, Verdict.UNDECIDED, reason)
     new, old = _mean(mine), _mean(theirs)
     if new.low >= (1 - margin) * old.high:
         return blank.answered(margin, Verdict.PASS)
     if new.high < (1 - margin) * old.low:
         return blank.answered(margin, Verdict.FAIL)
-    first, second = blank.names
-    reason = (
-        f"it is {radius_range(new)} with {first} and {radius_range(old)} with {second}: narrower "
-        "brackets (--tolerance, more seconds or nodes for each input) or a larger margin may "
-        "decide it"
-    )
-    return blank.answered(margin, Verdict.UNDECIDED, reason)
+    return blank.answered(margin, Verdict.UNDECIDED, _both_open(Why.RADII_OPEN, blank, new, old))
+
+
+def _both_open(why: Why, claim: Claim, mine: Interval, other: Interval) -> Reason:
+    """Between which numbers each of the two lies."""
+    first, second = claim.names
+    return why.of(first, mine.low, mine.high, second, other.low, other.high)
 
 
 def _brackets(record: Record) -> list[Bracket]:

@@ -22,13 +22,12 @@ from surefoot.core.claims import (
     Scope,
 )
 from surefoot.core.counts import Counts
+from surefoot.core.reasons import Why
 from surefoot.core.results import UNIT, Estimate, Guarantee, InputResult, Interval, Undecided
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
 from surefoot.records.record import CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.statistics.intervals import betting_trials
-
-NO_TRIAL = "no trial of it was needed for the mean"
 
 
 def mean_procedure(facts: StudyFacts) -> Any:  # noqa: ANN401  a method for all inputs together
@@ -72,7 +71,7 @@ def conclude_mean(
 def _local(counts: Counts, error: float, *, settled: bool) -> InputResult:
     """What the trials of one input say, whatever made them stop."""
     if not counts.trials:
-        return Undecided(NO_TRIAL)
+        return Undecided(Why.NO_TRIAL.of())
     around = _around(counts.kept, counts.trials, error)
     guarantee = Guarantee.sound(error)
     if settled:
@@ -109,7 +108,7 @@ def _means(
         exact = float(np.mean([c.rate for c in first]))
         known = Guarantee.sound()
         return Estimate(exact, Interval(exact, exact), known, len(once)), kept
-    whole: Any = Undecided("too few inputs had a trial for a statement about the population")
+    whole: Any = Undecided(Why.FEW_TRIED.of())
     if once and (counted_once or facts.sampling is Sampling.INDEPENDENT):
         whole = over.conclude(once, over.error)
         around = whole.interval

@@ -13,6 +13,7 @@ from surefoot.conclude.scope import by_class, distinct_names, groups_in, sampled
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together, jointly
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope
+from surefoot.core.reasons import Why
 from surefoot.core.results import NO_GUARANTEE, Bracket, Guarantee, Quantile, Undecided
 from surefoot.core.tasks import Subject
 from surefoot.errors import InvalidArgument
@@ -113,7 +114,7 @@ def _claim(
     said = Said(scope, Randomness.NOTHING, NO_GUARANTEE, Continues.ONCE, trials)
     result = row.result
     if isinstance(result, Undecided):
-        return kinds.RadiusQuantile(replace(said, reason=result.reason))
+        return kinds.RadiusQuantile(replace(said, reason=result.because))
     promise = replace(result.guarantee, jointly=together)
     return kinds.RadiusQuantile(
         replace(said, guarantee=promise, reason=result.note),
@@ -189,12 +190,12 @@ def _population(record: Record, counts: RobustAccuracy, radii: int) -> Claim:
     if record.chooses_inputs or model.is_open:
         reason = model.reason
         if record.chooses_inputs:
-            reason = "the search chose how many inputs it took: leave out within (--within)"
+            reason = Why.INPUTS_CHOSEN.of()
         nothing = replace(model.said, guarantee=NO_GUARANTEE, reason=reason)
         return kinds.RobustPopulation(nothing, radius=counts.radius)
     promise = replace(model.guarantee, jointly=jointly(Together.RADII, radii))
     return kinds.RobustPopulation(
-        replace(model.said, guarantee=promise, reason=""),
+        replace(model.said, guarantee=promise, reason=None),
         radius=counts.radius,
         interval=robust_share(local, counts.radius, shares(promise.error, radii)),
         clean=counts.clean,
@@ -223,7 +224,7 @@ def mean_claims(
         return (these,)
     promise = replace(quantile.guarantee, jointly=None)
     of_population = kinds.MeanRadiusPopulation(
-        replace(quantile.said, guarantee=promise, reason=""),
+        replace(quantile.said, guarantee=promise, reason=None),
         ceiling=ceiling,
         interval=mean_radius(sampled_of(rows), ceiling, promise.error),
         clean=means.clean,

@@ -21,13 +21,13 @@ from surefoot.conclude.scope import groups_in, sampled_of, without_doubtful
 from surefoot.conclude.tally import of_tallies, of_tally
 from surefoot.core.assumptions import Together, jointly
 from surefoot.core.claims import About, Claim, CurvePopulation, CurveSet, Scope, Verdict
+from surefoot.core.reasons import Why
 from surefoot.core.results import Bracket, Footing, Quantile, Reading
 from surefoot.errors import InvalidArgument
 from surefoot.population import requirement, requires, requires_of_groups, requires_of_interval
 from surefoot.records.population import continues_of, population_of
 from surefoot.records.record import Comparison, Curves, Radii, Record, Requirements, Samples, Tally
 from surefoot.report.curve_quantity import quantity_of
-from surefoot.report.formatting import percent_range
 from surefoot.statistics.bounds import shares
 
 
@@ -137,17 +137,14 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
 def _of_reading(claim: CurveSet | CurvePopulation, reading: Reading, least: float) -> Claim:
     interval = reading.interval
     if reading.guarantee.footing is Footing.NONE:
-        reason = "this method promises nothing: use sequential or asap"
+        reason = Why.NO_PROMISE.of()
         return replace(claim, interval=None).answered(least, Verdict.UNDECIDED, reason)
     claim = replace(claim, value=reading.value, interval=interval)
     if interval.low >= least:
         return claim.answered(least, Verdict.PASS, claim.reason)
     if interval.high < least:
         return claim.answered(least, Verdict.FAIL, claim.reason)
-    reason = claim.reason or (
-        f"it is {percent_range(interval)}: another assume (--assume), a finer resolution "
-        "(--resolution) or a new run with more inputs may decide it"
-    )
+    reason = claim.reason or Why.SHARE_OPEN.of(interval.low, interval.high)
     return claim.answered(least, Verdict.UNDECIDED, reason)
 
 
@@ -158,8 +155,7 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
     claim = replace(model, value=None, interval=None).saying(names=(name,) * bool(name))
     if any(b.contradicted for b in local):
-        reason = "a point failed within a radius that was proved"
-        return claim.answered(least, Verdict.UNDECIDED, reason)
+        return claim.answered(least, Verdict.UNDECIDED, Why.POINT_FAILED.of())
     if model.share is None:
         return claim.answered(least, Verdict.UNDECIDED, model.reason)
     error, together = shares(model.guarantee.error, networks), None

@@ -22,6 +22,7 @@ from surefoot.conclude.scope import (
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, Together, jointly
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope, Verdict
+from surefoot.core.reasons import Reason
 from surefoot.core.results import (
     NO_GUARANTEE,
     Bracket,
@@ -53,15 +54,15 @@ def decisions_continue(method: str) -> Continues:
     return Continues.ANYTIME if method == "kappa-test" else Continues.ONCE
 
 
-def verdict_of(decided: Decision | Undecided) -> tuple[Verdict, str]:
+def verdict_of(decided: Decision | Undecided) -> tuple[Verdict, Reason | None]:
     """The verdict, and why where it is open."""
     match decided:
         case Decision(holds=True):
-            return Verdict.PASS, ""
+            return Verdict.PASS, None
         case Decision():
-            return Verdict.FAIL, ""
-        case Undecided(reason=reason):
-            return Verdict.UNDECIDED, reason
+            return Verdict.FAIL, None
+        case Undecided():
+            return Verdict.UNDECIDED, decided.because
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def _about_population(
 ) -> kinds.MeanPopulation | kinds.ShareKappa:
     plain = sound(whole)
     if isinstance(plain, Undecided):
-        said = replace(common.of(scope, NO_GUARANTEE, continues), reason=plain.reason)
+        said = replace(common.of(scope, NO_GUARANTEE, continues), reason=plain.because)
         return kinds.MeanPopulation(said) if kappa is None else kinds.ShareKappa(said, kappa=kappa)
     sampled = plain.guarantee.assumptions
     if scope.of is About.CLASS:
@@ -325,7 +326,7 @@ def claim_about(
     promise = NO_GUARANTEE if known is None else known.guarantee
     if isinstance(result, Decision):
         promise = result.guarantee
-    reason = result.reason if isinstance(result, Undecided) else ""
+    reason = result.because if isinstance(result, Undecided) else None
     said = Said(scope, random, promise, decisions_continue(method), result.trials, reason=reason)
     if kappa is None:
         return kinds.Failure(said, value=value, interval=around)

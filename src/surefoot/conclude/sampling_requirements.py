@@ -24,13 +24,13 @@ from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, Together
 from surefoot.core.claims import About, Claim, Requirement, Said, Scope, Verdict
 from surefoot.core.counts import Counts
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each, robust_of_these
 from surefoot.population.requirement import enough, more_inputs
 from surefoot.records.record import InputRow, OfClasses, Record
 from surefoot.records.spec import InputsSpec, StudySpec
-from surefoot.report.formatting import percent_range
 from surefoot.statistics.bounds import clopper_pearson
 
 _NEAR, _LISTED = 3, 10
@@ -222,18 +222,17 @@ def of_precision(record: Record, least: float) -> Claim:
         return claim.answered(most, Verdict.PASS)
     if around.low > most:
         return claim.answered(most, Verdict.FAIL)
-    needed, late = _least_trials(record, most), bool(measured.reason)
+    needed, late = _least_trials(record, most), measured.reason is not None
     if out_of_reach(record, least):
-        number = "no number of trials shows" if math.isinf(needed) else _takes(needed)
-        little = "nothing fails" if most == 0 else "so little fails"
-        reason = f", and {number} that {little}: require less, or prove it (surefoot critical)"
-    elif claim.about.of is About.POPULATION:
-        reason = f": {_new_run(record, most)}"
+        reason = Why.OUT_OF_REACH.of(around.low, around.high, needed, most)
+        return claim.answered(most, Verdict.UNDECIDED, reason)
+    if claim.about.of is About.POPULATION:
+        ways = [_new_run(record, most)]
     else:
-        way_out = "more time" if late else "a smaller precision (--precision)"
-        more = f"; {_takes(needed)} it" if needed > record.trials else ""
-        reason = f": {way_out} may decide it{more}"
-    return claim.answered(most, Verdict.UNDECIDED, f"{percent_range(around)} fail{reason}")
+        ways = [(Why.MORE_TIME_MAY_DECIDE if late else Why.NARROWER_MAY_DECIDE).of()]
+        ways += [Why.TRIALS_NEEDED.of(needed)] * (needed > record.trials)
+    reason = Why.FAILURE_OPEN.of(around.low, around.high, *ways)
+    return claim.answered(most, Verdict.UNDECIDED, reason)
 
 
 def _precise_mean(record: Record) -> kinds.MeanSet | kinds.MeanPopulation:
@@ -263,13 +262,7 @@ def _least_trials(record: Record, most: float) -> float:
     return math.inf if most == 0 else math.ceil(math.log(error) / math.log1p(-most))
 
 
-def _takes(trials: float) -> str:
-    """To two digits, downwards: no more is known than that fewer are not enough."""
-    unit = 10 ** max(0, math.floor(math.log10(trials)) - 1)
-    return f"at least {trials // unit * unit:,.0f} trials are needed to show"
-
-
-def _new_run(record: Record, most: float) -> str:
+def _new_run(record: Record, most: float) -> Reason:
     """What may decide a requirement on the population that this run leaves open.
 
     A forecast: one trial of each input, and failures as often as here.
@@ -282,5 +275,5 @@ def _new_run(record: Record, most: float) -> str:
         return around.high <= most or around.low > most
 
     if decided(inputs):
-        return "a new run with a smaller precision (--precision) and another seed may decide it"
+        return Why.SMALLER_PRECISION_MAY_DECIDE.of()
     return more_inputs(inputs, enough(decided, inputs), claim.continues)

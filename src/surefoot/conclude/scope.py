@@ -18,6 +18,7 @@ from surefoot.core.claims import (
     Tail,
     Verdict,
 )
+from surefoot.core.reasons import Why
 from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
 from surefoot.population import by_group, is_grouped
@@ -144,4 +145,4 @@ def _undecided(claim: Claim, doubt: str) -> Claim:
     if claim.about.of is not About.POPULATION or shown or not isinstance(claim, Required):
         return claim
     number = None if claim.requirement is None else claim.requirement.number
-    return claim.answered(number, Verdict.UNDECIDED, doubt)
+    return claim.answered(number, Verdict.UNDECIDED, Why.STATED.of(doubt))

@@ -172,7 +172,7 @@ def population_claim(
         NO_GUARANTEE,
         Continues.ONCE if scope.of is About.CLASS else over.continues(sampled_of(rows)),
         sum(row.result.trials for row in rows),
-        reason=whole.reason if isinstance(whole, Undecided) else "",
+        reason=whole.because if isinstance(whole, Undecided) else None,
     )
     if not isinstance(whole, Estimate):
         return kinds.CaseFailure(said, counted=outcomes_of(rows))
@@ -394,7 +394,8 @@ def of_tallies(
     said = replace(
         model,
         guarantee=guarantee,
-        reason=reason.rpartition(": ")[2],
+        # the forecast alone: the sentence names the files already
+        reason=None if reason is None else reason.parts[0],
         names=(name, *(other for other in parts if other != name)),
     )
     counted = outcomes_of([row for own in rows.values() for row in own])

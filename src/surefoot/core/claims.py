@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal, Self, get_args
 
+from surefoot.core.reasons import Reason
 from surefoot.core.results import Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 
@@ -118,7 +119,7 @@ class Said:
     continues: Continues
     trials: int = 0
     names: tuple[str, ...] = ()
-    reason: str = ""
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ class Claim:
         return self.said.names
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Reason | None:
         """Why it is undecided, or what limits it."""
         return self.said.reason
 
@@ -250,7 +251,9 @@ class Required(Claim):
 
     requirement: Requirement | None = None
 
-    def answered(self, number: float | None, verdict: Verdict, reason: str = "") -> Self:
+    def answered(
+        self, number: float | None, verdict: Verdict, reason: Reason | None = None
+    ) -> Self:
         """The same claim as the answer to what was required."""
         said = replace(self.said, reason=reason)
         return replace(self, said=said, requirement=Requirement(number, verdict))

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Self
 
 from surefoot.core.assumptions import Assumption, Jointly
+from surefoot.core.reasons import Reason, stated
 from surefoot.errors import InvalidArgument
 
 LEAST_PROBABILITY = 1e-300
@@ -175,14 +176,19 @@ class Extrapolation:
 class Undecided:
     """The procedure ended without a claim. A result, not an error.
 
-    `counted` is what the trials do say, where the procedure can tell; `fits` are the normal
-    distributions that did not fit.
+    A procedure of a user's own gives its `reason` as text. `counted` is what the trials do say,
+    where the procedure can tell; `fits` are the normal distributions that did not fit.
     """
 
-    reason: str
+    reason: Reason | str
     trials: int = 0
     counted: Estimate | None = None
     fits: tuple[NormalFit, ...] = ()
+
+    @property
+    def because(self) -> Reason | None:
+        """The reason as a claim has it."""
+        return stated(self.reason)
 
 
 @dataclass(frozen=True)
@@ -268,9 +274,9 @@ class Curve:
     readings: tuple[Reading, ...]
     guarantee: Guarantee
     trials: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason | str, ...] = ()
     between: tuple[Between, ...] = ()
-    contradiction: str = ""
+    contradiction: Reason | str | None = None
 
 
 @dataclass(frozen=True)
@@ -342,8 +348,8 @@ class Quantile:
     interval: Interval
     guarantee: Guarantee
     inputs: int
-    fit: str = ""
-    note: str = ""
+    fit: Reason | None = None
+    note: Reason | None = None
 
 
 Result = Estimate | Decision | Extrapolation | Undecided

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import CurveShape
+from surefoot.core.reasons import Reason, Why
 from surefoot.curves import published
 from surefoot.curves.levels import FINE, ROUNDING, Grid, Level, Values, mean_of
 from surefoot.errors import InvalidArgument
@@ -115,8 +116,10 @@ class Assumption:
                 raised[m.place] = beyond
         return raised
 
-    def turned_back(self, levels: Mapping[int, Level], grid: Grid, *, counts: bool = True) -> str:
-        """Inputs that do better at a stronger level than at a weaker one, in words, if any do.
+    def turned_back(
+        self, levels: Mapping[int, Level], grid: Grid, *, counts: bool = True
+    ) -> Reason | None:
+        """How many inputs do better at a stronger level than at a weaker one, if any do.
 
         `counts`: an input is right or wrong; else it has a confidence.
         """
@@ -126,13 +129,10 @@ class Assumption:
             for place in sorted(here, key=grid.distance):
                 values = levels[place].values
                 if back := int(np.count_nonzero(values > worst + ROUNDING)):
-                    level = f"{levels[place].level:.4g}"
-                    if not counts:
-                        return f"{back:,} of the inputs have more confidence at {level} than before"
-                    which = "an input fails" if back == 1 else f"{back:,} inputs fail"
-                    return f"{which} at a weaker level and not at {level}"
+                    why = Why.INPUTS_COME_BACK if counts else Why.CONFIDENCE_COMES_BACK
+                    return why.of(levels[place].level, back)
                 worst = np.fmin(worst, values)
-        return ""
+        return None
 
     def stated(self, what: str, raised: float) -> CurveShape:
         """As a condition. `raised`: the most that the data show beyond the size, 0 for nothing."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from surefoot.core.counts import Counts, Outcomes, Severities
 from surefoot.core.procedure import Ask
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Between, Crossing, Guarantee, Interval, Point, Reading
 from surefoot.curves import published
 from surefoot.curves.assumptions import Assumption
@@ -270,10 +271,10 @@ class Walks:
                 place = max(before, key=lambda p: abs(p - begin), default=None)
         return place
 
-    def contradiction(self, thresholds: Sequence[float]) -> str:
-        """Where walks of both kinds passed each other, in words."""
+    def contradiction(self, thresholds: Sequence[float]) -> Reason | None:
+        """Where walks of both kinds passed each other."""
         for threshold, side in itertools.product(thresholds, (-1, 1)):
             above, below = (self.reached.get((threshold, side, kind)) for kind in (True, False))
             if above is not None and below is not None and (above - below) * side >= 0:
-                return f"the curve comes back at stronger levels than {self.grid.level(below):.4g}"
-        return ""
+                return Why.COMES_BACK.of(self.grid.level(below))
+        return None

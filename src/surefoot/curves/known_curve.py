@@ -11,6 +11,7 @@ import numpy as np
 
 from surefoot.core.counts import Outcomes, Severities
 from surefoot.core.procedure import Ask
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Interval
 from surefoot.curves.assumptions import Assumption
 from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, Values, mean_of
@@ -45,7 +46,8 @@ class KnownCurve:
         self, grid: Grid, thresholds: Sequence[float], assumption: Assumption, sampling: Sampling
     ) -> None:
         self.grid, self.thresholds, self.sampling = grid, thresholds, sampling
-        self.assumption, self.contradiction = assumption, ""
+        self.assumption: Assumption = assumption
+        self.contradiction: Reason | None = None
         self.levels: dict[int, Level] = {}
         self.raised: dict[int, float] = {}
         self._bounds: dict[tuple[int, int], Interval] = {}
@@ -226,25 +228,23 @@ class KnownCurve:
         for computed in (self._implied, self._complete, self._estimates, self._doubts):
             computed.clear()
 
-    def fall_back(self, assumption: Assumption, contradiction: str) -> None:
+    def fall_back(self, assumption: Assumption, contradiction: Reason) -> None:
         """Assume something else from now on, because the data contradict what was assumed."""
         self.assumption, self.contradiction = assumption, contradiction
         self._forget()
 
-    def contradicted(self) -> str:
+    def contradicted(self) -> Reason | None:
         """What in the data contradicts the assumption; nothing if nothing does."""
         counts = self.sampling.counts
         if self.by_input:
             back = self.assumption.turned_back(self.levels, self.grid, counts=counts)
-            if back:
+            if back is not None:
                 return back
         for threshold in self.thresholds:
             for place, low, high in zip(*self._tightened(threshold), strict=True):
                 if low > high + ROUNDING:
-                    return (
-                        f"the curve comes back at stronger levels than {self.grid.level(place):.4g}"
-                    )
-        return ""
+                    return Why.COMES_BACK.of(self.grid.level(place))
+        return None
 
     def level(self, place: int) -> Level:
         """The level at a place, begun if it was not."""

@@ -278,9 +278,3 @@ def check_size(size: int) -> None:
         raise InvalidArgument(
             f"a curve needs to know how many inputs there are, got {size}: give size"
         )
-
-
-def stopped_early(levels: int) -> str:
-    """The note of a curve that was concluded when its time was up."""
-    plural = "" if levels == 1 else "s"
-    return f"stopped early: the time limit was reached after {levels} level{plural}"

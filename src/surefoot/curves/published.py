@@ -13,6 +13,7 @@ import numpy as np
 from surefoot.core.assumptions import Assumed, Parabolas
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
     UNIT,
     Between,
@@ -24,7 +25,7 @@ from surefoot.core.results import (
     Point,
     Reading,
 )
-from surefoot.curves.levels import check_size, check_span, check_thresholds, stopped_early
+from surefoot.curves.levels import check_size, check_span, check_thresholds
 from surefoot.errors import InvalidArgument
 
 
@@ -184,13 +185,14 @@ class AdaptiveCurve(_PublishedCurve):
                 if share not in rates:
                     level = self._level(share)
                     rates[share] = (yield Ask(level, self.size)).rate
-            checked = f"; a last check at level {level:.4g} found no stronger bend"
+            last: float | None = level
         except TimeUp:
-            notes.append(stopped_early(len(rates)))
-            checked = " and not checked"
+            notes.append(Why.STOPPED_EARLY.of(len(rates)))
+            last = None
         if self.curvature is None and not self.as_printed:
             bends.append(max(*bends, _strongest_bend(rates, self.size)))
-            notes.append(f"the curvature {bends[-1]:.3g} was chosen from the data{checked}")
+            open_ = Why.CURVATURE_NOT_CHECKED.of(bends[-1])
+            notes.append(open_ if last is None else Why.CURVATURE_CHECKED.of(bends[-1], last))
         return self._curve(rates, bends[-1], tuple(notes))
 
     def _level(self, share: float) -> float:
@@ -231,7 +233,7 @@ class AdaptiveCurve(_PublishedCurve):
                 if middle in rates:
                     pairs += [(middle, b), (a, middle)]
 
-    def _curve(self, rates: Rates, bend: float, notes: tuple[str, ...]) -> Curve:
+    def _curve(self, rates: Rates, bend: float, notes: tuple[Reason, ...]) -> Curve:
         promise = Guarantee.given(0.0, (Parabolas(bend),))
         points = self._points(rates)
         readings = tuple(self._reading(rates, bend, t, promise) for t in self.thresholds)
@@ -393,7 +395,7 @@ class QuadCurve(_Comparator):
         check_size(self.size)
         rates: dict[float, float] = {}
         integrals: dict[float, float] = {}
-        notes: list[str] = []
+        notes: list[Reason] = []
         try:
             for threshold in self.thresholds:
                 while threshold not in integrals:
@@ -403,7 +405,7 @@ class QuadCurve(_Comparator):
                         (level,) = missing.args
                         rates[level] = (yield Ask(level, self.size)).rate
         except TimeUp:
-            notes.append(stopped_early(len(rates)))
+            notes.append(Why.STOPPED_EARLY.of(len(rates)))
             for threshold in self.thresholds:
                 integrals.setdefault(threshold, self._by_lines(rates, threshold))
         return _curve(self, rates, integrals, notes)
@@ -412,7 +414,7 @@ class QuadCurve(_Comparator):
         """Into how many parts the range may be cut: each cut takes two rules more."""
         return (self.levels // len(self.thresholds) + _RULE) // (2 * _RULE)
 
-    def _integral(self, rates: RatesAt, threshold: float, notes: list[str]) -> float:
+    def _integral(self, rates: RatesAt, threshold: float, notes: list[Reason]) -> float:
         from scipy.integrate import quad
 
         def indicator(level: float) -> float:
@@ -426,7 +428,7 @@ class QuadCurve(_Comparator):
         )
         # with a single part quad warns whatever its error is
         if warning and error > max(limits["epsabs"], _TOLERANCE * abs(whole)):
-            notes.append(f"the integral for {threshold:g} had not settled when its levels ran out")
+            notes.append(Why.INTEGRAL_OPEN.of(threshold))
         return min(max(float(whole) / (self.high - self.low), 0.0), 1.0)
 
     def _by_lines(self, rates: RatesAt, threshold: float) -> float:
@@ -450,7 +452,7 @@ def _share_of_levels(method: UniformCurve | RandomCurve, levels: Sequence[float]
         for level in levels:
             rates[level] = (yield Ask(level, method.size)).rate
     except TimeUp:
-        notes.append(stopped_early(len(rates)))
+        notes.append(Why.STOPPED_EARLY.of(len(rates)))
     above = {t: sum(rate >= t for rate in rates.values()) for t in method.thresholds}
     return _curve(method, rates, {t: n / max(len(rates), 1) for t, n in above.items()}, notes)
 
@@ -459,7 +461,7 @@ def _curve(
     method: UniformCurve | RandomCurve | QuadCurve,
     rates: RatesAt,
     values: Mapping[float, float],
-    notes: Sequence[str],
+    notes: Sequence[Reason],
 ) -> Curve:
     points = exact_points(rates, method.size)
     readings = tuple(

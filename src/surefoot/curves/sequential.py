@@ -11,6 +11,7 @@ import numpy as np
 
 from surefoot.core.counts import Outcomes, Severities
 from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Crossing, Curve, Guarantee, Interval, Reading
 from surefoot.curves.assumptions import CURVATURE, MONOTONE, Assumption
 from surefoot.curves.conclude import (
@@ -34,7 +35,6 @@ from surefoot.curves.levels import (
     check_span,
     check_thresholds,
     mean_of,
-    stopped_early,
 )
 from surefoot.errors import InvalidArgument
 
@@ -310,21 +310,19 @@ class SequentialCurve:
         if len(known.places()) > 1:
             readings = tuple(reading_of(known, t, promise) for t in self.thresholds)
         contradiction = known.contradiction
-        if contradiction:
-            contradiction += f"; {Assumption().name} is assumed instead"
+        if contradiction is not None:
+            contradiction = Why.ASSUMED_INSTEAD.of(contradiction, Assumption().name)
         elif sure:
             place = max(sure, key=lambda p: sure[p])
-            contradiction = (
-                f"at level {known.grid.level(place):.4g} the {self.measure} lies "
-                f"{100 * sure[place]:.2g} points beyond its values at the levels beside it; as "
-                "much is allowed there"
-            )
+            size = 100 * float(sure[place])
+            level = known.grid.level(place)
+            contradiction = Why.BEYOND_NEIGHBOURS.of(level, self.measure, size)
         curve = self._curve(known, readings, notes, contradiction)
         return replace(curve, between=between_of(known))
 
     def _traced(
         self, thresholds: Sequence[float], error: float, *, fresh: bool
-    ) -> Generator[tuple[Ask, ...], Answers, tuple[KnownCurve, tuple[str, ...]]]:
+    ) -> Generator[tuple[Ask, ...], Answers, tuple[KnownCurve, tuple[Reason, ...]]]:
         """The search among these inputs, to its end or until the time is up."""
         grid = Grid.over(self.low, self.high, self.resolution, self.clean)
         sampled = frozenset(grid.scan(2 * FINE))
@@ -334,7 +332,7 @@ class SequentialCurve:
             while asks := next_asks(known):
                 known.put(asks, (yield asks))
         except TimeUp:
-            return known, (stopped_early(len(points_of(known))),)
+            return known, (Why.STOPPED_EARLY.of(len(points_of(known))),)
         return known, ()
 
     def _by_ranks(self) -> Steps:
@@ -348,8 +346,8 @@ class SequentialCurve:
         )
         promise = self._promise(Assumption.parse(self.assume), 0.0)
         readings, contradiction = self._nothing_known(promise), known.contradiction
-        if contradiction:
-            contradiction += "; no interval is given: run it with one-crossing assumed instead"
+        if contradiction is not None:
+            contradiction = Why.NO_INTERVAL.of(contradiction)
         elif len(known.places()) > 1:
             of_set = {t: reading_of(known, t, promise) for t in needed}
             readings = tuple(self._ranked(t, *ranks[t], of_set, promise) for t in self.thresholds)
@@ -383,11 +381,11 @@ class SequentialCurve:
         grid = Grid.over(self.low, self.high, 1 / POPULATION_CELLS, self.clean)
         assumption, counts = Assumption.parse(self.assume), self.measure == "accuracy"
         walks = Walks(grid, assumption, self.size, self.error, counts)
-        notes: tuple[str, ...] = ()
+        notes: tuple[Reason, ...] = ()
         try:
             yield from walks.run(self.thresholds)
         except TimeUp:
-            notes = (stopped_early(len(walks.points())),)
+            notes = (Why.STOPPED_EARLY.of(len(walks.points())),)
         promise = self._promise(assumption, 0.0)
         readings = tuple(walks.reading(t, promise) for t in self.thresholds)
         return self._curve(walks, readings, notes, walks.contradiction(self.thresholds))
@@ -399,8 +397,8 @@ class SequentialCurve:
         self,
         search: KnownCurve | Walks,
         readings: tuple[Reading, ...],
-        notes: tuple[str, ...],
-        contradiction: str,
+        notes: tuple[Reason, ...],
+        contradiction: Reason | None,
     ) -> Curve:
         return Curve(
             span=Interval(self.low, self.high),

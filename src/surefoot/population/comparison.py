@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Together, jointly
 from surefoot.core.claims import Continues
+from surefoot.core.reasons import Why
 from surefoot.core.results import Bracket, Decision, Estimate, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
@@ -150,11 +151,9 @@ def not_worse(
         if _gap(population, local[name], others[o], population.error).low < -margin
     ]
     inputs = len(local[name])
-    return Undecided(
-        f"{name} may be less robust than {', '.join(open_)} by more than {margin!r}: "
-        + more_inputs(inputs, enough(decided, inputs), continues, unit_word(local[name], unit)),
-        trials,
-    )
+    called = unit_word(local[name], unit)
+    forecast = more_inputs(inputs, enough(decided, inputs), continues, called)
+    return Undecided(Why.MAY_BE_WORSE.of(name, margin, forecast, *open_), trials)
 
 
 def _holds(
@@ -186,12 +185,6 @@ def _assumed(*wholes: Estimate | Undecided) -> tuple[Assumption, ...]:
     return tuple(dict.fromkeys(a for g in known for a in g.assumptions)) or (Assumed.SAMPLED,)
 
 
-OTHER_INPUTS = (
-    "on other inputs nothing cancels that the two have in common: measure the earlier model on "
-    "these inputs (previous-model), where that is possible"
-)
-
-
 def not_worse_of_samples(
     population: Population, mine: Sequence[Sampled], other: Sequence[Sampled], margin: float
 ) -> Decision | Undecided:
@@ -216,10 +209,7 @@ def not_worse_of_samples(
         return Decision(claim, True, promise, trials)
     if gap.high < -margin:
         return Decision(claim, False, promise, trials)
-    return Undecided(
-        f"the difference is {100 * gap.low:+.3g} to {100 * gap.high:+.3g} points; {OTHER_INPUTS}",
-        trials,
-    )
+    return Undecided(Why.OTHER_INPUTS.of(100 * gap.low, 100 * gap.high), trials)
 
 
 Floats = NDArray[np.float64]

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Prior
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of
 from surefoot.statistics.ranks import check_share
-from surefoot.statistics.tail import LEAST_P, anderson_darling
+from surefoot.statistics.tail import anderson_darling
 
 Floats = NDArray[np.float64]
 _ZOOMS = 8
@@ -37,10 +38,8 @@ _CACHED_NUMBERS = 200_000
 _WIDEST, _NARROWEST = math.log(6.0), math.log(1e-4)
 """Logarithms of the largest and smallest spread considered: radii of one network vary by less than
 a factor e^6, and no bracket resolves a spread of 1e-4."""
-REJECTED = "log-normal rejected"
-"""How `fit` begins where the data contradict the family."""
-NOT_TESTED = "not tested: "
-"""How `fit` begins where the data cannot contradict the family; then why."""
+_LEAST_TESTED = 8
+"""Inputs: of fewer the p-value of the test is not known."""
 LEAST_INPUTS = 20
 """Fewer do not outweigh the prior: of true log-normal radii the 95 % interval misses the quantile
 in 40, 20, 13 and 13 % of samples of 1, 2, 3 and 5 inputs."""
@@ -75,18 +74,15 @@ class LogNormalPosterior:
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The posterior median, and the interval that leaves out `error`, half on either side."""
         if not local:
-            return Undecided("there are no brackets to take a quantile of")
+            return Undecided(Why.NO_BRACKETS.of())
         if len(local) < LEAST_INPUTS:
-            return Undecided(
-                f"{len(local)} inputs are too few for the log-normal posterior, which would mostly "
-                f"repeat its prior: use at least {LEAST_INPUTS}"
-            )
+            return Undecided(Why.FEW_FOR_POSTERIOR.of(len(local), LEAST_INPUTS))
         zeros = sum(b.high == 0 for b in local)
         if zeros:
-            return Undecided(f"{zeros} inputs have a critical level of 0, which no log-normal has")
+            return Undecided(Why.ZERO_LEVELS.of(zeros))
         brackets = _BracketCounts.of(local)
         if not (np.isfinite(brackets.highs).any() and (brackets.lows < self.ceiling).any()):
-            return Undecided("no input was refuted below the ceiling: there is nothing to fit")
+            return Undecided(Why.NOTHING_REFUTED.of())
         quantiles, weights = self._posterior(brackets)
         low, value, high = _read(quantiles, weights, (error / 2, 0.5, 1 - error / 2))
         promise = Guarantee.given(error, (*assumptions_of(local), *self.assumptions))
@@ -261,19 +257,17 @@ def _read(values: Floats, weights: Floats, chances: tuple[float, ...]) -> tuple[
     return tuple(float(v) for v in np.interp(chances, middle, values[order]))
 
 
-def fit_of(local: Sequence[Bracket], level: float) -> str:
-    """Whether Anderson-Darling rejects the log-normal at this level, in words."""
+def fit_of(local: Sequence[Bracket], level: float) -> Reason:
+    """Whether Anderson-Darling rejects the log-normal at this level."""
     return _verdict(_BracketCounts.of(local), level)
 
 
-def _verdict(brackets: _BracketCounts, level: float) -> str:
+def _verdict(brackets: _BracketCounts, level: float) -> Reason:
     censored = int(brackets.times[np.isinf(brackets.highs)].sum())
     if censored:
-        were = "input was" if censored == 1 else "inputs were"
-        return f"{NOT_TESTED}{censored:,} {were} never refuted"
-    if brackets.times.sum() < 8:
-        return f"{NOT_TESTED}fewer than 8 inputs"
+        return Why.NOT_TESTED.of(Why.NEVER_REFUTED.of(censored))
+    if brackets.times.sum() < _LEAST_TESTED:
+        return Why.NOT_TESTED.of(Why.FEW_TO_TEST.of(_LEAST_TESTED))
     p = anderson_darling(np.log(brackets.points()))
-    outcome = REJECTED if p < level else "log-normal not rejected"
-    stated = f"p = {p:.2g}" if p > LEAST_P else f"p < {LEAST_P:g}"
-    return f"{outcome} at the {100 * level:g} % level (Anderson-Darling, {stated})"
+    outcome = Why.REJECTED if p < level else Why.NOT_REJECTED
+    return outcome.of(100 * level, p)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.counts import Counts
+from surefoot.core.reasons import Why
 from surefoot.core.results import (
     LEAST_PROBABILITY,
     Decision,
@@ -60,7 +61,7 @@ class _CountedMean:
         known = [one for r in local if (one := _with_estimate(r)) is not None]
         trials = sum(r.trials for r in local)
         if not known:
-            return Undecided("no input gave an estimate", trials)
+            return Undecided(Why.NO_ESTIMATE.of(), trials)
         value = float(averages(known, _value).mean())
         around = self._interval(_Bounds.of(local), error)
         assumed = assumptions_of_sample(self.sampling, local)
@@ -277,7 +278,7 @@ class TailMean(_CountedMean):
         trials = sum(r.trials for r in local)
         if not fitted:
             estimate = counted if isinstance(counted, Estimate) else None
-            return Undecided("no input had severities that a normal fits", trials, estimate)
+            return Undecided(Why.NO_TAIL_FITTED.of(), trials, estimate)
         values = np.array([r.value for r in fitted])
         return ExtrapolatedMean(
             value=float(values.mean()),

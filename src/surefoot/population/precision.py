@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from surefoot.core.claims import About, Sampling
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Estimate, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population.mean import unequal_error
@@ -43,7 +44,7 @@ class PrecisionResult:
     failure: Estimate
     counts: tuple[Counts, ...]
     first: tuple[Counts, ...]
-    note: str = ""
+    note: Reason | None = None
     anytime: bool = False
 
 
@@ -106,7 +107,7 @@ class Tally:
         return self.result(float(self.failed.sum() / self.trials.sum()), around, guarantee)
 
     def result(
-        self, failure: float, around: Interval, guarantee: Guarantee, note: str = ""
+        self, failure: float, around: Interval, guarantee: Guarantee, note: Reason | None = None
     ) -> PrecisionResult:
         """The mean with what was counted."""
         estimate = Estimate(failure, around, guarantee, int(self.trials.sum()))
@@ -226,7 +227,7 @@ class SetMean:
         around = bounds.interval(self.error)
         value = bounds.value(self.error) if bounds.weight else 0.5
         late = around.width > 2 * self.precision
-        note = f"the time was up at ± {around.width / 2:.2g}; more time narrows it" if late else ""
+        note = Why.PRECISION_LATE.of(around.width / 2) if late else None
         result = tally.result(value, around, Guarantee.sound(self.error), note)
         return replace(result, anytime=True)
 
@@ -238,9 +239,7 @@ class SetMean:
         try:
             return (yield from tally.ask_design(self.level, self.precision, guarantee, places))
         except TimeUp:
-            return tally.result(
-                0.5, UNIT, guarantee, "the time was up before the design ended: give it more"
-            )
+            return tally.result(0.5, UNIT, guarantee, Why.DESIGN_LATE.of())
 
 
 _SHARE_OF_REPEATS = 0.1
@@ -312,16 +311,12 @@ class PopulationMean:
             around = Interval(low, high) if low <= high else around
         mean = float((tally.failed / tally.trials).mean())
         value = min(max(mean, around.low), around.high)
-        note = ""
+        note = None
         if around.width > 2 * self.precision:
             reached = around.width / 2
             by_width = math.ceil(self.size * (reached / self.precision) ** 2)
             needed = min(by_width, inputs_needed(value, self.precision, spent))
-            number = "1 input allows" if self.size == 1 else f"{self.size:,} inputs allow"
-            note = (
-                f"{number} ± {reached:.2g}, and more trials would hardly narrow it; "
-                f"about {needed:,} inputs would be enough"
-            )
+            note = Why.PRECISION_LIMITED.of(self.size, reached, needed)
         return tally.result(value, around, self._guarantee, note)
 
     @property

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together
 from surefoot.core.claims import Sampling
+from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Bracket, Decision, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, averages, members_of
@@ -172,38 +173,30 @@ def _between(
 ) -> Quantile | Undecided:
     """The interval between two ranks; `below` is what the lower end may spend of the error."""
     if not local:
-        return Undecided("there are no brackets to take a quantile of")
+        return Undecided(Why.NO_BRACKETS.of())
     n, ends = len(local), SortedEnds.of(local)
     ranks = choose(n, share, error)
     around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
     value = min(max(sample_quantile(ends, share), around.low), around.high)
     promise = Guarantee.given(error, assumptions_of(local))
-    note = "; ".join(_notes(ends, ranks, share, below))
+    note = several(_notes(ends, ranks, share, below))
     return Quantile(share, value, around, promise, n, note=note)
 
 
-def _notes(ends: SortedEnds, ranks: Ranks, share: float, below: float) -> list[str]:
-    """Why an end is 0 or open, each as a clause."""
-    n, notes = len(ends.lows), list[str]()
+def _notes(ends: SortedEnds, ranks: Ranks, share: float, below: float) -> list[Reason]:
+    """Why an end is 0 or open."""
+    n, notes = len(ends.lows), list[Reason]()
     wrong, bare = (int(np.count_nonzero(side == 0)) for side in (ends.highs, ends.lows))
-    known = f"{wrong} of {n} inputs {'is' if wrong == 1 else 'are'} wrong or tied when clean"
     if ends.at(ranks.high).high == 0:
-        notes.append(f"{known}, so the quantile is 0")
+        notes.append(Why.QUANTILE_ZERO.of(wrong, n))
     elif ranks.low < 1:
-        notes.append(
-            f"{n} inputs are too few to bound the {100 * share:g} % quantile from below, so the "
-            f"lower end is 0: that takes {fewest(share, below)} or more"
-        )
+        notes.append(Why.FEW_FOR_LOWER_END.of(n, 100 * share, fewest(share, below)))
     elif ends.lows[ranks.low - 1] == 0:
-        unknown = f"nothing was proved for {bare - wrong} of {n} inputs"
-        reason = " and ".join([known] * (wrong > 0) + [unknown] * (bare > wrong))
-        notes.append(f"{reason}, so the lower end is 0")
+        notes.append(Why.LOWER_END_ZERO.of(wrong, bare - wrong, n))
     if math.isinf(ends.at(ranks.high).high):
         unrefuted = int(np.count_nonzero(np.isinf(ends.highs)))
-        open_ = (
-            f"no counterexample is known for {unrefuted} of {n} inputs, so there is no upper end"
-        )
-        notes.append(f"{n} inputs give no upper end" if ranks.high > n else open_)
+        few = Why.FEW_FOR_UPPER_END.of(n)
+        notes.append(few if ranks.high > n else Why.NO_UPPER_END.of(unrefuted, n))
     return notes
 
 
@@ -262,10 +255,10 @@ class QuantileWithin:
         around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
         promise = Guarantee.given(self.error, assumptions_of(local))
         if around.width <= 2 * self.within:
-            value, note = (around.low + around.high) / 2, ""
+            value, note = (around.low + around.high) / 2, None
         else:
             value = min(max(sample_quantile(ends, self.share), around.low), around.high)
-            note = f"{len(local)} inputs were not enough for ± {self.within:g}"
+            note = Why.NOT_WITHIN.of(len(local), self.within)
         return Quantile(self.share, value, around, promise, len(local), note=note)
 
 
@@ -283,14 +276,14 @@ class GroupQuantile(_OfShare):
     def conclude(self, local: Groups, error: float) -> Quantile | Undecided:
         """The quantile, spending `error`."""
         if not local:
-            return Undecided("there are no brackets to take a quantile of")
+            return Undecided(Why.NO_BRACKETS.of())
         lows, highs = bracket_ends(members_of(local))
         low = self._lower_end(local, np.unique(lows), error / 2)
         high = self._upper_end(local, np.unique(highs[np.isfinite(highs)]), error / 2)
         around = Interval(low, max(low, high))
         value = min(max(_sample_quantile(local, self.share), around.low), around.high)
         promise = Guarantee.given(error, assumed(local))
-        note = "; ".join(_group_notes(len(local), self.share, around))
+        note = several(_group_notes(len(local), self.share, around))
         return Quantile(self.share, value, around, promise, len(lows), note=note)
 
     def _lower_end(self, local: Groups, levels: NDArray[np.float64], error: float) -> float:
@@ -329,20 +322,15 @@ def requires_of_groups(
     """Whether the quantile of the critical radius is at least `least`, one-sided."""
     check_share(share, error)
     if not local:
-        return Undecided("there are no brackets to decide a requirement with")
+        return Undecided(Why.NO_BRACKETS_TO_DECIDE.of())
     evidence = group_evidence(local, share, least, error)
     promise = Guarantee.given(error, assumed(local))
     if (decided := _decided(evidence, share, least, promise, len(local))) is not None:
         return decided
     proved = float(averages(local, lambda b: float(b.low >= least)).mean())
     refuted = float(averages(local, lambda b: float(b.high < least)).mean())
-    return Undecided(
-        f"averaged over {len(local):,} groups, {proved:.1%} of the inputs are proved up to "
-        f"{least:g} and {refuted:.1%} have a nearer counterexample: more groups, or more seconds "
-        "or nodes for the open inputs, may decide it. Draw new ones: the number of groups must be "
-        "chosen before they are evaluated",
-        len(local),
-    )
+    reason = Why.RADIUS_OF_GROUPS_OPEN.of(len(local), proved, least, refuted)
+    return Undecided(reason, len(local))
 
 
 def assumed(local: Groups) -> tuple[Assumption, ...]:
@@ -378,17 +366,9 @@ def _weighted_quantile(
     return float(values[order][int(reached.argmax())])
 
 
-def _group_notes(groups: int, share: float, around: Interval) -> list[str]:
-    notes = []
-    if around.low == 0:
-        number = f"{groups:,} groups" if groups > 1 else "one group"
-        notes.append(
-            f"with {number} the lower end of the {share:g}-quantile is 0: more groups, or more "
-            "seconds for the inputs without a proof, may raise it"
-        )
-    if math.isinf(around.high):
-        notes.append("so few groups, or so few refuted inputs, give no upper end")
-    return notes
+def _group_notes(groups: int, share: float, around: Interval) -> list[Reason]:
+    low = [Why.GROUPS_LOWER_END_ZERO.of(groups, share)] * (around.low == 0)
+    return low + [Why.GROUPS_NO_UPPER_END.of()] * math.isinf(around.high)
 
 
 _MOST_INPUTS = 10**7
@@ -421,10 +401,10 @@ def requires(
     check_share(share, error)
     _check(least)
     if not local:
-        return Undecided("there are no brackets to decide a requirement with")
+        return Undecided(Why.NO_BRACKETS_TO_DECIDE.of())
     promise = Guarantee.given(error, assumptions_of(local))
     decided = _decided(evidence_at(local, share, least), share, least, promise, len(local))
-    return decided or Undecided(_way_out(local, share, least, error), len(local))
+    return decided or Undecided(_open(local, share, least, error), len(local))
 
 
 def _decided(
@@ -447,11 +427,8 @@ def requires_of_interval(quantile: Quantile, least: float) -> Decision | Undecid
         return Decision(claim, True, quantile.guarantee, quantile.inputs)
     if around.high < least:
         return Decision(claim, False, quantile.guarantee, quantile.inputs)
-    return Undecided(
-        f"{least:g} lies within the interval from {around.low:g} to {around.high:g}: ask for a "
-        "smaller width, with more inputs, or more seconds or nodes for each",
-        quantile.inputs,
-    )
+    reason = Why.WITHIN_INTERVAL.of(least, around.low, around.high)
+    return Undecided(reason, quantile.inputs)
 
 
 def _check(least: float) -> None:
@@ -461,26 +438,18 @@ def _check(least: float) -> None:
         )
 
 
-def _way_out(local: Sequence[Bracket], share: float, least: float, error: float) -> str:
-    """What would decide it: narrower brackets, or more inputs."""
+def _open(local: Sequence[Bracket], share: float, least: float, error: float) -> Reason:
+    """What is known, and what would decide it: narrower brackets, or more inputs."""
     n, (lows, highs) = len(local), bracket_ends(local)
     unproved, refuted = int(np.count_nonzero(lows < least)), int(np.count_nonzero(highs < least))
     missing = unproved - refuted
-    reason = (
-        f"{n - unproved:,} of {n:,} inputs are proved up to {least:g}, {refuted:,} have a nearer "
-        f"counterexample, {missing:,} are open"
-    )
     if missing and min(_at_most(refuted, n, share), _at_least(unproved, n, share)) <= error:
-        return f"{reason}: more seconds, or nodes, for the open ones may decide it"
-    needed = _inputs_for(unproved / n, refuted / n, share, error)
-    if needed is None:
-        proofs = ", and more seconds or nodes for the open ones," if missing else ""
-        help_ = f"a new run with more inputs{proofs}"
-        return f"{reason}: {help_} may decide it, but the quantile is close to the required radius"
-    return (
-        f"{reason}: about {needed:,} inputs would decide it if these are typical. Draw new ones: "
-        "the number of inputs must be chosen before they are evaluated"
-    )
+        way_out = Why.PROOFS_MAY_DECIDE.of()
+    elif (needed := _inputs_for(unproved / n, refuted / n, share, error)) is not None:
+        way_out = Why.NEW_INPUTS_WOULD_DECIDE.of(needed)
+    else:
+        way_out = (Why.NEW_RUN_AND_PROOFS_MAY_DECIDE if missing else Why.NEW_RUN_MAY_DECIDE).of()
+    return Why.RADIUS_OPEN.of(n - unproved, n, least, refuted, missing, way_out)
 
 
 def _inputs_for(unproved: float, refuted: float, share: float, error: float) -> int | None:

@@ -11,12 +11,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.lognormal import (
     LEAST_INPUTS,
-    NOT_TESTED,
-    REJECTED,
     LogNormalPosterior,
     fit_of,
 )
@@ -39,13 +38,13 @@ _TINY = 1e-300
 class Posterior:
     """The probability of each bin of quantiles, and how many inputs it is made from.
 
-    `stopped` says in words why no more inputs were taken.
+    `stopped` says why no more inputs were taken.
     """
 
     edges: Floats
     masses: Floats
     inputs: int = 0
-    stopped: str = ""
+    stopped: Reason | None = None
 
     def between(self, low: float, high: float) -> float:
         """How likely the quantile lies between two values."""
@@ -102,12 +101,13 @@ class AlgorithmOne:
         if isinstance(posterior, Undecided):
             return posterior
         if posterior.inputs < LEAST_INPUTS:
-            return Undecided(_too_few(posterior, len(local)))
+            taken = posterior.inputs, len(local), posterior.stopped
+            return Undecided(Why.STOPPED_TOO_SOON.of(*taken, LEAST_INPUTS, DEFAULT_ESTIMATOR))
         low, value, high = posterior.central(error)
         used = local[: posterior.inputs]
         rests = (*assumptions_of(used), *LogNormalPosterior(ceiling=self.ceiling).assumptions)
         promise = Guarantee.given(error, rests)
-        note = f"algorithm 1 used {len(used):,} of {len(local):,} inputs: {posterior.stopped}"
+        note = Why.INPUTS_USED.of(len(used), len(local), posterior.stopped)
         fit = fit_of(local, self.level)
         return Quantile(
             self.share, value, Interval(low, high), promise, len(used), fit=fit, note=note
@@ -116,10 +116,13 @@ class AlgorithmOne:
     def posterior(self, local: Sequence[Bracket], error: float) -> Posterior | Undecided:
         """The posterior after the inputs that the algorithm took, in the order of `local`."""
         if not local:
-            return Undecided("there are no brackets to take a quantile of")
+            return Undecided(Why.NO_BRACKETS.of())
         for bracket in local:
             if bracket.low == bracket.high:
-                return Undecided(_no_length(bracket))
+                reason = Why.NO_LENGTH.of(bracket.low, bracket.high)
+                reason = reason if bracket.high else Why.ZERO_LEVEL.of()
+                return Undecided(reason)
+        underflow = Why.UNDERFLOW.of(self.smallest, self.gamma)
         region = _Region((0.0, self.ceiling), (0.0, self.ceiling), self.share)
         logs, before = np.zeros((_CELLS, _CELLS)), Posterior(np.zeros(1), np.zeros(0))
         for number, bracket in enumerate(local, 1):
@@ -127,21 +130,14 @@ class AlgorithmOne:
             region, logs = self._close_in(region, logs, local[:number])
             heights = self._heights(region, logs).sum(axis=1)
             if not heights.any():
-                return before if before.inputs else Undecided(_IMPOSSIBLE)
-            now = Posterior(region.edges, heights, number, "there are no more")
+                return before if before.inputs else Undecided(Why.IMPOSSIBLE.of())
+            now = Posterior(region.edges, heights, number, Why.NO_MORE_INPUTS.of())
             low, _, high = now.central(error)
             if high - low <= self.gamma:
-                known = f"the interval is no longer than {self.gamma:g}"
+                known = Why.SHORT_ENOUGH.of(self.gamma)
                 return Posterior(now.edges, now.masses, number, known)
-            before = Posterior(now.edges, now.masses, number, self._underflow)
+            before = Posterior(now.edges, now.masses, number, underflow)
         return now
-
-    @property
-    def _underflow(self) -> str:
-        return (
-            f"with one more the likelihood falls below {self.smallest:.2g} and single precision "
-            f"rounds it to 0, before the interval is as short as {self.gamma:g}"
-        )
 
     def _heights(self, region: _Region, logs: Floats) -> Floats:
         """The posterior at every node, up to a factor; what counts as 0 is 0."""
@@ -170,30 +166,6 @@ class AlgorithmOne:
             for bracket in local:
                 logs += region.log_likelihood(bracket)
         return region, logs
-
-
-_IMPOSSIBLE = (
-    "the first input alone has a likelihood of 0 in single precision: its bracket is too short, or "
-    "lies too far above the ceiling of the prior"
-)
-
-
-def _too_few(posterior: Posterior, inputs: int) -> str:
-    number = "1 input" if posterior.inputs == 1 else f"{posterior.inputs} inputs"
-    return (
-        f"algorithm 1 stopped after {number} of {inputs:,} ({posterior.stopped}), and below "
-        f"{LEAST_INPUTS} its interval misses far more often than stated: use the estimator "
-        "shortest-ranks, which needs no distribution"
-    )
-
-
-def _no_length(bracket: Bracket) -> str:
-    if bracket.high == 0:
-        return "an input has a critical level of 0, which no log-normal has"
-    return (
-        f"a bracket from {bracket.low:g} to {bracket.high:g} has no length, and so no probability "
-        "in algorithm 1: use another estimator"
-    )
 
 
 @dataclass(frozen=True)
@@ -282,15 +254,10 @@ def estimator_named(
 
 def refuse_contradicted(quantile: Quantile | Undecided) -> Quantile | Undecided:
     """Undecided where the data reject the distribution of the interval, or cannot test it."""
-    if isinstance(quantile, Undecided):
-        return quantile
-    way_out = f"use the estimator {DEFAULT_ESTIMATOR}, which needs no distribution"
-    if quantile.fit.startswith(REJECTED):
-        return Undecided(f"the data contradict the assumption ({quantile.fit}): {way_out}")
-    if quantile.fit.startswith(NOT_TESTED):
-        why = quantile.fit.removeprefix(NOT_TESTED)
-        return Undecided(
-            f"whether critical radii are log-normal, as the interval assumes, could not be tested "
-            f"({why}): {way_out}"
-        )
-    return quantile
+    match quantile:
+        case Quantile(fit=Reason(why=Why.REJECTED) as fit):
+            return Undecided(Why.CONTRADICTED.of(fit, DEFAULT_ESTIMATOR))
+        case Quantile(fit=Reason(why=Why.NOT_TESTED, values=(why,))):
+            return Undecided(Why.NOT_TESTABLE.of(why, DEFAULT_ESTIMATOR))
+        case _:
+            return quantile

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from surefoot.core.assumptions import Assumed, Assumption, TheseGroups
 from surefoot.core.claims import Continues, Sampling
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
     Decision,
     Estimate,
@@ -124,11 +125,10 @@ def requirement(
         likely = population.evidence(as_many(local, inputs), least)
         return min(likely.above, likely.below) <= population.error
 
-    return Undecided(
-        "the evidence is not enough for either answer: "
-        + more_inputs(len(local), enough(decided, len(local)), continues, unit_word(local, unit)),
-        whole.trials,
+    forecast = more_inputs(
+        len(local), enough(decided, len(local)), continues, unit_word(local, unit)
     )
+    return Undecided(Why.EVIDENCE_OPEN.of(forecast), whole.trials)
 
 
 def enough(decided: Callable[[int], bool], inputs: int) -> int | None:
@@ -166,21 +166,17 @@ def as_many(local: Sequence[Sampled], inputs: int) -> list[Sampled]:
     return list(islice(cycle(local), inputs))
 
 
-def more_inputs(inputs: int, needed: int | None, continues: Continues, unit: str = "inputs") -> str:
+def more_inputs(
+    inputs: int, needed: int | None, continues: Continues, unit: str = "inputs"
+) -> Reason:
     """What would decide a question that these inputs leave open, and at what price.
 
-    `unit` says what was sampled: inputs or groups.
+    `unit` says what was sampled: inputs, cases or groups.
     """
-    many = f"more than {max(_MOST_FORECAST, inputs):,}" if needed is None else f"about {needed:,}"
-    if continues is Continues.ANYTIME:
-        return (
-            f"{many} {unit} in all would likely decide it. {unit.capitalize()} of the same "
-            "population may be added to these"
-        )
-    return (
-        f"a new run planned with {many} {unit} would likely decide it. Adding {unit} to these and "
-        "testing again would err more often than the confidence says"
-    )
+    beyond = Why.MORE_THAN.of(max(_MOST_FORECAST, inputs))
+    many = beyond if needed is None else Why.ABOUT.of(needed)
+    added = continues is Continues.ANYTIME
+    return (Why.ADDED_WOULD_DECIDE if added else Why.NEW_RUN_WOULD_DECIDE).of(many, unit)
 
 
 @dataclass(frozen=True)
@@ -223,7 +219,7 @@ def requirement_of_each(
             holds, p = up <= down, min(1.0, sides * min(up, down))
             rows[name] = Decision(claim, holds, promise, trials[name], p_value=p)
         else:
-            rows[name] = Undecided(f"the evidence does not decide {each[name]!r}", trials[name])
+            rows[name] = Undecided(Why.CLASS_OPEN.of(each[name]), trials[name])
     claim = f"{population.quantity} of every class is at least what is required of it"
     total = sum(trials.values())
     if all(e.above <= error for e in evidence_by_class.values()):
@@ -231,11 +227,7 @@ def requirement_of_each(
     if min(below) <= error:
         return Each(Decision(claim, False, promise, total), rows)
     doubtful = [name for name, e in evidence_by_class.items() if e.above > error]
-    examples = ", ".join(doubtful[:5]) + (", …" if len(doubtful) > 5 else "")
-    classes = (
-        f"class {examples}" if len(doubtful) == 1 else f"{len(doubtful):,} classes ({examples})"
-    )
-    return Each(Undecided(f"the evidence does not decide it for {classes}", total), rows)
+    return Each(Undecided(Why.CLASSES_OPEN.of(len(doubtful), *doubtful[:5]), total), rows)
 
 
 def _check(least: float) -> None:

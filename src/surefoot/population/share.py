@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.claims import Sampling
 from surefoot.core.counts import Counts
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Decision, Estimate, Guarantee, Interval, Result, Undecided
 from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
 from surefoot.population.mean import counted, unequal_error, unequal_p_value
@@ -52,7 +53,7 @@ class RobustShare:
         decisions = [r for r in members_of(local) if isinstance(r, Decision)]
         trials = sum(r.trials for r in local)
         if not decisions:
-            return Undecided("no input could be decided", trials)
+            return Undecided(Why.NOTHING_DECIDED.of(), trials)
         a = max(r.guarantee.error for r in decisions)
         declared = self._declared_between(local, error)
         low, high = (declared.low - a) / (1 - a), declared.high / (1 - a)
@@ -146,7 +147,7 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
     decisions = [r for r in local if isinstance(r, Decision)]
     trials = sum(r.trials for r in local)
     if not decisions:
-        return Undecided("no input could be decided", trials)
+        return Undecided(Why.NOTHING_DECIDED.of(), trials)
     return robust_of_these(local, 1.0, _decision_error(local))
 
 
@@ -162,7 +163,7 @@ def robust_of_these(local: Sequence[Result], least: float, error: float) -> Deci
     n, trials = len(local), sum(r.trials for r in local)
     decisions = [r for r in local if isinstance(r, Decision)]
     if not decisions:
-        return Undecided("no input could be decided", trials)
+        return Undecided(Why.NOTHING_DECIDED.of(), trials)
     a, m = _decision_error(local), math.ceil(least * n - _ROUNDING * n)
     f = n - m + 1
     robust = sum(r.holds for r in decisions)
@@ -180,21 +181,13 @@ def _too_many_robust(wrongly: int, fragile: int, a: float, error: float) -> bool
     return wrongly > 0 and tail_above(wrongly, fragile, a) <= error * (1 + _ROUNDING)
 
 
-def _open_reason(n: int, m: int, robust: int, fragile: int, a: float, error: float) -> str:
+def _open_reason(n: int, m: int, robust: int, fragile: int, a: float, error: float) -> Reason:
     """What was decided, and what either verdict would take."""
     f = n - m + 1
     enough = next((k for k in range(1, f + 1) if _too_many_robust(k, f, a, error)), None)
-    passing = "No number of decisions at this error can give PASS"
-    if enough is not None:
-        passing = f"PASS takes {n - f + enough} inputs decided to be at most that"
+    passing = None if enough is None else n - f + enough
     number = refutation_limits(m, a, error).number + n - m
-    failing = f"{number} decided to be above" if number <= n else "more inputs"
-    return (
-        f"{robust} of {n} inputs were decided to be at most that, {fragile} above, "
-        f"{n - robust - fragile} undecided. {passing}; FAIL takes {failing}, or stronger evidence "
-        "against fewer, as --method exact-binomial --looks 1 (looks=1) gives it: each input has "
-        "all its trials"
-    )
+    return Why.SHARE_OF_THESE_OPEN.of(robust, n, fragile, passing, number if number <= n else None)
 
 
 def fragile_at_least(local: Sequence[Result], error: float) -> int:

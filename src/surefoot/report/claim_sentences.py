@@ -37,6 +37,7 @@ from surefoot.report.formatting import (
     radius_range,
     signed_range,
 )
+from surefoot.report.reasons import reason_words
 from surefoot.system.text import level_words
 
 
@@ -63,7 +64,9 @@ def _(claim: claims.Kappa) -> str:
         counted, certain = "", confidence_clause(claim)
         if claim.interval is not None and certain:
             counted = f"; {interval_percent(claim)} of its perturbations fail ({certain})"
-        return with_condition(claim, f"{name} is not decided: {claim.reason}{counted}")
+        return with_condition(
+            claim, f"{name} is not decided: {reason_words(claim.reason)}{counted}"
+        )
     side = "at most" if claim.decision is Verdict.PASS else "more than"
     limit = f"{side} {of_perturbations(claim.kappa)}"
     return with_condition(claim, f"{name} fails under {limit}{bracketed(claim)}")
@@ -207,7 +210,7 @@ def _(claim: claims.ShareKappa) -> str:
 def _(claim: claims.RadiusQuantile) -> str:
     share, around = exact_percent(claim.share or 0.0), claim.interval
     if around is None:
-        return f"{subject(claim)}undecided: {claim.reason}"
+        return f"{subject(claim)}undecided: {reason_words(claim.reason)}"
     inputs = f"all but {share} of {scope_phrase(claim)}{over_groups(claim, ',')}"
     text = f"for {inputs} no perturbation up to {at_least(around.low)} makes the model fail"
     if around.high == 0:
@@ -218,7 +221,7 @@ def _(claim: claims.RadiusQuantile) -> str:
         claim, f"the {share} quantile of the critical radius is {radius_range(around)}"
     )
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    return f"{subject(claim)}{text}{quantile}{condition}{_and(claim.reason)}"
+    return f"{subject(claim)}{text}{quantile}{condition}{_and(reason_words(claim.reason))}"
 
 
 @statement.register
@@ -389,7 +392,7 @@ def _(claim: claims.CurveSet | claims.CurvePopulation) -> str:
     if claim.interval is None or (claim.interval == UNIT and claim.reason):
         limit = exact_percent(claim.threshold)
         where = f"it is not located where {curve_of(claim)} crosses {limit}"
-        return f"{subject(claim)}{where}: {claim.reason or 'no interval is known'}"
+        return f"{subject(claim)}{where}: {reason_words(claim.reason) or 'no interval is known'}"
     known = assumptions_of(claim)
     sample, condition = "", f", if {' and '.join(known)}" if known else ""
     if isinstance(claim, claims.CurvePopulation):

@@ -12,6 +12,7 @@ from surefoot.report import clauses
 from surefoot.report.claim_sentences import cases_fail, curve_of, levels_of, statement
 from surefoot.report.formatting import exact_percent, of_perturbations, with_full_stop
 from surefoot.report.key_figure import key_figure
+from surefoot.report.reasons import reason_words
 from surefoot.system.text import level_words
 
 Compared = claims.NotWorse | claims.CurveNotWorse | claims.RadiusNotWorse
@@ -27,7 +28,7 @@ def verdict_sentence(claim: Claim) -> str:
     common = claim.common if isinstance(claim, claims.NotWorse) else None
     on_which = "" if common is None else f"compared on the {common:,} inputs that both runs have"
     if claim.verdict is Verdict.UNDECIDED:
-        reason = "; ".join(filter(None, (on_which, claim.reason)))
+        reason = "; ".join(filter(None, (on_which, reason_words(claim.reason))))
         return with_full_stop(f"UNDECIDED: {names}whether {required}; {reason}")
     holds = required if claim.verdict is Verdict.PASS else refuted
     condition = f", {clauses.assumption(claim)}" if claim.guarantee.assumptions else ""
@@ -219,7 +220,8 @@ def sentence(claim: Claim) -> str:
     if claim.verdict is not None and not isinstance(claim, claims.Kappa | claims.Failure):
         return verdict_sentence(claim)
     if claim.is_open and not isinstance(claim, claims.Tail | claims.Kappa):
-        text = f"{clauses.subject(claim)}undecided: {claim.reason or clauses.no_guarantee(claim)}"
+        why = reason_words(claim.reason) or clauses.no_guarantee(claim)
+        text = f"{clauses.subject(claim)}undecided: {why}"
     else:
         text = statement(claim)
     return clauses.capitalised(with_full_stop(text), claim.names)

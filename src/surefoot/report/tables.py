@@ -21,6 +21,7 @@ from surefoot.report.formatting import (
     small_probability,
     variance,
 )
+from surefoot.report.reasons import reason_words
 
 TAIL_HEADINGS = ("fitted", "extrapolated", "variance", "counted", "interval of the counted")
 _SPARE_ROWS = 2
@@ -187,7 +188,7 @@ def claim_cells(claim: Claim | None) -> tuple[str, str]:
     if claim is None:
         return "", ""
     if claim.interval is None:
-        return "undecided", claim.reason
+        return "undecided", reason_words(claim.reason)
     return "" if claim.value is None else percent(claim.value), percent_range(claim.interval)
 
 
@@ -203,7 +204,7 @@ def mean_cells(record: Record, whole: Whole) -> tuple[str, str]:
         case Undecided(counted=Estimate() as counted):
             return mean_cells(record, counted)
         case Undecided(reason=reason):
-            return "undecided", reason
+            return "undecided", reason_words(reason)
 
 
 def tail_cells(record: Record, result: Whole) -> tuple[str, ...]:

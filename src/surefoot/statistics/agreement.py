@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.core.reasons import Why
 from surefoot.core.results import Interval, Undecided
 from surefoot.errors import InvalidArgument
 
@@ -39,9 +40,9 @@ def agreement(
     if not np.isfinite(b).all():
         raise InvalidArgument("a reference value is no finite number: write one such as 0.91")
     if len(a) < 3:
-        return Undecided(f"{len(a)} models are too few for a correlation: at least three")
+        return Undecided(Why.FEW_MODELS.of(len(a)))
     if np.ptp(a) == 0 or np.ptp(b) == 0:
-        return Undecided("all models have the same value, so there is nothing to correlate")
+        return Undecided(Why.EQUAL_VALUES.of())
     from scipy.stats import pearsonr, rankdata
 
     pearson = pearsonr(a, b)

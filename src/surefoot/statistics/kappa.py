@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Forecast, Needs
+from surefoot.core.reasons import Why
 from surefoot.core.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.statistics.bounds import check_error, clopper_pearson, divergence
@@ -194,13 +195,9 @@ class _Deciding:
     def _undecided(self, counts: Counts) -> Undecided:
         """A budget that ended, with the strongest κ that the trials do show."""
         counted = self._counted(counts)
-        return Undecided(
-            f"{counts.trials - counts.kept} of {counts.trials:,} trials failed, which does not "
-            f"decide whether the failure probability is at most {self.kappa!r}; it does show at "
-            f"most {upwards(1 - counted.interval.low):g}",
-            counts.trials,
-            counted,
-        )
+        failed, shown = counts.trials - counts.kept, upwards(1 - counted.interval.low)
+        reason = Why.KAPPA_OPEN.of(failed, counts.trials, self.kappa, shown)
+        return Undecided(reason, counts.trials, counted)
 
 
 @dataclass(frozen=True)

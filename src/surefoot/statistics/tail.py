@@ -19,6 +19,7 @@ from surefoot.core import results
 from surefoot.core.assumptions import NormalBeyond
 from surefoot.core.counts import Counts, Severities
 from surefoot.core.procedure import Needs
+from surefoot.core.reasons import Why
 from surefoot.core.results import Estimate, Extrapolation, NormalFit, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.statistics.bounds import check_error, clopper_pearson
@@ -91,14 +92,6 @@ class Transformed:
     power: float | None = None
 
 
-@dataclass(frozen=True)
-class Transform:
-    """A function of severities and limit; None where it is not defined for them, which `needs`."""
-
-    apply: Callable[[Floats, float], Transformed | None]
-    needs: str = ""
-
-
 def _plain(values: Floats, limit: float) -> Transformed:
     return Transformed(values, limit, "severities as they are")
 
@@ -141,12 +134,13 @@ def _powered(moved: Floats, limit: float, power: float, name: str) -> Transforme
     return Transformed(moved, limit, f"severities after {name} with power {power:.3g}", power)
 
 
-TRANSFORMS: dict[str, Transform] = {
-    "none": Transform(_plain),
-    "box-cox": Transform(_box_cox, "severities above 0"),
-    "logit": Transform(_logit, "severities and a limit between 0 and 1"),
-    "yeo-johnson": Transform(_yeo_johnson),
+TRANSFORMS: dict[str, Callable[[Floats, float], Transformed | None]] = {
+    "none": _plain,
+    "box-cox": _box_cox,
+    "logit": _logit,
+    "yeo-johnson": _yeo_johnson,
 }
+"""None where one is not defined for these severities and this limit."""
 
 
 BINS = 40
@@ -191,33 +185,23 @@ class NormalTail:
         values = np.asarray(severities.values, dtype=np.float64)
         counted = self._counted(severities)
         if float(values.min()) == float(values.max()):
-            return Undecided(
-                f"all {self.draws} severities are {values[0]:g}: there is no distribution to fit",
-                self.draws,
-                counted,
-            )
+            reason = Why.EQUAL_SEVERITIES.of(self.draws, float(values[0]))
+            return Undecided(reason, self.draws, counted)
         fits: list[NormalFit] = []
         undefined = []
         for name in self.transforms:
-            transform = TRANSFORMS[name]
             with np.errstate(all="ignore"):
-                moved = transform.apply(values, severities.limit)
+                moved = TRANSFORMS[name](values, severities.limit)
                 fit = None if moved is None else self._fit(name, moved)
             if moved is None or fit is None:
-                needs = transform.needs or "severities that stay finite and vary after it"
-                undefined.append(f"; {name} needs {needs}")
+                undefined.append(name)
                 continue
             fits.append(fit)
             if fit.accepted:
                 return self._extrapolate(moved.words, tuple(fits), counted)
-        tried = ", ".join(fit.transform for fit in fits) or "none could be"
-        return Undecided(
-            f"the severities are not normal at the {100 * self.normality:g} % level "
-            f"(tried: {tried}{''.join(undefined)})",
-            self.draws,
-            counted,
-            tuple(fits),
-        )
+        tried = " ".join(fit.transform for fit in fits)
+        reason = Why.NOT_NORMAL.of(100 * self.normality, tried, " ".join(undefined))
+        return Undecided(reason, self.draws, counted, tuple(fits))
 
     def _fit(self, name: str, moved: Transformed) -> NormalFit | None:
         """The normal with the mean and deviation of the scores; None where those are not finite."""

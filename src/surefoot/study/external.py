@@ -25,6 +25,7 @@ from surefoot.core.claims import (
     Scope,
     limit_of,
 )
+from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
@@ -213,18 +214,12 @@ def _of_networks(assumptions: Sequence[Assumption]) -> tuple[Assumption, ...]:
     return (Assumed.SAMPLED, *rest)
 
 
-def _pooled_note(claim: Claim, inputs: int) -> str:
+def _pooled_note(claim: Claim, inputs: int) -> Reason | None:
     around = claim.interval
     if around is None:
         return claim.reason
-    notes = []
-    if around.low == 0:
-        notes.append(
-            f"{inputs:,} inputs, or what is proved of them, are too little for a lower end"
-        )
-    if math.isinf(around.high):
-        notes.append(f"{inputs:,} inputs, or what is refuted of them, give no upper end")
-    return "; ".join(notes)
+    low = [Why.POOLED_NO_LOWER_END.of(inputs)] * (around.low == 0)
+    return several(low + [Why.POOLED_NO_UPPER_END.of(inputs)] * math.isinf(around.high))
 
 
 def join_groups(parts: Mapping[str, Result], groups: Sequence[GroupOfRows], along: str) -> Result:
@@ -282,7 +277,7 @@ def _claim(one: Difference, parts: Mapping[str, Result]) -> Claim:
         first.said,
         names=(one.first, one.second),
         guarantee=one.guarantee,
-        reason="",
+        reason=None,
         about=replace(first.about, inputs=first.about.inputs + second.about.inputs),
     )
     share = limit_of(first) or 0.0
@@ -350,7 +345,8 @@ def _row(chosen: QuantileEstimator, rows: Sequence[InputRow]) -> QuantileRow:
     local = [row.result for row in ordered if isinstance(row.result, Bracket)]
     quantile = refuse_contradicted(chosen.conclude(local, chosen.error))
     if isinstance(quantile, Quantile) and chosen.kind == AlgorithmOne.kind:
-        quantile = replace(quantile, note=f"{quantile.note}; the order is random")
+        notes = [note for note in (quantile.note, Why.RANDOM_ORDER.of()) if note]
+        quantile = replace(quantile, note=several(notes))
     used = quantile.inputs if isinstance(quantile, Quantile) else len(rows)
     return QuantileRow(ALL, used, chosen.kind, quantile)
 

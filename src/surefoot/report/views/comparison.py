@@ -33,6 +33,7 @@ from surefoot.report.formatting import (
     with_full_stop,
 )
 from surefoot.report.provenance import preflight_cautions
+from surefoot.report.reasons import reason_words
 from surefoot.report.tables import (
     TAIL_HEADINGS,
     Table,
@@ -282,7 +283,7 @@ def _agreement(record: Record, comparison: Comparison) -> list[str]:
         case None:
             return []
         case Undecided(reason=reason):
-            return [f"Against the reference list: {reason}."]
+            return [f"Against the reference list: {reason_words(reason)}."]
         case agreement:
             within, error, interval = agreement.pearson_interval, record.shared_error, ""
             if error is not None:

@@ -19,6 +19,7 @@ from surefoot.report.formatting import (
     with_full_stop,
 )
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
+from surefoot.report.reasons import reason_words
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Figure, LabelledImage, Section, View
 from surefoot.report.views import curve_figures
@@ -133,9 +134,12 @@ def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list
             if curve.contradiction:
                 assumed = parts[name].study.method.text("assume").partition(":")[0]
                 words = f"Note: {who}the data contradict the assumption {assumed}: "
-                lines.append(Caution(words + with_full_stop(curve.contradiction), urgent=True))
+                lines.append(
+                    Caution(words + with_full_stop(reason_words(curve.contradiction)), urgent=True)
+                )
         if parts[name].stopped_early:
-            notes = [*map(with_full_stop, one.curve.notes), *_unfinished_classes(one)]
+            notes = [with_full_stop(reason_words(note)) for note in one.curve.notes]
+            notes += _unfinished_classes(one)
             lines += [Caution(f"Note: {head}{note}") for note in notes]
     lines += [line for part in parts.values() for line in preflight_cautions(part)]
     return list(dict.fromkeys(lines))
@@ -188,7 +192,7 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
     for name, one in curves.items():
         head, curve = f"{name}: " if name else "", one.curve
         if not parts[name].stopped_early:
-            lines += [f"{head}Note: {with_full_stop(note)}" for note in curve.notes]
+            lines += [f"{head}Note: {with_full_stop(reason_words(note))}" for note in curve.notes]
         levels = "1 level" if len(curve.points) == 1 else f"{len(curve.points)} levels"
         share = curve.trials / curve.size
         each = f"{share:,.0f}" if share >= 100 else f"{share:.3g}"

@@ -39,6 +39,7 @@ from surefoot.report.formatting import (
     signed_range,
 )
 from surefoot.report.provenance import group_facts
+from surefoot.report.reasons import reason_words
 from surefoot.report.tables import OF_POPULATION, Table
 from surefoot.system.text import level_words
 
@@ -111,14 +112,14 @@ def quantile_table(records: Mapping[str, Record], column: str = "network") -> Ta
             kind = ESTIMATORS.get(row.estimator, row.estimator)
             share, result = "", row.result
             if isinstance(result, Undecided):
-                cells = ("undecided", result.reason)
+                cells = ("undecided", reason_words(result.reason))
             else:
                 share = percent(result.share)
                 cells = (four_digits(result.value), radius_range(result.interval))
             rows.append((name, kind, *cells) if several else (kind, share, *cells))
             if isinstance(result, Quantile) and result.fit:
                 condition = "; ".join(map(assumption_words, result.guarantee.assumptions))
-                notes[f"{kind}: only if {condition}; {result.fit}"] = None
+                notes[f"{kind}: only if {condition}; {reason_words(result.fit)}"] = None
     first = (column, "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
     several_estimators = any(len(radii_in(r).quantiles) > 1 for r in records.values())
@@ -139,7 +140,7 @@ def class_table(record: Record) -> Table | None:
             f"{c.names[0]}: {c.about.name}" if c.names else c.about.name,
             f"{c.about.inputs:,}",
             "undecided" if c.value is None else four_digits(c.value),
-            c.reason if c.interval is None else radius_range(c.interval),
+            reason_words(c.reason) if c.interval is None else radius_range(c.interval),
         )
         for c in claims
     )
@@ -147,7 +148,8 @@ def class_table(record: Record) -> Table | None:
     each = ", for each network by itself" if networks > 1 else ""
     together = next((conditional_confidence(c) for c in claims if c.interval is not None), "")
     lines = [f"{capitalised(together)}{each}."] if together else []
-    reasons = [f"{c.about.name}: {c.reason}" for c in claims if c.interval is not None and c.reason]
+    limited = [c for c in claims if c.interval is not None and c.reason is not None]
+    reasons = [f"{c.about.name}: {reason_words(c.reason)}" for c in limited]
     if reasons:
         more = len(reasons) - 1
         classes = f"1 other {word}" if more == 1 else f"{more:,} other {word}es"

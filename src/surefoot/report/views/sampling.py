@@ -12,6 +12,7 @@ from surefoot.report import provenance
 from surefoot.report.clauses import by_scope, class_word, continuation_note
 from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
+from surefoot.report.reasons import reason_words
 from surefoot.report.tables import is_tail, loss_cell, verdict_table
 from surefoot.report.view import Caution, Figure, Section, View, table_sections
 from surefoot.report.views import sampling_figures
@@ -114,9 +115,8 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
     ]
     failed = [row for row in record.inputs if isinstance(row.result, Undecided)]
     if failed and isinstance(failed[0].result, Undecided):
-        lines.append(
-            f"Not fitted, for example {failed[0].id}: {with_full_stop(failed[0].result.reason)}"
-        )
+        why = with_full_stop(reason_words(failed[0].result.reason))
+        lines.append(f"Not fitted, for example {failed[0].id}: {why}")
     return lines
 
 
@@ -173,7 +173,7 @@ def _missed_precision(record: Record) -> list[Caution]:
     reason = record.claims[0].reason
     if not precision or not reason:
         return []
-    return [Caution(f"Note: ± {precision:g} is not reached: {reason}.", urgent=True)]
+    return [Caution(f"Note: ± {precision:g} is not reached: {reason_words(reason)}.", urgent=True)]
 
 
 def _how_to_narrow(record: Record, samples: Samples) -> str:

@@ -1,0 +1,293 @@
+"""The words of reasons, in one table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from surefoot.core.reasons import Reason, Why
+from surefoot.core.results import Interval
+from surefoot.report.formatting import percent_range, radius_range
+from surefoot.statistics.tail import LEAST_P
+
+_NEW_ONES = "must be chosen before they are evaluated"
+_NO_DISTRIBUTION = "which needs no distribution"
+_ANOTHER_WAY = "another assume (--assume), a finer resolution (--resolution)"
+_NEEDS = {
+    "box-cox": "severities above 0",
+    "logit": "severities and a limit between 0 and 1",
+}
+"""What a transform of severities is defined for."""
+
+
+def reason_words(reason: Reason | str | None) -> str:
+    """A reason as a clause; nothing where there is none, and an author's own words as they are."""
+    if not isinstance(reason, Reason):
+        return reason or ""
+    values = [reason_words(v) if isinstance(v, Reason) else v for v in reason.values]
+    known = [math.inf if value is None else value for value in values]
+    words = WORDS[reason.why]
+    return words.format(*known) if isinstance(words, str) else words(*known)
+
+
+def _number(count: int, one: str, several: str) -> str:
+    """With the noun or clause for one or for several."""
+    return f"{count:,} {one if count == 1 else several}"
+
+
+def _percents(low: float, high: float) -> str:
+    return percent_range(Interval(low, high))
+
+
+def _radii(low: float, high: float) -> str:
+    return radius_range(Interval(low, high))
+
+
+def _trials_needed(trials: float, what: str) -> str:
+    """To two digits, downwards: no more is known than that fewer are not enough."""
+    if math.isinf(trials):
+        return f"no number of trials shows {what}"
+    unit = 10 ** max(0, math.floor(math.log10(trials)) - 1)
+    return f"at least {trials // unit * unit:,.0f} trials are needed to show {what}"
+
+
+def _of_these(robust: int, inputs: int, fragile: int, passing: float, failing: float) -> str:
+    reached = f"PASS takes {passing} inputs decided to be at most that"
+    never = "No number of decisions at this error can give PASS"
+    refuted = "more inputs" if math.isinf(failing) else f"{failing} decided to be above"
+    return (
+        f"{robust} of {inputs} inputs were decided to be at most that, {fragile} above, "
+        f"{inputs - robust - fragile} undecided. {never if math.isinf(passing) else reached}; "
+        f"FAIL takes {refuted}, or stronger evidence against fewer, as --method exact-binomial "
+        "--looks 1 (looks=1) gives it: each input has all its trials"
+    )
+
+
+def _classes(number: int, *names: str) -> str:
+    """By the first of them."""
+    examples = ", ".join(names) + (", …" if number > len(names) else "")
+    classes = f"class {examples}" if number == 1 else f"{number:,} classes ({examples})"
+    return f"the evidence does not decide it for {classes}"
+
+
+def _not_normal(level: float, tried: str, undefined: str) -> str:
+    others = "severities that stay finite and vary after it"
+    needs = [f"; {name} needs {_NEEDS.get(name, others)}" for name in undefined.split()]
+    named = ", ".join(tried.split()) or "none could be"
+    return (
+        f"the severities are not normal at the {level:g} % level (tried: {named}{''.join(needs)})"
+    )
+
+
+def _clean(wrong: int, inputs: int) -> str:
+    return f"{wrong} of {inputs} inputs {'is' if wrong == 1 else 'are'} wrong or tied when clean"
+
+
+def _lower_end_zero(wrong: int, unproved: int, inputs: int) -> str:
+    unknown = f"nothing was proved for {unproved} of {inputs} inputs"
+    known = [_clean(wrong, inputs)] * (wrong > 0) + [unknown] * (unproved > 0)
+    return f"{' and '.join(known)}, so the lower end is 0"
+
+
+def _tested(outcome: str) -> Callable[[float, float], str]:
+    def words(level: float, p: float) -> str:
+        stated = f"p = {p:.2g}" if p > LEAST_P else f"p < {LEAST_P:g}"
+        return f"log-normal {outcome} at the {level:g} % level (Anderson-Darling, {stated})"
+
+    return words
+
+
+WORDS: dict[Why, str | Callable[..., str]] = {
+    Why.STATED: "{0}",
+    Why.SEVERAL: lambda *clauses: "; ".join(clauses),
+    # Forecasts.
+    Why.ABOUT: "about {0:,}",
+    Why.MORE_THAN: "more than {0:,}",
+    Why.ADDED_WOULD_DECIDE: lambda many, unit: (
+        f"{many} {unit} in all would likely decide it. {unit.capitalize()} of the same population "
+        "may be added to these"
+    ),
+    Why.NEW_RUN_WOULD_DECIDE: (
+        "a new run planned with {0} {1} would likely decide it. Adding {1} to these and testing "
+        "again would err more often than the confidence says"
+    ),
+    Why.SMALLER_PRECISION_MAY_DECIDE: (
+        "a new run with a smaller precision (--precision) and another seed may decide it"
+    ),
+    Why.NARROWER_MAY_DECIDE: "a smaller precision (--precision) may decide it",
+    Why.MORE_TIME_MAY_DECIDE: "more time may decide it",
+    Why.TRIALS_NEEDED: lambda trials: _trials_needed(trials, "it"),
+    Why.PROOFS_MAY_DECIDE: "more seconds, or nodes, for the open ones may decide it",
+    Why.NEW_RUN_MAY_DECIDE: (
+        "a new run with more inputs may decide it, but the quantile is close to the required radius"
+    ),
+    Why.NEW_RUN_AND_PROOFS_MAY_DECIDE: (
+        "a new run with more inputs, and more seconds or nodes for the open ones, may decide it, "
+        "but the quantile is close to the required radius"
+    ),
+    Why.NEW_INPUTS_WOULD_DECIDE: (
+        "about {0:,} inputs would decide it if these are typical. Draw new ones: the number of "
+        f"inputs {_NEW_ONES}"
+    ),
+    # Trials and populations.
+    Why.KAPPA_OPEN: (
+        "{0} of {1:,} trials failed, which does not decide whether the failure probability is at "
+        "most {2!r}; it does show at most {3:g}"
+    ),
+    Why.NO_TRIAL: "no trial of it was needed for the mean",
+    Why.NO_ESTIMATE: "no input gave an estimate",
+    Why.NOTHING_DECIDED: "no input could be decided",
+    Why.FEW_TRIED: "too few inputs had a trial for a statement about the population",
+    Why.SHARE_OF_THESE_OPEN: _of_these,
+    Why.EVIDENCE_OPEN: "the evidence is not enough for either answer: {0}",
+    Why.CLASS_OPEN: "the evidence does not decide {0!r}",
+    Why.CLASSES_OPEN: _classes,
+    Why.FAILURE_OPEN: lambda low, high, *ways: f"{_percents(low, high)} fail: {'; '.join(ways)}",
+    Why.OUT_OF_REACH: lambda low, high, trials, most: (
+        f"{_percents(low, high)} fail, and "
+        + _trials_needed(trials, f"that {'so little' if most else 'nothing'} fails")
+        + ": require less, or prove it (surefoot critical)"
+    ),
+    Why.MAY_BE_WORSE: lambda name, margin, forecast, *others: (
+        f"{name} may be less robust than {', '.join(others)} by more than {margin!r}: {forecast}"
+    ),
+    Why.OTHER_INPUTS: (
+        "the difference is {0:+.3g} to {1:+.3g} points; on other inputs nothing cancels that the "
+        "two have in common: measure the earlier model on these inputs (previous-model), where "
+        "that is possible"
+    ),
+    Why.PRECISION_LATE: "the time was up at ± {0:.2g}; more time narrows it",
+    Why.DESIGN_LATE: "the time was up before the design ended: give it more",
+    Why.PRECISION_LIMITED: lambda inputs, reached, needed: (
+        f"{_number(inputs, 'input allows', 'inputs allow')} ± {reached:.2g}, and more trials would "
+        f"hardly narrow it; about {needed:,} inputs would be enough"
+    ),
+    Why.FEW_MODELS: "{0} models are too few for a correlation: at least three",
+    Why.EQUAL_VALUES: "all models have the same value, so there is nothing to correlate",
+    # Tails.
+    Why.EQUAL_SEVERITIES: "all {0} severities are {1:g}: there is no distribution to fit",
+    Why.NOT_NORMAL: _not_normal,
+    Why.NO_TAIL_FITTED: "no input had severities that a normal fits",
+    # Critical radii.
+    Why.NO_BRACKETS: "there are no brackets to take a quantile of",
+    Why.NO_BRACKETS_TO_DECIDE: "there are no brackets to decide a requirement with",
+    Why.RADIUS_OPEN: (
+        "{0:,} of {1:,} inputs are proved up to {2:g}, {3:,} have a nearer counterexample, {4:,} "
+        "are open: {5}"
+    ),
+    Why.RADIUS_OF_GROUPS_OPEN: (
+        "averaged over {0:,} groups, {1:.1%} of the inputs are proved up to {2:g} and {3:.1%} have "
+        "a nearer counterexample: more groups, or more seconds or nodes for the open inputs, may "
+        f"decide it. Draw new ones: the number of groups {_NEW_ONES}"
+    ),
+    Why.WITHIN_INTERVAL: (
+        "{0:g} lies within the interval from {1:g} to {2:g}: ask for a smaller width, with more "
+        "inputs, or more seconds or nodes for each"
+    ),
+    Why.RADII_OPEN: lambda first, low, high, second, least, most: (
+        f"it is {_radii(low, high)} with {first} and {_radii(least, most)} with {second}: narrower "
+        "brackets (--tolerance, more seconds or nodes for each input) or a larger margin may "
+        "decide it"
+    ),
+    Why.POINT_FAILED: "a point failed within a radius that was proved",
+    Why.INPUTS_CHOSEN: "the search chose how many inputs it took: leave out within (--within)",
+    Why.QUANTILE_ZERO: lambda wrong, inputs: f"{_clean(wrong, inputs)}, so the quantile is 0",
+    Why.FEW_FOR_LOWER_END: (
+        "{0} inputs are too few to bound the {1:g} % quantile from below, so the lower end is 0: "
+        "that takes {2} or more"
+    ),
+    Why.LOWER_END_ZERO: _lower_end_zero,
+    Why.FEW_FOR_UPPER_END: "{0} inputs give no upper end",
+    Why.NO_UPPER_END: (
+        "no counterexample is known for {0} of {1} inputs, so there is no upper end"
+    ),
+    Why.NOT_WITHIN: "{0} inputs were not enough for ± {1:g}",
+    Why.GROUPS_LOWER_END_ZERO: lambda groups, share: (
+        f"with {f'{groups:,} groups' if groups > 1 else 'one group'} the lower end of the "
+        f"{share:g}-quantile is 0: more groups, or more seconds for the inputs without a proof, "
+        "may raise it"
+    ),
+    Why.GROUPS_NO_UPPER_END: "so few groups, or so few refuted inputs, give no upper end",
+    Why.POOLED_NO_LOWER_END: (
+        "{0:,} inputs, or what is proved of them, are too little for a lower end"
+    ),
+    Why.POOLED_NO_UPPER_END: "{0:,} inputs, or what is refuted of them, give no upper end",
+    # Log-normal radii.
+    Why.REJECTED: _tested("rejected"),
+    Why.NOT_REJECTED: _tested("not rejected"),
+    Why.NOT_TESTED: "not tested: {0}",
+    Why.NEVER_REFUTED: lambda inputs: (
+        f"{_number(inputs, 'input was', 'inputs were')} never refuted"
+    ),
+    Why.FEW_TO_TEST: "fewer than {0} inputs",
+    Why.CONTRADICTED: (
+        f"the data contradict the assumption ({{0}}): use the estimator {{1}}, {_NO_DISTRIBUTION}"
+    ),
+    Why.NOT_TESTABLE: (
+        "whether critical radii are log-normal, as the interval assumes, could not be tested "
+        f"({{0}}): use the estimator {{1}}, {_NO_DISTRIBUTION}"
+    ),
+    Why.FEW_FOR_POSTERIOR: (
+        "{0} inputs are too few for the log-normal posterior, which would mostly repeat its prior: "
+        "use at least {1}"
+    ),
+    Why.ZERO_LEVELS: "{0} inputs have a critical level of 0, which no log-normal has",
+    Why.ZERO_LEVEL: "an input has a critical level of 0, which no log-normal has",
+    Why.NOTHING_REFUTED: "no input was refuted below the ceiling: there is nothing to fit",
+    Why.NO_LENGTH: (
+        "a bracket from {0:g} to {1:g} has no length, and so no probability in algorithm 1: use "
+        "another estimator"
+    ),
+    Why.IMPOSSIBLE: (
+        "the first input alone has a likelihood of 0 in single precision: its bracket is too "
+        "short, or lies too far above the ceiling of the prior"
+    ),
+    Why.NO_MORE_INPUTS: "there are no more",
+    Why.SHORT_ENOUGH: "the interval is no longer than {0:g}",
+    Why.UNDERFLOW: (
+        "with one more the likelihood falls below {0:.2g} and single precision rounds it to 0, "
+        "before the interval is as short as {1:g}"
+    ),
+    Why.INPUTS_USED: "algorithm 1 used {0:,} of {1:,} inputs: {2}",
+    Why.RANDOM_ORDER: "the order is random",
+    Why.STOPPED_TOO_SOON: lambda used, inputs, stopped, least, estimator: (
+        f"algorithm 1 stopped after {used} input{'' if used == 1 else 's'} of {inputs:,} "
+        f"({stopped}), and below {least} its interval misses far more often than stated: use the "
+        f"estimator {estimator}, {_NO_DISTRIBUTION}"
+    ),
+    # Curves.
+    Why.NO_PROMISE: "this method promises nothing: use sequential or asap",
+    Why.SHARE_OPEN: lambda low, high: (
+        f"it is {_percents(low, high)}: {_ANOTHER_WAY} or a new run with more inputs may decide it"
+    ),
+    Why.SHARES_OPEN: lambda first, low, high, second, least, most: (
+        f"it is {_percents(low, high)} with {first} and {_percents(least, most)} with {second}: "
+        f"{_ANOTHER_WAY}, new runs of both with more inputs or a larger margin may decide it"
+    ),
+    Why.NOT_LOCATED: (
+        "with these {0:,} inputs and this assumption it may be at any level from {1:g} to {2:g}, "
+        "or at none"
+    ),
+    Why.COMES_BACK: "the curve comes back at stronger levels than {0:.4g}",
+    Why.INPUTS_COME_BACK: lambda level, inputs: (
+        f"{'an input fails' if inputs == 1 else f'{inputs:,} inputs fail'} at a weaker level and "
+        f"not at {level:.4g}"
+    ),
+    Why.CONFIDENCE_COMES_BACK: "{1:,} of the inputs have more confidence at {0:.4g} than before",
+    Why.BEYOND_NEIGHBOURS: (
+        "at level {0:.4g} the {1} lies {2:.2g} points beyond its values at the levels beside it; "
+        "as much is allowed there"
+    ),
+    Why.ASSUMED_INSTEAD: "{0}; {1} is assumed instead",
+    Why.NO_INTERVAL: "{0}; no interval is given: run it with one-crossing assumed instead",
+    Why.STOPPED_EARLY: lambda levels: (
+        "stopped early: the time limit was reached after "
+        + (f"{levels} level" if levels == 1 else f"{levels} levels")
+    ),
+    Why.CURVATURE_CHECKED: (
+        "the curvature {0:.3g} was chosen from the data; a last check at level {1:.4g} found no "
+        "stronger bend"
+    ),
+    Why.CURVATURE_NOT_CHECKED: ("the curvature {0:.3g} was chosen from the data and not checked"),
+    Why.INTEGRAL_OPEN: "the integral for {0:g} had not settled when its levels ran out",
+}
