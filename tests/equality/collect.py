@@ -10,12 +10,11 @@ from typing import Any
 import typer.main
 
 from surefoot.cli.main import app
-from surefoot.core.claims import KINDS as CLAIM_KINDS
 from surefoot.report.sentences import sentence
 from tests.equality import studies
 from tests.equality.canonical import canonical_evidence, canonical_output, canonical_text, tampered
 from tests.system import forked
-from tests.unit.example_claims import CLAIMS
+from tests.unit.example_claims import CLAIMS_IN_WORDS
 
 _SECONDS = 300
 os.environ.update(COLUMNS="100", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -74,7 +73,7 @@ def help_names() -> list[str]:
 ALONE = ("sentences", "helps")
 """Kinds that may be named as a whole: they need no other."""
 KINDS: dict[str, tuple[Callable[[str, Path], Any], Iterable[str]]] = {
-    "sentences": (lambda kind, _: sentence(CLAIMS[kind]), CLAIM_KINDS),
+    "sentences": (lambda name, _: sentence(CLAIMS_IN_WORDS[name]), CLAIMS_IN_WORDS),
     "helps": (help_text, help_names()),
     "studies": (study, studies.STUDIES),
     "commands": (command, studies.COMMANDS),

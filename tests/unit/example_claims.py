@@ -1,11 +1,13 @@
-"""One claim of each kind, made by hand."""
+"""One claim of each kind, made by hand, and others at the edges of what it can say."""
 
 from dataclasses import fields, replace
+from math import inf
 
 from surefoot.core.assumptions import Jointly, Stated, Together
 from surefoot.core.claims import (
     KINDS,
     About,
+    CleanFault,
     Continues,
     CurveQuantity,
     Height,
@@ -244,3 +246,110 @@ CLAIMS = {
     ),
 }
 """One of each kind; the ends of intervals lie just inside the next digit that is printed."""
+
+REQUIRED = {
+    "all_kappa": {},
+    "mean_set": {"requirement": 0.05},
+    "mean_population": {"requirement": 0.05},
+    "share_kappa": {"requirement": 0.9},
+    "curve_set": {"requirement": 0.5, "quantity": SHARE},
+    "curve_population": {"requirement": 0.5},
+    "radius_quantile": {"requirement": 0.01},
+    "case_failure": {"requirement": 0.05},
+    "not_worse": {"requirement": 0.02},
+    "curve_not_worse": {"requirement": 0.02},
+    "radius_not_worse": {"requirement": 0.1},
+}
+"""What is required of each kind of which something can be required."""
+_ONE = {"about": Scope(About.THESE, 1)}
+_COUNTED = {"random": Randomness.NOTHING, "guarantee": Guarantee(Footing.SOUND, 0.0)}
+_FIXED = {"random": Randomness.FIXED, "seed": 7}
+_DEGREES = replace(LEVEL, perturbation="rotation", unit="degrees")
+_SAME = {"value": 0.0, "interval": Interval(0.0, 0.0)}
+EDGES = {
+    "kappa": {
+        "not decided": {"decision": Verdict.UNDECIDED, "reason": "too few trials"},
+        "not decided, counted": {
+            "decision": Verdict.UNDECIDED, "reason": "few", "interval": Interval(0.0, 0.01661)
+        },
+        "refuted": {"decision": Verdict.FAIL},
+    },
+    "radius": {
+        "nothing known": {"interval": Interval(0.0, inf)},
+        "fails when clean": {"interval": Interval(0.0, 0.0)},
+    },
+    "worst": {"fails when clean": {"clean_fault": CleanFault.FAILS}},
+    "mean_set": {
+        "one input": _ONE,
+        "counted": {**_COUNTED, "value": 0.06, "interval": Interval(0.06, 0.06)},
+        "one counted": {**_COUNTED, **_ONE, **_SAME},
+    },
+    "count_kappa": {
+        "one input": {**_ONE, "fragile": 0, "robust": 1, "at_least": 0},
+        "none": {"fragile": 0, "at_least": 0},
+        "a few may be wrong": {"fragile": 1, "at_least": 0},
+    },
+    "all_kappa": {
+        "one input": _ONE,
+        "a share": {"requirement": 0.95},
+        "a share refuted": {"requirement": 0.95, "verdict": Verdict.FAIL},
+    },
+    "mean_population": {
+        "nothing": {"interval": Interval(0.0, 1.0)},
+        "nearly nothing": {"interval": Interval(0.0, 0.99)},
+        "named": {"names": ("my_net.onnx",)},
+        "nothing is random": {"random": Randomness.NOTHING},
+        "nothing is random, refuted": {
+            "random": Randomness.NOTHING, "requirement": 0.1, "verdict": Verdict.FAIL
+        },
+    },
+    "share_kappa": {"nothing": {"interval": Interval(0.0, 1.0)}},
+    "robust_accuracy": {"stated radius": {"radius": 8 / 255}},
+    "radius_quantile": {
+        "no lower end": {"interval": Interval(0.0, inf), "reason": "few"},
+        "fails when clean": {"interval": Interval(0.0, 0.0), "reason": "7 of 100 tie"},
+        "stated radius": {"requirement": 8 / 255},
+        "every digit": {"requirement": 0.012345678},
+    },
+    "curve_set": {
+        "whole range": {"quantity": SHARE, "interval": Interval(0, 1), "reason": "few inputs"},
+        "several perturbations": {"quantity": replace(LEVEL, perturbation="blur + jpeg")},
+        "unit": {"quantity": _DEGREES},
+        "from below zero": {"quantity": replace(_DEGREES, span=Interval(-60, 60))},
+        "several, from a level on": {
+            "quantity": replace(LEVEL, perturbation="blur + fog", span=Interval(0.25, 60))
+        },
+        "share in a unit": {"quantity": replace(_DEGREES, is_share=True), "requirement": 0.5},
+    },
+    "curve_population": {
+        "fixed draws": _FIXED,
+        "fixed draws, required": {**_FIXED, "requirement": 0.5},
+        "never falls": {"value": 1.0, "interval": Interval(1.0, 1.0)},
+        "always below": _SAME,
+        "crosses": {"quantity": LEVEL, "interval": Interval(1.10001, 1.49999)},
+        "whole range": {"interval": Interval(0, 1), "reason": "few inputs"},
+    },
+    "difference": {
+        "tiny": {"value": 1e-6, "interval": Interval(1e-7, 2e-6)},
+        "same model": _SAME,
+        "more": {"value": 0.03, "interval": Interval(0.01, 0.05)},
+        "robust share": {"value": 0.03, "interval": Interval(0.01, 0.05), "kappa": 0.01},
+    },
+    "best": {"one": {"names": ("a.onnx",), "guarantee": SOUND}, "every": {"names": tuple("abc")}},
+    "classes": {
+        "two alike": {"differ": 0, "pairs": 1, "classes": 2},
+        "two with enough inputs": {"differ": 0, "pairs": 1, "classes": 7},
+        "none differ": {"differ": 0},
+        "all differ": {"differ": 45},
+    },
+}  # fmt: skip
+"""By kind and name: what is different about a claim at an edge, such as none, one or all."""
+CLAIMS_IN_WORDS = {
+    **CLAIMS,
+    **{f"{kind}, {name}": changed(CLAIMS[kind], **rest)
+       for kind, edges in EDGES.items() for name, rest in edges.items()},
+    **{f"{kind}: {verdict}": changed(CLAIMS[kind], **rest, verdict=verdict, reason=reason)
+       for kind, rest in REQUIRED.items()
+       for verdict, reason in ((Verdict.PASS, ""), (Verdict.FAIL, ""), (Verdict.UNDECIDED, "few"))},
+}  # fmt: skip
+"""Every claim whose sentence is kept, by name."""

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.core.claims import Claim, Continues, CurveQuantity, Height, Verdict
+from surefoot.core.claims import Claim, Continues, Verdict
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.report.formatting import confidence
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.study.study import studies_by_level
@@ -26,14 +25,6 @@ from tests.claims.parts import (
     radius_study,
     sign_model,
 )
-from tests.unit.example_claims import CLAIMS, changed
-
-
-@pytest.mark.parametrize("error", [0.05, 1e-6, 1e-8, 1e-9, 1e-11, 0.0123456])
-def test_no_confidence_is_rounded_up(error: float) -> None:
-    shown = confidence(error)
-    assert shown != "100 %"
-    assert float(shown.removesuffix(" %")) <= 100 * (1 - error) + 1e-12
 
 
 def test_one_file_prepared_in_two_ways_is_not_one_model() -> None:
@@ -197,17 +188,3 @@ def test_nothing_is_said_of_levels_below_the_range(scope: str) -> None:
     assert (claim.quantity.is_share, claim.quantity.span.low) == (False, 0.5)
     assert said[scope] in sentence(claim)
     assert "up to which, from 0.5 on, accuracy is 80 %" in key_figure(claim).meaning
-
-
-@pytest.mark.parametrize(
-    ("name", "low", "said"),
-    [
-        ("rotation", -60, "from rotation -60 up to 9.893 degrees"),
-        ("rotation", 0, "up to rotation 9.893 degrees"),
-        ("blur + fog", 0.25, "from level 0.25 up to 9.893 of blur + fog"),
-    ],
-)
-def test_a_range_that_does_not_start_at_zero_is_named(name: str, low: float, said: str) -> None:
-    unit = "degrees" if name == "rotation" else ""
-    level = CurveQuantity(Height.ACCURACY, name, unit, Interval(low, 60), is_share=False)
-    assert said in sentence(changed(CLAIMS["curve_set"], quantity=level, value=9.893))

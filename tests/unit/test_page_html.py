@@ -6,16 +6,12 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
-from surefoot.core.claims import Verdict
-from surefoot.report.key_figure import key_figure
 from surefoot.report.page import html_of
 from surefoot.report.provenance import shared_provenance
-from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution
 from surefoot.study.study import join_results
 from tests import pages
-from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import study
 
 
@@ -111,12 +107,3 @@ def test_what_runs_have_in_common_is_said_once_and_nothing_is_lost():
     common, each = shared_provenance(runs(9))
     assert common == ("All runs", (("Seed", "1"),))
     assert each == ("Each run", tuple((f"r{i}", f"Study: d{i}") for i in range(9)))
-
-
-def test_a_stated_radius_has_one_form():
-    claim = changed(CLAIMS["robust_accuracy"], radius=8 / 255)
-    assert "radius 8/255" in sentence(claim) and "radius 8/255" in key_figure(claim).meaning
-    required = changed(CLAIMS["radius_quantile"], requirement=8 / 255, verdict=Verdict.PASS)
-    assert "a critical radius of 8/255 or more" in sentence(required)
-    odd = changed(required, requirement=0.012345678)  # rounded up it would say more than was shown
-    assert "a critical radius of 0.012345678 or more" in sentence(odd)

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from math import inf
 
 import pytest
 
@@ -16,13 +17,53 @@ from tests.worlds import points, study
 RANGE = r"([\d.]+) % to ([\d.]+) % of the perturbations"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1.0, "100 %"), (0.0, "0 %"), (0.99999, "above 99.99 %"), (0.00001, "below 0.01 %"),
-     (0.29, "29 %"), (0.98765, "98.77 %"), (0.5, "50 %")],
-)  # fmt: skip
-def test_a_share_is_never_rounded_to_certainty(value, text):
-    assert formatting.percent(value) == text
+WORDS = {
+    formatting.percent: [
+        (1.0, "100 %"), (0.0, "0 %"), (0.99999, "above 99.99 %"), (0.00001, "below 0.01 %"),
+        (0.29, "29 %"), (0.98765, "98.77 %"), (0.5, "50 %"),
+    ],
+    formatting.percent_range: [
+        (Interval(0.0, 1e-15), "0 % to 0.01 %"), (Interval(1 - 1e-15, 1.0), "99.99 % to 100 %"),
+        (Interval(0.68 - 1e-9, 0.68 + 1e-9), "67.99 % to 68.01 %"),
+    ],
+    formatting.points_range: [(Interval(-1e-15, 1e-15), "-0.01 to +0.01")],
+    formatting.points_apart: [
+        (0.0, "0.00 points"), (0.00001, "less than 0.01 points"), (-0.0123, "1.23 points"),
+    ],
+    formatting.signed_range: [
+        (Interval(0.00123456, 0.0065432), "+0.001234 to +0.006544"),
+        (Interval(-0.00123456, -0.00012345), "-0.001235 to -0.0001234"),
+        (Interval(-0.5, 0.25), "-0.5 to +0.25"), (Interval(0.1, inf), "+0.1 or more"),
+        (Interval(-inf, 0.1), "+0.1 or less"), (Interval(-inf, inf), "not known"),
+    ],
+    formatting.of_perturbations: [
+        (0.01, "1 in 100 perturbations"), (1e-5, "1 in 100,000 perturbations"),
+        (0.03, "3 % of the perturbations"), (0.0123456789, "1.23456789 % of the perturbations"),
+    ],
+    formatting.error_odds: [
+        (0.01, "wrong at most 1 time in 100"), (0.05, "wrong at most 1 time in 20"),
+        (0.03, "wrong at most 3 times in 100"), (0.001, "wrong at most 1 time in 1,000"),
+        (1e-12, "wrong with probability at most 1e-12"),
+        (4e-7, "wrong with probability at most 4e-07"),
+    ],
+    formatting.confidence: [
+        (0.01, "99 %"), (0.05, "95 %"), (0.001, "99.9 %"), (0.005, "99.5 %"), (0.025, "97.5 %"),
+        (0.05 / 3, "98.33 %"), (0.0125, "98.75 %"), (0.00625, "99.37 %"), (4e-7, "99.99996 %"),
+    ],
+}  # fmt: skip
+"""Never rounded to none, to all, or to more than was shown."""
+
+
+@pytest.mark.parametrize("said", WORDS, ids=lambda said: said.__name__)
+def test_no_number_is_rounded_to_certainty(said):
+    assert [said(value) for value, _ in WORDS[said]] == [text for _, text in WORDS[said]]
+
+
+@pytest.mark.parametrize("error", [0.05, 1e-6, 1e-8, 1e-9, 1e-11, 0.0123456, 0.05 / 3, 0.00625])
+def test_no_confidence_is_rounded_up(error):
+    shown = formatting.confidence(error)
+    assert shown != "100 %"
+    assert float(shown.removesuffix(" %")) <= 100 * (1 - error) + 1e-12
 
 
 @pytest.mark.parametrize("low", [0.0, 0.29, 0.57123, 0.999949])
@@ -50,13 +91,6 @@ def test_every_share_of_up_to_200_inputs_is_printed_exactly_where_two_decimals_d
             assert [Fraction(end) for end in gap] == [-ends[-1], ends[-1]]
 
 
-def test_no_end_is_rounded_to_certainty():
-    assert formatting.percent_range(Interval(0.0, 1e-15)) == "0 % to 0.01 %"
-    assert formatting.percent_range(Interval(1 - 1e-15, 1.0)) == "99.99 % to 100 %"
-    assert formatting.percent_range(Interval(0.68 - 1e-9, 0.68 + 1e-9)) == "67.99 % to 68.01 %"
-    assert formatting.points_range(Interval(-1e-15, 1e-15)) == "-0.01 to +0.01"
-
-
 @pytest.mark.parametrize("low", [0.0, 0.012, 0.0429999, 12.345678, 123.456789, 60000.1234567])
 @pytest.mark.parametrize("wider", [0.0, 0.0000031, 0.1, 7.7777777])
 def test_levels_are_rounded_outwards_however_large(low, wider):
@@ -64,68 +98,6 @@ def test_levels_are_rounded_outwards_however_large(low, wider):
     a, b = (float(end) for end in (text.split(" to ") * 2)[:2])
     assert 0.999 * low <= a <= low * (1 + 1e-11)
     assert (low + wider) * (1 - 1e-11) <= b <= 1.001 * (low + wider)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "text"),
-    [
-        (0.00123456, 0.0065432, "+0.001234 to +0.006544"),
-        (-0.00123456, -0.00012345, "-0.001235 to -0.0001234"),
-        (-0.5, 0.25, "-0.5 to +0.25"),
-        (0.1, float("inf"), "+0.1 or more"),
-        (float("-inf"), 0.1, "+0.1 or less"),
-        (float("-inf"), float("inf"), "not known"),
-    ],
-)
-def test_differences_of_levels_are_rounded_outwards_with_their_sign(low, high, text):
-    assert formatting.signed_range(Interval(low, high)) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0.00 points"), (0.00001, "less than 0.01 points"), (-0.0123, "1.23 points")],
-)
-def test_a_difference_is_never_rounded_to_none(value, text):
-    assert formatting.points_apart(value) == text
-
-
-@pytest.mark.parametrize(
-    ("kappa", "text"),
-    [(0.01, "1 in 100 perturbations"), (1e-5, "1 in 100,000 perturbations"),
-     (0.03, "3 % of the perturbations"), (0.0123456789, "1.23456789 % of the perturbations")],
-)  # fmt: skip
-def test_a_limit_is_said_to_its_last_digit(kappa, text):
-    assert formatting.of_perturbations(kappa) == text
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [(0.01, "wrong at most 1 time in 100"), (0.05, "wrong at most 1 time in 20"),
-     (0.03, "wrong at most 3 times in 100"), (0.001, "wrong at most 1 time in 1,000"),
-     (1e-12, "wrong with probability at most 1e-12"),
-     (4e-7, "wrong with probability at most 4e-07")],
-)  # fmt: skip
-def test_odds_are_never_said_to_be_none(error, text):
-    assert formatting.error_odds(error) == text
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (0.01, "99 %"),
-        (0.05, "95 %"),
-        (0.001, "99.9 %"),
-        (0.005, "99.5 %"),
-        (0.025, "97.5 %"),
-        (0.05 / 3, "98.33 %"),
-        (0.0125, "98.75 %"),
-        (0.00625, "99.37 %"),
-        (4e-7, "99.99996 %"),
-    ],
-)
-def test_confidence_is_never_rounded_up(error, text):
-    assert formatting.confidence(error) == text
-    assert float(formatting.confidence(error).split()[0]) <= 100 * (1 - error) + 1e-9
 
 
 @pytest.mark.parametrize(("least", "text"), [(0.9876546, "1.23454 %"), (0.9999996, "0.00004 %")])
