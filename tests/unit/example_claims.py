@@ -28,6 +28,8 @@ FALLS = Stated("the curve falls")
 SOUND = Guarantee(Footing.SOUND, 0.01)
 SAMPLED = Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE,))
 PROVED = Guarantee(Footing.CONDITIONAL, 0.0, (REAL,))
+SAMPLED_PROOFS = replace(SAMPLED, assumptions=(SAMPLE, REAL))
+FALLING = replace(SAMPLED, assumptions=(FALLS,))
 FITTED = Guarantee(Footing.NONE, 1.0, (Stated("the scores are normal far out"),))
 
 INPUT = Scope(About.INPUT, 300, "17")
@@ -73,13 +75,7 @@ CLAIMS = {
     "tail": claim("tail", INPUT, FITTED, value=3.2e-9),
     "mean_set": claim("mean_set", THESE, SOUND, value=0.056, interval=Interval(0.05409, 0.05791)),
     "count_kappa": claim(
-        "count_kappa",
-        THESE,
-        SOUND,
-        kappa=0.01,
-        fragile=6,
-        robust=290,
-        at_least=5,
+        "count_kappa", THESE, SOUND, kappa=0.01, fragile=6, robust=290, at_least=5
     ),
     "all_kappa": claim(
         "all_kappa", THESE, SOUND, kappa=0.01, requirement=Requirement(1.0, Verdict.PASS)
@@ -87,7 +83,7 @@ CLAIMS = {
     "curve_set": claim(
         "curve_set",
         THESE,
-        Guarantee(Footing.CONDITIONAL, 0.05, (FALLS,)),
+        FALLING,
         quantity=LEVEL,
         value=1.31,
         interval=Interval(1.300009, 1.329991),
@@ -124,7 +120,7 @@ CLAIMS = {
     "robust_accuracy_population": claim(
         "robust_accuracy_population",
         POPULATION,
-        Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE, REAL)),
+        SAMPLED_PROOFS,
         random=Randomness.NOTHING,
         interval=Interval(0.85009, 0.97),
         radius=0.03,
@@ -132,7 +128,7 @@ CLAIMS = {
     "mean_radius_population": claim(
         "mean_radius_population",
         POPULATION,
-        Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE, REAL)),
+        SAMPLED_PROOFS,
         random=Randomness.NOTHING,
         interval=Interval(0.0309999, 0.0620001),
         ceiling=1.0,
@@ -146,7 +142,7 @@ CLAIMS = {
     "radius_quantile": claim(
         "radius_quantile",
         POPULATION,
-        Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE, REAL)),
+        SAMPLED_PROOFS,
         random=Randomness.NOTHING,
         value=0.015,
         interval=Interval(0.0129999, 0.0190001),
@@ -208,7 +204,7 @@ CLAIMS = {
     "curve_not_worse": claim(
         "curve_not_worse",
         THESE,
-        Guarantee(Footing.CONDITIONAL, 0.05, (FALLS,)),
+        FALLING,
         quantity=SHARE,
         threshold=0.8,
         requirement=Requirement(0.02, Verdict.PASS),
@@ -225,7 +221,7 @@ CLAIMS = {
     "quantile_difference": claim(
         "quantile_difference",
         POPULATION,
-        Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE, REAL)),
+        SAMPLED_PROOFS,
         value=0.003,
         interval=Interval(0.00100009, 0.0060001),
         share=0.05,

@@ -1,6 +1,5 @@
 """What is said of an attack beside sampling: where there is none, what is kept, tables, words."""
 
-import re
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -11,8 +10,7 @@ from onnx import TensorProto, helper
 
 import surefoot as sf
 from surefoot.records.json_records import record_from_json, record_to_json
-from surefoot.report.page import html_of
-from surefoot.report.views.attack import attack_notes, baseline_table
+from surefoot.report.views.attack import attack_notes
 from surefoot.store.sql import SqlStore
 from surefoot.subject.protocols import Ball
 from tests.unit import small_models as small
@@ -141,23 +139,6 @@ def test_stopping_an_attack_keeps_what_was_measured(stored):
     result = study.run(path, attack=QUICK)
     assert result.from_store
     assert result.details.attack == study.run(attack=QUICK).details.attack
-
-
-def test_the_table_stands_beside_accuracy_and_the_robust_share(stored):
-    result = stored[0].run(attack=QUICK)
-    table = baseline_table(result.record, result.details)
-    assert table.headings[1:4] == (
-        "clean accuracy",
-        "withstood the attack",
-        "share that fails under at most 1 in 10",
-    )
-    assert len(table.rows) == 1
-    assert "2 descents of 10 steps towards each of 2 target classes" in table.note
-    (section,) = (s for s in html_of(result.view).split("<section ") if 'id="baseline"' in s)
-    head, body = section.split("<tbody>")
-    assert re.findall(r'<th scope="col"[^>]*>(.*?)</th>', head) == [*table.headings]
-    assert body.count("<tr>") == 1
-    assert "proves nothing" in body
 
 
 @pytest.mark.slow

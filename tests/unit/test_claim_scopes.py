@@ -110,10 +110,3 @@ def test_models_side_by_side_say_which_inputs_all_of_them_get_right():
             assert "inputs that all 2 models classify correctly" in sentence(claim).replace(
                 " of this kind", ""
             )
-
-
-@pytest.mark.parametrize(("perturb", "draws"), [("gaussian:0.1", True), ("clip:0.01", False)])
-def test_draws_are_assumed_to_be_random_only_where_there_are_any(perturb, draws):
-    x = np.array([[1.0, 0.0], [-1.0, 0.0]], np.float32)
-    text = str(sf.estimate(stop_taken_for_cat, x, perturb, bounds=(-1, 1), **OF_ANIMALS))
-    assert ("independent draws" in text) is ("perturbations are random" in text) is draws

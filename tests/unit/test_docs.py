@@ -40,10 +40,6 @@ def stored(name):
     return (ROOT / "docs" / "figures" / f"{name}.svg").read_text()
 
 
-def test_there_are_pages():
-    assert {"exact-sequential", "kappa-test", "population-mean"} <= set(METHODS)
-
-
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize(
     "section",

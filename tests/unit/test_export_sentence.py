@@ -47,23 +47,6 @@ def test_it_ends_with_the_words_of_the_claim_and_adds_at_most_its_estimate(plain
     assert all(assumed.words in first for assumed in claim.guarantee.assumptions)
 
 
-def test_it_says_what_was_tested_and_how_often(plain):
-    first = plain.export(to="sentence").split("\n\n")[0]
-    spec = plain.record.spec
-    for part in (
-        f"With surefoot {plain.record.environment['surefoot']}, ",
-        f"(SHA-256 {spec.model.digest[:12]}, of {spec.model.covers})",
-        "on 5 inputs of ",
-        spec.inputs.selection,
-        f"SHA-256 {spec.inputs.digest[:12]}",
-        spec.words.perturbation,
-        f"perturbed inputs must {spec.words.property}, else they fail",
-        f"run {plain.record.digest[:12]} ({plain.record.trials:,} trials, seed {spec.seed})",
-        sentence(plain.claims[0]),
-    ):
-        assert part in first
-
-
 def test_verdicts_and_cautions_follow(plain):
     required = plain.require(0.999)
     (verdict,) = required.verdicts

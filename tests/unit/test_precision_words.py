@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import surefoot as sf
 from surefoot.catalogue.methods import PopulationMean, SetMean
 from surefoot.core.counts import Counts
 from surefoot.population.precision import likely_width
@@ -48,27 +47,3 @@ def test_a_run_names_the_option_that_narrows_the_interval_of_the_population():
 def test_nothing_is_proposed_where_every_input_had_its_first_trial_at_once():
     few = noise_study(np.full(10, 0.2), SetMean(0.05, 0.05), 3).run(**QUICK)
     assert few.view.claims_note == ""
-
-
-def test_trials_are_said_to_be_on_the_inputs_that_had_one():
-    result = noise_study(RARE, SetMean(0.1, 0.05), 3).run(**QUICK)
-    tried = sum(row.result.trials > 0 for row in result.inputs)
-    assert tried < len(RARE)
-    facts = " ".join(result.view.facts)
-    assert f"of {tried} inputs with a trial failed in no trial." in facts
-    assert f"trials on {tried} of 100 inputs." in facts
-
-
-@pytest.mark.parametrize(
-    ("kept", "words"),
-    [
-        (sf.properties.TrueLabel(), "Perturbed inputs must get the true label"),
-        (sf.properties.SameLabel(), ""),
-    ],
-)
-def test_what_a_failure_is_stands_below_the_headline_unless_it_is_another_label(kept, words):
-    result = noise_study(RARE, SetMean(0.1, 0.05), 3, property=kept).run(**QUICK)
-    assert result.view.what_fails.startswith(words)
-    assert bool(result.view.what_fails) is bool(words)
-    if words:
-        assert str(result).splitlines()[2] == result.view.what_fails

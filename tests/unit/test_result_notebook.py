@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -11,23 +10,6 @@ import surefoot as sf
 from surefoot.report.page import FIGURE_BYTES, ROWS
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{ 7*7 }}"
-
-
-class Tags(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.seen, self.attributes, self.addresses = [], set(), []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-        self.addresses += [value for name, value in attrs if name in ("src", "href")]
-
-
-def tags_of(html):
-    parser = Tags()
-    parser.feed(html)
-    return parser
 
 
 def classify(batch):
@@ -47,10 +29,11 @@ def test_hostile_names_stay_text_in_a_notebook():
     inputs = sf.load_inputs(x, y, ids=[f"{HOSTILE}{i}" for i in range(8)], class_names=names)
     result = run(inputs)
     html = result._repr_html_()
-    tags = tags_of(html)
-    assert "script" not in tags.seen
-    assert not {name for name in tags.attributes if name.startswith("on")}
-    assert all(address.startswith("data:image/svg+xml;base64,") for address in tags.addresses)
+    tags = re.findall(r"<[a-z][^>]*>", html)  # what is escaped has no tag
+    bare = " ".join(re.sub(r'="[^"]*"', "=", tag) for tag in tags)
+    assert not re.search(r"<script|\son\w+=", bare)
+    addresses = re.findall(r' (?:src|href)="([^"]*)', " ".join(tags))
+    assert all(address.startswith("data:image/svg+xml;base64,") for address in addresses)
     assert "&lt;script&gt;" in html
     assert "49" not in re.sub(r"base64,[^\"]*", "", html).split("{{ 7*7 }}")[0][-3:]
     assert "\n" not in repr(result)

@@ -7,32 +7,15 @@ from contextlib import closing
 
 import pytest
 
-import surefoot as sf
-from surefoot.records.record import Source
-from surefoot.store import open_store
 from surefoot.store.chains import seal_of
-from surefoot.testing.conformance import example_spec
-from tests.worlds import study
 
 pytest.importorskip("starlette")
 
 from surefoot.serve.stores import ServedStore
+from tests.unit import test_serve
 from tests.unit.test_serve import alerts, client_of, rows_of, text_of
 
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A store with three finished runs and one that goes on."""
-    where = str(tmp_path_factory.mktemp("damage") / "runs.db")
-    finished = {
-        "estimate": study(),
-        "test": study(method=sf.methods.KappaTest(0.1, 0.1, 200)),
-        "hostile": study(perturbation=sf.perturb.LinfNoise(0.9)),
-    }
-    digests = {name: own.run(where).record.digest for name, own in finished.items()}
-    with closing(open_store(where)) as store:
-        store.begin("f" * 64, example_spec(5), Source("slow.onnx", "d.npz"), {})
-    return where, digests | {"going on": "f" * 64}
+runs = test_serve.runs  # a store with three finished runs and one that goes on
 
 
 def set_column(db, column, value, digest):

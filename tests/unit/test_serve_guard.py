@@ -15,11 +15,11 @@ from surefoot.testing.conformance import example_spec
 
 pytest.importorskip("starlette")
 from starlette.requests import ClientDisconnect, Request
-from starlette.testclient import TestClient
 
 from surefoot.serve import guard
-from surefoot.serve.app import Dashboard, create_app
+from surefoot.serve.app import Dashboard
 from surefoot.serve.server import Server
+from tests.unit.test_serve import client_of
 
 TOKEN = "a-token-of-24-characters"
 RUN = "/runs/0/" + "c" * 64
@@ -31,10 +31,6 @@ def where(tmp_path_factory):
     with closing(open_store(path)) as store:
         store.begin("c" * 64, example_spec(1), None, {})
     return path
-
-
-def client_of(where, base="http://127.0.0.1:8420", **settings):
-    return TestClient(create_app(Settings((where,), **settings)), base_url=base)
 
 
 @pytest.fixture
@@ -81,14 +77,10 @@ def test_every_answer_has_the_headers_that_keep_it_apart(client, path):
 
 
 def test_requests_that_no_page_sends_are_refused_in_a_sentence(client):
-    assert client.head("/").status_code == 200
-    assert client.head("/live").status_code == 200
-    assert client.get("/nope").status_code == 404
-    assert client.get(f"/runs/0/{'d' * 64}").status_code == 404
-    assert client.get("/runs/7/x").status_code == 404
-    assert client.get("/runs/x/x").status_code == 400
-    assert client.get("/compare?run=a").status_code == 400
-    assert client.get(f"/?q={'x' * 3000}").status_code == 414
+    assert client.head("/").status_code == client.head("/live").status_code == 200
+    unknown = {"/nope": 404, f"/runs/0/{'d' * 64}": 404, "/runs/7/x": 404, "/runs/x/x": 400}
+    refused = {**unknown, "/compare?run=a": 400, f"/?q={'x' * 3000}": 414}
+    assert {path: client.get(path).status_code for path in refused} == refused
     own = {"origin": "http://127.0.0.1:8420"}
     assert client.post("/", headers=own).status_code == 405
     assert client.post(f"{RUN}/replay", headers=own, content=b"x" * 9000).status_code == 413

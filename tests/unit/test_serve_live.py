@@ -33,13 +33,8 @@ from surefoot.serve.stores import served_stores
 from surefoot.store.runs import FirstFailure
 
 
-def test_pages_that_watch_share_one_poller_and_get_what_another_process_writes(
-    tmp_path, monkeypatch
-):
-    where = str(tmp_path / "live.db")
+def test_pages_that_watch_share_one_poller_and_get_what_another_process_writes(where, monkeypatch):
     monkeypatch.setattr(live, "POLL_SECONDS", 0.01)
-    with closing(open_store(where)) as store:
-        store.begin("e" * 64, example_spec(5), None, {})
     poller = live.StorePoller(served_stores([where])[0])
 
     async def next_run(messages):
@@ -129,10 +124,15 @@ def test_a_relative_name_starts_from_the_current_folder_where_no_allowed_one_has
     assert folder_of_files(source, (tmp_path / "data",)) == tmp_path
 
 
-def test_a_run_goes_on_only_while_something_is_written(tmp_path):
-    where = str(tmp_path / "runs.db")
-    with closing(open_store(where)) as store:
+@pytest.fixture
+def where(tmp_path):
+    """A store with a run that has just begun."""
+    with closing(open_store(str(tmp_path / "runs.db"))) as store:
         store.begin("e" * 64, example_spec(5), None, {})
+    return str(tmp_path / "runs.db")
+
+
+def test_a_run_goes_on_only_while_something_is_written(where):
     line = served_stores([where])[0].lines()[0]
     old = "2020-01-01T00:00:00+00:00"
     assert state_of(line) is State.IN_PROGRESS
@@ -153,10 +153,8 @@ def test_a_run_goes_on_only_while_something_is_written(tmp_path):
         (3e6, "unfinished, last written 34 days ago"),
     ],
 )
-def test_a_run_that_has_not_written_for_a_while_says_since_when(tmp_path, seconds, words):
-    where, now = str(tmp_path / "runs.db"), datetime.now(UTC)
-    with closing(open_store(where)) as store:
-        store.begin("e" * 64, example_spec(5), None, {})
+def test_a_run_that_has_not_written_for_a_while_says_since_when(where, seconds, words):
+    now = datetime.now(UTC)
     line = served_stores([where])[0].lines()[0]
     quiet = replace(line, written=(now - timedelta(seconds=seconds)).isoformat())
     assert state_words(state_of(quiet, now), quiet.written, now) == words
@@ -165,11 +163,8 @@ def test_a_run_that_has_not_written_for_a_while_says_since_when(tmp_path, second
     )
 
 
-def test_the_list_and_its_live_messages_agree_on_the_state_of_every_run(tmp_path):
+def test_the_list_and_its_live_messages_agree_on_the_state_of_every_run(where):
     """Where they differ, a page loads itself again every second: a continued run once did."""
-    where = str(tmp_path / "runs.db")
-    with closing(open_store(where)) as store:
-        store.begin("e" * 64, example_spec(5), None, {})
     study().run(where)
     ends = [("", 0), ("", 1), ("9999", 0), ("2020", 1), ("9999", 1)]
     for finished, stopped in ends:
@@ -206,7 +201,7 @@ def test_a_replay_runs_the_first_failing_trial_in_a_process_of_its_own(tmp_path,
     record = result.record
     failing = next(row for row in record.inputs if row.result.value < 1)
     where = served_stores(["runs.db"])[0]
-    among = where.first_failures(where.lines()[0].key, [failing.id])[failing.id]
+    among = where.first_failures(where.lines()[0], [failing.id])[failing.id]
     on = Replayer(Settings(("runs.db",), folders=(tmp_path,)))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")  # the names in the store start from the folder of --replay

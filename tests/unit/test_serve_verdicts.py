@@ -19,13 +19,11 @@ from surefoot.study.study import compare, sweep
 from tests.worlds import SHAPE, linear, study
 
 pytest.importorskip("starlette")
-from starlette.testclient import TestClient
 
-from surefoot.serve.app import create_app
 from surefoot.serve.pages import breakable
 from surefoot.serve.runs import worst
-from surefoot.serve.settings import Settings
 from surefoot.serve.stores import served_stores
+from tests.unit.test_serve import client_of
 
 NAMED = Source("m.onnx", "d.npz", {}, "surefoot estimate m.onnx d.npz", study="every night")
 
@@ -58,8 +56,12 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(runs):
-    app = create_app(Settings((runs[0],)))
-    return TestClient(app, base_url="http://127.0.0.1:8420", raise_server_exceptions=False)
+    return client_of(runs[0])
+
+
+def stored(runs, name):
+    store = served_stores([runs[0]])[0]
+    return store.result(next(line for line in store.lines() if line.digest == runs[1][name]))
 
 
 def words_of(page):
@@ -75,23 +77,26 @@ def rows_of(page):
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_the_list_marks_and_filters_verdicts_and_a_run_says_the_sentence(runs, client, verdict):
+    digest, result = runs[1][verdict], stored(runs, verdict)
     page = client.get(f"/?verdict={verdict}")
-    rows = rows_of(page)
-    assert list(rows) == [runs[1][str(verdict)]]
-    assert f'<b class="mark {verdict.lower()}">{verdict}</b>' in rows[runs[1][str(verdict)]]
-    lines = served_stores([runs[0]])[0].lines()
-    result = served_stores([runs[0]])[0].result(
-        next(line for line in lines if line.digest == runs[1][str(verdict)])
-    )
+    rows, (claim,) = rows_of(page), result.verdicts
+    assert list(rows) == [digest]
+    assert f'<b class="mark {verdict.lower()}">{verdict}</b>' in rows[digest]
     ((kind, sentence),) = result.view.verdict_lines
-    shown = client.get(f"/runs/0/{runs[1][str(verdict)]}")
+    shown = client.get(f"/runs/0/{digest}")
     assert f'class="verdict {kind}"' in shown.text
     assert " ".join(sentence.replace(":", " :", 1).split()) in words_of(shown)
     is_named = verdict is not Verdict.PASS
-    assert ("every night" in rows[runs[1][str(verdict)]]) is is_named
+    assert ("every night" in rows[digest]) is is_named
     assert ("every night: run" in words_of(shown)) is is_named
-    assert (runs[1][str(verdict)] in rows_of(client.get("/?q=every+night"))) is is_named
+    assert (digest in rows_of(client.get("/?q=every+night"))) is is_named
     assert rows_of(client.get("/?verdict=nonsense")) == {}
+    about = [key_figure(c).line for c in result.claims if c.about.of is claim.about.of]
+    others = [key_figure(c).line for c in result.claims if c.about.of is not claim.about.of]
+    number, _, meaning = about[0].partition(": ")
+    row = words_of(page)
+    assert f"{verdict} required: {required_statement(claim)} {number} {meaning}" in row
+    assert others and not any(line.partition(": ")[0] in row for line in others)
 
 
 def test_the_worst_of_several_verdicts_counts_and_long_or_damaged_ends_are_read(runs, monkeypatch):
@@ -109,31 +114,13 @@ def test_the_worst_of_several_verdicts_counts_and_long_or_damaged_ends_are_read(
     assert worst([]) is None
 
 
-@pytest.mark.parametrize("verdict", list(Verdict))
-def test_beside_a_verdict_stands_what_was_required_and_the_number_that_decided(
-    runs, client, verdict
-):
-    store, digest = served_stores([runs[0]])[0], runs[1][str(verdict)]
-    result = store.result(next(line for line in store.lines() if line.digest == digest))
-    (claim,) = result.verdicts
-    about = [key_figure(c).line for c in result.claims if c.about.of is claim.about.of]
-    others = [key_figure(c).line for c in result.claims if c.about.of is not claim.about.of]
-    row = words_of(client.get(f"/?verdict={verdict}"))
-    number, _, meaning = about[0].partition(": ")
-    assert f"{verdict} required: {required_statement(claim)} {number} {meaning}" in row
-    assert others and not any(line.partition(": ")[0] in row for line in others)
-
-
 def test_a_comparison_has_every_page_and_its_number_is_that_of_the_report(
     runs, client, monkeypatch
 ):
     monkeypatch.setattr(Figure, "svg", "<svg></svg>")  # drawing takes seconds
-    where, names = runs
-    store = served_stores([where])[0]
-    rows = rows_of(client.get("/"))
+    names, rows = runs[1], rows_of(client.get("/"))
     for name in ("pair", "three", "levels"):
-        line = next(line for line in store.lines() if line.digest == names[name])
-        result = store.result(line)
+        result = stored(runs, name)
         key = result.view.key_figures[0]
         row = html.unescape(rows[names[name]]).replace("\u00a0", " ")
         assert key.number in row

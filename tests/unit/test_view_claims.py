@@ -89,13 +89,6 @@ def test_every_interval_in_a_table_is_that_of_a_claim(result):
             assert row[places[0]] in claimed, (table.title, row)
 
 
-def test_a_table_of_classes_says_whether_intervals_are_about_these_inputs_or_others(result):
-    for table in result.view.tables:
-        if table.title == "Results by class":
-            words = " ".join([*table.headings, table.note])
-            assert "for the population" in words or "about these inputs" in words, table
-
-
 def test_a_table_with_intervals_states_its_confidence_or_the_headline_does(result):
     claims = " ".join([*result.view.headings, *result.view.claim_lines]).lower()
     for table in result.view.tables:
