@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
+import surefoot as sf
 from surefoot.catalogue.parse import parse_perturbation
 from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.catalogue.words import Entry, entries
 from surefoot.core.results import UNIT
-from surefoot.perturb._ops.definition import NOTHING
+from surefoot.engine.sampling_bench import draws_nothing
 from surefoot.study.draw_sheet import sheet
 from surefoot.subject.protocols import View
 
@@ -72,7 +73,7 @@ def strip(kind: str, image: np.ndarray) -> Image.Image:
     strongest = STRONG.get(kind) or PERTURBATIONS[kind].levels(UNIT).high
     levels = list(presets["large"]) if presets else [strongest * i / 5 for i in range(1, 6)]
     perturbation = parse_perturbation(f"{kind}:{max(levels)!r}")
-    samples = 1 if perturbation.draw == NOTHING else 2
+    samples = 1 if draws_nothing(perturbation, sf.load_inputs(image[None])) else 2
     large = sheet(image, perturbation, [0.0, *levels], n=samples, height=SIZE)
     share = SHOWN / SIZE
     return large.resize(
