@@ -215,9 +215,10 @@ def test_what_only_squeezes_or_names_the_scores_is_left_out(tmp_path):
     graph = read_gradient_graph(path, "x", "y")
     assert (graph.scores_name, graph.gives_logits) == ("z", True)
     x = noise(3, 4)
-    margin, slope = graph.margin_and_gradient(x, whole(0, 1, 0), whole(1, 0, 1), logits=True)
+    sides = np.array([[1, -1], [-1, 1], [1, -1]], np.float32)
+    scores, slope = graph.logits_and_gradient(x, lambda scores: sides, logits=True)
     lead = weights[:, 0] - weights[:, 1]
-    assert np.allclose(margin, x @ lead * [1, -1, 1], atol=1e-5)
+    assert np.allclose((scores * sides).sum(axis=1), x @ lead * [1, -1, 1], atol=1e-5)
     assert np.allclose(slope, lead * np.array([[1], [-1], [1]]), atol=1e-6)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from array_api_compat import array_namespace
-from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph import operator_gradients as operators
@@ -73,25 +72,6 @@ class GradientGraph:
     fetched: tuple[str, ...]
     opset: int
     gives_logits: bool
-
-    def margin_and_gradient(
-        self, x: Values, labels: NDArray[np.int64], rivals: NDArray[np.int64], logits: bool
-    ) -> tuple[Values, Values]:
-        """The margin of each row's label over its rival, and its gradient in x.
-
-        Of scores that are no logits it is the margin of their logarithms.
-        """
-        values = self.forward(x)
-        rows = as_rows(values[self.scores_name], len(x))
-        weights, each = np.zeros_like(rows), np.arange(len(x))
-        if rows.shape[1] == 1:
-            weights[:, 0] = np.where(labels == 1, 1.0, -1.0)
-            return (rows * weights)[:, 0], self.backward(values, weights)
-        weights[each, labels], weights[each, rivals] = 1.0, -1.0
-        if logits:
-            return (rows * weights).sum(axis=1), self.backward(values, weights)
-        positive = np.maximum(rows, np.finfo(np.float32).tiny)
-        return (np.log(positive) * weights).sum(axis=1), self.backward(values, weights / positive)
 
     def logits_and_gradient(
         self, x: Values, weigh: Callable[[Values], Values], logits: bool

@@ -150,6 +150,36 @@ def attributes_of(onnx: ModuleType, node: NodeProto) -> Attributes:
     return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
 
 
+@dataclass(frozen=True)
+class WindowLayout:
+    """Where a kernel is laid: padding of each axis, steps, gaps within the kernel."""
+
+    pads: list[tuple[int, int]]
+    strides: list[int]
+    dilations: list[int]
+
+
+def window_layout(
+    attributes: Attributes, space: tuple[int, ...], kernel: tuple[int, ...]
+) -> WindowLayout:
+    """Of a convolution or a pool over this space, its padding worked out where it has a name."""
+    rank = len(kernel)
+    strides = [int(s) for s in attributes.get("strides", [1] * rank)]
+    dilations = [int(d) for d in attributes.get("dilations", [1] * rank)]
+    auto = attributes.get("auto_pad", b"NOTSET")
+    if auto in (b"SAME_UPPER", b"SAME_LOWER"):
+        pads = []
+        for size, k, s, d in zip(space, kernel, strides, dilations, strict=True):
+            total = max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
+            less, more = total // 2, total - total // 2
+            pads.append((less, more) if auto == b"SAME_UPPER" else (more, less))
+    else:
+        none = [0] * 2 * rank
+        flat = [int(p) for p in attributes.get("pads", none)] if auto == b"NOTSET" else none
+        pads = [(flat[i], flat[i + rank]) for i in range(rank)]
+    return WindowLayout(pads, strides, dilations)
+
+
 _FATAL_ONLY = 4
 """Severity from which onnxruntime logs: only what ends the program."""
 

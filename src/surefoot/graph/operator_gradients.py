@@ -17,36 +17,15 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Values
-from surefoot.graph.onnx_file import Attributes, quiet_session
+from surefoot.graph.onnx_file import Attributes, WindowLayout, quiet_session, window_layout
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 
-def _per_axis(attributes: Attributes, name: str, n: int) -> list[int]:
-    return [int(v) for v in attributes.get(name, [1] * n)]
-
-
-def _front_padding(
-    attributes: Attributes, size: list[int], out: list[int], kernel: list[int]
-) -> list[int]:
-    """The padding in front of each axis."""
-    n = len(size)
-    mode = attributes.get("auto_pad", b"NOTSET")
-    mode = mode.decode() if isinstance(mode, bytes) else mode
-    if mode == "NOTSET":
-        return [int(p) for p in attributes.get("pads", [0] * 2 * n)[:n]]
-    if mode == "VALID":
-        return [0] * n
-    stride, dilation = _per_axis(attributes, "strides", n), _per_axis(attributes, "dilations", n)
-    extent = _extent(out, kernel, stride, dilation)
-    whole = [max(e - i, 0) for e, i in zip(extent, size, strict=True)]
-    return [w // 2 if mode == "SAME_UPPER" else w - w // 2 for w in whole]
-
-
-def _extent(out: list[int], kernel: list[int], stride: list[int], dilation: list[int]) -> list[int]:
+def _extent(out: list[int], kernel: list[int], layout: WindowLayout) -> list[int]:
     """The length that the windows cover along each axis, padding included."""
-    axes = zip(out, kernel, stride, dilation, strict=True)
+    axes = zip(out, kernel, layout.strides, layout.dilations, strict=True)
     return [(o - 1) * s + (k - 1) * d + 1 for o, k, s, d in axes]
 
 
@@ -57,14 +36,13 @@ def _along(axes: Iterable[slice]) -> tuple[slice, ...]:
 
 def convolution_gradient(attributes: Attributes, x: Values, weights: Values, g: Values) -> Values:
     """The transposed convolution, by onnxruntime."""
-    n = x.ndim - 2
-    kernel, size, out = list(weights.shape[2:]), list(x.shape[2:]), list(g.shape[2:])
-    front = _front_padding(attributes, size, out, kernel)
-    stride, dilation = _per_axis(attributes, "strides", n), _per_axis(attributes, "dilations", n)
-    extent = _extent(out, kernel, stride, dilation)
+    kernel, size = list(weights.shape[2:]), list(x.shape[2:])
+    layout = window_layout(attributes, x.shape[2:], weights.shape[2:])
+    front = [before for before, _ in layout.pads]
+    extent = _extent(list(g.shape[2:]), kernel, layout)
     # what the windows cover, less the padding in front; a rest behind was not covered
     group = int(attributes.get("group", 1))
-    run = _transposed(tuple(kernel), tuple(stride), tuple(dilation), group)
+    run = _transposed(tuple(kernel), tuple(layout.strides), tuple(layout.dilations), group)
     fed = {"g": np.ascontiguousarray(g, np.float32), "w": weights.astype(np.float32)}
     (covered,) = run.run(None, fed)
     gradient = np.zeros(x.shape, np.float32)
@@ -102,13 +80,11 @@ class _Windows:
     """The windows of a pool: for each place of the kernel, a slice of the padded input."""
 
     def __init__(self, attributes: Attributes, x: Values, y: Values) -> None:
-        n = x.ndim - 2
         self.kernel = [int(k) for k in attributes["kernel_shape"]]
         self.size, self.out = list(x.shape[2:]), list(y.shape[2:])
-        self.stride = _per_axis(attributes, "strides", n)
-        self.dilation = _per_axis(attributes, "dilations", n)
-        self.front = _front_padding(attributes, self.size, self.out, self.kernel)
-        covered = _extent(self.out, self.kernel, self.stride, self.dilation)
+        self.layout = window_layout(attributes, x.shape[2:], tuple(self.kernel))
+        self.front = [before for before, _ in self.layout.pads]
+        covered = _extent(self.out, self.kernel, self.layout)
         with_input = [b + i for b, i in zip(self.front, self.size, strict=True)]
         self.padded_size = list(map(max, covered, with_input))
         ends = zip(self.front, with_input, strict=True)
@@ -123,8 +99,8 @@ class _Windows:
     def places(self) -> Iterator[tuple[slice, ...]]:
         """One slice of the padded array for each place of the kernel, of the output's shape."""
         for place in product(*map(range, self.kernel)):
-            starts = [p * d for p, d in zip(place, self.dilation, strict=True)]
-            axes = zip(starts, self.out, self.stride, strict=True)
+            starts = [p * d for p, d in zip(place, self.layout.dilations, strict=True)]
+            axes = zip(starts, self.out, self.layout.strides, strict=True)
             yield _along(slice(b, b + (o - 1) * s + 1, s) for b, o, s in axes)
 
 

@@ -14,10 +14,12 @@ from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, Values,
 from surefoot.graph.onnx_file import (
     Attributes,
     Source,
+    WindowLayout,
     attributes_of,
     one_line,
     parse_graph,
     require_onnx,
+    window_layout,
 )
 
 if TYPE_CHECKING:
@@ -243,7 +245,7 @@ def _norm(op: _Operator) -> AffineValue:
 def _conv(op: _Operator) -> AffineValue:
     b, bias = op.weights, op.constant(1)
     kernel = b.shape[2:]
-    layout = _window_layout(op.attributes, op.value.shape[2:], kernel)
+    layout = window_layout(op.attributes, op.value.shape[2:], kernel)
     groups = int(op.attributes.get("group", 1))
     terms = int(np.prod(b.shape[1:]))
     product = op.value.multiplied(
@@ -254,36 +256,7 @@ def _conv(op: _Operator) -> AffineValue:
     return product.shifted(bias.astype(np.float64).reshape(1, -1, *(1,) * len(kernel)))
 
 
-@dataclass(frozen=True)
-class _WindowLayout:
-    """Where a kernel is laid: padding of each axis, steps, gaps within the kernel."""
-
-    pads: list[tuple[int, int]]
-    strides: list[int]
-    dilations: list[int]
-
-
-def _window_layout(
-    attributes: Attributes, space: tuple[int, ...], kernel: tuple[int, ...]
-) -> _WindowLayout:
-    rank = len(kernel)
-    strides = [int(s) for s in attributes.get("strides", [1] * rank)]
-    dilations = [int(d) for d in attributes.get("dilations", [1] * rank)]
-    auto = attributes.get("auto_pad", b"NOTSET")
-    if auto in (b"SAME_UPPER", b"SAME_LOWER"):
-        pads = []
-        for size, k, s, d in zip(space, kernel, strides, dilations, strict=True):
-            total = max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
-            less, more = total // 2, total - total // 2
-            pads.append((less, more) if auto == b"SAME_UPPER" else (more, less))
-    else:
-        none = [0] * 2 * rank
-        flat = [int(p) for p in attributes.get("pads", none)] if auto == b"NOTSET" else none
-        pads = [(flat[i], flat[i + rank]) for i in range(rank)]
-    return _WindowLayout(pads, strides, dilations)
-
-
-def _convolve(a: Floats, weights: Floats, layout: _WindowLayout, groups: int) -> Floats:
+def _convolve(a: Floats, weights: Floats, layout: WindowLayout, groups: int) -> Floats:
     """Cross-correlation of a batch, a piece of it at a time."""
     kernel = weights.shape[2:]
     rank = len(kernel)
@@ -315,7 +288,7 @@ def _average_pool(op: _Operator) -> AffineValue:
     if attributes.get("ceil_mode", 0):
         raise InvalidArgument("AveragePool with ceil_mode is not read: pad the input instead")
     kernel = tuple(int(k) for k in attributes["kernel_shape"])
-    layout = _window_layout(attributes, value.shape[2:], kernel)
+    layout = window_layout(attributes, value.shape[2:], kernel)
     channels = value.shape[1]
     ones = np.ones((channels, 1, *kernel))
     count: float | Floats = float(np.prod(kernel))

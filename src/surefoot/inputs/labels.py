@@ -253,7 +253,11 @@ def _text(value: Item, source: str, where: str) -> str:
 def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -> Labels:
     """The class number of each of these different texts."""
     names = listed.names
-    texts = [_as_listed(text, names) for text in texts]
+    numbers = [name for name in names if _NUMBER.fullmatch(name)]
+    for i, text in enumerate(texts):  # a number as the list writes it, 3.0 as 3
+        if text not in names and _NUMBER.fullmatch(text):
+            equal = [name for name in numbers if float(name) == float(text)]
+            texts[i] = equal[0] if len(equal) == 1 else text
     for known, reading in ((listed.codes, BY_CODE), (names, LOOKED_UP)):
         if any(text in known for text in texts):
             return Labels(_looked_up(texts, source, known, where), names, reading)
@@ -271,15 +275,6 @@ def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -
         _refuse_unlisted(texts[word], source, names, where(word))
     ends = f"0 is {texts[0]}" + (f", {len(texts) - 1} is {texts[-1]}" if len(texts) > 1 else "")
     return Labels(np.arange(len(texts)), tuple(texts), f"{ALPHABETICAL} ({ends})")
-
-
-def _as_listed(text: str, names: tuple[str, ...]) -> str:
-    """A number as the list writes it, 3.0 as 3; other texts as they are."""
-    if text in names or not _NUMBER.fullmatch(text):
-        return text
-    numbers = [name for name in names if _NUMBER.fullmatch(name)]
-    equal = [name for name in numbers if float(name) == float(text)]
-    return equal[0] if len(equal) == 1 else text
 
 
 def _looked_up(

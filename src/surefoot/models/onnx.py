@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,10 +34,6 @@ _DTYPES: dict[str, type[np.generic]] = {
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,
 }
-
-
-_GradientRun = Callable[[GradientGraph, HostArray, HostArray, bool], tuple[HostArray, HostArray]]
-"""Of the graph, a batch, the places of its rows, and whether its scores are logits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,45 +110,41 @@ class OnnxModel:
     def margin_and_gradient(
         self, x: NDArray[np.float32], labels: NDArray[np.int64], rivals: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """By walking the graph back; a Softmax at the end is left out of it."""
-        return self._in_gradient_pieces(
-            x,
-            lambda graph, piece, rows, logits: graph.margin_and_gradient(
-                piece, labels[rows], rivals[rows], logits
-            ),
-        )
+        """The margin of each row's label over its rival, and its gradient in x."""
+
+        def sides(scores: HostArray, rows: HostArray) -> HostArray:
+            weights, each = np.zeros_like(scores), np.arange(len(rows))
+            weights[each, labels[rows]], weights[each, rivals[rows]] = 1.0, -1.0
+            return weights
+
+        logits, gradient = self.logits_and_gradient(x, sides)
+        return (logits * sides(logits, np.arange(len(x)))).sum(axis=1), gradient
 
     def logits_and_gradient(
         self, x: NDArray[np.float32], weigh: Weigh
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """By walking the graph back; a Softmax at the end is left out of it."""
-        return self._in_gradient_pieces(
-            x,
-            lambda graph, piece, rows, logits: graph.logits_and_gradient(
-                piece, lambda scores: weigh(scores, rows), logits
-            ),
-        )
+        """By walking the graph back; a Softmax at the end is left out of it.
 
-    def torch_module(self) -> Module:
-        """The file as a PyTorch module from inputs to logits, for attacks that need one."""
-        return differentiable(self.logits_and_gradient)
-
-    def _in_gradient_pieces(
-        self, x: NDArray[np.float32], run: _GradientRun
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """A forward and a backward pass, in batches of the size that the file may fix."""
+        In batches of the size that the file may fix.
+        """
         n, size = len(x), self.batch or len(x)
         with answers.model_errors():
             graph = self._gradient_graph
             ready = answers.cast_to(self.normalise(x), self.dtype)
-            rows = np.minimum(np.arange(n + -n % size), n - 1)
+            every = np.minimum(np.arange(n + -n % size), n - 1)
             logits = graph.gives_logits or self.signature.scores is Scores.LOGITS
-            pieces = [
-                run(graph, ready[rows[i : i + size]], rows[i : i + size], logits)
-                for i in range(0, len(rows), size)
-            ]
+
+            def run(rows: HostArray) -> tuple[HostArray, HostArray]:
+                own = lambda scores: weigh(scores, rows)  # noqa: E731  as short as its use
+                return graph.logits_and_gradient(ready[rows], own, logits)
+
+            pieces = [run(every[i : i + size]) for i in range(0, len(every), size)]
             firsts, gradients = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
             return firsts, np.asarray(self.normalise.gradient_before(gradients), np.float32)
+
+    def torch_module(self) -> Module:
+        """The file as a PyTorch module from inputs to logits, for attacks that need one."""
+        return differentiable(self.logits_and_gradient)
 
     def _run(self, x: HostArray) -> HostArray:
         """The output; of a list of maps from classes to scores a table of these."""
