@@ -25,6 +25,7 @@ from surefoot.core.results import Footing, Guarantee, Interval
 SAMPLE = Stated("the inputs are a random sample")
 REAL = Stated("the model computes in real arithmetic")
 FALLS = Stated("the curve falls")
+ALIKE = Stated("equal classes are alike")
 SOUND = Guarantee(Footing.SOUND, 0.01)
 SAMPLED = Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE,))
 PROVED = Guarantee(Footing.CONDITIONAL, 0.0, (REAL,))
@@ -67,10 +68,8 @@ CLAIMS = {
         "radius", INPUT, PROVED, random=Randomness.NOTHING, interval=Interval(0.0439999, 0.0450001)
     ),
     "worst": claim(
-        "worst",
-        INPUT,
-        replace(SOUND, jointly=Jointly(Together.INPUTS, 300)),
-        interval=Interval(0.20009, 0.30991),
+        "worst", INPUT, replace(SOUND, jointly=Jointly(Together.INPUTS, 300)),
+        interval=Interval(0.20009, 0.30991)
     ),
     "tail": claim("tail", INPUT, FITTED, value=3.2e-9),
     "mean_set": claim("mean_set", THESE, SOUND, value=0.056, interval=Interval(0.05409, 0.05791)),
@@ -81,57 +80,28 @@ CLAIMS = {
         "all_kappa", THESE, SOUND, kappa=0.01, requirement=Requirement(1.0, Verdict.PASS)
     ),
     "curve_set": claim(
-        "curve_set",
-        THESE,
-        FALLING,
-        quantity=LEVEL,
-        value=1.31,
-        interval=Interval(1.300009, 1.329991),
-        threshold=0.8,
-        random=Randomness.FIXED,
-        seed=3,
+        "curve_set", THESE, FALLING, quantity=LEVEL, value=1.31,
+        interval=Interval(1.300009, 1.329991), threshold=0.8, random=Randomness.FIXED, seed=3
     ),
     "robust_accuracy": claim(
-        "robust_accuracy",
-        Scope(About.THESE, 100),
-        PROVED,
-        random=Randomness.NOTHING,
-        radius=0.03,
-        proved=91,
-        refuted=4,
+        "robust_accuracy", Scope(About.THESE, 100), PROVED, random=Randomness.NOTHING, radius=0.03,
+        proved=91, refuted=4
     ),
     "severity": claim(
-        "severity",
-        Scope(About.THESE, 4),
-        PROVED,
-        random=Randomness.NOTHING,
-        interval=Interval(0.0109999, 0.0120001),
-        radius=0.03,
-        open=5,
+        "severity", Scope(About.THESE, 4), PROVED, random=Randomness.NOTHING,
+        interval=Interval(0.0109999, 0.0120001), radius=0.03, open=5
     ),
     "mean_radius": claim(
-        "mean_radius",
-        Scope(About.THESE, 100),
-        PROVED,
-        random=Randomness.NOTHING,
-        interval=Interval(0.0409999, 0.0420001),
-        clean=2,
+        "mean_radius", Scope(About.THESE, 100), PROVED, random=Randomness.NOTHING,
+        interval=Interval(0.0409999, 0.0420001), clean=2
     ),
     "robust_accuracy_population": claim(
-        "robust_accuracy_population",
-        POPULATION,
-        SAMPLED_PROOFS,
-        random=Randomness.NOTHING,
-        interval=Interval(0.85009, 0.97),
-        radius=0.03,
+        "robust_accuracy_population", POPULATION, SAMPLED_PROOFS, random=Randomness.NOTHING,
+        interval=Interval(0.85009, 0.97), radius=0.03
     ),
     "mean_radius_population": claim(
-        "mean_radius_population",
-        POPULATION,
-        SAMPLED_PROOFS,
-        random=Randomness.NOTHING,
-        interval=Interval(0.0309999, 0.0620001),
-        ceiling=1.0,
+        "mean_radius_population", POPULATION, SAMPLED_PROOFS, random=Randomness.NOTHING,
+        interval=Interval(0.0309999, 0.0620001), ceiling=1.0
     ),
     "mean_population": claim(
         "mean_population", POPULATION, SAMPLED, value=0.07, interval=Interval(0.02909, 0.11391)
@@ -140,107 +110,54 @@ CLAIMS = {
         "share_kappa", POPULATION, SAMPLED, value=0.9, interval=Interval(0.85009, 0.97), kappa=0.01
     ),
     "radius_quantile": claim(
-        "radius_quantile",
-        POPULATION,
-        SAMPLED_PROOFS,
-        random=Randomness.NOTHING,
-        value=0.015,
-        interval=Interval(0.0129999, 0.0190001),
-        share=0.05,
+        "radius_quantile", POPULATION, SAMPLED_PROOFS, random=Randomness.NOTHING, value=0.015,
+        interval=Interval(0.0129999, 0.0190001), share=0.05
     ),
     "curve_population": claim(
-        "curve_population",
-        POPULATION,
-        Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE, FALLS)),
-        quantity=SHARE,
-        value=0.6,
-        interval=Interval(0.55009, 0.65001),
-        threshold=0.8,
+        "curve_population", POPULATION, Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE, FALLS)),
+        quantity=SHARE, value=0.6, interval=Interval(0.55009, 0.65001), threshold=0.8
     ),
     "case_failure": claim(
-        "case_failure",
-        POPULATION,
+        "case_failure", POPULATION,
         Guarantee(Footing.CONDITIONAL, 0.05, (Stated("these cases are a random sample"),)),
-        random=Randomness.NOTHING,
-        counted=Outcomes.CASES,
-        value=0.07,
-        interval=Interval(0.02909, 0.11391),
+        random=Randomness.NOTHING, counted=Outcomes.CASES, value=0.07,
+        interval=Interval(0.02909, 0.11391)
     ),
     "cases_failed": claim(
-        "cases_failed",
-        THESE,
-        Guarantee(Footing.SOUND, 0.0),
-        random=Randomness.NOTHING,
-        counted=Outcomes.CASES,
-        rate=0.07,
-        failed=21,
+        "cases_failed", THESE, Guarantee(Footing.SOUND, 0.0), random=Randomness.NOTHING,
+        counted=Outcomes.CASES, rate=0.07, failed=21
     ),
     "case_difference": claim(
-        "case_difference",
-        POPULATION,
-        SAMPLED,
-        random=Randomness.NOTHING,
-        counted=Outcomes.TRIALS,
-        value=0.01,
-        interval=Interval(-0.02109, 0.05401),
-        names=("a.csv", "b.csv"),
+        "case_difference", POPULATION, SAMPLED, random=Randomness.NOTHING, counted=Outcomes.TRIALS,
+        value=0.01, interval=Interval(-0.02109, 0.05401), names=("a.csv", "b.csv")
     ),
     "difference": claim(
-        "difference",
-        POPULATION,
-        SAMPLED,
-        value=-0.01,
-        interval=Interval(-0.02109, 0.05401),
-        names=("a.onnx", "b.onnx"),
+        "difference", POPULATION, SAMPLED, value=-0.01, interval=Interval(-0.02109, 0.05401),
+        names=("a.onnx", "b.onnx")
     ),
     "best": claim("best", POPULATION, SAMPLED, models=3, names=("a.onnx", "b.onnx")),
     "not_worse": claim(
-        "not_worse",
-        POPULATION,
-        SAMPLED,
-        requirement=Requirement(0.02, Verdict.PASS),
-        names=("b.onnx", "a.onnx"),
+        "not_worse", POPULATION, SAMPLED, requirement=Requirement(0.02, Verdict.PASS),
+        names=("b.onnx", "a.onnx")
     ),
     "curve_not_worse": claim(
-        "curve_not_worse",
-        THESE,
-        FALLING,
-        quantity=SHARE,
-        threshold=0.8,
-        requirement=Requirement(0.02, Verdict.PASS),
-        names=("b.onnx", "a.onnx"),
+        "curve_not_worse", THESE, FALLING, quantity=SHARE, threshold=0.8,
+        requirement=Requirement(0.02, Verdict.PASS), names=("b.onnx", "a.onnx")
     ),
     "radius_not_worse": claim(
-        "radius_not_worse",
-        THESE,
-        PROVED,
-        random=Randomness.NOTHING,
-        requirement=Requirement(0.1, Verdict.PASS),
-        names=("b.onnx", "a.onnx"),
+        "radius_not_worse", THESE, PROVED, random=Randomness.NOTHING,
+        requirement=Requirement(0.1, Verdict.PASS), names=("b.onnx", "a.onnx")
     ),
     "quantile_difference": claim(
-        "quantile_difference",
-        POPULATION,
-        SAMPLED_PROOFS,
-        value=0.003,
-        interval=Interval(0.00100009, 0.0060001),
-        share=0.05,
-        names=("a.onnx", "b.onnx"),
+        "quantile_difference", POPULATION, SAMPLED_PROOFS, value=0.003,
+        interval=Interval(0.00100009, 0.0060001), share=0.05, names=("a.onnx", "b.onnx")
     ),
     "classes": claim(
-        "classes",
-        POPULATION,
-        Guarantee(
-            Footing.CONDITIONAL,
-            0.01,
-            (Stated("equal classes are alike"),),
-            Jointly(Together.PAIRS, 45),
-        ),
-        differ=7,
-        pairs=45,
-        classes=10,
+        "classes", POPULATION,
+        Guarantee(Footing.CONDITIONAL, 0.01, (ALIKE,), Jointly(Together.PAIRS, 45)),
+        differ=7, pairs=45, classes=10
     ),
-}
+}  # fmt: skip
 """One of each kind; the ends of intervals lie just inside the next digit that is printed."""
 
 REQUIRED = {
