@@ -205,7 +205,7 @@ BUGS = (
     Bug("interval-rounded-inwards", "report", "percent_range",
         "_hundredths(interval.high, math.ceil)", "_hundredths(interval.high, math.floor)",
         "unit/test_words.py unit/test_view_claims.py"),
-    Bug("page-not-escaped", "report", "_environment",
+    Bug("page-not-escaped", "report", "template_environment",
         "autoescape=True", "autoescape=False",
         "unit/test_page_html.py unit/test_hostile_names.py"),
     Bug("form-without-origin", "serve", "_is_own_origin",
