@@ -94,13 +94,13 @@ def test_an_option_is_one_line_for_shell_and_python():
     def measure(model: str, *, measurement: _Some) -> str:
         return f"{model} {measurement.precision}"
 
-    function = python_function(measure, {"_Some": _Some})
+    function = python_function(measure)
     assert str(inspect.signature(function)).startswith("(model: str, *, precision: ")
     assert function("m", precision=3) == "m 3"
     with pytest.raises(InvalidArgument, match="do you mean precision") as refused:
         function("m", precison=3)
     assert (refused.value.option, refused.value.value) == ("precison", 3)
-    (some,) = parsing.Groups.of(measure, {"_Some": _Some}).options()
+    (some,) = parsing.Groups.of(measure).options()
     parameter = parsing._typer_parameter(some, some.option)
     assert (parameter.name, parameter.default) == ("precision", None)
 

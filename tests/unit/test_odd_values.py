@@ -29,13 +29,7 @@ def rows(x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "more",
-    [
-        {"bounds": (-1e308, 1e308)},
-        {"bounds": (0, 1e39)},
-        {"mean": 1e300},
-        {"std": 1e-300},
-    ],
+    "more", [{"bounds": (-1e308, 1e308)}, {"bounds": (0, 1e39)}, {"mean": 1e300}, {"std": 1e-300}]
 )
 def test_numbers_beyond_float32_are_refused_by_name(more) -> None:
     with pytest.raises(InvalidArgument, match=f"{next(iter(more))}.*(give|leave)"):
@@ -197,3 +191,44 @@ def test_code_of_the_user_cannot_close_the_stream_of_our_sentences() -> None:
 def test_a_long_text_of_an_error_keeps_its_beginning_and_its_end() -> None:
     text = error_text(ValueError("begin " + "x" * 9999 + " end"))
     assert text.startswith("begin") and text.endswith("end") and len(text) < 400
+
+
+X = np.full((3, 2), 0.5, np.float32)
+
+
+def dim(x, u, level):
+    return x * (1 - level * u)
+
+
+@pytest.mark.parametrize("seed", [-1, None, "1", 1.5, True])
+def test_a_seed_is_an_integer_from_0(seed):
+    model = sf.load_model(lambda x: x, shape=(2,), bounds=(0, 1), scores="logits")
+    method = sf.methods.ExactSequential(width=0.5, error=0.05)
+    with pytest.raises(InvalidArgument, match=rf"seed must be an integer ≥ 0.* got {seed!r}"):
+        sf.Study(model, sf.load_inputs(X), sf.perturb.LinfNoise(0.1), method, seed=seed)
+    with pytest.raises(InvalidArgument) as refused:
+        sf.estimate(model, X, perturb="linf:0.1", seed=seed)
+    assert (refused.value.option, refused.value.value) == ("seed", seed)
+
+
+@pytest.mark.parametrize("level", ["0.5", ("a", 1), (1, 2, 3), (None, 1), True])
+def test_a_level_of_a_function_is_a_number_or_two(level):
+    with pytest.raises(InvalidArgument, match=r"dim: level must be a number such as 0\.1, two"):
+        sf.perturb.custom(dim, level)
+    with pytest.raises(InvalidArgument, match=r"custom: level must be a number such as 0\.1, two"):
+        sf.perturb.custom(level)
+
+
+def test_what_is_no_function_is_no_perturbation():
+    with pytest.raises(InvalidArgument, match="the function must be callable, got 3: write it"):
+        sf.perturb.custom(3, 0.1)
+    with pytest.raises(InvalidArgument, match="is no perturbation: write it as 'linf:8/255'"):
+        sf.estimate(lambda x: x, X, perturb=sf.perturb.custom(3))
+    with pytest.raises(InvalidArgument, match=r"linf: level must be a number such as 0\.1"):
+        sf.perturb.LinfNoise("0.5")
+
+
+@pytest.mark.parametrize("store", [None, 3, Path("runs.db")])
+def test_a_store_is_named_by_text(store):
+    with pytest.raises(InvalidArgument, match="a store must be text"):
+        sf.runs(store)

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "gate/read_gate.py: {study_command.unknown(": "the words that are near",
     "gate/run_studies.py: {gate.path} was": "one for each study that is refused",
     "gate/study_command.py: study {study}: {p": "what the option is, from its help",
+    "models/endpoint_connection.py: {text}": "the words of who calls `failed`",
     "records/options.py: {": "the words that follow the name of the option",
     "serve/replay.py: {str(": "what surefoot replay says",
     "serve/stores.py: {self._unf": "when it will be there",
@@ -88,8 +89,9 @@ class Sentences(ast.NodeVisitor):
         self._passes_on = False
 
     def visit_Call(self, node: ast.Call) -> None:
-        if isinstance(node.func, ast.Name) and node.func.id in self.refusals and node.args:
-            self.sentences += [(node.func.id, text) for text in self._texts(node.args[-1])]
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if name in self.refusals and node.args:
+            self.sentences += [(name, text) for text in self._texts(node.args[-1])]
         self.generic_visit(node)
 
     def _texts(self, node: ast.expr) -> list[str]:  # noqa: PLR0911  one for each kind
@@ -133,7 +135,7 @@ def constants_of(tree: ast.Module) -> dict[str, str]:
 
 def classes_of_refusals(texts: list[str]) -> set[str]:
     """The errors of `surefoot.errors`, and those of other files that are derived from one."""
-    kinds = {"refused", "refused_value"}  # of an option, which they name
+    kinds = {"refused", "refused_value", "failed"}  # of an option, which they name; of a server
     kinds |= {
         name
         for name, value in vars(errors).items()

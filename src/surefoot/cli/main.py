@@ -131,14 +131,15 @@ def _run() -> int:
             return _fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that")
         terminal.close_quietly()
     except OSError as error:
-        if not _is_closed_pipe(error):
+        if not (_is_broken_pipe(error) and terminal.stdout_is_closed()):  # but one of the user's
             return _fail(_system_words(error))
         terminal.close_quietly()  # in `surefoot … | head` nothing went wrong
     except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
         raise_if_stopped()
         if sentence := _usage_sentence(error):
             return _fail(sentence)
-        closed = not all(map(_is_open, (sys.stdout, sys.stderr)))
+        streams: tuple[Any, Any] = (sys.stdout, sys.stderr)
+        closed = any(s is None or getattr(s, "closed", False) for s in streams)
         fault = f"a fault in surefoot, please report it: {raised_words(error)}"
         return _fail(_CLOSED if closed else fault)
     if code == _INTERRUPTED:
@@ -185,15 +186,6 @@ def _our_name(error: Any, context: Any) -> str:  # noqa: ANN401  click's
 def _is_broken_pipe(error: BaseException | None) -> bool:
     """Whether writing failed since nobody reads; rich makes an exit of that."""
     return isinstance(error, OSError) and error.errno == errno.EPIPE
-
-
-def _is_closed_pipe(error: OSError) -> bool:
-    """Whether it was our output that nobody reads, not a pipe of the user's code."""
-    return _is_broken_pipe(error) and terminal.stdout_is_closed()
-
-
-def _is_open(stream: Any) -> bool:  # noqa: ANN401  whatever the user's code put there
-    return stream is not None and not getattr(stream, "closed", False)
 
 
 def _fail(sentence: str) -> int:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from surefoot.study import Result
 
 
-HOLDS = 0
 _STYLES = {"Notes": "yellow"}
 """Paragraphs that stand out."""
 
@@ -106,18 +105,11 @@ def print_own_warnings() -> None:
     """Our warnings are sentences on stderr, without the place in the code that gave them."""
     others = warnings.showwarning
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, category: type[Warning], *where: Given, **more: Given) -> None:
         if issubclass(category, SurefootWarning):
-            sys.stderr.write(f"{escape_controls(str(message))}\n")
+            say(str(message))
         else:
-            others(message, category, filename, lineno, file, line)
+            others(message, category, *where, **more)
 
     warnings.showwarning = show
 
@@ -288,9 +280,9 @@ def say_what_is_from_store(result: Result, store: str | None) -> None:
 
     for part in (result.parts or {"": result}).values():
         if part.from_store:
-            sys.stderr.write(
+            say(
                 f"run {part.record.digest[:12]} was already finished: this is its result from "
-                f"{public_location(str(store))}\n"
+                f"{public_location(str(store))}"
             )
 
 

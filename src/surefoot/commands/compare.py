@@ -20,7 +20,6 @@ from surefoot.commands.methods import (
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import (
     FileOptions,
-    Option,
     option,
     option_name,
     refused,
@@ -101,14 +100,7 @@ class ComparisonOptions:
 
 def compare(
     models: Annotated[
-        v.AnyModel,
-        Option(
-            "Two or more models, then the data.",
-            metavar="MODEL MODEL... DATA",
-            argument=True,
-            repeats=True,
-            last="data",
-        ),
+        v.AnyModel, o.several_models("MODEL MODEL... DATA", "Two or more models, then the data.")
     ],
     data: v.AnyData,
     perturb: o.Perturb,

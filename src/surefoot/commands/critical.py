@@ -13,7 +13,7 @@ from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.commands.output_files import check_figure_file, check_file, check_folder
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, Option, option, refused
+from surefoot.records.options import FileOptions, option, refused
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -164,14 +164,7 @@ class RadiusOutcome:
 
 def critical(
     model: Annotated[
-        v.AnyModel,
-        Option(
-            "One or more ONNX files, then the data.",
-            metavar="MODEL.onnx... DATA",
-            argument=True,
-            repeats=True,
-            last="data",
-        ),
+        v.AnyModel, o.several_models("MODEL.onnx... DATA", "One or more ONNX files, then the data.")
     ],
     data: v.AnyData,
     *,

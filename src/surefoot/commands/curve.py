@@ -185,14 +185,7 @@ class CurveOutcome:
 
 def curve(
     model: Annotated[
-        v.AnyModel,
-        Option(
-            "One or more models, then the data.",
-            metavar="MODEL... DATA",
-            argument=True,
-            repeats=True,
-            last="data",
-        ),
+        v.AnyModel, o.several_models("MODEL... DATA", "One or more models, then the data.")
     ],
     data: v.AnyData,
     perturb: Annotated[

@@ -40,17 +40,14 @@ _PROGRESS = inspect.Parameter(
 """None: where somebody watches, that is in a notebook and on a terminal."""
 
 
-def python_function(
-    function: Callable[..., R], names: Mapping[str, type] | None = None
-) -> Callable[..., R]:
+def python_function(function: Callable[..., R]) -> Callable[..., R]:
     """The function with every class of options replaced by keyword arguments.
 
-    `names`: what annotations mean that the module of the function only names. A name that is no
-    option is refused, with the near ones. A function that takes a `caller` takes
+    A name that is no option is refused, with the near ones. A function that takes a `caller` takes
     `progress` instead: True, False, or None for where somebody watches.
     """
     takes_caller = "caller" in inspect.signature(function).parameters
-    groups = Groups.of(function, names)
+    groups = Groups.of(function)
     signature = expanded_signature(function, groups, [_PROGRESS] if takes_caller else [])
 
     every = signature.parameters.values()

@@ -39,13 +39,13 @@ class Parameter:
 
 
 class _Names(dict[str, Hint]):
-    """Names for annotations: those given, then those of a module; else `object`.
+    """Names for annotations: those of a module; else `object`.
 
     The modules of commands import for type checkers alone what takes time to import.
     """
 
-    def __init__(self, module: Mapping[str, Hint], more: Mapping[str, Hint]) -> None:
-        super().__init__({**vars(builtins), **module, **more})
+    def __init__(self, module: Mapping[str, Hint]) -> None:
+        super().__init__({**vars(builtins), **module})
 
     def __missing__(self, name: str) -> Hint:
         return object
@@ -58,9 +58,9 @@ class Groups:
     by_name: Mapping[str, type[Any]]
 
     @classmethod
-    def of(cls, function: Callable[..., object], names: Mapping[str, Hint] | None = None) -> Groups:
-        """Read from its annotations; `names` says what those mean that its module only names."""
-        hints = hints_of(function, names)
+    def of(cls, function: Callable[..., object]) -> Groups:
+        """Read from its annotations."""
+        hints = hints_of(function)
         classes = {n: k for n, k in hints.items() if isinstance(k, type) and is_dataclass(k)}
         return cls({n: k for n, k in classes.items() if n not in ("caller", "return")})
 
@@ -83,15 +83,9 @@ class Groups:
         }
 
 
-def hints_of(
-    thing: Callable[..., object],
-    names: Mapping[str, Hint] | None = None,
-    *,
-    described: bool = False,
-) -> dict[str, Hint]:
+def hints_of(thing: Callable[..., object], *, described: bool = False) -> dict[str, Hint]:
     """The annotations of a function; `described`, with the options that stand in them."""
-    known = _Names(thing.__globals__, names or {})
-    return get_type_hints(thing, localns=known, include_extras=described)
+    return get_type_hints(thing, localns=_Names(thing.__globals__), include_extras=described)
 
 
 def arguments_of(function: Callable[..., object]) -> list[Parameter]:

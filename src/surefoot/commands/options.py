@@ -370,7 +370,8 @@ class AttackOptions:
         """The attack, or None without one."""
         from surefoot.region import as_attack
 
-        effort = self._effort()
+        given = {name: getattr(self, f"attack_{name}") for name in ("step", "starts", "iterations")}
+        effort = {name: value for name, value in given.items() if value is not None}
         if isinstance(self.attack, str):
             raise InvalidArgument(
                 f"attack must be True, False, an attack of sf.methods or a function, got "
@@ -395,14 +396,6 @@ class AttackOptions:
                 )
             return None
         return _attack_of_name(self.attack_method or "margin", effort)
-
-    def _effort(self) -> dict[str, v.Given]:
-        values = {
-            "step": self.attack_step,
-            "starts": self.attack_starts,
-            "iterations": self.attack_iterations,
-        }
-        return {name: value for name, value in values.items() if value is not None}
 
 
 def _attack_of_name(name: str, effort: dict[str, v.Given]) -> AnyAttack:

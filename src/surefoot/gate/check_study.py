@@ -96,7 +96,7 @@ class BudgetExceeded(SurefootError):
     """A verdict would spend more of the error than its study has."""
 
 
-def prepare_study(gate: g.Gate, study: g.GateStudy) -> None:
+def prepare_study(study: g.GateStudy) -> None:
     """Load model and data as the study does and check its options; no trial is run.
 
     Raises what running it would raise for a file or an option that cannot be used.

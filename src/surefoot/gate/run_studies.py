@@ -53,7 +53,7 @@ def open_gate(path: str | Path, choice: GateOptions) -> tuple[g.Gate, tuple[g.Ga
     problems = []
     for study in chosen:
         try:
-            prepare_study(gate, study)
+            prepare_study(study)
         except SurefootError as error:
             problems.append(f"study {study.name}: {error}")
     if problems:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 TYPE_CHECKING = False  # `typing` is not imported for an annotation
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
 
 class NotRobust(AssertionError):
@@ -69,12 +69,6 @@ def raise_undecided(message: str, choice: str | None = None, result: Any = None)
         raise RobustnessUndecided(message, result)
     policy.note(message)
     if choice == "skip":
-        _skip(message)
+        from unittest import SkipTest
 
-
-def _skip(message: str) -> NoReturn:
-    """As unittest does it, which pytest understands too."""
-    from unittest import SkipTest
-
-    __tracebackhide__ = True
-    raise SkipTest(message)
+        raise SkipTest(message)  # as unittest does it, which pytest understands too
