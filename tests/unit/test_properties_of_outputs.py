@@ -12,7 +12,7 @@ from surefoot.engine.devices import in_double_precision
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, Close, Kept, LabelsKept, MaskIoU, PixelsKept
 from surefoot.properties.detection import best_worst_match, overlaps, read_boxes
-from surefoot.subject.protocols import Reference, Scores
+from surefoot.subject.protocols import Scores
 
 
 def kept(prop, clean, perturbed, targets=()):
@@ -29,35 +29,95 @@ def column(*values):
     return np.array(values, np.float32)[:, None]
 
 
-def test_an_output_that_moves_by_the_tolerance_itself_is_kept_and_any_more_fails():
-    above = np.float32(10.5001)  # more than rounding in single precision explains
-    assert kept(Close(0.5), column(10, 10, 10), column(10.5, above, 9.5)) == [True, False, True]
+def boxes(*rows, scores=None):
+    corners = np.array([row[:4] for row in rows], float).reshape(-1, 4)
+    labels = np.array([row[4] if len(row) > 4 else 0 for row in rows])
+    given = np.ones(len(rows)) if scores is None else np.array(scores)
+    return {"boxes": corners, "labels": labels, "scores": given}
 
 
-def test_a_tolerance_of_zero_keeps_only_the_same_output():
-    assert kept(Close(0), column(1, 1), column(1, 1 + 1e-6)) == [True, False]
+def same_length(clean, perturbed):
+    """Whether two lists have the same length."""
+    return len(clean) == len(perturbed)
 
 
-def test_a_share_is_of_the_clean_output_not_of_the_perturbed_one():
-    prop = Close(share=0.5)
-    assert kept(prop, column(10, 10, -10), column(15, 4, -15.5)) == [True, False, False]
+VALUES = (1, 2)
+SQUARE, FAR = (0, 0, 10, 10), (20, 20, 30, 30)
+HALF = boxes(SQUARE, scores=[0.3])
+TRUE_BOX = {"boxes": [SQUARE], "labels": [0]}
+NEW = BoxesKept(0.5, new=0.8)
+EMPTY, TEN = np.zeros((1, 2, 2), np.int64), np.zeros((2, 2, 5), np.int64)
+ONE_AND_TWO = np.array([[[1, 0, 0, 0, 0], [0] * 5], [[1, 1, 0, 0, 0], [0] * 5]])
+OF_CLASS_2 = np.eye(3)[np.full((1, 4, 4), 2)].transpose(0, 3, 1, 2)
+A_ROW_OF_0 = np.where(np.arange(4)[:, None] == 0, [[[[5.0]], [[0.0]], [[1.0]]]], OF_CLASS_2)
+MASK, TRUE_MASK = np.array([[[0, 1], [1, 0]]]), np.array([[0, 1], [255, 255]])
+MASKS = np.array([[[0, 0, 1, 1]]] * 2), np.array([[[0, 0, 1, 1]], [[0, 0, 1, 2]]])
+KEPT = {
+    "a move by the tolerance itself, and one by more than rounding explains": (
+        Close(0.5), column(10, 10, 10), column(10.5, 10.5001, 9.5), [True, False, True]),
+    "a tolerance of zero": (Close(0), column(1, 1), column(1, 1 + 1e-6), [True, False]),
+    "a share is of the clean output": (
+        Close(share=0.5), column(10, 10, -10), column(15, 4, -15.5), [True, False, False]),
+    "every column": (
+        Close(1), np.zeros((2, 3)), np.array([[1, 1, 1], [0, 0, 1.01]]), [True, False]),
+    "a true value is a number or a row": (
+        Close(1, of="true"), column(0, 0), column(4, 4), [True, False], (5, np.array([5.5]))),
+    "nine of ten pixels": (PixelsKept(0.9), TEN, ONE_AND_TWO, [True, False]),
+    "scores of pixels": (PixelsKept(0.75), OF_CLASS_2, A_ROW_OF_0, [True]),
+    "scores of too many pixels": (PixelsKept(0.76), OF_CLASS_2, A_ROW_OF_0, [False]),
+    "all pixels count": (PixelsKept(1, of="true"), MASK, MASK, [False], (TRUE_MASK,)),
+    "but ignored ones": (
+        PixelsKept(1, of="true", ignore=255), MASK, MASK, [True], (TRUE_MASK,)),
+    "nor in an overlap": (MaskIoU(1, of="true", ignore=255), MASK, MASK, [True], (TRUE_MASK,)),
+    "a mean over the classes in either mask: 1, 1/2 and 0": (MaskIoU(0.5), *MASKS, [True, True]),
+    "and no more than that": (MaskIoU(0.501), *MASKS, [True, False]),
+    "a class in neither mask": (MaskIoU(0.5, label=1), EMPTY, EMPTY, [True]),
+    "a class that appears": (MaskIoU(0.5, label=1), EMPTY, EMPTY + 1, [False]),
+    "a label at the threshold is given": (
+        LabelsKept(0.5), np.array([[0.5, 0.4]] * 4),
+        np.array([[0.5, 0.4], [0.49, 0.4], [0.9, 0.5], [0.6, 0.49]]), [True, False, False, True]),
+    "a share of the labels": (
+        LabelsKept(0.5, share=0.75), np.array([[1.0, 1.0, 0.0, 0.0]] * 2),
+        np.array([[1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]), [True, False]),
+    "true labels": (
+        LabelsKept(of="true"), np.array([[0.9, 0.2]] * 2), np.array([[0.9, 0.2]] * 2),
+        [True, False], ([1, 0], [1, 1])),
+    "a function says so": (Kept(same_length), ["ab", "ab"], ["cd", "abc"], [True, False]),
+    "a number below its limit": (
+        Kept(lambda a, b: abs(len(a) - len(b)), below=2), ["ab"] * 2, ["abc", "abcd"],
+        [True, False]),
+    "no box below the score is needed": (BoxesKept(0.5), [HALF], [boxes()], [True]),
+    "nor counts": (BoxesKept(0.5), [boxes(SQUARE)], [HALF], [False]),
+    "but from the score on it does": (BoxesKept(0.5, score=0.3), [boxes(SQUARE)], [HALF], [True]),
+    "a new box fails from its score on": (
+        NEW, [boxes(SQUARE)], [boxes(SQUARE, FAR, scores=[0.9, 0.8])], [False]),
+    "and not below": (NEW, [boxes(SQUARE)], [boxes(SQUARE, FAR, scores=[0.9, 0.79])], [True]),
+    "a second box on an object is not new": (
+        NEW, [boxes(SQUARE)], [boxes(SQUARE, (0, 0, 10, 9))], [True]),
+    "true boxes need no scores": (
+        BoxesKept(0.5, of="true"), [boxes()], [boxes(SQUARE)], [True], (TRUE_BOX,)),
+    "and all count": (BoxesKept(0.5, of="true"), [boxes(SQUARE)], [boxes()], [False], (TRUE_BOX,)),
+}  # fmt: skip
 
 
-def test_every_column_must_stay_within_the_tolerance():
-    clean = np.zeros((2, 3), np.float32)
-    assert kept(Close(1), clean, np.array([[1, 1, 1], [0, 0, 1.01]])) == [True, False]
+@pytest.mark.parametrize("case", KEPT)
+def test_what_is_kept(case):
+    prop, clean, perturbed, expected, *targets = KEPT[case]
+    assert kept(prop, clean, perturbed, *targets) == expected
 
 
-def test_a_share_of_an_output_that_is_zero_is_refused_with_the_input():
-    with pytest.raises(InvalidArgument, match=r"clean output of input 1 holds a 0.*close:0\.5"):
-        Close(share=0.1).references(column(1, 0), (), ["0", "1"])
-
-
-def test_the_true_value_may_be_a_number_or_a_row():
-    prop = Close(1, of="true")
-    assert prop.reference is Reference.TRUE
-    clean = column(0, 0)
-    assert kept(prop, clean, column(4, 4), targets=(5, np.array([5.5]))) == [True, False]
+@pytest.mark.parametrize(
+    ("prop", "outputs", "targets", "match"),
+    [
+        (Close(share=0.1), column(0), (), r"clean output of input 7 holds a 0.*close:0\.5"),
+        (PixelsKept(of="true", ignore=255), MASK, (np.full((2, 2), 255),), "no pixel but of"),
+        (LabelsKept(of="true"), np.array([[0.9, 0.2]]), ([2, 0],), "holds 2: give 0 or 1"),
+        (BoxesKept(), [boxes((20, 20, 5, 5))], (), "input 7: the box 20, 20, 5, 5 ends before it"),
+    ],
+)
+def test_a_reference_that_nothing_can_be_compared_with_is_refused(prop, outputs, targets, match):
+    with pytest.raises(InvalidArgument, match=match):
+        prop.references(outputs, targets, ["7"])
 
 
 @pytest.mark.parametrize(
@@ -97,50 +157,6 @@ def test_what_says_nothing_is_refused(make, match):
         make()
 
 
-def test_nine_of_ten_pixels_are_ninety_percent_of_them():
-    clean = np.zeros((2, 2, 5), np.int64)
-    perturbed = clean.copy()
-    perturbed[0, 0, 0] = 1
-    perturbed[1, 0, :2] = 1
-    assert kept(PixelsKept(0.9), clean, perturbed) == [True, False]
-
-
-def test_scores_of_pixels_are_read_by_their_largest_class():
-    scores = np.zeros((1, 3, 4, 4), np.float32)
-    scores[0, 2] = 1
-    other = scores.copy()
-    other[0, 0, 0] = 5
-    assert kept(PixelsKept(0.75), scores, other) == [True]
-    assert kept(PixelsKept(0.76), scores, other) == [False]
-
-
-def test_ignored_pixels_of_a_true_mask_do_not_count():
-    truth = np.array([[0, 1], [255, 255]])
-    output = np.array([[[0, 1], [1, 0]]])
-    assert kept(PixelsKept(1, of="true"), output, output, (truth,)) == [False]
-    assert kept(PixelsKept(1, of="true", ignore=255), output, output, (truth,)) == [True]
-    assert kept(MaskIoU(1, of="true", ignore=255), output, output, (truth,)) == [True]
-    with pytest.raises(InvalidArgument, match="no pixel but of class 255"):
-        PixelsKept(of="true", ignore=255).references(output, (np.full((2, 2), 255),), ["0"])
-
-
-def test_mean_iou_is_over_the_classes_in_either_mask():
-    clean = np.array([[[0, 0, 1, 1]]] * 2)
-    perturbed = np.array([[[0, 0, 1, 1]], [[0, 0, 1, 2]]])  # IoU 1, 1/2 and 0 in the second
-    prop = MaskIoU(0.5)
-    severity = prop.severity(perturbed, prop.references(clean, (), ["0", "1"]))
-    np.testing.assert_allclose(severity, [0, 0.5])
-    assert kept(prop, clean, perturbed) == [True, True]
-    assert kept(MaskIoU(0.501), clean, perturbed) == [True, False]
-
-
-def test_a_class_in_neither_mask_is_kept_and_one_that_appears_is_not():
-    nothing = np.zeros((2, 2, 2), np.int64)
-    perturbed = nothing.copy()
-    perturbed[1, 0, 0] = 1
-    assert kept(MaskIoU(0.5, label=1), nothing, perturbed) == [True, False]
-
-
 @pytest.mark.parametrize(
     ("output", "match"),
     [
@@ -153,48 +169,6 @@ def test_a_class_in_neither_mask_is_kept_and_one_that_appears_is_not():
 def test_what_is_no_mask_is_refused(output, match):
     with pytest.raises(ModelFailed, match=match):
         PixelsKept().references(output, (), ["0"])
-
-
-def test_a_label_at_the_threshold_is_given_and_stays_so():
-    clean = np.array([[0.5, 0.4], [0.5, 0.4], [0.5, 0.4], [0.5, 0.4]])
-    perturbed = np.array([[0.5, 0.4], [0.49, 0.4], [0.9, 0.5], [0.6, 0.49]])
-    assert kept(LabelsKept(0.5), clean, perturbed) == [True, False, False, True]
-
-
-def test_a_share_of_the_labels_may_be_enough():
-    clean = np.tile([[1.0, 1.0, 0.0, 0.0]], (2, 1))
-    perturbed = np.array([[1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]])
-    assert kept(LabelsKept(0.5, share=0.75), clean, perturbed) == [True, False]
-
-
-def test_true_labels_are_zeros_and_ones():
-    output = np.array([[0.9, 0.2]])
-    prop = LabelsKept(of="true")
-    assert kept(prop, output, output, ([1, 0],)) == [True]
-    assert kept(prop, output, output, ([1, 1],)) == [False]
-    with pytest.raises(InvalidArgument, match="holds 2: give 0 or 1"):
-        prop.references(output, ([2, 0],), ["0"])
-
-
-VALUES = (1, 2)
-
-
-def same_length(clean, perturbed):
-    """Whether two lists have the same length."""
-    return len(clean) == len(perturbed)
-
-
-def test_a_function_of_two_outputs_says_what_is_kept():
-    prop = Kept(same_length)
-    assert prop.name == "same_length"
-    assert prop.yes_or_no
-    assert kept(prop, ["ab", "ab"], ["cd", "abc"]) == [True, False]
-
-
-def test_a_number_is_kept_while_it_is_below_its_limit():
-    prop = Kept(lambda a, b: abs(len(a) - len(b)), name="length", below=2)
-    assert not prop.yes_or_no
-    assert kept(prop, ["ab", "ab"], ["abc", "abcd"]) == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -286,19 +260,6 @@ def test_torch_and_numpy_agree(prop, torch):
     assert str(theirs.dtype) == "torch.float64"
 
 
-def boxes(*rows, scores=None):
-    corners = np.array([row[:4] for row in rows], float).reshape(-1, 4)
-    labels = np.array([row[4] if len(row) > 4 else 0 for row in rows])
-    return {
-        "boxes": corners,
-        "labels": labels,
-        "scores": np.ones(len(rows)) if scores is None else np.array(scores),
-    }
-
-
-SQUARE = (0, 0, 10, 10)
-
-
 @pytest.mark.parametrize(
     ("clean", "perturbed", "expected"),
     [
@@ -329,28 +290,6 @@ def test_a_matching_is_found_where_the_nearest_of_each_is_not_one():
         table = rng.choice([0, 0.25, 0.5, 0.75], (3, 4))
         best = max(min(table[i, p[i]] for i in range(3)) for p in permutations(range(4), 3))
         assert best_worst_match(table) == best
-
-
-def test_boxes_below_the_score_do_not_count_in_either_output():
-    low = boxes(SQUARE, scores=[0.3])
-    assert kept(BoxesKept(0.5), [low], [boxes()]) == [True]
-    assert kept(BoxesKept(0.5), [boxes(SQUARE)], [low]) == [False]
-    assert kept(BoxesKept(0.5, score=0.3), [boxes(SQUARE)], [low]) == [True]
-
-
-def test_a_new_box_fails_from_its_score_on_and_a_second_box_on_an_object_is_not_new():
-    prop = BoxesKept(0.5, new=0.8)
-    far = (20, 20, 30, 30)
-    assert kept(prop, [boxes(SQUARE)], [boxes(SQUARE, far, scores=[0.9, 0.8])]) == [False]
-    assert kept(prop, [boxes(SQUARE)], [boxes(SQUARE, far, scores=[0.9, 0.79])]) == [True]
-    assert kept(prop, [boxes(SQUARE)], [boxes(SQUARE, (0, 0, 10, 9))]) == [True]
-
-
-def test_true_boxes_all_count_and_need_no_scores():
-    truth = {"boxes": [SQUARE], "labels": [0]}
-    prop = BoxesKept(0.5, of="true")
-    assert kept(prop, [boxes()], [boxes(SQUARE)], (truth,)) == [True]
-    assert kept(prop, [boxes(SQUARE)], [boxes()], (truth,)) == [False]
 
 
 class Target:
@@ -394,13 +333,6 @@ def test_boxes_of_torch_are_read(torch):
 def test_what_holds_no_boxes_is_refused_with_what_does(value):
     with pytest.raises(ModelFailed, match="give each input a dict with boxes"):
         read_boxes(value)
-
-
-def test_boxes_of_reference_with_width_and_height_are_refused():
-    with pytest.raises(
-        InvalidArgument, match="input 4: the box 20, 20, 5, 5 ends before it begins"
-    ):
-        BoxesKept().references([boxes((20, 20, 5, 5))], (), ["4"])
 
 
 def test_a_box_with_nan_is_no_severity():
