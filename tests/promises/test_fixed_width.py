@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from surefoot.core.procedure import Session
 from surefoot.core.results import Estimate, Footing
 from surefoot.statistics import BuSun, ExactSequential, FixedSize, Okamoto
 from surefoot.statistics.bounds import worst_miss
+from surefoot.statistics.planning import simulate
 from surefoot.testing import outcomes
 
 EDGES = [0.0, 0.001, 0.5, 0.97, 1.0]
@@ -60,13 +62,7 @@ def test_the_error_rate_holds_at_a_width_people_use(method, p):
     width = error = 0.05
     runs, rng, misses = 2000, np.random.default_rng(11), 0
     for _ in range(runs):
-        steps = method(width, error).steps()
-        n = next(steps)
-        try:
-            while True:
-                n = steps.send(method.evidence(n, int(rng.binomial(n, p))))
-        except StopIteration as stop:
-            misses += abs(stop.value.value - p) > width
+        misses += abs(simulate(method(width, error), p, rng)[0].value - p) > width
     assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
 
 
@@ -76,7 +72,7 @@ def test_the_error_rate_holds_at_a_width_people_use(method, p):
     [(0.2, 0.2), (0.1, 0.1), (0.05, 0.05), (0.03, 0.03), (0.3, 0.01), (0.4, 0.03)],
 )
 def test_one_trial_fewer_than_fixed_size_breaks_the_promise(width, error):
-    (n,) = _questions(FixedSize(width, error), kept=0)
+    n = Session(FixedSize(width, error)).question
     assert worst_miss(n, width) <= error
     assert all(worst_miss(m, width) > error for m in range(max(1, n - 40), n))
 
@@ -99,16 +95,6 @@ def _binomial_miss(n, width, p):
     return sum(c for k, c in enumerate(chances) if abs(k / n - p) > width + 1e-12)
 
 
-def _questions(procedure, kept):
-    steps = procedure.steps()
-    questions = [next(steps)]
-    try:
-        while True:
-            questions.append(steps.send(procedure.evidence(questions[-1], kept)))
-    except StopIteration:
-        return questions
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_an_estimate_says_what_it_rests_on(method):
     for _, result in outcomes(method(0.2, 0.2), 0.5):
@@ -127,21 +113,9 @@ def test_the_unbiased_estimate_is_unbiased(method, p):
 
 def test_bu_sun_never_reuses_trials_of_earlier_stages():
     """The estimate is a rate of the last stage alone."""
-    steps = BuSun(0.05, 0.05).steps()
-    n = next(steps)
-    questions = []
-    try:
-        for kept in (n, None, None):
-            questions.append(n)
-            n = steps.send(BuSun.evidence(n, n if kept is None else kept))
-        raise AssertionError("three stages at most")
-    except StopIteration as stop:
-        assert len(questions) == 3
-        assert stop.value.trials == sum(questions)
-    steps = BuSun(0.05, 0.05).steps()
-    first = next(steps)
-    second = steps.send(BuSun.evidence(first, first))
-    third = steps.send(BuSun.evidence(second, second))
-    with pytest.raises(StopIteration) as stop:
-        steps.send(BuSun.evidence(third, third - 7))
-    assert stop.value.value.value == (third - 7) / third
+    session, questions = Session(BuSun(0.05, 0.05)), []
+    for failed in (0, 0, 7):
+        questions.append(session.question)
+        session.tell(BuSun.evidence(session.question, session.question - failed))
+    assert session.result.trials == sum(questions)
+    assert session.result.value == (questions[-1] - 7) / questions[-1]

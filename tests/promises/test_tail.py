@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from surefoot.core.counts import Counts, Severities
+from surefoot.core.procedure import Session
 from surefoot.core.reasons import Why
 from surefoot.core.results import Extrapolation, Footing, Undecided
 from surefoot.errors import InvalidArgument
@@ -15,13 +16,11 @@ from surefoot.statistics.tail import TRANSFORMS, normality_p_value
 from tests.in_words import condition
 
 
-def concluded(values, limit, **how):
-    procedure = NormalTail(draws=len(values), **how)
-    steps = procedure.steps()
-    assert next(steps) == len(values)
-    with pytest.raises(StopIteration) as stop:
-        steps.send(Severities(tuple(float(v) for v in values), limit))
-    return stop.value.value
+def concluded(values, limit=0.6, **how):
+    session = Session(NormalTail(draws=len(values), **how))
+    assert session.question == len(values)
+    session.tell(Severities(tuple(float(v) for v in values), limit))
+    return session.result
 
 
 def normal_scores(n=1000, mean=0.2, deviation=0.05):
@@ -127,10 +126,8 @@ def test_scores_of_exactly_zero_and_one_do_not_crash():
     "bad",
     [
         {"draws": 5},
-        {"normality": 0},
-        {"normality": 1},
-        {"transforms": ()},
-        {"transforms": ("cube",)},
+        *({"normality": n} for n in (0, 1)),
+        *({"transforms": t} for t in ((), ["cube"])),
     ],
 )
 def test_meaningless_settings_are_refused(bad):

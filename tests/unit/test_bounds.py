@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from scipy.special import boxcox1p
 
 from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.statistics import (
@@ -106,15 +107,11 @@ def test_a_pilot_near_one_half_goes_straight_to_okamoto():
 
 
 def _counts_after(procedure, answers):
-    steps, questions = procedure.steps(), []
-    n = next(steps)
-    try:
-        for kept in answers:
-            questions.append(n)
-            n = steps.send(Counts(n, kept))
-    except StopIteration as stop:
-        return questions, stop.value
-    raise AssertionError(f"asks for {n} more")
+    session, questions = Session(procedure), []
+    for kept in answers:
+        questions.append(session.question)
+        session.tell(Counts(session.question, kept))
+    return questions, session.result
 
 
 @pytest.mark.parametrize("width", [1 / 3, 0.4, 0.9])

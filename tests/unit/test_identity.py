@@ -1,4 +1,4 @@
-"""Two models that answer differently never share a digest; the same data never differ by layout."""
+"""Models that answer differently never share a digest; the same data never differ by layout."""
 
 import functools
 
@@ -202,3 +202,21 @@ def test_options_that_do_not_apply_are_refused():
         sf.load_model(linear, shape=SHAPE, output="scores")
     with pytest.raises(InvalidArgument, match="finite"):
         sf.load_model(linear, shape=SHAPE, bounds=(0, float("inf")))
+
+
+def test_the_store_does_not_answer_for_another_closure(tmp_path):
+    """Far from the threshold that a closure hides all of them answer alike."""
+
+    def study_of(at):
+        def classify(batch):
+            margin = np.sign(batch[:, 0].astype(np.float64) - at)
+            return np.stack([-margin, margin], axis=1)
+
+        x = np.linspace(30.0, 60.0, 8, dtype=np.float32)[:, None]
+        return study(model=sf.load_model(classify, shape=(1,)), inputs=sf.load_inputs(x))
+
+    where = str(tmp_path / "s.db")
+    first, second = study_of(40.0).run(where), study_of(50.0).run(where)
+    assert not second.from_store
+    assert second.record.digest != first.record.digest
+    assert study_of(40.0).run(where).from_store

@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import norm
 
 import surefoot as sf
-from surefoot.core.counts import Severities
 from surefoot.core.results import LEAST_PROBABILITY, Extrapolation, Undecided
 from surefoot.population import TailMean
 from surefoot.records.json_records import record_from_json, record_to_json
@@ -18,18 +17,11 @@ from surefoot.report.page import html_of
 from surefoot.statistics import NormalTail, anderson_darling, welch
 from surefoot.study.measure import cross_entropy, mean_loss
 from surefoot.subject.protocols import Scores
+from tests.promises.test_tail import concluded, normal_scores
 
 
-def concluded(values, limit=0.6, **how):
-    steps = NormalTail(draws=len(values), **how).steps()
-    next(steps)
-    with pytest.raises(StopIteration) as stop:
-        steps.send(Severities(tuple(map(float, values)), limit))
-    return stop.value.value
-
-
-def quantiles(n=200, mean=0.2, deviation=0.05):
-    return norm.ppf((np.arange(n) + 0.5) / n, mean, deviation)
+def quantiles(**how):
+    return normal_scores(200, **how)
 
 
 @pytest.mark.parametrize("tiny", [0.0, 5e-324, 1e-310, 1e-300])
