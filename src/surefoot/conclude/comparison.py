@@ -12,7 +12,7 @@ from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together, jointly
 from surefoot.core.claims import Claim, limit_of
-from surefoot.core.results import Bracket, Estimate, Footing, Guarantee, Interval, Undecided
+from surefoot.core.results import Bracket, Estimate, Footing, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.comparison import (
     Difference,
@@ -113,7 +113,7 @@ def _claims(
                 ),
                 kappa=kappa,
                 value=0.0 - d.value if mean else d.value,
-                interval=_of_failing(d.interval) if mean else d.interval,
+                interval=-d.interval if mean else d.interval,
             )
             for d in comparison.differences
         ]
@@ -130,11 +130,6 @@ def _claims(
         around = failure_interval(plain.interval) if mean else plain.interval
         claims.append(replace(model, said=own, value=value, interval=around))
     return tuple(claims)
-
-
-def _of_failing(around: Interval) -> Interval:
-    """A difference of what is kept, as a difference of failing."""
-    return Interval(0.0 - around.high, 0.0 - around.low)
 
 
 def compare_curves(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Claim, ...]]:

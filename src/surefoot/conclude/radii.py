@@ -151,31 +151,20 @@ def _at_radius(record: Record, radius: float, radii: int) -> list[Claim]:
             "robust accuracy at a radius needs critical radii: use sf.methods.CriticalLevel"
         )
     counts = robust_accuracy(local, radius)
-    these = robust_accuracy_claim(
-        radius, counts.proved, counts.refuted, counts.inputs, counts.clean
-    )
-    rests = _rests_on(local)
+    proved, refuted, rests = counts.proved, counts.refuted, _rests_on(local)
+    these = robust_accuracy_claim(radius, proved, refuted, counts.inputs, counts.clean)
     if rests != (Assumed.ARITHMETIC,):
         these = these.saying(guarantee=Guarantee.given(0.0, rests))
     if not isinstance(record.details, Radii):  # an attack: it says nothing of other inputs
         return [these]
-    return [these, *_severity(counts, rests), _population(record, counts, radii)]
-
-
-def _severity(counts: RobustAccuracy, rests: tuple[Assumption, ...]) -> list[Claim]:
-    """The mean critical radius of the inputs refuted at the radius; nothing where there is none."""
-    if counts.severity is None:
-        return []
-    said = _of_these(counts.refuted, Guarantee.given(0.0, rests), counts.inputs)
-    return [
-        kinds.Severity(
-            said,
-            radius=counts.radius,
-            interval=counts.severity,
-            clean=counts.clean,
-            open=counts.open,
+    claims: list[Claim] = [these]
+    if (severity := counts.severity) is not None:
+        said = _of_these(counts.refuted, Guarantee.given(0.0, rests), counts.inputs)
+        clean, left = counts.clean, counts.open
+        claims.append(
+            kinds.Severity(said, radius=radius, interval=severity, clean=clean, open=left)
         )
-    ]
+    return [*claims, _population(record, counts, radii)]
 
 
 def _of_these(inputs: int, guarantee: Guarantee, trials: int) -> Said:

@@ -37,7 +37,6 @@ from surefoot.core.results import (
     Decision,
     Estimate,
     Guarantee,
-    Interval,
     Undecided,
     Whole,
 )
@@ -317,7 +316,7 @@ def _comparison_claims(
             replace(said, names=(pair.first, pair.second)),
             counted=outcomes_of(every),
             value=0.0 - pair.value,
-            interval=Interval(0.0 - pair.interval.high, 0.0 - pair.interval.low),
+            interval=-pair.interval,
         )
         for pair in pairs
     ]

@@ -102,6 +102,10 @@ class Interval:
         """Whether the value lies in it, ends included."""
         return self.low <= value <= self.high
 
+    def __neg__(self) -> Interval:
+        """Of the opposite number; a zero stays without a sign."""
+        return Interval(0.0 - self.high, 0.0 - self.low)
+
     @property
     def width(self) -> float:
         """Distance between the ends."""

@@ -278,30 +278,22 @@ class GroupQuantile(_OfShare):
         if not local:
             return Undecided(Why.NO_BRACKETS.of())
         lows, highs = bracket_ends(members_of(local))
-        low = self._lower_end(local, np.unique(lows), error / 2)
-        high = self._upper_end(local, np.unique(highs[np.isfinite(highs)]), error / 2)
+        half = error / 2
+
+        def reached(level: float) -> bool:
+            return group_evidence(local, self.share, level, half).above <= half
+
+        def not_exceeded(level: float) -> bool:
+            refuted = averages(local, lambda b: float(b.high <= level))
+            return p_value_above(refuted, self.share, half) <= half
+
+        low = _last(np.unique(lows), reached, 0.0)
+        high = _last(np.unique(highs[np.isfinite(highs)])[::-1], not_exceeded, math.inf)
         around = Interval(low, max(low, high))
         value = min(max(_sample_quantile(local, self.share), around.low), around.high)
         promise = Guarantee.given(error, assumed(local))
         note = several(_group_notes(len(local), self.share, around))
         return Quantile(self.share, value, around, promise, len(lows), note=note)
-
-    def _lower_end(self, local: Groups, levels: NDArray[np.float64], error: float) -> float:
-        """The largest proved level that the quantile is shown to reach; 0 if there is none."""
-
-        def reached(level: float) -> bool:
-            return group_evidence(local, self.share, level, error).above <= error
-
-        return _last(levels, reached, 0.0)
-
-    def _upper_end(self, local: Groups, levels: NDArray[np.float64], error: float) -> float:
-        """The smallest refuted level that the quantile is shown not to exceed."""
-
-        def exceeded(level: float) -> bool:
-            refuted = averages(local, lambda b: float(b.high <= level))
-            return p_value_above(refuted, self.share, error) <= error
-
-        return _last(levels[::-1], exceeded, math.inf)
 
 
 def group_evidence(local: Groups, share: float, least: float, error: float) -> PValues:
@@ -351,19 +343,14 @@ def _last(levels: NDArray[np.float64], holds: Callable[[float], bool], none: flo
 def _sample_quantile(local: Groups, share: float) -> float:
     """The middle of the two ends' quantiles in the sample; the low one if never refuted."""
     weights = np.concatenate([np.full(len(g.members), 1 / len(g.members)) for g in local])
-    low, high = (
-        _weighted_quantile(ends, weights / len(local), share)
-        for ends in bracket_ends(members_of(local))
-    )
+
+    def weighted(values: Floats) -> float:
+        order = np.argsort(values)
+        reached = np.cumsum((weights / len(local))[order]) >= share - _SHARE_ROUNDING
+        return float(values[order][int(reached.argmax())])
+
+    low, high = map(weighted, bracket_ends(members_of(local)))
     return (low + high) / 2 if math.isfinite(high) else low
-
-
-def _weighted_quantile(
-    values: NDArray[np.float64], weights: NDArray[np.float64], share: float
-) -> float:
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order]) >= share - _SHARE_ROUNDING
-    return float(values[order][int(reached.argmax())])
 
 
 def _group_notes(groups: int, share: float, around: Interval) -> list[Reason]:

@@ -83,17 +83,11 @@ def sheet(
         short = words if len(words) < 7 else f"{level:.3g}"
         pen.text((left, _GAP // 2), short, fill="black", font=font)
         for j in range(n):
-            tile = _tile(next(perturbed)).resize((wide, high), way)
+            pixels = np.clip(np.rint(next(perturbed) * 255), 0, 255).astype(np.uint8)
+            layers = pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)
+            tile = Image.fromarray(layers).convert("RGB").resize((wide, high), way)
             canvas.paste(tile, (left, head + j * (high + _GAP)))
     return canvas
-
-
-def _tile(image: NDArray[np.float32]) -> Any:  # noqa: ANN401  an image of Pillow
-    from PIL import Image
-
-    pixels = np.clip(np.rint(image * 255), 0, 255).astype(np.uint8)
-    layers = pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)
-    return Image.fromarray(layers).convert("RGB")
 
 
 _STEPS = 5

@@ -15,7 +15,7 @@ from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.comparison import CURVES
 from surefoot.conclude.radii import ALL, claims_of, mean_claims, quantiles_of
 from surefoot.conclude.tally import compare_tallies, matched, tally_record
-from surefoot.core.assumptions import Assumed, Assumption, Jointly, TheseGroups, Together, jointly
+from surefoot.core.assumptions import Assumed, Jointly, TheseGroups, Together, jointly
 from surefoot.core.claims import (
     About,
     Claim,
@@ -184,19 +184,16 @@ def shared_record(record: Record, group: GroupOfRows, error: float) -> Record:
     if not isinstance(radii, Radii):
         raise InvalidArgument(f"{group.name} holds no critical radii")
     row = radii.quantiles[0]
-    promise = Guarantee(
-        first.guarantee.footing,
-        error,
-        _of_networks(first.guarantee.assumptions)
-        if group.is_pooled
-        else first.guarantee.assumptions,
-        group.together,
-    )
-    about = first.about
+    assumed, about = first.guarantee.assumptions, first.about
     if group.is_pooled:
+        # a group is an input with all its networks: groups are a sample if the inputs are
+        of_groups = (Assumed.GROUPS_SAMPLED, Assumed.WHOLE_GROUPS)
+        rest = [a for a in assumed if a not in of_groups and not isinstance(a, TheseGroups)]
+        assumed = (Assumed.SAMPLED, *rest)
         n, sampling = about.groups, Sampling.GROUPED
         about = Scope(About.POPULATION, n, sampling=sampling, groups=n, networks=group.networks)
         first = first.saying(reason=_pooled_note(first, n))
+    promise = Guarantee(first.guarantee.footing, error, assumed, group.together)
     result = row.result
     if isinstance(result, Quantile):
         result = replace(result, guarantee=promise, note=first.reason)
@@ -205,13 +202,6 @@ def shared_record(record: Record, group: GroupOfRows, error: float) -> Record:
         claims=(first.saying(guarantee=promise, about=about), *others),
         details=replace(radii, quantiles=(replace(row, result=result),)),
     )
-
-
-def _of_networks(assumptions: Sequence[Assumption]) -> tuple[Assumption, ...]:
-    """Where a group is an input with all its networks, groups are a sample if the inputs are."""
-    of_groups = (Assumed.GROUPS_SAMPLED, Assumed.WHOLE_GROUPS)
-    rest = [a for a in assumptions if a not in of_groups and not isinstance(a, TheseGroups)]
-    return (Assumed.SAMPLED, *rest)
 
 
 def _pooled_note(claim: Claim, inputs: int) -> Reason | None:
@@ -409,33 +399,21 @@ def brackets(
     for name in names:
         own = [row for row in rows if row.network == name]
         _check(Path(path), name, own, None if by == "split" else split, source, by)
-    result = _result(Path(path), names, rows, method, _choice(split, source), by, ceiling)
+    parts, selection, where = dict[str, Result](), _choice(split, source), Path(path)
+    if by is not None and by != LABEL:
+        groups = groups_of_rows(where, names, rows, by)
+        for group in groups:
+            chosen = f"{by} {group.value}, {selection}"
+            record = _record(where, group, method, chosen, None, ceiling)
+            parts[group.name] = Result(shared_record(record, group, error))
+        result = join_groups(parts, groups, by)
+    else:
+        for name in names:
+            group = GroupOfRows(name, tuple(row for row in rows if row.network == name))
+            parts[name] = Result(_record(where, group, method, selection, by, ceiling))
+        result = join_results(parts, CURVES)
     result = with_estimator(result, estimator, gamma)
     return result.at_radius(*at) if at else result
-
-
-def _result(
-    path: Path,
-    names: Sequence[str],
-    rows: Sequence[PublishedBracket],
-    method: CriticalLevel,
-    selection: str,
-    by: str | None,
-    ceiling: float | None,
-) -> Result:
-    """Networks side by side, or the groups of `by` side by side."""
-    if by is not None and by != LABEL:
-        groups = groups_of_rows(path, names, rows, by)
-        parts = {}
-        for group in groups:
-            own = _record(path, group, method, f"{by} {group.value}, {selection}", None, ceiling)
-            parts[group.name] = Result(shared_record(own, group, method.error))
-        return join_groups(parts, groups, by)
-    records = {}
-    for name in names:
-        group = GroupOfRows(name, tuple(row for row in rows if row.network == name))
-        records[name] = _record(path, group, method, selection, by, ceiling)
-    return join_results({name: Result(record) for name, record in records.items()}, CURVES)
 
 
 def _check(

@@ -168,7 +168,7 @@ def _inputs(options: FileOptions, data: Any, scale: float | None, shape: Shape) 
     if isinstance(data, Inputs):
         _refuse(options, "data", _READING_OF_DATA)
         return data
-    labels = options.labels
+    labels, stated = options.labels, scores_kind(options.scores)
     if isinstance(data, tuple) and len(data) == 2:
         if labels is not None:
             raise InvalidArgument("data (x, y) has labels of its own: leave out labels=")
@@ -184,14 +184,9 @@ def _inputs(options: FileOptions, data: Any, scale: float | None, shape: Shape) 
         label_pattern=options.label_pattern,
         read_as=options.read_as,
         groups=options.group,
-        targets=True if _without_classes(options) else None,
+        # of a model that is said to give no class scores, labels are true outputs
+        targets=True if stated is not None and not stated.of_classes else None,
     )
-
-
-def _without_classes(options: FileOptions) -> bool:
-    """Whether the model is said to give no class scores: labels are then true outputs."""
-    stated = scores_kind(options.scores)
-    return stated is not None and not stated.of_classes
 
 
 def _model(options: FileOptions, source: Any, inputs: Inputs, bounds_of_data: str | None) -> Model:  # noqa: ANN401  any kind of data or model

@@ -59,7 +59,9 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
     `trust`: allow running code that the store names, Python functions and pickles, and sending
     inputs to a server that it names.
     """
-    return study_of(_read_record(store, run), trust=trust)
+    with closing(open_existing(store)) as opened:
+        record = opened.record("" if run == LATEST else run)
+    return study_of(record, trust=trust)
 
 
 def study_of(record: Record, *, trust: bool = False) -> Study:
@@ -116,18 +118,11 @@ def _refuse_code(record: Record, trust: bool) -> None:
             f"({', '.join(servers)}): pass --trust (trust=True) if you trust the store and this "
             "server"
         )
-    named = named_code(source)
-    if not named:
-        return
-    raise InvalidArgument(
-        f"run {record.digest[:12]} names code to run ({', '.join(named)}): pass "
-        "--trust (trust=True) if you trust the store and this code"
-    )
-
-
-def _read_record(store: str, run: str) -> Record:
-    with closing(open_existing(store)) as opened:
-        return opened.record("" if run == LATEST else run)
+    if named := named_code(source):
+        raise InvalidArgument(
+            f"run {record.digest[:12]} names code to run ({', '.join(named)}): pass "
+            "--trust (trust=True) if you trust the store and this code"
+        )
 
 
 _ENDING = ".json"

@@ -20,7 +20,6 @@ from surefoot.conclude.scope import as_in_records
 from surefoot.core.claims import Claim, Verdict
 from surefoot.core.results import (
     Bracket,
-    Curve,
     Estimate,
     Extrapolation,
     InputResult,
@@ -77,18 +76,6 @@ def rows_of(record: Record, claim_about: Callable[[str], Claim]) -> list[dict[st
         return [_row_of_input(row, claim_about(row.id)) for row in record.inputs]
     measure = record.study.method.text("measure") or "accuracy"
     curves = {_ALL_INPUTS: details.curve, **{row.name: row.curve for row in details.classes}}
-    return _rows_of_curves(curves, measure)
-
-
-def levels_of_parts(record: Record) -> dict[str, float | None]:
-    """The level of each part, of a result at several levels."""
-    details = record.details
-    if not isinstance(details, Comparison) or details.along != "level":
-        return {}
-    return {member.name: member.level for member in details.members}
-
-
-def _rows_of_curves(curves: Mapping[str, Curve], measure: str) -> list[dict[str, Any]]:
     return [
         {
             "curve": name,
@@ -101,6 +88,14 @@ def _rows_of_curves(curves: Mapping[str, Curve], measure: str) -> list[dict[str,
         for name, curve in curves.items()
         for point in sorted(curve.points, key=lambda point: point.level)
     ]
+
+
+def levels_of_parts(record: Record) -> dict[str, float | None]:
+    """The level of each part, of a result at several levels."""
+    details = record.details
+    if not isinstance(details, Comparison) or details.along != "level":
+        return {}
+    return {member.name: member.level for member in details.members}
 
 
 def _row_of_case(row: InputRow, names: tuple[str, ...]) -> dict[str, Any]:
@@ -142,9 +137,8 @@ def _fit(result: InputResult) -> dict[str, Any]:
 
 
 def _ends(interval: Interval | None) -> dict[str, float]:
-    if interval is None:
-        return {"low": math.nan, "high": math.nan}
-    return {"low": interval.low, "high": interval.high}
+    known = None if interval is None else asdict(interval)
+    return known or {"low": math.nan, "high": math.nan}
 
 
 _OPTIONS = {"least": "--require", "of_these": "--require-these", "of_each_class": "--require-each"}
