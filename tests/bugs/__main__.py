@@ -131,8 +131,12 @@ def main() -> int:
     with copy_of_tree(None) as clean, ThreadPoolExecutor(options.jobs) as pool:
         found = dict(pool.map(judge, bugs))
     if options.write is not None:
-        known = json.loads(options.write.read_text("utf-8")) if options.write.exists() else {}
-        lines = (f"{json.dumps(n)}: {json.dumps(o)}" for n, o in {**known, **found}.items())
+        by_outcome = json.loads(options.write.read_text("utf-8")) if options.write.exists() else {}
+        known = {name: one for one, names in by_outcome.items() for name in names} | found
+        lines = (
+            f"{json.dumps(one)}: {json.dumps([name for name in known if known[name] == one])}"
+            for one in (NEAREST, FAST_TIER, SURVIVED, LATE)
+        )
         options.write.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     counts = {word: list(found.values()).count(word) for word in (NEAREST, FAST_TIER)}
     shares = {word: round(count / len(bugs), 3) for word, count in counts.items()}

@@ -142,15 +142,9 @@ def _write_outcomes(folder: Path) -> None:
         (folder / f"{name}.csv").write_text("\n".join(["case,topic,outcome", *rows]) + "\n")
     rows = [f"q{i // 3},{i % 3},{int(i % 5 > 0)}" for i in range(36)]
     (folder / "rounds.csv").write_text("\n".join(["question,round,correct", *rows]) + "\n")
+    same = {"filter": "none", "metrics": ["acc"]}
     harness = [
-        {
-            "doc_id": i,
-            "filter": "none",
-            "metrics": ["acc"],
-            "acc": float(i % 6 > 0),
-            "doc_hash": f"h{i}",
-        }
-        for i in range(30)
+        {"doc_id": i, **same, "acc": float(i % 6 > 0), "doc_hash": f"h{i}"} for i in range(30)
     ]
     (folder / "samples_quiz.jsonl").write_text("\n".join(map(json.dumps, harness)) + "\n")
     samples = [

@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from surefoot.core.claims import (
-    KINDS,
-    Best,
-    CasesFailed,
-    Claim,
-    ClassesDiffer,
-    CleanFault,
-    CountKappa,
-    CurveNotWorse,
-    CurvePopulation,
-    CurveSet,
-    MeanRadius,
-    MeanRadiusPopulation,
-    NotWorse,
-    RobustAtRadius,
-    RobustPopulation,
-    Said,
-    Severity,
-    Tail,
-    Worst,
-    limit_of,
-)
+from surefoot.core import claims
+from surefoot.core.claims import Claim, CleanFault
 from surefoot.core.reasons import Reason
 from surefoot.core.results import Guarantee
 from surefoot.records.json_records import claim_from_plain, plain_numbers
+from surefoot.report import clauses
 from surefoot.report.claim_sentences import clean_clause
-from surefoot.report.clauses import (
-    assumption_words,
-    quantity_words,
-    remarks,
-    scope_phrase,
-    together_words,
-)
 from surefoot.report.reasons import reason_words
+from tests.in_words import together
 
 FORMAT = 2
 """Of an evidence file."""
@@ -49,6 +23,7 @@ OLD_NAMES = {"withstood": "failure_rate"}
 """Fields that have another name by now."""
 OF_REASONS = {"reason", "note", "fit", "contradiction"}
 """Fields that held a sentence, and nothing as an empty one."""
+_READERS = {kind: TypeAdapter(kind) for kind in (Guarantee, Reason)}
 _REASON = {field.name for field in fields(Reason)}
 _GUARANTEE = {field.name for field in fields(Guarantee)}
 _FAULTS = {
@@ -64,8 +39,8 @@ def is_guarantee(part: dict[str, Any]) -> bool:
 
 def old_guarantee(part: dict[str, Any]) -> dict[str, Any]:
     """One that stands outside a claim."""
-    guarantee = _adapter(Guarantee).validate_python(part)
-    return _in_words(guarantee, list(map(assumption_words, guarantee.assumptions)))
+    guarantee = _READERS[Guarantee].validate_python(part)
+    return _in_words(guarantee, list(map(clauses.assumption_words, guarantee.assumptions)))
 
 
 def is_reason(part: dict[str, Any]) -> bool:
@@ -75,14 +50,14 @@ def is_reason(part: dict[str, Any]) -> bool:
 
 def old_reason(part: dict[str, Any]) -> str:
     """Its words."""
-    return reason_words(_adapter(Reason).validate_python(part))
+    return reason_words(_READERS[Reason].validate_python(part))
 
 
 def old_json(plain: dict[str, Any]) -> dict[str, Any]:
     """A claim; what JSON says beside its fields, as its sentence, stays."""
-    kind = KINDS[plain["kind"]]
+    kind = claims.KINDS[plain["kind"]]
     own = {field.name for field in fields(kind)} - {"said"}
-    said = plain.get("said") or {field.name: plain[field.name] for field in fields(Said)}
+    said = plain.get("said") or {field.name: plain[field.name] for field in fields(claims.Said)}
     values = {name: plain[name] for name in own}
     if "sentence" in plain and "requirement" in own and plain["verdict"] is not None:
         values["requirement"] = {"number": plain["requirement"], "verdict": plain["verdict"]}
@@ -92,17 +67,17 @@ def old_json(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def _old_claim(claim: Claim) -> dict[str, Any]:
-    in_remarks = isinstance(claim, RobustAtRadius | Severity | MeanRadius)
+    in_remarks = isinstance(claim, claims.RobustAtRadius | claims.Severity | claims.MeanRadius)
     assumed = claim.guarantee.assumptions
-    words = remarks(claim) if in_remarks else list(map(assumption_words, assumed))
+    words = clauses.remarks(claim) if in_remarks else list(map(clauses.assumption_words, assumed))
     scope = asdict(claim.about)
     if scope.pop("networks"):
-        scope["name"] = scope_phrase(claim)
+        scope["name"] = clauses.scope_phrase(claim)
     return {
         "kind": claim.kind,
         "about": scope,
         "random": str(claim.random),
-        "quantity": quantity_words(claim),
+        "quantity": clauses.quantity_words(claim),
         "guarantee": _in_words(claim.guarantee, words),
         "continues": str(claim.continues),
         "value": _value(claim),
@@ -117,12 +92,12 @@ def _old_claim(claim: Claim) -> dict[str, Any]:
     }
 
 
-_CURVES = CurveSet | CurvePopulation | CurveNotWorse
+_CURVES = claims.CurveSet | claims.CurvePopulation | claims.CurveNotWorse
 
 
 def _value(claim: Claim) -> float | None:
     match claim:
-        case Best(models=number) | ClassesDiffer(differ=number):
+        case claims.Best(models=number) | claims.ClassesDiffer(differ=number):
             return float(number)
         case _:
             return claim.value
@@ -130,53 +105,45 @@ def _value(claim: Claim) -> float | None:
 
 def _limit(claim: Claim) -> float | None:
     match claim:
-        case Tail(fitted=int(number)) | CasesFailed(failed=number) | ClassesDiffer(pairs=number):
+        case claims.Tail(fitted=int(number)) | claims.CasesFailed(failed=number):
             return float(number)
+        case claims.ClassesDiffer():
+            return float(claim.pairs)
         case _:
-            return limit_of(claim)
+            return claims.limit_of(claim)
 
 
 def _reasons(claim: Claim) -> list[str]:  # noqa: PLR0911  one of each kind
     match claim:
-        case Worst(clean_fault=CleanFault() as fault):
+        case claims.Worst(clean_fault=CleanFault() as fault):
             return [_FAULTS[fault]]
-        case CountKappa(fragile=fragile, robust=robust):
+        case claims.CountKappa(fragile=fragile, robust=robust):
             count = claim.about.inputs - fragile - robust
             undecided = "1 is undecided" if count == 1 else f"{count:,} are undecided"
             return [f"{robust:,} under at most that" + (f", {undecided}" if count else "")]
-        case RobustAtRadius(clean=clean):
+        case claims.RobustAtRadius(clean=clean):
             return [clean_clause(clean, "count as not robust")]
-        case RobustPopulation(clean=clean):
+        case claims.RobustPopulation(clean=clean):
             return [reason_words(claim.reason), clean_clause(clean, "count as not robust")]
-        case MeanRadiusPopulation(clean=clean):
-            return [clean_clause(clean, "count as 0")]
-        case Severity(clean=clean, open=number):
+        case claims.Severity(clean=clean, open=number):
             no_part = f"the {number:,} open at that radius have no part in it" if number else ""
             return [clean_clause(clean, "count as 0"), no_part]
-        case MeanRadius(clean=clean, distance=float(distance)):
+        case claims.MeanRadius(clean=clean, distance=float(distance)):
             known = f"the {claim.counterexamples:,} counterexamples that are known are at a mean"
             return [clean_clause(clean, "count as 0"), f"{known} distance of {distance:.4g}"]
-        case MeanRadius(clean=clean):
+        case claims.MeanRadius(clean=clean) | claims.MeanRadiusPopulation(clean=clean):
             return [clean_clause(clean, "count as 0")]
-        case NotWorse(common=int(common)):
-            return [
-                f"compared on the {common:,} inputs that both runs have",
-                reason_words(claim.reason),
-            ]
+        case claims.NotWorse(common=int(common)):
+            both = f"compared on the {common:,} inputs that both runs have"
+            return [both, reason_words(claim.reason)]
         case _:
             return [reason_words(claim.reason)]
 
 
 def _in_words(guarantee: Guarantee, assumptions: list[str]) -> dict[str, Any]:
-    together = guarantee.jointly
     return {
         "footing": str(guarantee.footing),
         "error": guarantee.error,
         "assumptions": assumptions,
-        "jointly": "" if together is None else together_words(together),
+        "jointly": together(guarantee),
     }
-
-
-@cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)

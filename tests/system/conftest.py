@@ -83,6 +83,12 @@ class Workspace:
             **more,
         )
 
+    def succeed(self, *words: str, **more) -> subprocess.CompletedProcess[str]:
+        """The same, of a command that must end with 0."""
+        done = self.run(*words, **more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
     def environment(self) -> dict[str, str]:
         """For a shell: the command on the PATH."""
         return {**os.environ, "PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}"}

@@ -30,28 +30,13 @@ from tests.system.hold import hold_journal
 _CLEAN_PATH = list(sys.path)
 """As it was before any test changed it."""
 _PRELOADED = [
-    "surefoot.cli.main",
-    "surefoot.commands.functions",
-    "surefoot.commands.request",
-    "surefoot.models.onnx",
-    "surefoot.report.page",
-    "surefoot.store.database",
-    "surefoot.catalogue.parse",
-    "altair",
-    "array_api_compat.numpy",
-    "PIL.ImageDraw",
-    "PIL.PngImagePlugin",
-    "pydantic.dataclasses",
-    "pydantic.type_adapter",
-    "scipy.optimize",
-    "scipy.special",
-    "scipy.stats",
-    "vl_convert",
-    "onnxruntime",
-    "sqlalchemy.dialects.postgresql",
-    "sqlalchemy.dialects.sqlite",
-    "rich.progress",
-]
+    "surefoot.cli.main", "surefoot.commands.functions", "surefoot.commands.request",
+    "surefoot.models.onnx", "surefoot.report.page", "surefoot.store.database",
+    "surefoot.catalogue.parse", "altair", "array_api_compat.numpy", "PIL.ImageDraw",
+    "PIL.PngImagePlugin", "pydantic.dataclasses", "pydantic.type_adapter", "scipy.optimize",
+    "scipy.special", "scipy.stats", "vl_convert", "onnxruntime", "sqlalchemy.dialects.postgresql",
+    "sqlalchemy.dialects.sqlite", "rich.progress",
+]  # fmt: skip
 """What the server imports, so that its children have it."""
 
 

@@ -11,8 +11,7 @@ CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--f
 
 
 def test_certify_without_a_requirement_counts_and_gives_no_verdict(workspace):
-    done = workspace.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
     assert re.match(r"\d+ of 12.*: inputs decided to fail under more than 1 in 1,000", done.stdout)
     assert not {"PASS:", "FAIL:", "UNDECIDED:"} & set(done.stdout.split())
 
@@ -29,8 +28,7 @@ def test_a_closed_pipe_ends_quietly_with_the_code_of_the_result(workspace):
 
 
 def test_certify_passes_fails_or_stays_undecided(workspace):
-    weak = workspace.run(*CERTIFY, "--kappa", "0.9", "--require", "all", "--json")
-    assert weak.returncode == 0, weak.stderr
+    weak = workspace.succeed(*CERTIFY, "--kappa", "0.9", "--require", "all", "--json")
     output = json.loads(weak.stdout)
     (decided,) = output["verdicts"]
     assert not [claim for claim in output["claims"] if claim["verdict"]]
@@ -49,8 +47,7 @@ def test_certify_passes_fails_or_stays_undecided(workspace):
 
 @pytest.mark.parametrize("share", [("--require", "0.2"), ("--require-these", "0.75")])
 def test_certify_can_require_a_share(workspace, share):
-    done = workspace.run(*CERTIFY, "--kappa", "0.5", *share, "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = workspace.succeed(*CERTIFY, "--kappa", "0.5", *share, "--json")
     (decided,) = json.loads(done.stdout)["verdicts"]
     assert (decided["verdict"], decided["requirement"]) == ("PASS", float(share[1]))
 

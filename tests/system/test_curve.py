@@ -25,8 +25,7 @@ def full(workspace):
 
 
 def test_a_curve_says_up_to_which_level_and_how_sure(full):
-    done = full.run(*BLUR, "--threshold", "0.8,0.6", "--report", "c.html", "--figure", "c.svg")
-    assert done.returncode == 0, done.stderr
+    done = full.succeed(*BLUR, "--threshold", "0.8,0.6", "--report", "c.html", "--figure", "c.svg")
     numbers = done.stdout.splitlines()[:2]
     assert all(re.match(r"[\d.]+ pixels \([\d.]+ to [\d.]+, confidence", n) for n in numbers)
     assert done.stdout.count("below the lower of its values") == 1, "the others refer to it"
@@ -45,10 +44,9 @@ def test_a_curve_says_up_to_which_level_and_how_sure(full):
 
 def test_several_perturbations_models_and_classes_in_one_call(full):
     shutil.copy(full.folder / "model.onnx", full.folder / "twin.onnx")
-    done = full.run("curve", "model.onnx", "twin.onnx", "more.npz", "--perturb", "blur:0..3",
+    done = full.succeed("curve", "model.onnx", "twin.onnx", "more.npz", "--perturb", "blur:0..3",
                     "--perturb", "rotation:-40..40", "--by-class", "--report", "c.html",
                     "--json", "--resolution", "0.01")  # fmt: skip
-    assert done.returncode == 0, done.stderr
     parts = json.loads(done.stdout)["parts"]
     assert set(parts) == {f"{m}.onnx, {a}" for m in ("model", "twin")
                          for a in ("blur:0..3", "rotation:-40..40")}  # fmt: skip
@@ -69,8 +67,7 @@ def test_a_requirement_decides_the_exit_code(full, least, code):
 @pytest.mark.parametrize("method", ["asap", "uniform", "random", "quad"])
 def test_the_paper_and_what_it_was_compared_with(full, method):
     more = ("--grid", "64", "--as-printed") if method == "asap" else ("--levels", "23")
-    done = full.run(*BLUR, "--method", method, *more, "--first", "40", "--json")
-    assert done.returncode == 0, done.stderr
+    done = full.succeed(*BLUR, "--method", method, *more, "--first", "40", "--json")
     found = json.loads(done.stdout)
     footing = found["details"]["curve"]["readings"][0]["guarantee"]["footing"]
     assert footing == ("conditional" if method == "asap" else "none")
@@ -80,8 +77,7 @@ def test_the_paper_and_what_it_was_compared_with(full, method):
 
 
 def test_methods_side_by_side_have_a_row_each(full):
-    done = full.run(*BLUR, "--first", "40", "--compare-methods", "--levels", "21")
-    assert done.returncode == 0, done.stderr
+    done = full.succeed(*BLUR, "--first", "40", "--compare-methods", "--levels", "21")
     rows = {
         name: [cell.strip() for cell in line.split("│")]
         for name in METHODS
@@ -105,16 +101,14 @@ def test_draws_are_fresh_unless_they_are_fixed(full):
 
 
 def test_a_contradicted_assumption_is_said_beside_the_result(full):
-    done = full.run(*FILES, "--perturb", "rotation:-60..60", "--assume", "monotone")
-    assert done.returncode == 0, done.stderr
+    done = full.succeed(*FILES, "--perturb", "rotation:-60..60", "--assume", "monotone")
     assert "contradict the assumption monotone" in done.stdout
     assert "wiggle is assumed instead" in done.stdout
 
 
 def test_a_sequence_goes_from_nothing_to_all_of_it(full):
     words = ("curve", "model.onnx", "more.npz", "--first", "40", "--perturb")
-    done = full.run(*words, "blur:0..3+jpeg:0.5")
-    assert done.returncode == 0, done.stderr
+    done = full.succeed(*words, "blur:0..3+jpeg:0.5")
     assert " of blur + jpeg " in done.stdout.splitlines()[1]
     same = full.run(*words, "blur:3+jpeg:0.5")
     assert "was already finished" in same.stderr
@@ -122,16 +116,14 @@ def test_a_sequence_goes_from_nothing_to_all_of_it(full):
 
 def test_a_time_limit_ends_a_curve_with_what_is_known_and_it_goes_on(full):
     words = (*BLUR, "--first", "60")
-    done = full.run(*words, "--time-limit", "0.000001", "--report", "c.html", "--figure", "c.svg")
-    assert done.returncode == 0, done.stderr
+    done = full.succeed(*words, "--time-limit", "0.000001", "--report", "c.html")
     assert "Note: stopped early: the time limit was reached after" in done.stdout
     assert "the same command continues the run" in done.stderr
     assert "stopped early" in (full.folder / "c.html").read_text()
     (listed,) = json.loads(full.run("show", "--list", "--json").stdout)
     assert (listed["finished"], listed["stopped"]) == (False, True)
     assert "finished" not in full.run("show", "--list").stdout
-    again = full.run(*words)
-    assert again.returncode == 0, again.stderr
+    again = full.succeed(*words)
     assert json.loads(full.run("show", "--list", "--json").stdout)[0]["finished"] is True
     assert "stopped early" not in again.stdout
 
@@ -139,11 +131,9 @@ def test_a_time_limit_ends_a_curve_with_what_is_known_and_it_goes_on(full):
 def test_population_confidence_and_unlabelled_data(full):
     full.save("plain.npz", x=full.x[:150])
     for words in (("--scope", "population"), ("--measure", "confidence", "--threshold", "0.5")):
-        done = full.run(*BLUR, *words, "--json", "--resolution", "0.02")
-        assert done.returncode == 0, done.stderr
-    done = full.run("curve", "model.onnx", "plain.npz", "--perturb", "blur:0..3",
-                    "--resolution", "0.02")  # fmt: skip
-    assert done.returncode == 0, done.stderr
+        full.succeed(*BLUR, *words, "--json", "--resolution", "0.02")
+    plain = ("curve", "model.onnx", "plain.npz", "--perturb", "blur:0..3", "--resolution", "0.02")
+    done = full.succeed(*plain)
     assert done.stdout.splitlines()[1].startswith("Share of labels kept on these 150 inputs")
 
 

@@ -21,7 +21,7 @@ from tests.system.docs_files import write_files
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial.md"
-"""Its commands follow from each other; test_tutorial runs them."""
+"""Its commands follow from each other: one test runs all of them."""
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {TUTORIAL})]
 CODE = re.compile(r"```(?P<kind>\w*)\n(?P<block>.*?)```|`(?P<inline>[^`\n]+)`", re.DOTALL)
 COMMAND = re.compile(r"(?:^|run: )\s*(?:surefoot |python -m (?=papers ))(.+)", re.MULTILINE)
@@ -31,6 +31,7 @@ REQUIREMENT_OPTIONS = {"--require", "--require-each", "--not-worse", "--kappa"}
 """With one of these the exit code is a verdict; which one the small network gets is no matter."""
 READERS = ("show", "report", "replay", "evidence", "verify", "export")
 """They read a stored run or its evidence: each has a copy of a folder with both."""
+NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 HELP = "--help"
 """In place of a page."""
 WRITES = {
@@ -47,7 +48,7 @@ WRITES = {
 """What the examples of `--help` write."""
 TORCH_FILES = (".pt2", ".pt", ".pth")
 NOT_RUN = {
-    "papers roma --quick": "test_papers_in_browser makes the page of every paper",
+    "papers roma --quick": "test_report_in_browser makes the page of every paper",
     "surefoot demo": "the slowest; test_demo runs it",
     "attacks.py:pgd": "needs Foolbox; test_attack_function runs the function",
     "://": "needs a server; test_endpoint and test_shared_store run such commands",
@@ -227,3 +228,40 @@ def test_examples_are_recognised_and_exceptions_are_still_needed():
     assert len(help_examples()) > 15
     assert len(python_blocks()) > 5
     assert {part for part in [*NOT_RUN, *NOT_RUN_PYTHON, *CHEAPER] if part not in pages} == set()
+
+
+def test_the_numbers_of_a_line_may_differ_but_not_its_words():
+    assert pattern("8.33 % of 1,386 trials …").match("7.5 % of 92 trials, and more")
+    assert not pattern("8.33 % of 1,386 trials").match("7.5 % of 92 inputs")
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_as_printed_and_prints_what_it_says(tmp_path, monkeypatch):
+    pytest.importorskip("skl2onnx")
+    monkeypatch.chdir(tmp_path)
+    output = ""
+    for part in CODE.finditer(TUTORIAL.read_text()):
+        if part["kind"] == "python":
+            exec(compile(part["block"], "train.py", "exec"), {"__name__": "__main__"})
+        elif part["kind"] == "text":
+            for line in part["block"].splitlines():
+                assert pattern(line).search(output), line
+        elif part["kind"] == "":
+            output = "".join(printed(line) for line in part["block"].splitlines())
+    page = (tmp_path / "report.html").read_text()
+    assert "Averaged over these 600 inputs" in page
+    assert (tmp_path / "digits.onnx").stat().st_size < 20_000
+
+
+def printed(line: str) -> str:
+    """Of one command, which must end with 0: the page hands over a result that passes."""
+    done = CliRunner().invoke(app, shlex.split(line)[1:], standalone_mode=False)
+    assert done.exception is None, done.exception
+    assert done.return_value == 0, done.output
+    return done.stdout
+
+
+def pattern(line: str) -> re.Pattern[str]:
+    """The line with any numbers; … stands for the rest of a line."""
+    words = (re.escape(part) for part in NUMBER.split(line.partition(" …")[0]))
+    return re.compile(r"\d[\d,.]*".join(words))

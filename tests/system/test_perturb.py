@@ -23,8 +23,7 @@ def image(workspace):
 
 
 def test_the_list_names_every_perturbation(workspace):
-    done = workspace.run("perturb", "--list")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed("perturb", "--list")
     assert all(kind in done.stdout for kind in PERTURBATIONS)
     output = json.loads(workspace.run("perturb", "--list", "--json").stdout)
     assert [entry["kind"] for entry in output] == list(PERTURBATIONS)
@@ -32,16 +31,14 @@ def test_the_list_names_every_perturbation(workspace):
 
 
 def test_a_name_alone_is_defined(workspace):
-    done = workspace.run("perturb", "fog")
-    assert done.returncode == 0
+    done = workspace.succeed("perturb", "fog")
     assert "plasma fractal" in done.stdout
     assert "published severities" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["rotation:30", "fog", "blur:0..2", "linf:0.1+fog:s2"])
 def test_a_sheet_shows_six_levels_across_and_samples_down(image, name):
-    done = image.run("perturb", name, "cat.png", "--sheet", "s.png", "--samples", "2")
-    assert done.returncode == 0, done.stderr
+    image.succeed("perturb", name, "cat.png", "--sheet", "s.png", "--samples", "2")
     with Image.open(image.folder / "s.png") as sheet:
         wide, high = sheet.size
     assert wide > 6 * 100
@@ -49,8 +46,7 @@ def test_a_sheet_shows_six_levels_across_and_samples_down(image, name):
 
 
 def test_a_sheet_of_the_data_and_of_chosen_levels(workspace):
-    done = workspace.run("perturb", "blur", "test.npz", "--levels", "0,1,3", "--sheet", "b.png")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed("perturb", "blur", "test.npz", "--levels", "0,1,3", "--sheet", "b.png")
     assert "3 levels s (above the columns), 4 samples" in done.stdout
 
 
@@ -84,17 +80,14 @@ def test_a_mistake_is_one_sentence(image, words, said):
     ],
 )
 def test_what_is_sampled_is_said_and_can_be_replayed(workspace, perturb, said):
-    done = workspace.run(*ESTIMATE, perturb, "--json")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*ESTIMATE, perturb, "--json")
     output = json.loads(done.stdout)
     assert said in output["spec"]["words"]["perturbation"]
-    again = workspace.run("replay", output["digest"][:12], output["inputs"][0]["id"], "1")
-    assert again.returncode == 0, again.stderr
+    workspace.succeed("replay", output["digest"][:12], output["inputs"][0]["id"], "1")
 
 
 def test_levels_of_a_range_are_one_line(workspace):
-    done = workspace.run(*ESTIMATE, "rotation:-1..1", "--levels", "5,20", "--json")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*ESTIMATE, "rotation:-1..1", "--levels", "5,20", "--json")
     members = json.loads(done.stdout)["details"]["members"]
     assert [m["level"] for m in members] == [5.0, 20.0]
 
@@ -106,6 +99,5 @@ def test_a_perturbation_of_ones_own_is_named_by_its_module(workspace):
         "lambda x, u, level: x * (1 - level * u.reshape(-1, *[1] * (x.ndim - 1))))\n"
     )
     env = {**workspace.environment(), "PYTHONPATH": f"{workspace.folder}:{SOURCE}"}
-    done = workspace.run(*ESTIMATE, "@mine:dim", env=env)
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*ESTIMATE, "@mine:dim", env=env)
     assert "a function of the user" in done.stdout

@@ -1,10 +1,13 @@
-"""The page as a user opens it: in a real Chromium, its figures drawn, nothing fetched."""
+"""Pages as users open them: in a real Chromium, their figures drawn, nothing fetched."""
 
 import json
 
 import pytest
 
 import surefoot as sf
+from papers import PAPERS, make_all
+from papers.exhibit import page_of, write_whole
+from papers.paper import BOUNDS, IMAGES, PROVABLE
 from tests import pages
 from tests.system.page_in_browser import SIZES, barriers, layout, open_page, resize
 from tests.worlds import points, study
@@ -21,7 +24,12 @@ def count(browser, css):
 
 
 def text_of(browser, css):
-    return browser.execute_script("return document.querySelector(arguments[0]).innerText", css)
+    script = "return document.querySelector(arguments[0]).innerText"
+    return plain([browser.execute_script(script, css)])[0]
+
+
+def plain(texts):
+    return [text.replace("\u00a0", " ") for text in texts]
 
 
 def test_the_page_of_a_command_shows_its_claim_and_its_failures_can_be_run_again(
@@ -35,9 +43,9 @@ def test_the_page_of_a_command_shows_its_claim_and_its_failures_can_be_run_again
     page = workspace.folder / "report.html"
     assert page.stat().st_size < 2_000_000
     open_page(browser, page)
-    assert text_of(browser, "#claim").replace("\u00a0", " ") == record["claims"][0]["sentence"]
+    assert text_of(browser, "#claim") == record["claims"][0]["sentence"]
     classes, examples = record["details"]["classes"], record["details"]["examples"]
-    belief = text_of(browser, "#belief").replace("\u00a0", " ")
+    belief = text_of(browser, "#belief")
     assert f"confidence 95 % for the {len(classes)} classes and all inputs together" in belief
     assert "independent random sample" in belief
     assert f"{record['trials']:,} trials" in belief
@@ -54,8 +62,7 @@ def test_the_page_of_a_command_shows_its_claim_and_its_failures_can_be_run_again
         assert part in provenance
     command = text_of(browser, "#weakest .card code").split()
     assert command[:3] == ["surefoot", "replay", record["digest"][:12]]
-    again = workspace.run(*command[1:])
-    assert again.returncode == 0, again.stderr
+    again = workspace.succeed(*command[1:])
     assert f"perturbed {text_of(browser, '#weakest b.failure')}: failed" in again.stdout
 
 
@@ -83,21 +90,10 @@ def test_a_page_is_readable_on_every_kind_of_screen(kind, browser, tmp_path):
     layouts["dark"] = layout(browser, "laptop", "dark")
     resize(browser, "phone")
     found = barriers(browser)
-    the_first_screen_has_number_interval_sentence_verdict_and_figure(result.view, layouts)
-    what_does_not_fit_on_the_first_screen_follows_the_figure(result.view, layouts)
-    no_page_scrolls_sideways_and_no_text_of_a_figure_is_cut_off(layouts)
-    every_figure_says_what_it_shows_in_numbers(layouts)
-    a_dark_screen_is_dark_with_its_figures_and_paper_hides_nothing(layouts)
-    assert found == []
+    view, laptop, dark = result.view, layouts["laptop"], layouts["dark"]
 
-
-def plain(texts):
-    return [text.replace("\u00a0", " ") for text in texts]
-
-
-def the_first_screen_has_number_interval_sentence_verdict_and_figure(view, layouts):
-    """All of it lies within the first 900 pixels of a laptop; of a tall figure its larger part."""
-    laptop = layouts["laptop"]
+    # Within the first 900 pixels of a laptop: number, interval, sentence, verdict, and a figure or
+    # of a tall one its larger part.
     assert plain(laptop["numbers"]) == [key.number for key in view.key_figures]
     for text, key in zip(plain(laptop["keys"]), view.key_figures, strict=True):
         assert key.interval in text
@@ -109,32 +105,26 @@ def the_first_screen_has_number_interval_sentence_verdict_and_figure(view, layou
     assert laptop["key_top"] < 100
     assert top + 0.5 * height < FIRST_SCREEN
 
-
-def what_does_not_fit_on_the_first_screen_follows_the_figure(view, layouts):
+    # What does not fit there follows the figure.
     lines = [*view.claim_lines, *view.notes, *view.facts, *filter(None, [view.continuing])]
-    belief = layouts["laptop"]["belief"].replace("\u00a0", " ")
+    (belief,) = plain([laptop["belief"]])
     assert [line for line in lines if line not in belief] == []
 
-
-def no_page_scrolls_sideways_and_no_text_of_a_figure_is_cut_off(layouts):
-    """Wide tables scroll inside their boxes."""
+    # No page scrolls sideways (wide tables do, inside their boxes), no text of a figure is cut off.
     for name, lies in layouts.items():
         assert lies["wide"] <= 0, name
         assert lies["outside"] == 0 or name == "paper"
         assert lies["cut"] == [], name
     assert layouts["phone"]["smallest_font"] >= SMALLEST_FONT
 
-
-def every_figure_says_what_it_shows_in_numbers(layouts):
-    for title, words in layouts["laptop"]["described"]:
+    # Figures say in numbers what they show; a dark screen is dark with them, paper hides nothing.
+    for title, words in laptop["described"]:
         assert title
         assert any(letter.isdigit() for letter in words)
-
-
-def a_dark_screen_is_dark_with_its_figures_and_paper_hides_nothing(layouts):
-    assert layouts["laptop"]["ground"] != layouts["dark"]["ground"]
-    assert layouts["dark"]["unpainted"] == 0  # no colour is fixed
+    assert laptop["ground"] != dark["ground"]
+    assert dark["unpainted"] == 0  # no colour is fixed
     assert layouts["paper"]["folded"] == 0
+    assert found == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -144,3 +134,22 @@ def test_text_stands_out_from_its_ground(browser, tmp_path, scheme):
     open_page(browser, result.report(tmp_path / "page.html"))
     resize(browser, "laptop", scheme)
     assert barriers(browser, contrast=True) == []
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
+def test_the_page_of_a_paper_shows_every_table_and_figure(paper, browser, tmp_path):
+    options = {"data": IMAGES, "quick": True, "store": None, "first": 5, "bounds": BOUNDS}
+    exhibits = list(make_all(paper.name, list(PROVABLE.values()), **options, progress=False))
+    assert [e.name for e in exhibits] == [part.name for part in paper.parts]
+    page = write_whole(tmp_path / "p.html", page_of(exhibits, paper.title, (paper.summary,)))
+    open_page(browser, page)
+    laptop, phone = layout(browser, "laptop"), layout(browser, "phone")
+    assert max(laptop["wide"], phone["wide"]) <= 0
+    assert laptop["h1"] == [paper.title]
+    for exhibit in exhibits:
+        assert count(browser, f"#{exhibit.place} figure img[alt]") == len(exhibit.charts)
+        for i, sheet in enumerate(exhibit.sheets, 1):
+            assert count(browser, f"#{exhibit.place}-{i} tbody tr") == len(sheet.rows) > 0
+            keys = {key for row in sheet.rows for key in row}
+            assert {column.key for column in sheet.columns} <= keys
+    assert barriers(browser) == []
