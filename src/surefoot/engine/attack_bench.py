@@ -91,11 +91,9 @@ class Search(Protocol):
     @property
     def rounds(self) -> int:
         """How many rounds there are at most."""
-        ...
 
     def candidates(self, targets: Targets, turn: int) -> Candidates:
         """A point for each target."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

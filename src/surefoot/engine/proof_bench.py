@@ -41,7 +41,6 @@ class Prover(Protocol):
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

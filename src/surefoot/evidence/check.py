@@ -22,7 +22,7 @@ from surefoot.evidence.check_run import (
 )
 from surefoot.evidence.check_words import check_words, command_words, noted, unchecked_words
 from surefoot.evidence.envelope import Envelope, key_id, read_envelope, read_public_key
-from surefoot.evidence.packed import NEW_COPY
+from surefoot.evidence.packed import damaged
 from surefoot.evidence.statement import Evidence, read_statement
 from surefoot.evidence.within_limits import OutOfTime, within
 from surefoot.records.options import FileOptions
@@ -128,12 +128,10 @@ def read_and_check(
         named = str(error).startswith(str(path))
         raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
     except RecursionError as error:
-        raise EvidenceFailed(
-            f"{path}: it is nested too deeply to be evidence: {NEW_COPY}"
-        ) from error
+        raise damaged(f"{path}: it is nested too deeply to be evidence") from error
     except MemoryError as error:
-        raise EvidenceFailed(
-            f"{path}: it needs more memory than the evidence of a run of surefoot: {NEW_COPY}"
+        raise damaged(
+            f"{path}: it needs more memory than the evidence of a run of surefoot"
         ) from error
 
 

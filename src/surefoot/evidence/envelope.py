@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from surefoot.errors import EvidenceFailed, InvalidArgument, MissingPackage, ReportFailed
-from surefoot.evidence.packed import NEW_COPY, Json, Unpacking, json_text
+from surefoot.evidence.packed import NEW_COPY, Json, Unpacking, damaged, json_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -235,9 +235,7 @@ def read_envelope(path: str | Path) -> Envelope:
         )
     listed = whole["signatures"]
     if not isinstance(listed, list) or len(listed) > _MOST_SIGNATURES:
-        raise EvidenceFailed(
-            f"{path} has no list of at most {_MOST_SIGNATURES} signatures: {NEW_COPY}"
-        )
+        raise damaged(f"{path} has no list of at most {_MOST_SIGNATURES} signatures")
     signatures = tuple(_signature(one, path) for one in listed)
     return Envelope(_from_base64(whole["payload"], path), signatures)
 

@@ -32,6 +32,11 @@ _PLAIN_LETTERS = 4_000
 """Tables up to this long stay readable."""
 
 
+def damaged(problem: str) -> EvidenceFailed:
+    """What is wrong with a file, and the way out."""
+    return EvidenceFailed(f"{problem}: {NEW_COPY}")
+
+
 def json_text(value: Json) -> str:
     """The one text that we write for a value."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -63,13 +68,13 @@ class Unpacking:
         if not isinstance(table, dict) or table.keys() != {"encoding", "bytes", "data"}:
             return table
         if table["encoding"] != ENCODING:
-            raise EvidenceFailed(f"a packed table of the file is damaged: {NEW_COPY}")
+            raise damaged("a packed table of the file is damaged")
         return self.json(self.inflate(table["data"], table["bytes"]))
 
     def inflate(self, data: Json, size: Json) -> bytes:
         """What is compressed, which must be exactly as long as the file says."""
         if type(size) is not int or not isinstance(data, str):
-            raise EvidenceFailed(f"a packed table of the file is damaged: {NEW_COPY}")
+            raise damaged("a packed table of the file is damaged")
         if not 0 <= size <= self._bytes:
             raise EvidenceFailed(
                 f"a table of the file has {str(size)[:20]} bytes, and all together may have "
@@ -80,13 +85,9 @@ class Unpacking:
             unpacker = zlib.decompressobj()
             plain = unpacker.decompress(base64.b64decode(data, validate=True), size + 1)
         except (zlib.error, binascii.Error, ValueError) as error:
-            raise EvidenceFailed(
-                f"a packed table of the file is damaged ({error}): {NEW_COPY}"
-            ) from error
+            raise damaged(f"a packed table of the file is damaged ({error})") from error
         if len(plain) != size or not unpacker.eof or unpacker.unused_data:
-            raise EvidenceFailed(
-                f"a packed table of the file is not as long as it says: {NEW_COPY}"
-            )
+            raise damaged("a packed table of the file is not as long as it says")
         return plain
 
     def json(self, text: bytes) -> Json:
@@ -94,9 +95,7 @@ class Unpacking:
         self._values -= text.count(b",")
         self._objects -= text.count(b"[") + text.count(b"{")
         if self._values < 0 or self._objects < 0:
-            raise EvidenceFailed(
-                f"the file has more values than evidence of a run of surefoot has: {NEW_COPY}"
-            )
+            raise damaged("the file has more values than evidence of a run of surefoot has")
         try:
             return json.loads(
                 text.decode("utf-8", "surrogatepass"),
@@ -104,9 +103,7 @@ class Unpacking:
                 parse_constant=_refuse_constant,
             )
         except (ValueError, RecursionError) as error:
-            raise EvidenceFailed(
-                f"the file is not JSON as surefoot writes it ({error}): {NEW_COPY}"
-            ) from error
+            raise damaged(f"the file is not JSON as surefoot writes it ({error})") from error
 
 
 def _without_doubles(pairs: list[tuple[str, Json]]) -> Table:
@@ -241,7 +238,7 @@ def with_arrays(
     lengths = table["lengths"]
     possible = isinstance(lengths, list) and all(type(n) is int and n > 0 for n in lengths)
     if table["encoding"] != ENCODING or not possible:
-        raise EvidenceFailed(f"the counterexamples of the file are damaged: {NEW_COPY}")
+        raise damaged("the counterexamples of the file are damaged")
     content, texts, start = unpacking.inflate(table["data"], sum(lengths)), [], 0
     for length in lengths:
         plain = _in_order(content[start : start + length])

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence import packed
-from surefoot.evidence.packed import NEW_COPY, Json, Table, Unpacking, json_text
+from surefoot.evidence.packed import NEW_COPY, Json, Table, Unpacking, damaged, json_text
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.records.record import Curves, Radii, Record, Samples
 from surefoot.records.spec import ComparisonSpec, StudySpec
@@ -240,12 +240,10 @@ def _each_run(predicate: Table, change: Callable[[Table], Table]) -> Table:
     beside = (*parts.values(), *single.values())
     compared = any(one["parts"] or one["earlier"] is not None for one in beside)
     if len(beside) > _MOST_PARTS or compared:
-        raise EvidenceFailed(
-            f"it has more than {_MOST_PARTS} runs, or a comparison of comparisons: {NEW_COPY}"
-        )
+        raise damaged(f"it has more than {_MOST_PARTS} runs, or a comparison of comparisons")
     for name, one in single.items():
         if name == "attack" and one["attack"] is not None:
-            raise EvidenceFailed(f"it has an attack beside an attack, which no run has: {NEW_COPY}")
+            raise damaged("it has an attack beside an attack, which no run has")
         whole[name] = _each_run(one, change)
     whole["parts"] = {name: _each_run(one, change) for name, one in parts.items()}
     return whole

@@ -30,20 +30,16 @@ class Worker(Protocol):
     @property
     def placed(self) -> Future[None]:
         """Done once it has a process."""
-        ...
 
     @property
     def opened(self) -> Future[str]:
         """Done once it has its bench; the exception says why it has none."""
-        ...
 
     def answer(self, tasks: Sequence[Task]) -> Future[Answers]:
         """The evidence of each task; `WorkerLost` where nobody will answer."""
-        ...
 
     def end(self) -> None:
         """End it, whatever it does."""
-        ...
 
 
 MOST_LOSSES = 3

@@ -86,11 +86,9 @@ class Journal(Protocol):
 
     def append(self, answers: Sequence[tuple[Task, Answer]]) -> None:
         """Record one batch, all of it or nothing."""
-        ...
 
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded, by subject."""
-        ...
 
 
 class Store(Protocol):
@@ -100,31 +98,24 @@ class Store(Protocol):
         self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
     ) -> None:
         """Store the run's specification; an existing run is continued."""
-        ...
 
     def journal(self, digest: str) -> Journal:
         """The journal of one run."""
-        ...
 
     def stored(self, digest: str) -> Record | None:
         """The record of exactly this run, if it has finished."""
-        ...
 
     def finished(self) -> list[Record]:
         """The records of all finished runs."""
-        ...
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""
-        ...
 
     def finish(self, record: Record) -> Record:
         """Store the record; return it with the start and the seconds that the store measured."""
-        ...
 
     def close(self) -> None:
         """Release files and connections."""
-        ...
 
 
 class SavedStore(Store, Protocol):
@@ -132,23 +123,18 @@ class SavedStore(Store, Protocol):
 
     def runs(self) -> list[RunSummary]:
         """All runs, the oldest first."""
-        ...
 
     def listing(self) -> RunListing:
         """What a list of runs shows, without reading journals and whole records."""
-        ...
 
     def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
-        ...
 
     def check(self) -> list[RunCheck]:
         """Read and check every run: what is sound, and what is wrong."""
-        ...
 
     def repair(self, prefix: str) -> RunCheck:
         """Keep of a damaged run the rows before the first damaged one, and no record."""
-        ...
 
 
 class StoreClass(Protocol):
@@ -159,11 +145,9 @@ class StoreClass(Protocol):
 
         `read_only`: the file or server itself refuses every write.
         """
-        ...
 
     def exists(self, url: str) -> bool:
         """Whether there is a store at `url`."""
-        ...
 
 
 def open_store(where: str | None) -> Store:

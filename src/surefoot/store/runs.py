@@ -88,21 +88,30 @@ def _unfinished(run: RunSummary) -> str:
 
 
 @dataclass(frozen=True)
-class RunLine:
-    """One run of a store as a list shows it; nothing of it is checked against its seal.
+class RunPosition:
+    """How far a run is now: what is journalled, and when that was.
 
     `key` is its number in the store. `finished` is when its record was written, empty while there
-    is none. `stopped`: a time limit ended it. `problem` says what of the run cannot be read.
+    is none. `stopped`: a time limit ended it.
     """
 
     key: int
     digest: str
-    started: str
+    trials: int
+    rows: int
     written: str
     finished: str
     stopped: bool
-    trials: int
-    rows: int
+
+
+@dataclass(frozen=True)
+class RunLine(RunPosition):
+    """One run of a store as a list shows it; nothing of it is checked against its seal.
+
+    `problem` says what of the run cannot be read.
+    """
+
+    started: str
     seconds: float
     method: str
     inputs: int
@@ -119,19 +128,6 @@ class RunLine:
         named = (self.digest, self.study, self.command, self.model, self.data)
         parts = (*named, self.perturbation, self.method)
         return "\n".join(parts).lower()
-
-
-@dataclass(frozen=True)
-class RunPosition:
-    """How far a run is now: what is journalled, when that was, and its end as in `RunLine`."""
-
-    key: int
-    digest: str
-    trials: int
-    rows: int
-    written: str
-    finished: str
-    stopped: bool
 
 
 @dataclass(frozen=True)
@@ -152,24 +148,18 @@ class RunListing(Protocol):
 
     def lines(self) -> list[RunLine]:
         """All runs, in the order in which they were begun."""
-        ...
 
     def headlines(self, keys: Sequence[int]) -> Mapping[int, tuple[Claim, ...]]:
         """The first claims of finished runs, as they are stored."""
-        ...
 
     def verdicts(self, keys: Sequence[int]) -> Mapping[int, tuple[Claim, ...]]:
         """The verdicts of finished runs with their claims; none where nothing was required."""
-        ...
 
     def positions(self, since: str, most: int) -> list[RunPosition]:
         """Runs without a record, and those written to after `since`; the last `most` of them."""
-        ...
 
     def subjects(self, key: int, first: int, most: int) -> list[str]:
         """The inputs of at most so many rows of a journal, from row number `first`."""
-        ...
 
     def first_failures(self, key: int, subjects: Sequence[str]) -> dict[str, FirstFailure]:
         """Where each of these inputs first failed, as far as its journal says."""
-        ...

@@ -79,13 +79,7 @@ class Listing:
         going_on = sa.or_(RUNS.c.record.is_(None), RUNS.c.written > since)
         query = sa.select(*columns).where(going_on)
         rows = self._all(query.order_by(RUNS.c.id.desc()).limit(most))
-        return [
-            RunPosition(
-                int(row.id), str(row.digest), _whole(row.trials), _whole(row.rows),
-                str(row.written), str(row.finished or ""), bool(row.stopped),
-            )
-            for row in rows
-        ]  # fmt: skip
+        return [RunPosition(*_position(row)) for row in rows]
 
     def subjects(self, key: int, first: int, most: int) -> list[str]:
         """The inputs of at most so many rows of a journal, from row number `first`."""
@@ -129,10 +123,16 @@ def _line(row: TableRow) -> RunLine:
     data, kind, number = named
     seconds = row.seconds if isinstance(row.seconds, float | int) else 0.0
     return RunLine(
-        int(row.id), str(row.digest), str(row.started or ""), str(row.written or ""),
-        str(row.finished or ""), bool(row.stopped), _whole(row.trials), _whole(row.rows),
-        float(seconds), kind, number, perturbation, data, model, command, study, problem,
+        *_position(row), str(row.started or ""), float(seconds), kind, number, perturbation, data,
+        model, command, study, problem,
     )  # fmt: skip
+
+
+def _position(row: TableRow) -> tuple[int, str, int, int, str, str, bool]:
+    """The fields of `RunPosition`."""
+    written, finished = str(row.written or ""), str(row.finished or "")
+    number, trials, rows = int(row.id), _whole(row.trials), _whole(row.rows)
+    return number, str(row.digest), trials, rows, written, finished, bool(row.stopped)
 
 
 def _whole(value: object) -> int:
