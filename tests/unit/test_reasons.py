@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +85,13 @@ def test_every_reason_has_words():
 @pytest.mark.parametrize(("reason", "words"), EXAMPLES)
 def test_the_words_of_a_reason(reason, words):
     assert sf.reason_words(reason) == words
+
+
+def test_no_procedure_of_ours_says_its_reason_as_text():
+    files = Path(sf.__file__).parent.rglob("*.py")
+    texts = {file: re.search(r"Undecided\(\s*f?[\"']", file.read_text("utf-8")) for file in files}
+    assert texts
+    assert not any(texts.values()), texts
 
 
 def test_text_of_an_author_stays_as_it_is_and_nothing_is_said_of_none():

@@ -169,9 +169,10 @@ class Refuted:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Neither was shown in the allowed time."""
+    """Neither was shown in the allowed time; `discarded`: the model did not confirm a point."""
 
     reason: str
+    discarded: bool = False
 
 
 _LOCK = threading.Lock()

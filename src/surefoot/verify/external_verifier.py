@@ -171,7 +171,8 @@ def _checked_counterexample(
         return Unknown(f"{verifier.name} answered sat without a value for every input")
     outside = float(np.maximum(box.lower - point, point - box.upper).max())
     if not outside <= _BOX_ROUNDING:
-        return Unknown(f"{verifier.name}'s counterexample is outside the box by {outside:.3g}")
+        far = f"{verifier.name}'s counterexample is outside the box by {outside:.3g}"
+        return Unknown(far, discarded=True)
     middle = (box.lower + box.upper) / 2
     for push in _PUSHES:  # a tie, which VNN-LIB counts as broken, may keep the label
         near = np.clip(middle + (point - middle) * (1 + push), box.lower, box.upper)
@@ -182,7 +183,8 @@ def _checked_counterexample(
         contained = ((inside >= box.lower) & (inside <= box.upper)).all()
         if contained and replay(inside) != box.label:
             return Refuted(inside)
-    return Unknown(f"{verifier.name}'s counterexample keeps the label in the model itself")
+    kept = f"{verifier.name}'s counterexample keeps the label in the model itself"
+    return Unknown(kept, discarded=True)
 
 
 def _point(answer: str, inputs: int) -> Floats | None:
@@ -265,7 +267,7 @@ class _ExternalState:
             self.refute(answer.witness)
         else:
             self.unknown, self.reason = radius, answer.reason
-            self.discarded += "counterexample" in answer.reason
+            self.discarded += answer.discarded
         self.just_below = isinstance(answer, Proved) or self.refuted < _MUCH_NEARER * radius
 
 
