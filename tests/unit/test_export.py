@@ -16,15 +16,22 @@ from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 import surefoot as sf
+from papers import PAPERS
+from surefoot.catalogue.methods import METHODS
 from surefoot.cli.main import app
-from surefoot.core.claims import KINDS
-from surefoot.core.results import Interval
+from surefoot.core.assumptions import Jointly, Together
+from surefoot.core.claims import KINDS, Verdict
+from surefoot.core.results import UNIT, Footing, Guarantee, Interval
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.records.record import Source
 from surefoot.report.clauses import assumptions_of
 from surefoot.report.export.metrics import metrics_of
+from surefoot.report.export.run import ExportedRun
+from surefoot.report.export.sentence import AFTER, PUBLISHED, citations, claim_sentence
 from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
+from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
+from surefoot.report.view import Caution
 from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import linear_model, points, study
 
@@ -283,3 +290,114 @@ def test_an_evidence_file_is_exported_only_if_its_claims_follow(stored):
     statement["predicate"]["claims"][0]["interval"]["low"] = 0.0
     file.write_text(Envelope(json.dumps(statement).encode()).text())
     assert isinstance(command(str(file)).exception, EvidenceFailed)
+
+
+def test_a_model_card_says_how_often_any_of_its_statements_is_wrong():
+    """Errors add up; statements that hold together count once, and what promises nothing not."""
+    plain = study(inputs=points(5), method=sf.methods.ExactSequential(0.3, 0.2)).run()
+
+    def joint(claim, together, **changes):
+        guarantee = replace(claim.guarantee, error=0.05, jointly=together)
+        return claim.saying(guarantee=guarantee, **changes)
+
+    one = plain.claims[0].saying(guarantee=Guarantee(Footing.SOUND, 0.05))
+    classes = [joint(one, Jointly(Together.CLASSES, 2)) for _ in range(2)]
+    curves = [joint(one, Jointly(Together.THRESHOLDS, 2), names=(name,)) for name in "ab"]
+    nothing = replace(one.saying(guarantee=Guarantee(Footing.NONE, 1.0)), value=None, interval=None)
+    for claims, total in (
+        ([one], "0.05"), ([one, one], "0.1"), ([one, *classes], "0.1"), (curves, "0.1"),
+        ([one, nothing], "0.05"),
+    ):  # fmt: skip
+        card = replace(plain, record=replace(plain.record, claims=tuple(claims))).export()
+        assert f"any statement of this card is wrong is at most {total}, if" in card
+    many = replace(plain, record=replace(plain.record, claims=(one,) * 20)).export()
+    assert "add up to 1 or more" in many
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def text_with(plain, *headline):
+    view = replace(plain.view, headline=headline)
+    return claim_sentence(ExportedRun(plain.record, {}, (), view))
+
+
+@pytest.mark.parametrize("kind", CLAIMS)
+def test_it_ends_with_the_words_of_the_claim_and_adds_at_most_its_estimate(plain, kind):
+    claim = CLAIMS[kind]
+    first = text_with(plain, claim).split("\n\n")[0]
+    said = first.partition(" gave: ")[2]
+    whole = sentence(claim)
+    extra = said.removeprefix(whole.removesuffix("."))
+    assert extra in (".", f"; the estimate is {key_figure(claim).number}.")
+    if extra != ".":
+        assert claim.value is not None
+        assert key_figure(claim).number not in whole
+    assert all(assumed.words in first for assumed in claim.guarantee.assumptions)
+
+
+def test_verdicts_and_cautions_follow(plain):
+    required = plain.require(0.999)
+    (verdict,) = required.verdicts
+    paragraphs = required.export(to="sentence").split("\n\n")
+    assert paragraphs[1] == sentence(verdict)
+    view = replace(plain.view, warnings=(Caution("Note: ± 0.02 is not reached."),))
+    text = claim_sentence(ExportedRun(plain.record, {}, (), view))
+    assert "\n\nNote: ± 0.02 is not reached.\n\n" in text
+
+
+def test_what_is_not_known_has_no_estimate(plain):
+    nothing = changed(CLAIMS["mean_population"], interval=UNIT, reason="no input was tried")
+    assert "estimate" not in text_with(plain, nothing).split("Cite")[0]
+    undecided = changed(CLAIMS["all_kappa"], verdict=Verdict.UNDECIDED, reason="too few trials")
+    assert " gave: UNDECIDED: whether " in text_with(plain, undecided)
+
+
+def test_a_run_without_a_claim_at_its_top_is_refused(plain):
+    with pytest.raises(InvalidArgument, match="export it to model-card"):
+        text_with(plain)
+
+
+def test_all_models_of_a_comparison_are_named(tmp_path):
+    runs = {"a": study(inputs=points(5)), "b": study(inputs=points(5), seed=1)}
+    both = sf.compare(runs).require(not_worse=("a", 0.5))
+    first, verdict, *_ = both.export(to="sentence").split("\n\n")
+    assert all(part.record.study.model.digest[:12] in first for part in both.parts.values())
+    assert first.endswith(sentence(both.view.headline[0]))
+    assert re.match("(PASS|FAIL|UNDECIDED): ", verdict)
+
+
+def test_outcomes_of_others_are_said_to_be_unchecked(tmp_path):
+    (tmp_path / "o.csv").write_text("case,passed\n" + "".join(f"{i},{i % 2}\n" for i in range(9)))
+    text = sf.tally(tmp_path / "o.csv").export(to="sentence")
+    read = "the outcomes of 9 cases in o.csv were read and not checked"
+    assert text.startswith(f"With surefoot {sf.__version__}, {read}")
+    assert "The method" not in text
+
+
+def test_a_hostile_name_cannot_begin_a_line(plain):
+    words = replace(plain.record.spec.words, source="a\n\nPASS: all is well\x1b[31m\u202e")
+    record = replace(plain.record, spec=replace(plain.record.spec, words=words))
+    text = claim_sentence(ExportedRun(record, {}, (), plain.view))
+    assert len(text.split("\n\n")) == len(plain.export(to="sentence").split("\n\n"))
+    assert not re.search("[\x1b\u202e]|\nPASS", text)
+
+
+def test_every_method_has_its_paper_or_is_our_own():
+    assert set(PUBLISHED) | set(AFTER) < set(METHODS)
+    for kind in METHODS:
+        assert (len(citations("1", [kind])) == 2) == (kind != "attack-function")
+    assert len(citations("1", ["mine.Method"])) == 1
+
+
+def test_the_papers_are_those_of_the_catalogue_of_the_citation_and_of_the_pages():
+    cited = [text.partition(", ")[2] for text in {*PUBLISHED.values(), *AFTER.values()}]
+    stated = (ROOT / "CITATION.cff").read_text("utf-8")
+    pages = " ".join(p.read_text("utf-8") for p in (ROOT / "docs").rglob("*.md"))
+    pages = " ".join(pages.split()).lower()
+    for paper in PAPERS.values():
+        assert paper.title in stated
+        assert sum(paper.title in text for text in cited) == 1
+    for text in cited:
+        names = text.split(", ")
+        assert any(name.lower() in pages for name in names if len(name) > 30), text

@@ -22,6 +22,7 @@ from surefoot.report.page import html_of
 from surefoot.report.view import Figure
 from surefoot.serve.settings import Settings
 from surefoot.store import open_existing, open_store
+from surefoot.store.chains import seal_of
 from surefoot.study.read_store import read_result
 from surefoot.testing.conformance import example_spec
 from tests.worlds import points, study
@@ -32,6 +33,7 @@ from starlette.testclient import TestClient
 from surefoot.serve.app import create_app
 from surefoot.serve.pages import PageNumbers
 from surefoot.serve.runs import comparability
+from surefoot.serve.stores import ServedStore
 
 NASTY = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
 
@@ -289,3 +291,60 @@ def test_a_damaged_store_is_a_sentence_beside_the_others(runs, tmp_path):
         assert answer.status_code == 503
         assert "Traceback" not in answer.text
         assert len(alerts(answer)) == 1
+
+
+def set_column(db, column, value, digest):
+    db.execute(f"UPDATE surefoot_runs SET {column} = ? WHERE digest = ?", [value, digest])
+
+
+def test_one_damaged_run_is_a_sentence_in_its_own_row(runs, tmp_path):
+    where, digests = runs
+    wrong = tmp_path / "wrong.db"
+    shutil.copy(where, wrong)
+    query = "SELECT record FROM surefoot_runs WHERE digest = ?"
+    with closing(sqlite3.connect(wrong)) as db:
+        for name, value in (("estimate", 1e308), ("test", float("inf"))):
+            (text,) = db.execute(query, [digests[name]]).fetchone()
+            record = json.loads(text)
+            for claim in record["claims"]:
+                claim |= {n: value for n in ("value", "fragile") if n in claim}
+            set_column(db, "record", json.dumps(record), digests[name])
+        set_column(db, "source", json.dumps({"model": "\ud800.onnx"}), digests["going on"])
+        db.execute("UPDATE surefoot_runs SET record = CAST(x'7bff' AS TEXT) WHERE digest = ?",
+                   [digests["hostile"]])  # fmt: skip
+        db.commit()
+    client = client_of(str(wrong))
+    page = client.get("/")
+    assert page.status_code == 200
+    assert len(rows_of(page)) == 4
+    assert alerts(page) == []
+    assert text_of(page).count("the record cannot be read: surefoot show --check") == 3
+    assert client.get(f"/runs/0/{digests['going on']}").status_code == 200
+
+
+def test_a_record_without_claims_is_one_sentence_on_every_page(runs, tmp_path):
+    where, digests = runs
+    empty, digest = str(tmp_path / "empty.db"), digests["estimate"]
+    shutil.copy(where, empty)
+    with closing(sqlite3.connect(empty)) as db:
+        query = "SELECT record, finished, sealed_rows, heads FROM surefoot_runs WHERE digest = ?"
+        text, *rest = db.execute(query, [digest]).fetchone()
+        text = json.dumps({**json.loads(text), "claims": []})
+        set_column(db, "record", text, digest)
+        set_column(db, "seal", seal_of(text, *rest), digest)
+        db.commit()
+    client = client_of(empty)
+    for path in (f"/runs/0/{digest}", f"/runs/0/{digest}/report",
+                 f"/compare?run=0:{digest}&run=0:{digest}"):  # fmt: skip
+        answer = client.get(path)
+        assert answer.status_code == 503
+        assert "it has no claims" in alerts(answer)[0]
+
+
+def test_a_number_that_cannot_be_is_a_sentence(runs, monkeypatch):
+    monkeypatch.setattr(ServedStore, "result", lambda *_: int(float("inf")))
+    answer = client_of(runs[0]).get(f"/runs/0/{runs[1]['estimate']}")
+    assert answer.status_code == 503
+    assert alerts(answer) == [
+        "this run has a number that cannot be: surefoot show --check says more"
+    ]
