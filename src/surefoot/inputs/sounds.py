@@ -50,16 +50,14 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> St
     for file in files:
         form, values = read_sound(file)
         first = first or form
-        if form.rate != first.rate:
-            raise InvalidArgument(
-                f"{file} has {form.rate} samples a second and {files[0]} {first.rate}: convert "
-                "them to one rate, which must be the model's"
-            )
-        if form.channels != first.channels:
-            raise InvalidArgument(
-                f"{file} has {form.channels} channels and {files[0]} {first.channels}: convert "
-                "them to one number of channels"
-            )
+        for what, mine, other, wanted in (
+            ("samples a second", form.rate, first.rate, "rate, which must be the model's"),
+            ("channels", form.channels, first.channels, "number of channels"),
+        ):
+            if mine != other:
+                raise InvalidArgument(
+                    f"{file} has {mine} {what} and {files[0]} {other}: convert them to one {wanted}"
+                )
         samples = None if length is None else max(1, round(length * form.rate))
         whole += form.channels * (samples or values.shape[1]) * 4
         if whole > MOST_BYTES:
@@ -74,9 +72,9 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> St
         raise InvalidArgument(f"{source} holds no sounds: give .wav files")
     lengths = [sound.shape[1] for sound in sounds]
     if length is None and len(set(lengths)) > 1:
-        other = next(i for i, n in enumerate(lengths) if n != lengths[0])
+        odd = next(i for i, n in enumerate(lengths) if n != lengths[0])
         raise InvalidArgument(
-            f"{files[other]} is {lengths[other] / first.rate:.4g} s long and {files[0]} "
+            f"{files[odd]} is {lengths[odd] / first.rate:.4g} s long and {files[0]} "
             f"{lengths[0] / first.rate:.4g} s: all sounds need one length: pass --length SECONDS "
             "(length=) to cut them at the end or to add silence there"
         )

@@ -220,11 +220,9 @@ def _json(name: str, content: bytes) -> Json:
 def _mappings(value: Json) -> Iterator[dict[str, Json]]:
     if isinstance(value, dict):
         yield value
-        for part in value.values():
-            yield from _mappings(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _mappings(part)
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        yield from _mappings(part)
 
 
 def _without_metadata(value: Json) -> Json:

@@ -387,9 +387,12 @@ class Connection:
 
     def _follow(self, method: str, path: str, content: bytes, headers: Mapping[str, str]) -> Reply:
         """One request; redirects are followed within the host only, so no token leaves it."""
-        url = f"{self.address.server}{path}"
+        token, url = self.address.token(), f"{self.address.server}{path}"
+        own = {"accept-encoding": "identity", **headers}
+        if token is not None:
+            own["authorization"] = f"Bearer {token}"
         for _ in range(_MOST_REDIRECTS + 1):
-            reply, target = self._once(method, url, content, headers)
+            reply, target = self._once(method, url, content=content, headers=own)
             if reply.status not in _REDIRECTS:
                 return reply
             server, _, rest = target.partition("://")
@@ -404,19 +407,13 @@ class Connection:
             url = target
         raise ModelFailed(f"{self.address} redirects in a circle: check the address")
 
-    def _once(
-        self, method: str, url: str, content: bytes, headers: Mapping[str, str]
-    ) -> tuple[Reply, str]:
+    def _once(self, method: str, url: str, **sent: object) -> tuple[Reply, str]:
         """The answer, and where it redirects to; bounded in bytes, and in time as a whole."""
-        token, httpx = self.address.token(), _httpx()
-        own = {"accept-encoding": "identity", **headers}
-        if token is not None:
-            own["authorization"] = f"Bearer {token}"
-        seconds = self.patience.timeout_seconds
+        seconds, httpx = self.patience.timeout_seconds, _httpx()
         deadline = time.monotonic() + seconds
         authorities = tuple(os.environ.get(name) for name in _AUTHORITIES)
         client = _client(os.getpid(), self.address.on_this_machine, authorities)
-        with client.stream(method, url, content=content, headers=own, timeout=seconds) as answer:
+        with client.stream(method, url, timeout=seconds, **sent) as answer:
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise ModelFailed(
                     f"{self.address.server} answers in a compressed form that was not asked for: "

@@ -46,11 +46,8 @@ class FrameRun:
     def frame(self, x: HostArray) -> Item:
         """The rows as a frame, each column with the type it has in the data."""
         library = importlib.import_module(self.library)
-        columns = {}
-        for place in self.order:
-            feature = self.features[place]
-            columns[feature.heading] = _column(feature, x[:, place], library)
-        return library.DataFrame(columns)
+        places = [(self.features[place], x[:, place]) for place in self.order]
+        return library.DataFrame({f.heading: _column(f, cells, library) for f, cells in places})
 
 
 def estimator_run(source: Source, run: Run, options: LoadOptions) -> Run:
@@ -110,11 +107,8 @@ def _order(names: tuple[str, ...], features: tuple[Feature, ...]) -> tuple[int, 
     extra = [heading for heading in headings if heading not in names]
     if not lacking and not extra:
         return tuple(headings.index(name) for name in names)
-    parts = []
-    if lacking:
-        parts.append(f"the data lack {_some(lacking)}")
-    if extra:
-        parts.append(f"the data also have {_some(extra)}")
+    parts = [f"the data lack {_some(lacking)}"] * bool(lacking)
+    parts += [f"the data also have {_some(extra)}"] * bool(extra)
     label = extra[0] if len(extra) == 1 and not lacking else ""
     raise InvalidArgument(
         f"the estimator was fitted on {len(names)} columns ({_some(names)}), but "

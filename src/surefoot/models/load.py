@@ -40,10 +40,8 @@ def open_pickle(
         )
     loaded: Any = wrap(_read(path), replace(options, trust=False))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()  # pickled again, trees may differ
-    signature = replace(
-        loaded.signature, digest=digest, covers="the bytes of the pickle", partial=False
-    )
-    model: Model = replace(loaded, signature=signature)
+    named = {"digest": digest, "covers": "the bytes of the pickle", "partial": False}
+    model: Model = replace(loaded, signature=replace(loaded.signature, **named))
     return model
 
 

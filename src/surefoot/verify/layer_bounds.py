@@ -78,8 +78,8 @@ def optimise_multipliers(
         np.clip(alpha, lines.least_slope, lines.most_slope, out=alpha)
         beta = current.beta
         if sign is not None:
-            downhill = _adam_direction(gradient.signed_beta * sign, moments[2:], step)
-            beta = beta + rates[1] * downhill
+            ascent = _adam_direction(gradient.signed_beta * sign, moments[2:], step)
+            beta = beta + rates[1] * ascent
             np.maximum(beta, 0.0, out=beta)
             beta *= sign != 0
         current = Multipliers(alpha, beta)
@@ -140,7 +140,7 @@ def bound_layers(question: MarginQuestion, box: Box, expired: Expired) -> LayerB
             layers[k + 1] = replace(layers[k + 1], weights=following)
         else:
             rows = following
-        bounds = _add_layer(bounds, layer, order, int(undecided.sum()), lower, upper)
+        bounds = _with_layer(bounds, layer, order, int(undecided.sum()), lower, upper)
     lost = question.loss.at(float(bounds.largest[-1].sum()))
     return replace(
         bounds, rows=rows, offsets=bounds.offsets - lost, layers_float32=bounds.layers.float32()
@@ -183,14 +183,10 @@ def _underflow(question: MarginQuestion, top: Floats) -> float:
         return float(4 * (operations + question.rows.size) * gain * 2.0**-1074)
 
 
-def _add_layer(
-    bounds: LayerBounds,
-    layer: Layer,
-    order: NDArray[np.intp],
-    undecided: int,
-    lower: Floats,
-    upper: Floats,
+def _with_layer(
+    bounds: LayerBounds, layer: Layer, order: NDArray[np.intp], m: int, lower: Floats, upper: Floats
 ) -> LayerBounds:
+    """With one layer more, its neurons in this order: the first m of them are undecided."""
     hidden = bounds.layers
     weights, bias = np.ascontiguousarray(layer.weights[order]), layer.bias[order]
     low, high, slope = lower[order], upper[order], layer.slope[order]
@@ -203,14 +199,14 @@ def _add_layer(
         weights=(*hidden.weights, weights),
         bias=(*hidden.bias, bias),
         slope=(*hidden.slope, np.where(low >= 0, 1.0, slope)),
-        columns=(*hidden.columns, slice(taken, taken + undecided)),
+        columns=(*hidden.columns, slice(taken, taken + m)),
     )
     return replace(
         bounds,
         layers=longer,
-        lower=np.concatenate([bounds.lower, low[:undecided]]),
-        upper=np.concatenate([bounds.upper, high[:undecided]]),
-        slope=np.concatenate([bounds.slope, slope[:undecided]]),
+        lower=np.concatenate([bounds.lower, low[:m]]),
+        upper=np.concatenate([bounds.upper, high[:m]]),
+        slope=np.concatenate([bounds.slope, slope[:m]]),
         sum_sizes=(*bounds.sum_sizes, size),
         largest=(*bounds.largest, top),
     )
