@@ -21,5 +21,5 @@ def counted(kept, n=20):
     return Estimate(rate, around, SOUND, n, rate, n)
 
 
-def decided(holds):
-    return Decision("p is at most 0.1", holds, SOUND, 10, 9, 0.01)
+def decided(holds, p_value=0.01, error=0.05):
+    return Decision("p is at most 0.1", holds, Guarantee(Footing.SOUND, error), 10, 9, p_value)

@@ -1,20 +1,16 @@
 """Coverage of the mean and of the robust share over a population."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.counts import Counts
-from surefoot.core.results import UNIT, Decision, Estimate, Footing, Guarantee, Interval, Undecided
+from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.population import Mean, RobustShare, all_robust
 from surefoot.statistics import betting, clopper_pearson
 from tests.in_words import condition
-
-SOUND = Guarantee(Footing.SOUND, 0.05)
-
+from tests.promises.local_results import SOUND, allowed, decided
 
 STRATA = {
     "none and all": (0.0, 1.0),
@@ -87,7 +83,7 @@ def test_the_mean_covers_the_population_when_local_values_are_themselves_estimat
         local = [estimate(k / 20) for k in rng.binomial(20, p)]
         result = Mean(error).conclude(local, error)
         misses += 0.8 not in result.interval
-    assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
+    assert misses <= allowed(runs, error)
 
 
 def test_an_estimate_that_may_be_biased_enters_with_its_ends_and_its_error():
@@ -116,25 +112,21 @@ def test_no_estimate_at_all_is_undecided():
     assert isinstance(Mean(0.1).conclude([Undecided("no", 5)], 0.1), Undecided)
 
 
-def decision(holds, p_value=0.01, error=0.05):
-    return Decision("p is at most 0.1", holds, Guarantee(Footing.SOUND, error), 10, 9, p_value)
-
-
 def test_the_robust_share_corrects_for_wrong_decisions():
     """(P(w) - a)/(1 - a) and P(w)/(1 - a), with Clopper-Pearson ends for P(w)."""
-    local = [decision(True)] * 80 + [decision(False)] * 20
+    local = [decided(True)] * 80 + [decided(False)] * 20
     result = RobustShare(0.05).conclude(local, 0.05)
     exact = clopper_pearson(Counts(100, 80), 0.05)
     assert result.value == 0.8
     assert result.interval.low == pytest.approx((exact.low - 0.05) / 0.95)
     assert result.interval.high == pytest.approx(exact.high / 0.95)
     assert (result.guarantee.footing, result.guarantee.error) == (Footing.CONDITIONAL, 0.05)
-    worse = RobustShare(0.05).conclude([*local[1:], decision(True, error=0.1)], 0.05)
+    worse = RobustShare(0.05).conclude([*local[1:], decided(True, error=0.1)], 0.05)
     assert worse.interval.low == pytest.approx((exact.low - 0.1) / 0.9), "the largest error counts"
 
 
 def test_undecided_inputs_are_declared_neither():
-    local = [decision(True)] * 60 + [decision(False)] * 20 + [Undecided("no", 10)] * 20
+    local = [decided(True)] * 60 + [decided(False)] * 20 + [Undecided("no", 10)] * 20
     result = RobustShare(0.05).conclude(local, 0.05)
     assert result.interval.low == pytest.approx(
         (clopper_pearson(Counts(100, 60), 0.05).low - 0.05) / 0.95
@@ -151,21 +143,21 @@ def test_the_robust_share_covers_the_truth_when_decisions_err(truth, wrong):
     for _ in range(runs):
         robust = rng.random(80) < truth
         flipped = rng.random(80) < wrong
-        local = [decision(bool(r) != bool(f)) for r, f in zip(robust, flipped, strict=True)]
+        local = [decided(bool(r) != bool(f)) for r, f in zip(robust, flipped, strict=True)]
         missed += truth not in RobustShare(error).conclude(local, error).interval
-    assert missed <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
+    assert missed <= allowed(runs, error)
 
 
 def test_all_inputs_are_robust_only_if_every_one_was_declared_so():
-    kept = all_robust([decision(True)] * 4 + [decision(True, error=0.1)])
+    kept = all_robust([decided(True)] * 4 + [decided(True, error=0.1)])
     assert kept.holds
     assert kept.guarantee == Guarantee(Footing.SOUND, 0.1)
-    assert isinstance(all_robust([decision(True)] * 5 + [Undecided("no", 3)]), Undecided)
+    assert isinstance(all_robust([decided(True)] * 5 + [Undecided("no", 3)]), Undecided)
     assert isinstance(all_robust([Undecided("no", 3)]), Undecided)
 
 
 def test_one_fragile_input_refutes_if_its_evidence_survives_the_search():
-    weak = [decision(True)] * 9 + [decision(False, p_value=0.0043)]
-    strong = [decision(True)] * 9 + [decision(False, p_value=0.0042)]
+    weak = [decided(True)] * 9 + [decided(False, p_value=0.0043)]
+    strong = [decided(True)] * 9 + [decided(False, p_value=0.0042)]
     assert isinstance(all_robust(weak), Undecided)
     assert all_robust(strong).holds is False

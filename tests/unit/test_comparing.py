@@ -215,5 +215,7 @@ def test_methods_of_different_kinds_are_not_compared():
         perturbation=sf.perturb.LinfNoise(),
         method=sf.methods.UniformCurve(0.0, 0.4, (0.8,), levels=3),
     )
+    with pytest.raises(InvalidArgument, match="nothing to compare"):
+        sf.compare({})
     with pytest.raises(InvalidArgument, match="same kind"):
         sf.compare({"a": studies()["plain"], "b": curve})

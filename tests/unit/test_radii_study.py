@@ -1,6 +1,7 @@
 """Critical radii through the whole engine: known by construction, resumed, reported, refused."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -148,33 +149,15 @@ def test_bad_settings_are_refused(change, text):
 
 def test_what_cannot_be_proved_is_refused(tmp_path):
     study = linear_study(tmp_path, POINTS)
-    parts = {
-        "model": study.model,
-        "inputs": study.inputs,
-        "perturbation": study.perturbation,
-        "method": sf.methods.CriticalLevel(),
-        "property": sf.properties.TrueLabel(),
-    }
-
-    def refused(says, **change):
-        with pytest.raises(InvalidArgument, match=says):
-            sf.Study(**{**parts, **change})
-
-    refused("leave out the level 0.1", perturbation=sf.perturb.LinfNoise(0.1))
-    refused("rotation offers none", perturbation=sf.perturb.Rotation())
-    refused("'topk' is not", model=four_classes(tmp_path), property=sf.properties.TopK(2))
-    refused("--bounds", model=sf.load_model(study.model.graph.path))
     by_hand = sf.load_model(
         lambda x: np.stack([x.sum(axis=1) - 1, 0 * x[:, 0]], axis=1), shape=(2,), bounds=(0, 1)
     )
-    refused("export it to ONNX", model=by_hand)
-    refused("leave out population", population=sf.population.Mean(0.1))
-    refused("needs a level", method=sf.methods.BuSun(0.1, 0.1))
-
-
-def four_classes(folder):
-    path = write(folder / "four.onnx", [(np.ones((4, 2)), np.arange(4))])
-    return sf.load_model(path, bounds=(0, 1))
+    without_bounds = sf.load_model(study.model.graph.path)
+    for model, says in ((without_bounds, "--bounds"), (by_hand, "export it to ONNX")):
+        with pytest.raises(InvalidArgument, match=says):
+            replace(study, model=model)
+    with pytest.raises(InvalidArgument, match="rotation offers none"):
+        replace(study, perturbation=sf.perturb.Rotation())
 
 
 def test_a_stopped_run_gives_the_brackets_it_reached(tmp_path):
