@@ -31,39 +31,21 @@ def broken(x):
 STUDIES = """
 error = 0.04
 [defaults]
+model = "model.py:classify"
 data = "test.npz"
 shape = "6"
 workers = 1
-[[study]]
-name = "small noise"
-command = "estimate"
-model = "model.py:classify"
-perturb = "linf:0.02"
-precision = 0.02
-require = 0.95
-[[study]]
-name = "large-noise"
-command = "estimate"
-model = "model.py:classify"
-perturb = "linf:0.4"
-precision = 0.05
-require = 0.95
-[[study]]
-name = "open"
-command = "estimate"
-model = "model.py:classify"
 perturb = "linf:0.02"
 precision = 0.05
-about = "population"
-require = 0.95
-[[study]]
-name = "broken"
-command = "estimate"
-model = "model.py:broken"
-perturb = "linf:0.02"
-precision = 0.05
-require = 0.95
-"""
+""" + "".join(
+    f'[[study]]\nname = "{name}"\ncommand = "estimate"\nrequire = 0.95\n{more}\n'
+    for name, more in {
+        "small noise": "precision = 0.02",
+        "large-noise": 'perturb = "linf:0.4"',
+        "open": 'about = "population"',
+        "broken": 'model = "model.py:broken"',
+    }.items()
+)
 TESTS = """
 import numpy as np
 import surefoot as sf

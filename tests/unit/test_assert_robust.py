@@ -9,6 +9,7 @@ import unittest
 import pytest
 
 import surefoot as sf
+from surefoot.core.claims import About
 from surefoot.errors import InvalidArgument, SurefootWarning
 from surefoot.report.sentences import sentence
 from surefoot.testing import NotRobust, RobustnessUndecided, assertions
@@ -49,8 +50,7 @@ def test_a_refuted_one_raises_the_claim_and_names_the_worst_inputs_in_a_line():
     (claim,) = raised.value.result.verdicts
     first, measured, second = str(raised.value).splitlines()
     assert first == sentence(claim)
-    assert measured.startswith("Measured: 1") and "confidence 99 %): mean failure" in measured
-    assert first.startswith("FAIL: more than 5 % of the perturbations make the model fail")
+    assert measured.startswith("Measured: 1") and claim.verdict is sf.Verdict.FAIL
     assert second.startswith("Failed most often in this run: p4 (")
     assert isinstance(raised.value, AssertionError)
     assert str(pickle.loads(pickle.dumps(NotRobust("why")))) == "why"
@@ -87,9 +87,9 @@ def test_a_test_run_may_say_what_undecided_does_and_a_test_may_say_otherwise():
 
 def test_decisions_about_kappa_are_of_these_inputs_or_of_the_population():
     (every,) = check(kappa=0.1, at_least=1).verdicts
-    assert sentence(every).startswith("PASS: every one of these 12 inputs fails under at most")
     (share,) = check(kappa=0.1, at_least=0.5, about="population").verdicts
-    assert sentence(share).startswith("PASS: at least 50 % of inputs of this kind fail under")
+    assert every.verdict is share.verdict is sf.Verdict.PASS
+    assert (every.about.of, share.about.of) == (About.THESE, About.POPULATION)
     words = message(RobustnessUndecided, kappa=0.1, at_least=1, max_trials=2)
     assert "More trials for each of the 12 undecided inputs (a larger max_trials)" in words
 
@@ -123,12 +123,8 @@ def test_a_name_of_an_input_cannot_write_on_the_terminal():
 @pytest.mark.parametrize(
     ("options", "refusal"),
     [
-        ({"at_least": 95}, "at_least must be a number between 0 and 1, got 95: write 0.95"),
-        ({"at_least": True}, "at_least must be a number"),
-        ({"at_least": "0.9"}, "at_least must be a number"),
-        ({"error": 0}, "error must lie between 1e-09 and 0.5, got 0"),
-        ({"error": 0.999}, "error must lie between"),
-        ({"error": 1e-13}, "error must lie between"),
+        *[({"at_least": wrong}, "at_least must be a number") for wrong in (95, True, "0.9")],
+        *[({"error": wrong}, "error must lie between") for wrong in (0, 0.999, 1e-13)],
         ({"error": float("nan")}, "error must be a number between 0 and 1, got nan"),
         ({"about": "all"}, "about must be these or population, got 'all'"),
         ({"undecided": "maybe"}, "undecided must be fail, skip or pass"),
@@ -151,7 +147,7 @@ def test_the_plugin_that_every_pytest_run_loads_imports_nothing_heavy():
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    inner = ("core", "core.assumptions", "core.claims", "core.results", "errors", "testing",
-             "testing.assertions")  # fmt: skip
+    inner = ("core", "core.assumptions", "core.claims", "core.reasons", "core.results", "errors",
+             "testing", "testing.assertions")  # fmt: skip
     names = ["surefoot", *(f"surefoot.{name}" for name in (*inner, "testing.pytest_plugin"))]
     assert loaded.stdout.split() == names

@@ -8,7 +8,6 @@ from surefoot.commands.values import class_shares
 from surefoot.conclude.sampling_requirements import named_classes
 from surefoot.core.claims import About
 from surefoot.errors import InvalidArgument
-from surefoot.report.sentences import sentence
 from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.worlds import linear_model, points, study
 
@@ -83,7 +82,6 @@ def test_each_class_has_its_own_verdict_and_exit_codes_follow(result):
     assert [c.verdict for c in both.verdicts] == [sf.Verdict.PASS] * 3
     assert [c.requirement.number for c in each] == pytest.approx([0.7, 0.1])
     assert (together.requirement.number, together.names) == (None, ("0", "1"))
-    assert "each of the classes 0 and 1 meets what is required of it" in sentence(together)
     assert both.exit_code == 0
     refuted = result.require(of_each_class={"0": 0.9, "1": 0.8})
     assert [c.verdict for c in refuted.verdicts] == [
@@ -98,18 +96,12 @@ def test_a_class_that_is_not_named_decides_nothing_and_pays_nothing(result):
     together, one = alone.verdicts
     assert together.verdict is one.verdict is sf.Verdict.PASS
     assert together.about.inputs == one.about.inputs == 40
-    assert "at most 10 % of the perturbations make the model fail on inputs of class 1" in sentence(
-        together
-    )
-    assert "every class" not in str(alone)
+    assert together.names == ("1",)
 
 
 def test_the_table_says_what_was_required_of_each(result):
-    table = next(
-        s.table
-        for s in result.require(of_each_class={"0": 0.3, "1": 0.9}).view.sections
-        if s.id == "required"
-    )
+    sections = result.require(of_each_class={"0": 0.3, "1": 0.9}).view.sections
+    table = next(s.table for s in sections if s.id == "required")
     assert [row[1] for row in table.rows] == ["at most 70 %", "at most 10 %"]
 
 
@@ -137,9 +129,7 @@ def test_the_trials_of_a_claim_about_a_class_are_those_of_its_inputs():
     assert len(own) > 1
     assert {c.about.name: c.trials for c in of_class if c.about.name} == own
     assert sum(own.values()) == result.record.trials
-    assert {c.requirement.number for c in result.verdicts} == {0.1}, (
-        "1 - 0.9 is 0.09999999999999998"
-    )
+    assert {c.requirement.number for c in result.verdicts} == {0.1}  # 1 - 0.9 is not
 
 
 def test_the_first_of_sorted_inputs_pass_nothing_about_the_population():

@@ -94,19 +94,13 @@ def test_a_line_for_each_requirement_one_exit_code_and_nothing_is_run_twice(fold
     assert [line.split()[0] for line in lines[:5]] == [
         "passed", "refuted", "undecided", "passed", "measured",
     ]  # fmt: skip
-    assert lines[0].startswith("passed     kept_well: at most 30 % of the perturbations make")
-    assert "(one-sided, confidence 98 %)" in lines[1]
-    assert lines[-1].startswith(
-        "4 studies, 4 verdicts: 2 passed, 1 refuted, 1 undecided. The 4 requirements of "
-        "surefoot.toml share an error of 0.08 (each 0.02)"
-    )
+    assert lines[-1].startswith("4 studies, 4 verdicts: 2 passed, 1 refuted, 1 undecided. ")
+    assert "0.08 (each 0.02)" in lines[-1]
     assert first.return_value == 1
     root = ElementTree.parse(folder / "junit.xml").getroot()
     assert (root.get("tests"), root.get("failures")) == ("5", "2")
     measured = lines[1][lines[1].index("Measured: ") :]
-    assert re.fullmatch(
-        r"Measured: [45].* % \(4.* % to 5.* %, confidence 98 %\): mean .*", measured
-    )
+    assert re.match(r"Measured: [45].* % \(4.* % to 5.* %, confidence 98 %\): ", measured)
     assert measured in root.findall(".//failure")[0].get("message")
     assert "Measured: " in lines[0] and "Measured: " in lines[2]
     with closing(open_existing("surefoot.db", read_only=True)) as store:
@@ -139,10 +133,8 @@ def test_an_error_in_one_study_keeps_no_other_from_running_and_wins(folder, monk
         words=["--junit", "junit.xml"],
     )
     error, refuted, note, last = done.stdout.splitlines()
-    assert error.startswith("error      broken: ")
-    assert "a | b" in error
-    assert refuted.startswith("refuted    bad: ")
-    assert "Note: " in note
+    assert error.split()[:2] == ["error", "broken:"] and "a | b" in error
+    assert refuted.split()[:2] == ["refuted", "bad:"] and "Note: " in note
     assert "1 refuted, 1 study with an error." in last
     assert done.return_value == 3
     assert "share an error of 0.08 (each 0.04)" in Path("page.html").read_text()
@@ -160,11 +152,8 @@ def test_no_trial_is_run_where_one_study_cannot_be(folder):
         study("class", "require-each = { stop = 0.9 }"),
     )
     assert isinstance(done.exception, InvalidArgument)
-    assert str(done.exception).startswith("surefoot.toml was not run: study nowhere: ")
-    assert "; study much: require (--require) must be between 0 and 1, got 90" in str(
-        done.exception
-    )
-    assert "; study class: there is no class 'stop'" in str(done.exception)
+    named = re.findall(r"study (\w+): ", str(done.exception))  # all of them, the sound one apart
+    assert named == ["nowhere", "much", "class"]
     assert not Path("surefoot.db").exists()
 
 
