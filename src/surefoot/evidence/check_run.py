@@ -15,7 +15,6 @@ from surefoot.conclude.scope import as_in_records
 from surefoot.core.claims import Best, Claim, RobustAtRadius, limit_of
 from surefoot.errors import ReplayMismatch
 from surefoot.evidence.answers import Check, Status, of_part
-from surefoot.evidence.packed import Json
 from surefoot.evidence.recompute import DoesNotFollow, NotRecomputed, recompute
 from surefoot.evidence.statement import Evidence, first_difference
 from surefoot.records.json_records import decisive_json, plain_numbers
@@ -32,6 +31,7 @@ from surefoot.records.record import (
 )
 from surefoot.report.clauses import quantity_words
 from surefoot.report.sentences import sentence
+from surefoot.system.text import Json
 
 BROKEN = (
     *(ArithmeticError, LookupError, TypeError, ValueError),

@@ -18,7 +18,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from surefoot.errors import EvidenceFailed, InvalidArgument, MissingPackage, ReportFailed
-from surefoot.evidence.packed import NEW_COPY, Json, Unpacking, damaged, json_text
+from surefoot.evidence.packed import NEW_COPY, Unpacking, damaged, json_text
+from surefoot.system.text import Json
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (

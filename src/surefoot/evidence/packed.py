@@ -8,16 +8,14 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed
 from surefoot.records.json_records import column_from_plain, result_from_plain, result_to_json
 from surefoot.records.record import InputRow
 from surefoot.store.chains import evidence_from_text, evidence_to_text
+from surefoot.system.text import Json
 
-Json = Any
-"""What a file holds, of which nothing is known before it is checked."""
 Table = dict[str, Json]
 ENCODING = "zlib+base64"
 NEW_COPY = "get a new copy of it, or write it again (surefoot evidence)"

@@ -11,10 +11,11 @@ from pathlib import PurePath
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence import packed
-from surefoot.evidence.packed import NEW_COPY, Json, Table, Unpacking, damaged, json_text
+from surefoot.evidence.packed import NEW_COPY, Table, Unpacking, damaged, json_text
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.records.record import Curves, Radii, Record, Samples
 from surefoot.records.spec import ComparisonSpec, StudySpec
+from surefoot.system.text import Json
 
 _ROUNDING = 1e-6
 """Relative: another processor or version of a library may differ by 1e-12, and by 1e-7 where two

@@ -15,13 +15,11 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from surefoot.errors import InvalidArgument, refusing
+from surefoot.system.text import Json
 from surefoot.system.user_code import error_text
 
-Json = Any
-"""What JSON holds."""
 _MOST_LETTERS = 4096
 """Of a formula: sizes of exported models take a few hundred."""
 _MOST_POWERS, _MOST_EXPONENT = 4, 16

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,8 @@ from surefoot.models.endpoint_connection import (
 from surefoot.models.load_options import LoadOptions, Normalise
 from surefoot.subject.protocols import Array, HostArray, Scores, Signature
 from surefoot.system.memory_limits import refuse_too_large
+from surefoot.system.text import Json
 
-Json = Any
 Stated = dict[str, Json]
 """An object of JSON that a server or a request states."""
 BINARY = "binary_tensor_data"

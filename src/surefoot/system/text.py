@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+Json = Any
+"""What JSON holds, of which nothing is known before it is checked."""
 _CONTROLS = re.compile(
     "[^\t\n\u0020-\u007e\u00a0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
@@ -22,7 +24,7 @@ def escape_unprintable(text: str) -> str:
     return "".join(c if c.isprintable() else escape(c) for c in text)
 
 
-def escape_all_controls(values: Any) -> Any:  # noqa: ANN401  what JSON can hold
+def escape_all_controls(values: Json) -> Json:
     """The same dictionaries and lists with every text in them so written, names of fields too."""
     if isinstance(values, str):
         return escape_controls(values)

@@ -14,7 +14,8 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument, refusing
 from surefoot.inputs.outcomes import rows as outcomes
-from surefoot.inputs.outcomes.rows import ColumnNames, Json, Meaning, Outcome, OutcomeFile, Remark
+from surefoot.inputs.outcomes.rows import ColumnNames, Meaning, Outcome, OutcomeFile, Remark
+from surefoot.system.text import Json
 
 _MOST_TEXT = 5120
 """Characters of a text that Inspect keeps in the summary of a sample; the rest is not compared, so

@@ -10,13 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from surefoot.errors import InvalidArgument, refusing
 from surefoot.population.copies import copies, copies_note
+from surefoot.system.text import Json
 
-Json = Any
-"""A value that JSON holds."""
 NO_COLUMN = "none"
 """As the name of the column of cases: every row is a case of its own, and every counted trial."""
 MOST_CASES = 200_000

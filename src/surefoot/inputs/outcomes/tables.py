@@ -16,7 +16,8 @@ from surefoot.errors import InvalidArgument, refusing
 from surefoot.inputs.outcomes import rows as outcomes
 from surefoot.inputs.outcomes.inspect import read_inspect_archive, read_inspect_json
 from surefoot.inputs.outcomes.junit import read_junit
-from surefoot.inputs.outcomes.rows import ColumnNames, Json, Meaning, Outcome, OutcomeFile, Remark
+from surefoot.inputs.outcomes.rows import ColumnNames, Meaning, Outcome, OutcomeFile, Remark
+from surefoot.system.text import Json
 
 _KNOWN: Mapping[str, tuple[str, ...]] = {
     "case": (
