@@ -225,22 +225,24 @@ def _(claim: claims.RadiusQuantile) -> str:
 
 
 @statement.register
-def _(claim: claims.FailureDifference) -> str:
+def _(claim: claims.FailureDifference | claims.CaseDifference) -> str:
     first, second = claim.names
     around, value = claim.interval, claim.value or 0.0
     if around is None:
         return f"by how much {first} and {second} differ is not shown"
-    if around.low == around.high == 0:
-        return f"{first} and {second} are the same model: they fail equally often"
     text = f"fails {points_apart(value)} {'less' if value < 0 else 'more'} often than"
-    if claim.kappa is not None:
-        larger = "smaller" if value < 0 else "larger"
-        text = f"has a robust share that is {points_apart(value)} {larger} than that of"
-    return with_condition(
-        claim,
-        f"{among(claim)}on the same inputs and perturbations{over_groups(claim, ',')} {first} "
-        f"{text} {second}{bracketed(claim, points_range(around))}: {_outcome(around)}",
-    )
+    if isinstance(claim, claims.CaseDifference):
+        over = over_cases(claim)
+        on = f"on the same {claim.about.inputs:,} cases{over}{',' if over else ''}"
+    elif around.low == around.high == 0:
+        return f"{first} and {second} are the same model: they fail equally often"
+    else:
+        on = f"{among(claim)}on the same inputs and perturbations{over_groups(claim, ',')}"
+        if claim.kappa is not None:
+            larger = "smaller" if value < 0 else "larger"
+            text = f"has a robust share that is {points_apart(value)} {larger} than that of"
+    between = bracketed(claim, points_range(around))
+    return with_condition(claim, f"{on} {first} {text} {second}{between}: {_outcome(around)}")
 
 
 def _outcome(around: Interval) -> str:
@@ -463,20 +465,6 @@ def _(claim: claims.CasesFailed) -> str:
         text = f"{case_scope(claim)} failed in {claim.failed:,} of {claim.trials:,} trials ({rate}"
         text += ")" if claim.about.inputs == 1 else ", averaged over cases)"
     return subject(claim) + with_condition(claim, text + bracketed(claim))
-
-
-@statement.register
-def _(claim: claims.CaseDifference) -> str:
-    first, second = claim.names
-    around, value = claim.interval, claim.value or 0.0
-    if around is None:
-        return f"by how much {first} and {second} differ is not shown"
-    over = over_cases(claim)
-    text = f"on the same {claim.about.inputs:,} cases{over}{',' if over else ''}"
-    text += f" {first} fails {points_apart(value)} {'less' if value < 0 else 'more'} often than"
-    return with_condition(
-        claim, f"{text} {second}{bracketed(claim, points_range(around))}: {_outcome(around)}"
-    )
 
 
 def case_scope(claim: Claim) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -173,12 +173,13 @@ _MOST = 6
 """Networks in words: a description is listened to."""
 
 
-def describe_radii(records: Mapping[str, Record]) -> str:
-    """Half of the inputs, and the quantile with its interval."""
-    return " ".join(_radii(name, part) for name, part in list(records.items())[:_MOST])
+def describe(records: Mapping[str, Record], words: Callable[[str, Record], str]) -> str:
+    """Each of the first networks in words."""
+    return " ".join(words(name, part) for name, part in list(records.items())[:_MOST])
 
 
 def _radii(name: str, record: Record) -> str:
+    """The counterexamples, and the quantile with its interval."""
     brackets = [bracket for _, bracket in tables.brackets_of(record)]
     refuted = sorted(b.high for b in brackets if math.isfinite(b.high))
     head = f"{name}: of" if name else "Of"
@@ -194,12 +195,8 @@ def _radii(name: str, record: Record) -> str:
     return f"{line}."
 
 
-def describe_accuracy(records: Mapping[str, Record]) -> str:
-    """Robust accuracy at radius 0 and at the middle of the axis."""
-    return " ".join(_accuracy(name, part) for name, part in list(records.items())[:_MOST])
-
-
 def _accuracy(name: str, record: Record) -> str:
+    """Robust accuracy at radius 0, at the middle of the axis and at its end."""
     brackets = [bracket for _, bracket in tables.brackets_of(record)]
     ends = [x for b in brackets for x in (b.low, b.high) if math.isfinite(x)]
     if not ends or not brackets:
@@ -241,10 +238,10 @@ _ACCURACY_CAPTION = (
 def radii_sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
     """The distribution first, then robust accuracy, examples, tables and times."""
     title = f"Share of {tables.counted_unit(parts.values())} refuted within a radius"
-    drawn = Figure(partial(radii_chart, parts), _CAPTION, description=describe_radii(parts))
+    drawn = Figure(partial(radii_chart, parts), _CAPTION, description=describe(parts, _radii))
     quantiles = tables.quantile_table(parts, tables.column_of_parts(record))
     draw = partial(accuracy_chart, record, parts)
-    curve = Figure(draw, _ACCURACY_CAPTION, description=describe_accuracy(parts))
+    curve = Figure(draw, _ACCURACY_CAPTION, description=describe(parts, _accuracy))
     sections = [
         Section("distribution", title, (), (drawn,), quantiles),
         Section("accuracy", "Robust accuracy", (), (curve,), tables.accuracy_table(record, parts)),
