@@ -156,7 +156,7 @@ BUGS = (
         "unit/test_dispatch.py"),
     Bug("environment-not-restored", "executors", "inherited",
         "os.environ.pop(name, None)", "os.environ.setdefault(name, '1')",
-        "unit/test_processes.py unit/test_executors.py"),
+        "unit/test_executors.py"),
     Bug("noise-not-clipped", "perturb", "_Stretched.apply",
         "return clip_in_place(y, bounds)", "return y",
         "unit/test_perturbations.py unit/test_perturb_images.py unit/test_perturb_values.py"),

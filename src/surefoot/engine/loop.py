@@ -131,6 +131,7 @@ def _journalled(
                         f"{batch[0]}: a batch of one trial does not fit into memory ({error}): use "
                         "a smaller model or a machine with more memory"
                     ) from error
+                # Halved for the whole run: the next batch of the old size would not fit either.
                 batch_size = min(batch_size, trials // 2)
                 queue.extendleft(reversed(batch))
             except BrokenExecutor:  # the pool replaces the worker, or says no

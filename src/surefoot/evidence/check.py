@@ -106,6 +106,7 @@ def read_and_check(
         raise InvalidArgument(f"time_limit must be above 0 seconds, got {time_limit:g}: try 600")
     try:
         envelope = read_envelope(path)
+        # Before anything of the payload is parsed: what nobody vouches for may be made to harm.
         signature = _signature(envelope, key)
         if signature.status is Status.REFUTED:
             return EvidenceCheck("", signature), None

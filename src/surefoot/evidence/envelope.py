@@ -253,6 +253,7 @@ def _signature(value: Json, path: str | Path) -> Signature:
 def _from_base64(text: Json, path: str | Path) -> bytes:
     with suppress(binascii.Error, ValueError, TypeError):
         content = base64.b64decode(text, validate=True)
+        # Some texts differ in bits that decoding drops: one content shall have one text.
         if base64.b64encode(content).decode() == text:
             return content
     raise EvidenceFailed(f"{path} is damaged: its payload or a signature is not base64; {NEW_COPY}")

@@ -207,6 +207,7 @@ def read_statement(payload: bytes) -> Evidence:
     ) as error:  # fmt: skip
         problem = str(error) if isinstance(error, StoreFailed | InvalidArgument) else repr(error)
         raise EvidenceFailed(f"the statement is damaged: {problem[:200]}; {NEW_COPY}") from error
+    # Written again it must be the same, so that nothing stands in a file which nobody reads.
     different = first_difference(statement, _statement(evidence), exactly=True)
     if different is not None:
         raise EvidenceFailed(

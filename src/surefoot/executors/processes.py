@@ -111,6 +111,7 @@ class Processes(BatchPool):
 
     def end(self) -> None:
         """Terminate the processes, whatever they do."""
+        # Set before the lock is taken: a thread that replaces processes meanwhile starts no others.
         self._closed = True
         with self._closing:
             self._stop()

@@ -114,6 +114,7 @@ def check_with_model(
     if not rebuilt.runs:
         return replace(check, again=Again(rebuilt.checks))
     inputs = [of_part(run.name, compare_inputs(run.study, run.evidence)) for run in rebuilt.runs]
+    # With other labels or answers every trial may come out otherwise: that would tell nothing new.
     others = [] if any_is(Status.REFUTED, inputs) else _run_again(rebuilt.runs, request)
     words = [
         of_part(run.name, one)

@@ -166,7 +166,7 @@ class Database:
                         f"{sum(self._delays):g} s failed: run the same command again, which goes "
                         "on; what was stored stays"
                     ) from error
-                self.engine.dispose()
+                self.engine.dispose()  # the other connections of the pool are lost as well
                 sleep(delay)
         raise AssertionError  # the last attempt returned or raised
 

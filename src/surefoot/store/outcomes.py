@@ -43,16 +43,13 @@ def keep_outcome(
         whole = replace(record, source=source)
         if known is None:
             store.begin(record.digest, record.study, source, record.environment)
-        elif _is_kept(known, whole):
-            return
+        else:
+            same = whole
+            if whole.required is None and known.required is not None:
+                same = replace(whole, **{name: getattr(known, name) for name in _ASKED})
+            if same == replace(known, started=whole.started, seconds=whole.seconds):
+                return
         store.finish(whole)
-
-
-def _is_kept(known: Record, whole: Record) -> bool:
-    """Whether the store holds this comparison, with a requirement where this one has none."""
-    if whole.required is None and known.required is not None:
-        whole = replace(whole, **{name: getattr(known, name) for name in _ASKED})
-    return whole == replace(known, started=whole.started, seconds=whole.seconds)
 
 
 def stored_parts(record: Record, store: Store) -> dict[str, Record]:
@@ -61,17 +58,16 @@ def stored_parts(record: Record, store: Store) -> dict[str, Record]:
     if not isinstance(details, Comparison) or not isinstance(spec, ComparisonSpec):
         return {}
     digests = {member.name: member.digest for member in details.members}
-    return {name: _part(store, record, digests[name]) for name in spec.names}
-
-
-def _part(store: Store, whole: Record, digest: str) -> Record:
-    part = store.stored(digest)
-    if part is None:
-        raise StoreFailed(
-            f"run {digest[:12]}, a part of the comparison {whole.digest[:12]}, is not in the "
-            "store: run the same command again"
-        )
-    return replace(part, required=None, verdicts=())
+    parts = {}
+    for name in spec.names:
+        part = store.stored(digests[name])
+        if part is None:
+            raise StoreFailed(
+                f"run {digests[name][:12]}, a part of the comparison {record.digest[:12]}, is not "
+                "in the store: run the same command again"
+            )
+        parts[name] = replace(part, required=None, verdicts=())
+    return parts
 
 
 def _source(record: Record, parts: Mapping[str, Record], command: str) -> Source | None:

@@ -175,6 +175,7 @@ class SqlStore:
         journal, this_run = self.journal(record.digest), RUNS.c.digest == record.digest
 
         def write(db: sa.Connection) -> Record:
+            # The heads first: they lock the run, so that nobody appends before its record is there.
             rows, heads = journal.heads(db)
             row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
             complete = replace(record, started=row.started, seconds=row.seconds)
