@@ -177,7 +177,6 @@ def test_brackets_of_others_are_read(workspace):
 
 def test_counterexamples_and_properties_are_handed_out(small):
     from surefoot.verify.vnnlib import read_property
-    from tests.unit.vnnlib_instances import read_instances
 
     done = small.run(*RUN, "--counterexamples", "ce.npz", "--vnnlib", "props")
     assert done.returncode == 0, done.stderr
@@ -186,11 +185,11 @@ def test_counterexamples_and_properties_are_handed_out(small):
         assert np.allclose(np.abs(points - x).max(axis=1), found["distance"], atol=1e-6)
         assert (found["predicted"] != found["label"]).all()
         assert (((points.sum(axis=1) <= 1).astype(int)) == found["predicted"]).all()
-    listed = read_instances((small.folder / "props" / "instances.csv").read_text())
+    listed = (small.folder / "props" / "instances.csv").read_text().splitlines()
     assert len(listed) == 24
-    for one in listed:
-        assert (small.folder / "props" / one.network).exists()
-        read_property((small.folder / "props" / one.property).read_text())
+    for network, box, _ in (line.split(",") for line in listed):
+        assert (small.folder / "props" / network).exists()
+        read_property((small.folder / "props" / box).read_text())
     bad = small.run(*RUN, "--counterexamples", "ce.txt")
     assert bad.returncode == 3
     assert "must be a .npz file" in bad.stderr

@@ -17,13 +17,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 import surefoot as sf
 from surefoot.core.assumptions import Assumed
-from surefoot.errors import (
-    InvalidArgument,
-    ModelChanged,
-    ModelFailed,
-    StoreFailed,
-    SurefootWarning,
-)
+from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, SurefootWarning
 from surefoot.models import endpoint, endpoint_connection
 from surefoot.models.endpoint_connection import Patience
 from surefoot.testing import check_model

@@ -6,13 +6,11 @@ import itertools
 from pathlib import Path
 
 import numpy as np
-import onnx
-import onnx.helper
-import onnx.numpy_helper
 from scipy.optimize import linprog
 
 from surefoot.graph.network import MarginQuestion, linear_layer, margin_question
 from surefoot.verify import Layer, Network
+from tests.unit.float32_networks import onnx_chain
 
 
 def random_network(
@@ -92,21 +90,6 @@ def _nearest(
 
 def write_onnx(network: Network, path: Path) -> Path:
     """The network as an ONNX file of Gemm and Relu, in float32; slopes must be 0 (or 1 at last)."""
-    helper = onnx.helper
-    nodes, values, name = [], [], "x"
-    for k, layer in enumerate(network.layers):
-        for what, array in (("w", layer.weights), ("b", layer.bias)):
-            values.append(onnx.numpy_helper.from_array(array.astype(np.float32), f"{what}{k}"))
-        nodes.append(helper.make_node("Gemm", [name, f"w{k}", f"b{k}"], [f"v{k}"], transB=1))
-        name = f"v{k}"
-        if k + 1 < len(network.layers):
-            nodes.append(helper.make_node("Relu", [name], [f"h{k}"]))
-            name = f"h{k}"
-    ends = [
-        helper.make_tensor_value_info(at, onnx.TensorProto.FLOAT, [1, count])
-        for at, count in (("x", *network.shape), (name, network.classes))
-    ]
-    graph = helper.make_graph(nodes, "small", ends[:1], ends[1:], values)
-    opsets = [helper.make_opsetid("", 13)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    single = [(layer.weights.astype("f4"), layer.bias.astype("f4")) for layer in network.layers]
+    path.write_bytes(onnx_chain(single))
     return path

@@ -184,8 +184,7 @@ def points_found(study):
 
 
 @pytest.mark.parametrize(
-    ("noise", "level", "order"),
-    [(sf.perturb.LinfNoise, 0.1, np.inf), (sf.perturb.L2Noise, 0.4, 2)],
+    ("noise", "level", "order"), [(sf.perturb.LinfNoise, 0.1, np.inf), (sf.perturb.L2Noise, 0.4, 2)]
 )
 @pytest.mark.parametrize("method", [QUICK, sf.methods.PGD(iterations=20, starts=2)])
 def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, level, order, method):

@@ -325,10 +325,7 @@ def test_a_model_that_overflows_as_run_is_refused() -> None:
 
 
 def test_constants_are_folded_without_rounding_to_float32() -> None:
-    nodes = [
-        node("Add", "a b", "w"),
-        node("MatMul", "x w", "y"),
-    ]
+    nodes = [node("Add", "a b", "w"), node("MatMul", "x w", "y")]
     constants = {"a": np.ones((4, 2), np.float32), "b": np.full((4, 2), 1e-9, np.float32)}
     constants["a"][0, 0] = 2
     network = read_network(model(nodes, constants, [1, 4]))

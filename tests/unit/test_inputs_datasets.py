@@ -180,16 +180,6 @@ def test_a_loader_of_dicts_and_its_class_names(data):
     np.testing.assert_array_equal(inputs.labels, Y)
 
 
-def test_a_loader_that_shuffles_is_refused(rows, data):
-    refused("shuffle=False", load_inputs, data.DataLoader(rows, batch_size=2, shuffle=True))
-    sampler = data.RandomSampler(rows)
-    for loader in (
-        data.DataLoader(rows, sampler=sampler),
-        data.DataLoader(rows, batch_sampler=data.BatchSampler(sampler, 2, drop_last=False)),
-    ):
-        refused("shuffles", load_inputs, loader)
-
-
 def test_a_loader_of_a_stream_may_have_no_end(torch, data):
     class Endless(data.IterableDataset):
         def __iter__(self):

@@ -20,15 +20,7 @@ from surefoot.models.scores import model_errors
 from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
 from tests.refusals import failed, refused
-from tests.unit.small_models import (
-    IMAGE,
-    batch,
-    by_hand,
-    exported,
-    module,
-    scripted,
-    softmax,
-)
+from tests.unit.small_models import IMAGE, batch, by_hand, exported, module, scripted, softmax
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -126,11 +118,8 @@ def test_a_file_that_is_no_model_is_one_sentence_with_the_path(tmp_path):
         assert str(path) in refused("", load_model, path, shape=IMAGE)
 
 
-def test_a_module_in_training_mode_is_refused():
+def test_a_module_in_training_mode_or_with_a_part_in_it_is_refused():
     refused(r"module\.eval\(\)", load_model, module().train(), shape=IMAGE)
-
-
-def test_a_module_with_a_part_in_training_mode_is_refused():
     network = module()
     network[1].train()
     refused("training mode", load_model, network, shape=IMAGE)
