@@ -193,18 +193,15 @@ def seed_generators(rng: np.random.Generator, holder: Transform) -> None:
     if opencv:
         opencv.setRNGSeed(opencv_seed)
     for generator in _generators_within(holder, set(), _DEPTH):
-        _reseed(generator, int(rng.integers(2**31)))
-
-
-def _reseed(generator: Generator, seed: int) -> None:
-    match generator:
-        case np.random.Generator():
-            bits = generator.bit_generator
-            bits.state = type(bits)(seed).state
-        case np.random.RandomState() | random.Random():
-            generator.seed(seed)
-        case _:
-            generator.manual_seed(seed)
+        seed = int(rng.integers(2**31))
+        match generator:
+            case np.random.Generator():
+                bits = generator.bit_generator
+                bits.state = type(bits)(seed).state
+            case np.random.RandomState() | random.Random():
+                generator.seed(seed)
+            case _:
+                generator.manual_seed(seed)
 
 
 def _generators_within(value: Any, visited: set[int], depth: int) -> Iterator[Generator]:  # noqa: ANN401  an object of another library

@@ -201,15 +201,14 @@ class RandomLevel:
 
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """`inner`, each row at its own level."""
-        number, of_inner = drawn
-        return self.inner.apply(x, of_inner, self._share_of_level(number, bounds) * level, bounds)
-
-    def _share_of_level(self, number: Array, bounds: Interval | None) -> Array:
-        xp = array_namespace(number)
+        share, of_inner = drawn
+        xp = array_namespace(share)
         if self.law == "uniform":
-            return number * (1 - self.lowest) + self.lowest
-        if self.law == "log-uniform":
-            return xp.exp((1 - number) * math.log(self.lowest))
-        highest = self.inner.levels(bounds).high / max(self.level, 1e-30)
-        share = xp.clip(number, -highest, highest) if math.isfinite(highest) else number
-        return share if getattr(self.inner, "signed", False) else xp.abs(share)
+            share = share * (1 - self.lowest) + self.lowest
+        elif self.law == "log-uniform":
+            share = xp.exp((1 - share) * math.log(self.lowest))
+        else:
+            highest = self.inner.levels(bounds).high / max(self.level, 1e-30)
+            share = xp.clip(share, -highest, highest) if math.isfinite(highest) else share
+            share = share if getattr(self.inner, "signed", False) else xp.abs(share)
+        return self.inner.apply(x, of_inner, share * level, bounds)

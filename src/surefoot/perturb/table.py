@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -65,11 +66,8 @@ class TableNoise:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of all columns."""
-        return tuple(
-            name
-            for f in self.features
-            for name in ((f.name,) if isinstance(f, Feature) else f.names)
-        )
+        names = ((f.name,) if isinstance(f, Feature) else f.names for f in self.features)
+        return tuple(chain.from_iterable(names))
 
     @property
     def phrase(self) -> str:
@@ -81,12 +79,10 @@ class TableNoise:
         fixed = len(self.features) - len(moving)
         rest = f"; {fixed} never change" if fixed and moving else ""
         plain = (changes + rest).replace("{", "{{").replace("}", "}}")
+        scale = "in the units of each feature"
         if self.relative_to:
-            return (
-                "noise relative to the spread of each feature over these inputs, times "
-                f"{{level}} ({plain})"
-            )
-        return f"noise in the units of each feature, times {{level}} ({plain})"
+            scale = "relative to the spread of each feature over these inputs"
+        return f"noise {scale}, times {{level}} ({plain})"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """Normal and uniform numbers: one for each number that changes, two for each category."""
@@ -125,7 +121,25 @@ class TableNoise:
 
     @cached_property
     def _plan(self) -> _Plan:
-        return _plan(self.features)
+        """Columns grouped by how they change."""
+        widths = [1 if isinstance(f, Feature) else len(f.names) for f in self.features]
+        starts = np.concatenate([[0], np.cumsum(widths)]).tolist()
+        placed = [(f, at) for f, at in zip(self.features, starts, strict=False) if f.noise]
+        plain = [(f, at) for f, at in placed if isinstance(f, Feature) and not f.values]
+        normal = [(f, at) for f, at in plain if f.shape == "normal"]
+        uniform = [(f, at) for f, at in plain if f.shape == "uniform"]
+        codes = [
+            (f.values, float(f.noise or 0), at)
+            for f, at in placed
+            if isinstance(f, Feature) and f.values
+        ]
+        groups = [
+            (tuple(map(float, range(at, at + len(f.names)))), f.noise, at)
+            for f, at in placed
+            if isinstance(f, OneHot)
+        ]
+        numbers = _numbers(normal + uniform)
+        return _Plan(len(normal), len(uniform), numbers, _categories(codes), _categories(groups))
 
 
 @dataclass(frozen=True)
@@ -156,33 +170,6 @@ class _Plan:
     numbers: _Numbers
     codes: _Categories
     groups: _Categories
-
-
-def _plan(features: tuple[Column, ...]) -> _Plan:
-    """Columns grouped by how they change."""
-    widths = [1 if isinstance(f, Feature) else len(f.names) for f in features]
-    starts = np.concatenate([[0], np.cumsum(widths)]).tolist()
-    placed = [(f, at) for f, at in zip(features, starts, strict=False) if f.noise]
-    plain = [(f, at) for f, at in placed if isinstance(f, Feature) and not f.values]
-    normal = [(f, at) for f, at in plain if f.shape == "normal"]
-    uniform = [(f, at) for f, at in plain if f.shape == "uniform"]
-    codes = [
-        (f.values, float(f.noise or 0), at)
-        for f, at in placed
-        if isinstance(f, Feature) and f.values
-    ]
-    groups = [
-        (tuple(map(float, range(at, at + len(f.names)))), f.noise, at)
-        for f, at in placed
-        if isinstance(f, OneHot)
-    ]
-    return _Plan(
-        len(normal),
-        len(uniform),
-        _numbers(normal + uniform),
-        _categories(codes),
-        _categories(groups),
-    )
 
 
 def _numbers(placed: list[tuple[Feature, int]]) -> _Numbers:
@@ -244,9 +231,8 @@ def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level:
     count, longest = codes.values.shape
     here = x[:, codes.at]
     picked = _random_choice(drawn[:, count:], _array_like(codes.sizes - 1, x))
-    fresh = _array_like(codes.values.reshape(-1), x)[
-        picked + _array_like(longest * np.arange(count), x)
-    ]
+    offset = _array_like(longest * np.arange(count), x)
+    fresh = _array_like(codes.values.reshape(-1), x)[picked + offset]
     last = codes.values[np.arange(count), codes.sizes.astype(np.int64) - 1]
     fresh = xp.where(fresh == here, _array_like(last, x), fresh)
     change = drawn[:, :count] < _array_like(codes.noise, x) * level
@@ -264,10 +250,8 @@ def _change_groups(out: Array, groups: _Categories, drawn: Array, level: PerRow)
     picked = _random_choice(drawn[:, count:], _array_like(groups.sizes - 1, out))
     picked = picked + xp.astype(picked >= place, picked.dtype)
     change = drawn[:, :count] < _array_like(groups.noise, out) * level
-    flat, offset = (
-        _array_like(columns.reshape(-1), out),
-        _array_like(longest * np.arange(count), out),
-    )
+    flat = _array_like(columns.reshape(-1), out)
+    offset = _array_like(longest * np.arange(count), out)
     source = flat[place + offset]
     target = xp.where(change, flat[picked + offset], source)
     rows = xp.arange(len(out), device=device(out))[:, None]
@@ -365,9 +349,8 @@ def _by_column(
                 f"in {inputs.source}, in this order: move them"
             )
         if first in stated:
-            raise InvalidArgument(
-                f"table: column {names[0]!r} is described twice: describe it once"
-            )
+            twice = f"column {names[0]!r} is described twice"
+            raise InvalidArgument(f"table: {twice}: describe it once")
         stated[first] = feature
     return stated
 

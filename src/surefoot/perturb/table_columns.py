@@ -89,9 +89,8 @@ class Feature:
     def _check_values(self) -> None:
         for value in self.values:
             _check_number(self.name, "one of the values", value)
-        if len(np.unique(np.asarray(self.values, np.float32))) != len(self.values) or not (
-            len(self.values) > 1
-        ):
+        different = len(np.unique(np.asarray(self.values, np.float32)))
+        if different != len(self.values) or different < 2:
             raise InvalidArgument(
                 f"{self.name}: values must be at least two different numbers, got {self.values}"
             )
@@ -174,13 +173,8 @@ def load_features(source: str | Path | Mapping[str, Item]) -> tuple[Column, ...]
     name their columns, the order does not matter and columns may be left out.
     """
     if isinstance(source, Mapping):
-        return tuple(
-            _read_feature(
-                {**(entry if isinstance(entry, Mapping) else {"noise": entry}), "name": name},
-                f"features, {name}",
-            )
-            for name, entry in source.items()
-        )
+        stated = {n: e if isinstance(e, Mapping) else {"noise": e} for n, e in source.items()}
+        return tuple(_read_feature({**e, "name": n}, f"features, {n}") for n, e in stated.items())
     path = source
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -226,7 +220,7 @@ def _read_feature(entry: Item, place: str) -> Column:
 def describe_misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> tuple[str, ...]:
     """Sentences on rows whose values contradict the features; empty when all rows fit."""
     sentences: list[str] = []
-    column = 0
+    column = 0  # of the first that is not described yet
     wide = sum(len(f.names) if isinstance(f, OneHot) else 1 for f in features)
     if x.ndim != 2 or x.shape[1] != wide:
         return (f"they describe {wide} columns, but a row has shape {x.shape[1:]}",)

@@ -258,10 +258,16 @@ def compiled_tap_sum(library: Path = BESIDE) -> Summer | None:
         x = np.ascontiguousarray(x)
         (channels, height, width), n = x.shape[1:], max(len(x), len(kernels))
         down, across = _frame(x.shape, kernels.shape, centre)
-        weights, offsets, first = _taps(np.broadcast_to(kernels, (n, *kernels.shape[1:])), across)
+        # All taps but zeros, their offsets in the frame, and where those of each kernel begin.
+        high, wide = kernels.shape[1:]
+        flat = np.ascontiguousarray(np.broadcast_to(kernels, (n, high, wide))).reshape(n, -1)
+        rows, places = np.divmod(np.flatnonzero(flat), flat.shape[1])
+        offsets = np.arange(high - 1, -1, -1)[:, None] * len(across) + np.arange(wide - 1, -1, -1)
+        offsets = offsets.reshape(-1).astype(np.int32)[places]
+        first = np.searchsorted(rows, np.arange(n + 1)).astype(np.int32)
         frame = np.empty((len(down), len(across)), dtype=np.float32)
         out: Images = np.empty((n, channels, height, width), dtype=np.float32)
-        arrays = (out, x, frame, down, across, weights, offsets, first)
+        arrays = (out, x, frame, down, across, flat[rows, places], offsets, first)
         blur(
             *(array.ctypes.data for array in arrays), n, channels, height, width, *frame.shape,
             0 if len(x) == 1 else x[0].size,
@@ -269,18 +275,6 @@ def compiled_tap_sum(library: Path = BESIDE) -> Summer | None:
         return out
 
     return summed
-
-
-def _taps(
-    kernels: Images, across: NDArray[np.int32]
-) -> tuple[Images, NDArray[np.int32], NDArray[np.int32]]:
-    """Weights and offsets in the frame of all taps but zeros, and where each kernel's begin."""
-    n, high, wide = kernels.shape
-    flat = np.ascontiguousarray(kernels).reshape(n, -1)
-    rows, places = np.divmod(np.flatnonzero(flat), flat.shape[1])
-    offsets = np.arange(high - 1, -1, -1)[:, None] * len(across) + np.arange(wide - 1, -1, -1)
-    first = np.searchsorted(rows, np.arange(n + 1))
-    return flat[rows, places], offsets.reshape(-1).astype(np.int32)[places], first.astype(np.int32)
 
 
 def _frame(

@@ -106,19 +106,15 @@ def _trial_shape(each: Shape, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def check_level(perturbation: Perturbation) -> None:
     """Refuse a level that the perturbation does not have; None leaves it open."""
-    level, highest = perturbation.level, perturbation.levels(None).high
+    kind, level, highest = perturbation.kind, perturbation.level, perturbation.levels(None).high
     if level is not None and not isinstance(level, Real):
-        raise InvalidArgument(
-            f"{perturbation.kind}: level must be a number such as 0.1, got {level!r}"
-        )
+        raise InvalidArgument(f"{kind}: level must be a number such as 0.1, got {level!r}")
     if level is None or 0 <= level <= min(highest, LARGEST_NUMBER):
         return
     unit: str = getattr(perturbation.levels, "unit", "")
     large = f" and at most {LARGEST_NUMBER:g}" if math.isfinite(level) and level > 0 else ""
     span = f"finite and ≥ 0{large}" if math.isinf(highest) else f"in [0, {highest:g}]"
-    raise InvalidArgument(
-        f"{perturbation.kind}: level must be {span}{unit and f' ({unit})'}, got {level}"
-    )
+    raise InvalidArgument(f"{kind}: level must be {span}{unit and f' ({unit})'}, got {level}")
 
 
 def set_count(perturbation: Perturbation, name: str, most: int) -> None:
@@ -197,10 +193,8 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
         for name, known in choices.items():
             value = getattr(self, name)
             if value not in known:
-                raise InvalidArgument(
-                    f"{self.kind}: {name} must be one of "
-                    f"{', '.join(word or 'empty' for word in known)}, got {value!r}"
-                )
+                words = ", ".join(word or "empty" for word in known)
+                raise InvalidArgument(f"{self.kind}: {name} must be one of {words}, got {value!r}")
         if check_fields is not None:
             check_fields(self)
 

@@ -166,13 +166,8 @@ class Perspective(OfImages):
             weight[0] / wide * right + weight[2],
         )
         stack = array_namespace(x).stack
-        return warp_projected(
-            x,
-            stack([row[..., 0] for row in rows], axis=1),
-            stack([column[:, 0] for column in columns], axis=1),
-            self.edge,
-            bounds,
-        )
+        down, right = stack([r[..., 0] for r in rows], axis=1), stack([c[:, 0] for c in columns], 1)
+        return warp_projected(x, down, right, self.edge, bounds)
 
 
 def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
