@@ -8,19 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.conclude.facts import StudyFacts
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption, CurveShape
-from surefoot.core.claims import (
-    About,
-    Claim,
-    Continues,
-    CurvePopulation,
-    CurveSet,
-    Height,
-    Randomness,
-    Said,
-    Sampling,
-    Scope,
-)
+from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope
 from surefoot.core.reasons import Reason, Why, several, stated
 from surefoot.core.results import UNIT, Curve, Footing, Interval, Reading
 from surefoot.core.tasks import Subject
@@ -92,7 +82,7 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
     if population and guarantee.footing is not Footing.NONE:
         guarantee = replace(guarantee, assumptions=(Assumed.SAMPLED, *guarantee.assumptions))
     reason = _why_not_located(curve) if interval == UNIT else None
-    kind = CurvePopulation if population else CurveSet
+    kind = kinds.CurvePopulation if population else kinds.CurveSet
     return kind(
         Said(scope, facts.randomness, guarantee, Continues.ONCE, curve.trials, reason=reason),
         quantity=quantity,
@@ -103,9 +93,9 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
     )
 
 
-def _of_height(one: Assumption, height: Height) -> Assumption:
+def _of_height(one: Assumption, height: kinds.Height) -> Assumption:
     """An assumption about the accuracy, where the curve has another height."""
-    if isinstance(one, CurveShape) and one.of == Height.ACCURACY:
+    if isinstance(one, CurveShape) and one.of == kinds.Height.ACCURACY:
         return replace(one, of=str(height))
     return one
 

@@ -14,17 +14,7 @@ from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of, without_doubtful
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Together, jointly
-from surefoot.core.claims import (
-    About,
-    Claim,
-    Continues,
-    Randomness,
-    Requirement,
-    Said,
-    Scope,
-    Verdict,
-    limit_of,
-)
+from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Scope, Verdict
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
     NO_GUARANTEE,
@@ -104,7 +94,9 @@ def _claim(
         (name, *(other for other in parts if other != name)),
         reason,
     )
-    return kinds.NotWorse(said, requirement=Requirement(margin, verdict), kappa=limit_of(model))
+    return kinds.NotWorse(
+        said, requirement=kinds.Requirement(margin, verdict), kappa=kinds.limit_of(model)
+    )
 
 
 _ROUNDING = 1e-9

@@ -11,16 +11,8 @@ import numpy as np
 
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.sampling import common_of, failure_interval, given_scales
-from surefoot.core.claims import (
-    About,
-    Claim,
-    Continues,
-    MeanPopulation,
-    MeanSet,
-    Randomness,
-    Sampling,
-    Scope,
-)
+from surefoot.core import claims as kinds
+from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
 from surefoot.core.results import UNIT, Estimate, Guarantee, InputResult, Interval, Undecided
@@ -125,11 +117,11 @@ def _claims(
         continues = Continues.ANYTIME if result.anytime else Continues.ONCE
         said, around = common.these(mean.guarantee, continues), failure_interval(mean.interval)
         value = 1 - mean.value if common.trials else None
-        claims.append(MeanSet(said, value=value, interval=around))
+        claims.append(kinds.MeanSet(said, value=value, interval=around))
     if isinstance(whole := details.whole, Estimate):
         scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
         said, around = common.of(scope, whole.guarantee), failure_interval(whole.interval)
-        of_population = MeanPopulation(said, value=1 - whole.value, interval=around)
+        of_population = kinds.MeanPopulation(said, value=1 - whole.value, interval=around)
         own_scales = facts.scales_from_inputs
         claims.append(given_scales(of_population) if own_scales else of_population)
     if facts.method.about is About.POPULATION:

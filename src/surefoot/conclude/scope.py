@@ -7,17 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption
-from surefoot.core.claims import (
-    About,
-    Claim,
-    MeanPopulation,
-    Required,
-    Sampling,
-    ShareKappa,
-    Tail,
-    Verdict,
-)
+from surefoot.core.claims import About, Claim, Sampling, Verdict
 from surefoot.core.reasons import Why
 from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
@@ -101,10 +93,10 @@ def all_in_scope(claims: tuple[Claim, ...], study: StudySpec) -> tuple[Claim, ..
     return tuple(in_scope(claim, study) for claim in claims)
 
 
-def claim_of_population(record: Record) -> MeanPopulation | ShareKappa:
+def claim_of_population(record: Record) -> kinds.MeanPopulation | kinds.ShareKappa:
     """What the record of samples says of the population."""
     of_population = (claim for claim in record.claims if claim.about.of is About.POPULATION)
-    return next(c for c in of_population if isinstance(c, MeanPopulation | ShareKappa))
+    return next(c for c in of_population if isinstance(c, kinds.MeanPopulation | kinds.ShareKappa))
 
 
 def as_in_records(claims: tuple[Claim, ...], records: Iterable[Record]) -> tuple[Claim, ...]:
@@ -122,7 +114,7 @@ def assuming(claims: tuple[Claim, ...], assumed: Assumption | None) -> tuple[Cla
 def _conditional(claim: Claim, assumed: Assumption) -> Claim:
     """The claim, if this holds too; one that promises nothing stays as it is."""
     own = claim.guarantee
-    promises = not claim.is_open or isinstance(claim, Tail)
+    promises = not claim.is_open or isinstance(claim, kinds.Tail)
     if not promises or assumed in own.assumptions:
         return claim
     footing = Footing.CONDITIONAL if own.footing is Footing.SOUND else own.footing
@@ -142,7 +134,7 @@ def without_doubtful(claims: Iterable[Claim], records: Iterable[Record]) -> tupl
 
 def _undecided(claim: Claim, doubt: str) -> Claim:
     shown = claim.verdict is not Verdict.UNDECIDED and not claim.guarantee.assumptions
-    if claim.about.of is not About.POPULATION or shown or not isinstance(claim, Required):
+    if claim.about.of is not About.POPULATION or shown or not isinstance(claim, kinds.Required):
         return claim
     number = None if claim.requirement is None else claim.requirement.number
     return claim.answered(number, Verdict.UNDECIDED, Why.STATED.of(doubt))

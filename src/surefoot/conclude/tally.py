@@ -20,17 +20,7 @@ from surefoot.conclude.scope import (
 )
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together
-from surefoot.core.claims import (
-    About,
-    Claim,
-    Continues,
-    Outcomes,
-    Randomness,
-    Requirement,
-    Said,
-    Sampling,
-    Scope,
-)
+from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope
 from surefoot.core.results import (
     NO_GUARANTEE,
     UNIT,
@@ -196,10 +186,10 @@ def assumptions(rows: Sequence[InputRow], *, within_class: bool = False) -> tupl
     return (*sampled, Assumed.TRIALS_SETTLED) if len(numbers) > 1 else sampled
 
 
-def outcomes_of(rows: Sequence[InputRow]) -> Outcomes:
+def outcomes_of(rows: Sequence[InputRow]) -> kinds.Outcomes:
     """What is counted: cases that fail, or trials where some case has several."""
     single = all(row.result.trials == 1 for row in rows)
-    return Outcomes.CASES if single else Outcomes.TRIALS
+    return kinds.Outcomes.CASES if single else kinds.Outcomes.TRIALS
 
 
 FILES = "file"
@@ -372,7 +362,7 @@ def _verdict(record: Record, over: Mean, decided: Decided, least: float | None) 
         reason=reason,
     )
     number = None if least is None else complement(least)
-    answer = Requirement(number, verdict)
+    answer = kinds.Requirement(number, verdict)
     return kinds.CaseFailure(said, counted=outcomes_of(record.inputs), requirement=answer)
 
 
@@ -398,4 +388,4 @@ def of_tallies(
         names=(name, *(other for other in parts if other != name)),
     )
     counted = outcomes_of([row for own in rows.values() for row in own])
-    return (kinds.NotWorse(said, requirement=Requirement(margin, verdict), counted=counted),)
+    return (kinds.NotWorse(said, requirement=kinds.Requirement(margin, verdict), counted=counted),)

@@ -13,6 +13,7 @@ from surefoot.core.counts import Outcomes, Severities
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Crossing, Curve, Guarantee, Interval, Reading
+from surefoot.curves import levels
 from surefoot.curves.assumptions import CURVATURE, MONOTONE, Assumption
 from surefoot.curves.conclude import (
     POPULATION_CELLS,
@@ -23,19 +24,7 @@ from surefoot.curves.conclude import (
     reading_of,
 )
 from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
-from surefoot.curves.levels import (
-    FINE,
-    FIRST_LOOK,
-    MOST_DRAWS,
-    MOST_NOISY_LEVELS,
-    ROUNDING,
-    Grid,
-    Sampling,
-    check_size,
-    check_span,
-    check_thresholds,
-    mean_of,
-)
+from surefoot.curves.levels import ROUNDING, Grid, Sampling, mean_of
 from surefoot.errors import InvalidArgument
 
 WORTH_A_LEVEL = 8
@@ -150,7 +139,7 @@ def _middle(known: KnownCurve, gap: Gap) -> list[Ask]:
     if known.sampling.fresh:
         # the levels of the finest scan are counted too: a contradiction may still ask for them
         planned = {*known.levels, *known.sampling.sampled}
-        return _look(known, place) if len(planned) < MOST_NOISY_LEVELS else []
+        return _look(known, place) if len(planned) < levels.MOST_NOISY_LEVELS else []
     return _look(known, place) if place in known.sampling.sampled else _fill(known, place)
 
 
@@ -186,7 +175,7 @@ def _sketch_open(known: KnownCurve, threshold: float) -> list[Ask]:
 
 def _fill_around(known: KnownCurve, place: int) -> list[Ask]:
     """All inputs at the nearest of every second level of the scan, on both sides of a place."""
-    coarse = known.grid.scan(FINE // 2)
+    coarse = known.grid.scan(levels.FINE // 2)
     before, after = max(p for p in coarse if p <= place), min(p for p in coarse if p >= place)
     return _fill(known, before) + (_fill(known, after) if after != before else [])
 
@@ -246,8 +235,8 @@ class SequentialCurve:
     concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_span(self.low, self.high)
-        check_thresholds(self.thresholds)
+        levels.check_span(self.low, self.high)
+        levels.check_thresholds(self.thresholds)
         if not 1e-9 <= self.error < 1:
             raise InvalidArgument(
                 f"error must lie between 1e-9 and 1, got {self.error}: it is 1 - confidence, try "
@@ -284,8 +273,8 @@ class SequentialCurve:
     @property
     def forecast(self) -> int:
         """Trials that it may take, for the time left: a scan, and some full levels a crossing."""
-        scan = 2 * FINE * min(self.size, FIRST_LOOK)
-        at_a_level = MOST_DRAWS if self.fresh else self.size
+        scan = 2 * levels.FINE * min(self.size, levels.FIRST_LOOK)
+        at_a_level = levels.MOST_DRAWS if self.fresh else self.size
         return scan + FULL_LEVELS * at_a_level * len(self.thresholds)
 
     @property
@@ -295,7 +284,7 @@ class SequentialCurve:
 
     def steps(self) -> Steps:
         """Ask for more inputs at one level or another until nothing open can be closed."""
-        check_size(self.size)
+        levels.check_size(self.size)
         if self.scope == "set":
             return self._of_set()
         if Assumption.parse(self.assume).per_input:
@@ -325,7 +314,7 @@ class SequentialCurve:
     ) -> Generator[tuple[Ask, ...], Answers, tuple[KnownCurve, tuple[Reason, ...]]]:
         """The search among these inputs, to its end or until the time is up."""
         grid = Grid.over(self.low, self.high, self.resolution, self.clean)
-        sampled = frozenset(grid.scan(2 * FINE))
+        sampled = frozenset(grid.scan(2 * levels.FINE))
         sampling = Sampling(self.size, error, sampled, fresh, self.measure == "accuracy")
         known = KnownCurve(grid, thresholds, Assumption.parse(self.assume), sampling)
         try:

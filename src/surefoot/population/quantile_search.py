@@ -12,16 +12,8 @@ from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import Bracket, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import QuantileWithin, ShortestRanks
-from surefoot.region.critical_level import (
-    LEAST_NODES,
-    NOT_REACHED,
-    OUT_OF_NODES,
-    OUT_OF_TIME,
-    ProofLimits,
-    bracket_of,
-    check_proving,
-    default_seconds,
-)
+from surefoot.region import critical_level
+from surefoot.region.critical_level import NOT_REACHED, ProofLimits, bracket_of
 from surefoot.statistics.ranks import Ranks, shortest
 
 Step = Generator[tuple[Ask, ...], list[Proof], None]
@@ -85,9 +77,9 @@ class CriticalQuantile:
     evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
-        seconds = default_seconds(self.seconds_per_input, self.nodes_per_input)
+        seconds = critical_level.default_seconds(self.seconds_per_input, self.nodes_per_input)
         object.__setattr__(self, "seconds_per_input", seconds)
-        check_proving(self)
+        critical_level.check_proving(self)
         if self.within is not None and not 0 < self.within < math.inf:
             raise InvalidArgument(
                 f"within must be a radius above 0, got {self.within:g}: try 0.005"
@@ -207,14 +199,17 @@ class CriticalQuantile:
         """Whether a limit of this input is reached."""
         seconds, nodes = self.seconds_per_input, self.nodes_per_input
         out_of_time = seconds is not None and proof.seconds >= seconds
-        return out_of_time or (nodes is not None and proof.nodes > nodes - LEAST_NODES)
+        return out_of_time or (
+            nodes is not None and proof.nodes > nodes - critical_level.LEAST_NODES
+        )
 
     def _brackets(self, known: Sequence[Proof]) -> tuple[Bracket, ...]:
         """What is known of each input; a glance that ended did not reach a limit."""
         return tuple(
             bracket_of(
                 replace(proof, reason=_NOT_PROVED)
-                if proof.reason in (OUT_OF_TIME, OUT_OF_NODES) and not self._used_up(proof)
+                if proof.reason in (critical_level.OUT_OF_TIME, critical_level.OUT_OF_NODES)
+                and not self._used_up(proof)
                 else proof
             )
             for proof in known

@@ -15,16 +15,9 @@ from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.comparison import CURVES
 from surefoot.conclude.radii import ALL, claims_of, mean_claims, quantiles_of
 from surefoot.conclude.tally import compare_tallies, matched, tally_record
+from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, TheseGroups, Together, jointly
-from surefoot.core.claims import (
-    About,
-    Claim,
-    QuantileDifference,
-    RadiusQuantile,
-    Sampling,
-    Scope,
-    limit_of,
-)
+from surefoot.core.claims import About, Claim, Sampling, Scope, limit_of
 from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile
 from surefoot.errors import InvalidArgument
@@ -271,7 +264,7 @@ def _claim(one: Difference, parts: Mapping[str, Result]) -> Claim:
         about=replace(first.about, inputs=first.about.inputs + second.about.inputs),
     )
     share = limit_of(first) or 0.0
-    return QuantileDifference(said, share=share, value=one.value, interval=one.interval)
+    return kinds.QuantileDifference(said, share=share, value=one.value, interval=one.interval)
 
 
 _SEARCHED = (
@@ -342,7 +335,7 @@ def _row(chosen: QuantileEstimator, rows: Sequence[InputRow]) -> QuantileRow:
 
 
 def _is_headline(claim: Claim) -> bool:
-    return isinstance(claim, RadiusQuantile) and claim.about.of is About.POPULATION
+    return isinstance(claim, kinds.RadiusQuantile) and claim.about.of is About.POPULATION
 
 
 def _headline(record: Record) -> Claim:

@@ -22,14 +22,8 @@ from surefoot.core.counts import Answer
 from surefoot.core.procedure import Joint, Pinned, Procedure
 from surefoot.core.results import Curve, InputResult
 from surefoot.core.tasks import Bench, Subject, Task
+from surefoot.engine import batching
 from surefoot.engine.attack_bench import AttackBench
-from surefoot.engine.batching import (
-    LARGEST_BATCH,
-    LARGEST_GPU_BATCH,
-    SMALLEST_BATCH,
-    SMALLEST_GPU_BATCH,
-    fastest_batch_size,
-)
 from surefoot.engine.devices import device_benches, device_of, on_device_of
 from surefoot.engine.examples import failed_examples, strip
 from surefoot.engine.loop import measure
@@ -150,11 +144,11 @@ def batch_size(study: StudyParts, bench: SamplingBench[Any], subject: Subject, l
 
     In main memory none is tried that would fill it.
     """
-    largest, smallest = LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH
+    largest, smallest = batching.LARGEST_GPU_BATCH, batching.SMALLEST_GPU_BATCH
     if study.spec.generator == "sfc64":
         together = most_trials(study.fitted.row_bytes, workers_for(study, None))
-        largest, smallest = min(LARGEST_BATCH, together), SMALLEST_BATCH
-    return fastest_batch_size(
+        largest, smallest = min(batching.LARGEST_BATCH, together), batching.SMALLEST_BATCH
+    return batching.fastest_batch_size(
         lambda n: bench.answer([Task(subject, level, 0, n)]), largest, smallest
     )
 

@@ -36,17 +36,10 @@ from surefoot.perturb._ops.arrays import level_of
 from surefoot.perturb.table import for_columns
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.properties import SameLabel
+from surefoot.records import spec as specs
 from surefoot.records.json_records import decisive_json
 from surefoot.records.record import InputRow
-from surefoot.records.spec import (
-    ColumnSpec,
-    InputsSpec,
-    ModelSpec,
-    PartSpec,
-    PopulationSpec,
-    SpecWords,
-    StudySpec,
-)
+from surefoot.records.spec import StudySpec
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import digest_of_object
 from surefoot.subject.protocols import (
@@ -241,7 +234,7 @@ class StudyParts:
         samples = self.needs in (Needs.SAMPLES, Needs.LEVELS, Needs.MEAN)
         return StudySpec(
             format=FORMAT,
-            model=ModelSpec(
+            model=specs.ModelSpec(
                 digest=signature.digest,
                 covers=signature.covers,
                 shape=tuple(signature.shape),
@@ -250,7 +243,7 @@ class StudyParts:
                 preparation=signature.preparation,
                 answers=self._answers(),
             ),
-            inputs=InputsSpec(
+            inputs=specs.InputsSpec(
                 digest=self.fitted.digest(),
                 frame=tuple(self.fitted.frame),
                 axes=tuple(self.fitted.axes),
@@ -259,7 +252,7 @@ class StudyParts:
                 class_names=tuple(inputs.class_names),
                 reading=inputs.reading,
                 columns=tuple(
-                    ColumnSpec(f.heading, f.dtype, f.categories) for f in inputs.features
+                    specs.ColumnSpec(f.heading, f.dtype, f.categories) for f in inputs.features
                 ),
                 groups=len(set(inputs.groups)),
                 classes=tuple(inputs.classes),
@@ -275,7 +268,7 @@ class StudyParts:
             seed=int(self.seed),
             generator=generator_for(self.model.place(self.fitted.x[:1])),
             block=self.bench().block if samples else 1,
-            words=SpecWords(
+            words=specs.SpecWords(
                 perturbation=perturbation_words(
                     self.perturbation,
                     signature.bounds,
@@ -306,14 +299,14 @@ class StudyParts:
         return hashlib.sha256(decisive_json(self.spec).encode()).hexdigest()
 
 
-def _part(described: dict[str, Any]) -> PartSpec:
+def _part(described: dict[str, Any]) -> specs.PartSpec:
     options = {name: value for name, value in described.items() if name != "kind"}
-    return PartSpec(described["kind"], options)
+    return specs.PartSpec(described["kind"], options)
 
 
-def _population(over: Population) -> PopulationSpec:
+def _population(over: Population) -> specs.PopulationSpec:
     sampling = getattr(over, "sampling", None)
-    return PopulationSpec(over.kind, over.error, None if sampling is None else str(sampling))
+    return specs.PopulationSpec(over.kind, over.error, None if sampling is None else str(sampling))
 
 
 _EXAMPLES = {

@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
+from surefoot import errors
 from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.core.assumptions import Assumption, Stated
 from surefoot.core.claims import RobustAtRadius
@@ -26,15 +27,7 @@ from surefoot.engine.outputs import (
 from surefoot.engine.perturbation_checks import examine_level_zero
 from surefoot.engine.preflight import examine, examine_batch
 from surefoot.engine.progress import Progress, check_time_limit
-from surefoot.errors import (
-    AnswersDiffer,
-    InvalidArgument,
-    MissingPackage,
-    ModelChanged,
-    ModelFailed,
-    ReplayMismatch,
-    StoreFailed,
-)
+from surefoot.errors import InvalidArgument
 from surefoot.executors.pool import AnyExecutor, WorkerNote, check_executor, warn_of_fallback
 from surefoot.executors.ray_connection import one_cluster
 from surefoot.perturb._ops.arrays import at_level
@@ -43,17 +36,9 @@ from surefoot.records.spec import Spec, StudySpec
 from surefoot.region import AnyAttack, GivenAttack, as_attack
 from surefoot.store import Journal, Store, open_store, store_exists
 from surefoot.store.locations import public_location
+from surefoot.study import measure
 from surefoot.study.doctor import findings
-from surefoot.study.measure import (
-    Measurement,
-    Workplace,
-    attack_measurement,
-    curve_measurement,
-    mean_measurement,
-    run_measurement,
-    samples_measurement,
-    summary_of,
-)
+from surefoot.study.measure import Measurement, Workplace, run_measurement
 from surefoot.study.parts import StudyParts
 from surefoot.study.prove import radii_measurement, real_arithmetic
 from surefoot.study.result import Result
@@ -138,7 +123,7 @@ def check_unchanged(study: StudyParts, first: Outputs | None) -> None:
         return
     now = clean_outputs(study.model, study.fitted.x[_rows(study)])
     if largest_difference(first, now) > LARGEST_DIFFERENCE:
-        raise ModelChanged(
+        raise errors.ModelChanged(
             "the model changed during the run: it answers clean inputs otherwise than at the "
             "start, so no result is recorded; let its answers depend on its input alone (no "
             "counters, no random numbers, evaluation mode), and use another store (--store)"
@@ -157,11 +142,11 @@ def _rows(study: StudyParts) -> slice:
 
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
 MEASUREMENTS = {
-    Needs.SAMPLES: samples_measurement,
-    Needs.MEAN: mean_measurement,
-    Needs.LEVELS: curve_measurement,
+    Needs.SAMPLES: measure.samples_measurement,
+    Needs.MEAN: measure.mean_measurement,
+    Needs.LEVELS: measure.curve_measurement,
     Needs.RADII: radii_measurement,
-    Needs.REGION: attack_measurement,
+    Needs.REGION: measure.attack_measurement,
 }
 
 
@@ -252,14 +237,14 @@ def _run_in(
             measurement, journal, options.on_progress, options.time_limit, on_time_up,
             Workplace(options.executor, options.on_workers),
         )  # fmt: skip
-    except ReplayMismatch as error:
+    except errors.ReplayMismatch as error:
         if error.subject != _CHANGED.name:
             raise
-        raise StoreFailed(
+        raise errors.StoreFailed(
             "the model changed during an earlier run of this study, so its trials cannot be used: "
             "use another store (store=, --store)"
         ) from error
-    except AnswersDiffer:
+    except errors.AnswersDiffer:
         mark_changed(journal)
         raise
     except BaseException as ended:
@@ -270,7 +255,7 @@ def _run_in(
     body = measurement.conclude(answers)
     try:
         check_unchanged(study, first)
-    except ModelChanged:
+    except errors.ModelChanged:
         mark_changed(journal)
         raise
     return Result(store.finish(record(body)))
@@ -285,14 +270,14 @@ def _with_attack(
         raise TypeError(f"an attack goes beside sampling, not {type(samples).__name__}")
     claims = tuple(claim for claim in record.claims if not isinstance(claim, RobustAtRadius))
     own = replace(options, source=record.source, on_interrupt=lambda _: None, time_limit=None)
-    summary = summary_of(study, attack)
+    summary = measure.summary_of(study, attack)
     try:
         attack_study = replace(study, method=attack, population=None, by_class=None)
         attacked = _run_in(store, attack_study, record.findings, own)
         if isinstance(attacked.details, AttackSummary):
             summary = replace(attacked.details, run=attacked.record.digest)
         claims += attacked.claims
-    except (InvalidArgument, MissingPackage, ModelFailed) as error:
+    except (InvalidArgument, errors.MissingPackage, errors.ModelFailed) as error:
         summary = replace(summary, reason=str(error))
     known = store.stored(record.digest) or record  # with what was required of it
     whole = replace(known, claims=claims, details=replace(samples, attack=summary))
