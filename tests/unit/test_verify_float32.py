@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
 from surefoot.core.results import UNIT, Interval
+from surefoot.graph.onnx_file import quiet_session
 from surefoot.properties import GivenLabel
 from surefoot.verify import (
     bracket_radius,
@@ -25,10 +25,17 @@ from tests.refusals import refused
 from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band, softmax_tie
 from tests.unit.small_networks import random_network
 
-_SEEN = [build for build in BUILDERS if build is not narrow_band]
+Build = Callable[[], Float32Network]
+FOUND = [build for build in BUILDERS if build is not narrow_band]
+DRAWS = 20_000
 
 
-@pytest.mark.parametrize("build", _SEEN)
+def runner(source: bytes) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
+    session = quiet_session(source)
+    return lambda points: np.asarray(session.run(None, {"x": points})[0])
+
+
+@pytest.mark.parametrize("build", FOUND)
 def test_networks_built_against_float32_stand_out(build: Build) -> None:
     case: Float32Network = build()
     network = read_network(case.source, (INPUTS,))
@@ -93,18 +100,6 @@ def test_its_words_promise_nothing() -> None:
 def test_nothing_to_compare_is_refused() -> None:
     network = random_network(np.random.default_rng(1), 8, [6], 3, [0.0])
     refused("0 inputs", margin_difference, network, network.outputs, np.zeros((0, 8)), 0.1, UNIT)
-
-
-Build = Callable[[], Float32Network]
-FOUND = [build for build in BUILDERS if build is not narrow_band]
-DRAWS = 20_000
-
-
-def runner(source: bytes) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-    return lambda points: np.asarray(session.run(None, {"x": points})[0])
 
 
 def proved(case: Float32Network) -> float:
