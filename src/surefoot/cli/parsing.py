@@ -70,6 +70,7 @@ def with_options(command: ShellFunction) -> ShellFunction:
         from surefoot.engine.devices import prepare_gpu
 
         prepare_gpu(values.get("device"))  # before what reads models is imported
+        # A shell hands over all words of a command as one list; the data are its last one.
         for name, last in last_of.items():
             *values[name], values[last] = values[name]
         as_json = {"json": values["json"]} if verb.json else {}

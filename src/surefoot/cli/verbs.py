@@ -248,6 +248,7 @@ def run(*, file: str, choice: GateOptions, json: bool) -> int:
     from surefoot.gate.run_studies import each_outcome, open_gate, write_cases
 
     caller = terminal.shell_caller(as_json=json)
+    # Study by study, so that a verdict is printed as soon as it is known: the next may take hours.
     with terminal.prints_to_stderr():
         gate, chosen = open_gate(file, choice)
     outcomes = []

@@ -18,13 +18,7 @@ from surefoot.commands.methods import (
     tail_method,
 )
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import (
-    FileOptions,
-    option,
-    option_name,
-    refused,
-    refused_value,
-)
+from surefoot.records.options import FileOptions, option, option_name, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller

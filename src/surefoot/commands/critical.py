@@ -50,12 +50,7 @@ class ExportOptions:
             )
 
     def write(
-        self,
-        study: Study,
-        record: Record,
-        graph: object,
-        name: str,
-        remark: Callable[[str], None],
+        self, study: Study, record: Record, graph: object, name: str, remark: Callable[[str], None]
     ) -> None:
         """Write the files; with several networks, the network's name is in the file name."""
         from surefoot.study.export_counterexamples import write_counterexamples, write_properties
@@ -97,8 +92,7 @@ class RadiusOptions:
         None, "Maximum nodes of branch and bound per input: the same on any machine.", least=2
     )
     quantile_only: bool = option(
-        False,
-        "Only narrow brackets as far as the quantile (or --require) needs: much faster.",
+        False, "Only narrow brackets as far as the quantile (or --require) needs: much faster."
     )
     within: v.Number | None = option(
         None, "Take inputs until the quantile is known to ± this (--quantile-only)."
@@ -141,8 +135,7 @@ class RadiusOutcome:
     at: v.Numbers | None = option(None, "Also the robust accuracy at these radii: 0.01,8/255.")
     by_class: bool = option(False, "Also the quantile of each class.")
     estimator: str = option(
-        o.ESTIMATOR,
-        "Of the quantile: shortest-ranks, order-statistics, log-normal or algorithm-1.",
+        o.ESTIMATOR, "Of the quantile: shortest-ranks, order-statistics, log-normal or algorithm-1."
     )
     gamma: v.Number | None = option(None, "Length of interval at which algorithm-1 stops: 0.002.")
     require: v.Number | None = option(

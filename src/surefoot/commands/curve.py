@@ -307,9 +307,7 @@ def _studies(
 
 
 def range_of(
-    perturb: v.AnyPerturbation,
-    frame: tuple[int, ...] = (),
-    bounds: Interval | None = None,
+    perturb: v.AnyPerturbation, frame: tuple[int, ...] = (), bounds: Interval | None = None
 ) -> tuple[Perturbation, Interval]:
     """The perturbation with an open level, and the levels to go through."""
     from surefoot.catalogue.parse import parse_range

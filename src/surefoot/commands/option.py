@@ -100,9 +100,7 @@ def arguments_of(function: Callable[..., object]) -> list[Parameter]:
 
 
 def expanded_signature(
-    function: Callable[..., object],
-    groups: Groups,
-    more: Sequence[inspect.Parameter] = (),
+    function: Callable[..., object], groups: Groups, more: Sequence[inspect.Parameter] = ()
 ) -> inspect.Signature:
     """The signature with every class of options replaced by its fields, without the caller."""
     hints = hints_of(function)

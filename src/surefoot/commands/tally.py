@@ -54,8 +54,7 @@ class TallyOptions:
         None, "Require that at least this share of such cases pass: 0.95."
     )
     require_each: v.ClassShares | None = option(
-        None,
-        "Require the same of every class: 0.9; or of the classes named: maths=0.9,law=0.8.",
+        None, "Require the same of every class: 0.9; or of the classes named: maths=0.9,law=0.8."
     )
     not_worse: v.Number | None = option(
         None,

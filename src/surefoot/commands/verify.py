@@ -68,10 +68,7 @@ def key(
     public = new_key(options.out)
     name = key_id(read_public_key(public))[:16]
     return Answer(
-        [
-            f"{options.out} signs; keep it to yourself",
-            f"{public} checks; publish it (key {name})",
-        ]
+        [f"{options.out} signs; keep it to yourself", f"{public} checks; publish it (key {name})"]
     )
 
 

@@ -152,7 +152,8 @@ def check_study(gate: g.Gate, study: g.GateStudy, caller: Caller = QUIET) -> g.S
         verdicts,
         tuple(verdict for verdict in every if _is_one_class(verdict.claim)),
         result,
-        recorded=_is_recorded(result) and (earlier is None or earlier.recorded),
+        recorded=all(part.from_store for part in result.parts.values() or [result])
+        and (earlier is None or earlier.recorded),
         seconds=time.monotonic() - began,
         earlier=None if earlier is None else earlier.evidence,
     )
@@ -273,8 +274,3 @@ def _check_spending(study: g.GateStudy, result: Result) -> None:
 def _is_one_class(claim: Claim) -> bool:
     """Whether it is a part of the verdict on all classes, which stands before it."""
     return claim.about.of is About.CLASS and bool(claim.about.name)
-
-
-def _is_recorded(result: Result) -> bool:
-    parts = list(result.parts.values()) or [result]
-    return all(part.from_store for part in parts)

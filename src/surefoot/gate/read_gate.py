@@ -127,7 +127,12 @@ def with_shares(studies: Sequence[GateStudy], error: float) -> tuple[GateStudy, 
     so does what is required of the first. Whatever the dependence between studies, the
     probability that any verdict is wrong is at most the sum of the shares, at most `error`.
     """
-    stated = {s.name: stated_error(s) for s in studies if _spends_as_stated(s)}
+    stated = {
+        s.name: stated_error(s)
+        for s in studies
+        if _states(s) and (s.requirements > 0 or s.compares_curves)
+    }
+    # In decimals: the sum of binary shares may exceed the error of the file by a rounding.
     left = Decimal(str(error)) - sum((Decimal(str(e)) for e in stated.values()), Decimal(0))
     if left < 0:
         raise InvalidArgument(
@@ -143,9 +148,7 @@ def with_shares(studies: Sequence[GateStudy], error: float) -> tuple[GateStudy, 
         )
     return tuple(
         replace(
-            s,
-            error=stated[s.name] if s.name in stated else s.requirements * share,
-            share=share,
+            s, error=stated[s.name] if s.name in stated else s.requirements * share, share=share
         )
         for s in studies
     )
@@ -177,10 +180,6 @@ def comparison_error(study: GateStudy) -> float:
     return study.error if study.compares_curves and _states(study) else study.share
 
 
-def _spends_as_stated(study: GateStudy) -> bool:
-    return _states(study) and (study.requirements > 0 or study.compares_curves)
-
-
 def _shares_of(study: GateStudy) -> int:
     """How many of the equal shares are for its requirements."""
     if not _states(study):
@@ -207,10 +206,7 @@ _MOST_BYTES = 1_000_000
 """Of a study file: thousands of studies are shorter."""
 
 
-def read_gate(
-    path: str | Path = DEFAULT_FILE,
-    more: GateOptions = _NOTHING_MORE,
-) -> Gate:
+def read_gate(path: str | Path = DEFAULT_FILE, more: GateOptions = _NOTHING_MORE) -> Gate:
     """The studies of a TOML file, each with its share of the error; nothing is run or loaded.
 
     Words, kinds of values and names of files are checked; `prepare_study` loads them.

@@ -14,11 +14,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.core.claims import UNDECIDED_CHOICES
-from surefoot.testing.assertions import (
-    RobustnessUndecided,
-    UndecidedPolicy,
-    undecided_policy,
-)
+from surefoot.testing.assertions import RobustnessUndecided, UndecidedPolicy, undecided_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
