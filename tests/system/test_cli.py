@@ -13,8 +13,7 @@ QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--wi
 
 
 def test_estimate_prints_the_claim_and_keeps_stdout_clean(workspace):
-    done = workspace.run(*QUICK, "--confidence", "0.95", "--report", "report.html")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*QUICK, "--confidence", "0.95", "--report", "report.html")
     number, headline = done.stdout.splitlines()[:2]
     assert re.match(r"[\d.]+ % \([\d.]+ % to [\d.]+ %, confidence 95 %\): ", number)
     assert number.split()[0] in headline
@@ -60,8 +59,7 @@ def test_a_requirement_is_the_exit_code(workspace, require, code, word):
 
 
 def test_doctor_speaks_in_plain_words(workspace):
-    done = workspace.run("doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255")
-    assert done.returncode == 0, done.stdout
+    done = workspace.succeed("doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255")
     assert len(done.stdout.splitlines()) > 5
     output = json.loads(workspace.run("doctor", "model.onnx", "test.npz", "--json").stdout)
     assert {line["status"] for line in output} == {"ok"}
@@ -69,8 +67,7 @@ def test_doctor_speaks_in_plain_words(workspace):
 
 def test_doctor_asks_whether_the_labels_are_shifted(workspace):
     workspace.save("test.npz", x=workspace.x[:200], y=(workspace.y[:200] + 3) % 10)
-    done = workspace.run("doctor", "model.onnx", "test.npz")
-    assert done.returncode == 0, done.stdout
+    done = workspace.succeed("doctor", "model.onnx", "test.npz")
     assert "are the classes in another order?" in done.stdout
     kept = workspace.y[:200] != 6
     by_place = np.where(workspace.y > 6, workspace.y - 1, workspace.y)[:200]
@@ -144,8 +141,7 @@ def test_replay_refuses_a_model_that_has_changed(workspace):
 def test_selection_and_names_reach_the_result(workspace):
     names = "shirt,trouser," + ",".join(f"kind {i}" for i in range(2, 10))
     chosen = ("--classes", "0,1", "--random", "6", "--correct-only", "--class-names", names)
-    done = workspace.run(*QUICK, *chosen, "--json")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*QUICK, *chosen, "--json")
     record = json.loads(done.stdout)
     said = record["spec"]["inputs"]["selection"]
     assert "classes shirt, trouser" in said
@@ -173,8 +169,7 @@ def test_a_python_callable_by_name(workspace):
     )
     workspace.save("two.npz", x=workspace.x[:10])
     words = ("--perturb", "gaussian:0.1", "--width", "0.2", "--json")
-    done = workspace.run("estimate", "mine:classify", "two.npz", *words)
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed("estimate", "mine:classify", "two.npz", *words)
     assert json.loads(done.stdout)["spec"]["model"]["classes"] == 2
 
 
@@ -184,8 +179,7 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
     both = workspace.run(*plan, "--width", "0.1", "--kappa", "0.1")
     assert both.returncode == 3
     assert "either width (--width) or precision (--precision)" in both.stderr
-    done = workspace.run(*plan, "--json", "--confidence", "0.99")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*plan, "--json", "--confidence", "0.99")
     output = json.loads(done.stdout)
     assert output["inputs"] == 40
     assert output["rate"] > 0

@@ -41,8 +41,7 @@ def own(workspace):
 def test_a_stored_property_is_not_imported_without_trust(own):
     words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:0.2", "--bounds", "0,1")
     more = ("--property", "@mine:kept", "--first", "2", "--width", "0.5", "--store", "s.db")
-    done = own.run(*words, *more)
-    assert done.returncode == 0, done.stderr
+    own.succeed(*words, *more)
     (own.folder / "runs.txt").unlink()
     refused = own.run("replay", "latest", "0", "1", "--store", "s.db")
     assert refused.returncode == 3

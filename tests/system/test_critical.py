@@ -33,8 +33,7 @@ RUN = ("critical", "small.onnx", "points.npz", "--bounds", "0,1", "--seconds-per
 
 
 def test_brackets_quantile_and_page(small):
-    done = small.run(*RUN, "--report", "c.html", "--figure", "c.png")
-    assert done.returncode == 0, done.stderr
+    done = small.succeed(*RUN, "--report", "c.html", "--figure", "c.png")
     assert (
         "No size of perturbation is shown that all but 5 % of inputs of this kind withstand"
         in done.stdout
@@ -57,8 +56,7 @@ def test_brackets_quantile_and_page(small):
 
 def test_a_requirement_decides_the_exit_code(small):
     assert small.run(*RUN, "--require", "0.9").returncode == 1
-    easy = small.run(*RUN, "--quantile", "0.5", "--confidence", "0.8", "--require", "0.001")
-    assert easy.returncode == 0, easy.stdout
+    easy = small.succeed(*RUN, "--quantile", "0.5", "--confidence", "0.8", "--require", "0.001")
     assert "PASS: all but 50 % of inputs of this kind" in easy.stdout
     open_ = small.run(*RUN, "--require", "0.001")
     assert open_.returncode == 2
@@ -92,11 +90,9 @@ def test_a_network_that_is_too_large_is_refused(workspace):
 
 
 def test_only_what_the_quantile_needs(small):
-    done = small.run(*RUN, "--quantile-only", "--quantile", "0.5", "--samples", "20")
-    assert done.returncode == 0, done.stderr
+    done = small.succeed(*RUN, "--quantile-only", "--quantile", "0.5", "--samples", "20")
     assert "no further than the quantile needs" in done.stdout
-    within = small.run(*RUN, "--within", "0.3", "--quantile", "0.5")
-    assert within.returncode == 0, within.stderr
+    small.succeed(*RUN, "--within", "0.3", "--quantile", "0.5")
     bad = small.run(*RUN, "--within", "0")
     assert bad.returncode == 3
     assert "got 0" in bad.stderr
@@ -104,8 +100,7 @@ def test_only_what_the_quantile_needs(small):
 
 def test_networks_side_by_side(small):
     write(small.folder / "other.onnx", [([[1.0, 1.0], [0.0, 0.0]], [-0.8, 0.0])])
-    done = small.run("critical", "other.onnx", *RUN[1:], "--report", "c.html")
-    assert done.returncode == 0, done.stderr
+    done = small.succeed("critical", "other.onnx", *RUN[1:], "--report", "c.html")
     assert "Pairs of networks" in done.stdout
     assert 'id="pairs"' in (small.folder / "c.html").read_text()
 
@@ -135,8 +130,7 @@ def test_a_stopped_run_loses_no_bracket(small, sent):
         assert process.returncode == 3
         assert "Interrupted. The brackets so far" in out
         assert "the same command continues the run" in err
-    again = small.run(*RUN, "--json")
-    assert again.returncode == 0, again.stderr
+    again = small.succeed(*RUN, "--json")
     ends = brackets_in(again.stdout)
     assert len(ends) == 12
     seconds = {row["id"]: row["result"]["seconds"] for row in json.loads(again.stdout)["inputs"]}
@@ -159,8 +153,7 @@ VERONA = """,network_path,image_id,epsilon_value,smallest_sat_value,total_time,v
 def test_brackets_of_others_are_read(workspace):
     (workspace.folder / "r.csv").write_text(CSV)
     (workspace.folder / "v.csv").write_text(VERONA)
-    done = workspace.run("brackets", "r.csv", "--quantile", "0.5", "--report", "b.html")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed("brackets", "r.csv", "--quantile", "0.5", "--report", "b.html")
     assert "were not checked here" in done.stdout
     assert "Pairs of networks" in done.stdout
     assert "r.csv" in (workspace.folder / "b.html").read_text()
@@ -178,8 +171,7 @@ def test_brackets_of_others_are_read(workspace):
 def test_counterexamples_and_properties_are_handed_out(small):
     from surefoot.verify.vnnlib import read_property
 
-    done = small.run(*RUN, "--counterexamples", "ce.npz", "--vnnlib", "props")
-    assert done.returncode == 0, done.stderr
+    small.succeed(*RUN, "--counterexamples", "ce.npz", "--vnnlib", "props")
     with np.load(small.folder / "ce.npz") as found:
         x, points = found["x"], found["counterexample"]
         assert np.allclose(np.abs(points - x).max(axis=1), found["distance"], atol=1e-6)
@@ -214,8 +206,7 @@ def test_another_prover_in_place_of_ours(small):
     (small.folder / "other.py").write_text(OTHER)
     command = f"{sys.executable} other.py {{onnx}} {{vnnlib}} {{seconds}} {{result}}"
     command = command.replace("other.py", str(small.folder / "other.py"))
-    done = small.run(*RUN, "--first", "3", "--verifier", command, "--json")
-    assert done.returncode == 0, done.stderr
+    done = small.succeed(*RUN, "--first", "3", "--verifier", command, "--json")
     points = np.load(small.folder / "points.npz")["x"][:3]
     for (low, high), point in zip(brackets_in(done.stdout).values(), points, strict=True):
         known = abs(float(point.sum(dtype=float)) - 1) / 2

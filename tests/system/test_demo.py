@@ -18,8 +18,7 @@ METHODS = ["estimate", "certify", "tail", "curve", "critical", "compare"]
 
 @pytest.mark.slow
 def test_the_demo_claims_one_sentence_for_each_method_and_writes_one_small_page(workspace):
-    done = workspace.run("demo", "--out", ".")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed("demo", "--out", ".")
     assert "6 of 6, compare: " in done.stderr
     assert "open report.html in a browser" in done.stderr
     page = (workspace.folder / "report.html").read_text()
@@ -45,14 +44,12 @@ def repeat_the_commands_of_the_page(workspace):
     """As printed, on the files that the demo copies: the runs are those of the demo."""
     assert workspace.run("demo", "--files", ".").returncode == 0
     for step in STEPS.values():
-        done = workspace.run(*shlex.split(step.line)[1:])
-        assert done.returncode == 0, done.stderr
+        done = workspace.succeed(*shlex.split(step.line)[1:])
         assert "was already finished" in done.stderr, step.line
 
 
 def test_one_method_writes_its_own_full_page(workspace):
-    done = workspace.run("demo", "--only", "curve")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed("demo", "--only", "curve")
     assert "Accuracy on these 300 inputs stays at 80 % or more" in done.stdout
     page = (workspace.folder / "report.html").read_text()
     assert 'class="chapter"' not in page

@@ -42,8 +42,7 @@ def test_json_is_the_whole_design_with_its_cost(workspace):
 @pytest.mark.parametrize(("width", "confidence"), [("0.02", "0.99"), ("0.5", "0.7")])
 def test_the_figure_is_a_image_of_its_own(workspace, width, confidence):
     words = ("design", "--width", width, "--confidence", confidence, "--figure", "design.svg")
-    done = workspace.run(*words, "--json")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*words, "--json")
     assert done.stderr == "figure written to design.svg\n"
     assert json.loads(done.stdout)["design"]["width"] == float(width)
     image = (workspace.folder / "design.svg").read_text()
@@ -74,8 +73,7 @@ def test_what_cannot_be_designed_is_one_sentence_and_writes_nothing(workspace, w
 
 def test_a_narrow_terminal_and_one_without_unicode_get_the_design(workspace):
     odd = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "30"}
-    done = workspace.run(*DESIGN, env=odd)
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*DESIGN, env=odd)
     assert "361" in done.stdout
 
 

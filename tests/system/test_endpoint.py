@@ -121,8 +121,7 @@ def test_commands_take_an_address_and_replay_asks_it_again(served, folder, works
     data, address = str(folder / "test.npz"), served[0]
     words = ("estimate", address, data, "--perturb", "linf:0.1", "--width", "0.3",
              "--bounds", "0,1", "--report", "page.html")  # fmt: skip
-    first = workspace.run(*words)
-    assert first.returncode == 0, first.stderr
+    first = workspace.succeed(*words)
     assert "If the model behind the address did not change during the run" in first.stdout
     assert "Note: the model may change: it is behind an address" in first.stdout
     page = (workspace.folder / "page.html").read_text()
@@ -132,8 +131,7 @@ def test_commands_take_an_address_and_replay_asks_it_again(served, folder, works
     refused = workspace.run("replay", "latest", "0", "2")
     assert refused.returncode == 3
     assert "pass --trust" in refused.stderr
-    replayed = workspace.run("replay", "latest", "0", "2", "--trust")
-    assert replayed.returncode == 0, replayed.stderr
+    replayed = workspace.succeed("replay", "latest", "0", "2", "--trust")
     assert "trial 2" in replayed.stdout
 
 
@@ -169,8 +167,7 @@ def test_a_token_is_sent_and_kept_nowhere(server, workspace, monkeypatch):
     assert "the token in SUREFOOT_TOKEN is not accepted" in refused.stderr
     assert "another-token" not in refused.stderr
     monkeypatch.setenv("MY_TOKEN", TOKEN)
-    accepted = workspace.run(*words, "--token-variable", "MY_TOKEN")
-    assert accepted.returncode == 0, accepted.stderr
+    accepted = workspace.succeed(*words, "--token-variable", "MY_TOKEN")
     assert "--token-variable MY_TOKEN" in json.loads(accepted.stdout)["source"]["command"]
     assert TOKEN not in accepted.stdout + accepted.stderr
     for path in workspace.folder.iterdir():

@@ -52,8 +52,7 @@ def test_a_stored_run_of_resized_images_is_replayed(photos):
     done = estimate(photos, "photos", "--report", "r.html", "--json")
     assert "resized to 28 × 28" in (photos.folder / "r.html").read_text()
     run = json.loads(done.stdout)["digest"][:12]
-    replayed = photos.run("replay", run, f"{photos.y[3]}_3.png", "0")
-    assert replayed.returncode == 0, replayed.stderr
+    photos.succeed("replay", run, f"{photos.y[3]}_3.png", "0")
 
 
 def test_labels_from_file_names_can_be_held_against_the_model(photos):
@@ -102,11 +101,9 @@ def test_sounds_are_estimated_and_need_one_length(workspace):
             file.writeframes((tone * 32767).astype("<i2").tobytes())
     words = ("estimate", "loud:scores", "sounds", "--width", "0.2", "--perturb")
     assert "--length SECONDS" in refused(workspace.run(*words, "snr:10dB"))
-    done = workspace.run(*words, "snr:10dB", "--length", "0.45")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(*words, "snr:10dB", "--length", "0.45")
     assert "10 dB SNR" in done.stdout
     assert "clipped to [-1, 1]" in done.stdout
     assert "needs a unit: write snr:20dB" in refused(workspace.run(*words, "snr:10"))
-    levels = workspace.run(*words, "snr", "--length", "0.45", "--levels", "20dB,0dB")
-    assert levels.returncode == 0, levels.stderr
+    workspace.succeed(*words, "snr", "--length", "0.45", "--levels", "20dB,0dB")
     assert "needs a unit" in refused(workspace.run(*words, "snr", "--levels", "20,10"))

@@ -40,8 +40,9 @@ def test_a_tail_in_json_carries_footing_none_and_its_trials_can_be_replayed(work
     assert output["spec"]["method"]["kind"] == "normal-tail"
     again = json.loads(workspace.run("show", "--json").stdout)
     assert (again["claims"], again["details"]) == (output["claims"], output["details"])
-    done = workspace.run("replay", output["digest"][:12], output["inputs"][3]["id"], "7", "--json")
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed(
+        "replay", output["digest"][:12], output["inputs"][3]["id"], "7", "--json"
+    )
     assert json.loads(done.stdout)["kept"] in (True, False)
 
 
@@ -78,16 +79,14 @@ def test_levels_are_one_line_and_resume_from_the_store(workspace):
 @pytest.mark.parametrize("command", ["estimate", "certify"])
 def test_every_measuring_command_takes_levels(workspace, command):
     how = {"estimate": ("--width", "0.3"), "certify": ("--kappa", "0.2", "--max-trials", "50")}
-    done = workspace.run(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
+    done = workspace.succeed(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
                     "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
-    assert done.returncode == 0, done.stderr
     assert [m["level"] for m in json.loads(done.stdout)["details"]["members"]] == [0.05, 0.3]
     assert "0.1 in perturb (--perturb) linf:0.1 is not used with levels (--levels)" in done.stderr
 
 
 def test_two_models_are_ranked_on_the_same_inputs(pair):
-    done = pair.run(*BOTH, "--reference", "0.9,0.8", "--report", "c.html")
-    assert done.returncode == 0, done.stderr
+    done = pair.succeed(*BOTH, "--reference", "0.9,0.8", "--report", "c.html")
     assert "too few for a correlation" in done.stdout
     page = (pair.folder / "c.html").read_text()
     assert "<svg" in page and "surefoot compare model.onnx noisy.onnx test.npz" in page
@@ -102,16 +101,14 @@ def test_not_worse_is_the_exit_code(pair):
 
 def test_a_reference_may_be_a_file(pair):
     (pair.folder / "ref.csv").write_text("model,accuracy\nmodel,0.9\nnoisy.onnx,0.7\n")
-    done = pair.run(*BOTH, "--reference", "ref.csv", "--json")
-    assert done.returncode == 0, done.stderr
+    done = pair.succeed(*BOTH, "--reference", "ref.csv", "--json")
     given = {m["name"]: m["reference"] for m in json.loads(done.stdout)["details"]["members"]}
     assert given == {"model.onnx": 0.9, "noisy.onnx": 0.7}
 
 
 def test_every_class_can_be_required_of(workspace):
     words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--width", "0.2")
-    met = workspace.run(*words, "--require-each", "0.01")
-    assert met.returncode == 0, met.stdout + met.stderr
+    workspace.succeed(*words, "--require-each", "0.01")
     both = workspace.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
     assert both.returncode == 2
     output = json.loads(both.stdout)

@@ -25,10 +25,9 @@ QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--wi
 )
 def test_any_terminal_gets_the_result(workspace, surroundings):
     spoken = surroundings.get("PYTHONIOENCODING", "utf-8")
-    done = workspace.run(
+    done = workspace.succeed(
         *QUICK, "--first", "4", env={**os.environ, **surroundings}, encoding=spoken
     )
-    assert done.returncode == 0, done.stderr
     assert "Averaged over these 4 inputs" in " ".join(done.stdout.split())
 
 
@@ -57,9 +56,8 @@ def test_odd_class_names_and_ids_are_shown_as_text(workspace):
     ids = np.array([f"a\x1b[31m[/b]{i}" for i in range(20)])
     names = np.array(["[/oops]", "a\x01b", *"cdefghij"])
     workspace.save("odd.npz", x=workspace.x[:20], y=workspace.y[:20], ids=ids, class_names=names)
-    done = workspace.run("estimate", "model.onnx", "odd.npz", "--perturb", "linf:90/255", "--width",
-                    "0.2", "--report", "r.html")  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    words = ("--perturb", "linf:90/255", "--width", "0.2", "--report", "r.html")
+    done = workspace.succeed("estimate", "model.onnx", "odd.npz", *words)
     assert "[/oops]" in done.stdout
     assert "\x1b" not in done.stdout
     assert "\x1b" not in (workspace.folder / "r.html").read_text()
@@ -69,10 +67,7 @@ def test_a_image_with_an_undecodable_name(workspace):
     folder = workspace.folder / "images" / "0"
     folder.mkdir(parents=True)
     Image.fromarray(workspace.x[0]).save(os.fsencode(folder) + b"/\xff.png")
-    done = workspace.run(
-        "estimate", "model.onnx", "images", "--perturb", "linf:0.1", "--width", "0.2"
-    )
-    assert done.returncode == 0, done.stderr
+    workspace.succeed("estimate", "model.onnx", "images", "--perturb", "linf:0.1", "--width", "0.2")
 
 
 @pytest.mark.parametrize(
@@ -89,8 +84,7 @@ def test_odd_numbers_are_refused_not_crashed_on(workspace, words):
 def test_what_the_preflight_wonders_about_is_said_with_the_result(workspace):
     workspace.save("raw.npz", x=workspace.x[:10].astype(np.float32), y=workspace.y[:10])
     words = ("--perturb", "linf:8/255", "--width", "0.2", "--report", "r.html")
-    done = workspace.run("estimate", "model.onnx", "raw.npz", *words)
-    assert done.returncode == 0, done.stderr
+    done = workspace.succeed("estimate", "model.onnx", "raw.npz", *words)
     assert "(--scale 255 --bounds 0,1)" in done.stdout
     assert "is the level in the unit of the data?" in done.stdout
     assert "is the level in the unit of the data?" in (workspace.folder / "r.html").read_text()
