@@ -26,6 +26,32 @@ def test_words_and_verdicts_draw_no_figure(result, monkeypatch):
     assert any(section.figures for section in result.view.sections)
 
 
+PLAIN = (
+    r"Each input has an interval of its own, ± [\d.]+ around its estimate or narrower \(confidence",
+    r"[\d,]+ of [\d,]+ inputs failed in no trial",
+    r"Each of [\d,]+ decisions is right with confidence ",
+    r"When clean, [\d,]+ of [\d,]+ inputs get their true label\.",
+    r"[\d,]+ trials on [\d,]+ inputs\.",
+    r"It took [\d,.]+ (evaluations|CPU seconds)",
+    r"A normal distribution fitted the scores of [\d,]+ of [\d,]+ inputs",
+    r"Not fitted, for example ",
+    r"[\d,]+ of [\d,]+ brackets are closed to [\d.]+; ",
+    r"(Lower|Upper) ends are ",
+    r"On random inputs the network as read and the model as run differ by at most ",
+    r"Misclassified when clean: [\d,]+\. ",
+    r"Mean certified radius: [\d.]+ over [\d,]+ inputs",
+    r"Of [\d,]+ points drawn within the proved radii [\d,]+ failed",
+    r"[\d,]+ of [\d,]+ inputs \([\d.]+ %\) withstood the attack\.",
+    r"An input withstood the attack if ",
+    r"A failed attack proves nothing",
+    r"All models got the same inputs and the same perturbations",
+    r"The outcomes are taken as they are: the test was not run and not checked here\.",
+    r"Read( from \S+)?: case: ",
+    r"Differences are taken case by case\.",
+)
+"""Lines beside the claims: what was run and counted, of these inputs, and what a word means."""
+
+
 @pytest.mark.slow
 def test_headline_and_list_are_the_sentences_of_claims(result):
     view = result.view
@@ -71,6 +97,13 @@ def test_every_claim_that_is_not_about_one_class_is_shown(result):
         assert in_a_table or {sentence(claim), with_same_assumption(claim)} & shown
 
 
+def test_what_is_no_claim_is_a_plain_count(result):
+    names = "|".join(map(re.escape, result.parts)) or "nothing"
+    for line in result.view.facts:
+        fact = re.sub(rf"^({names}): ", "", line)
+        assert any(re.match(pattern, fact) for pattern in PLAIN), line
+
+
 def test_every_interval_in_a_table_is_that_of_a_claim(result):
     claims = [c for c in (*result.claims, *result.verdicts) if c.interval is not None]
     claimed = {percent_range(c.interval) for c in claims}
@@ -87,6 +120,13 @@ def test_every_interval_in_a_table_is_that_of_a_claim(result):
             continue
         for row in table.rows:
             assert row[places[0]] in claimed, (table.title, row)
+
+
+def test_a_table_of_classes_says_whether_intervals_are_about_these_inputs_or_others(result):
+    for table in result.view.tables:
+        if table.title == "Results by class":
+            words = " ".join([*table.headings, table.note])
+            assert "for the population" in words or "about these inputs" in words, table
 
 
 def test_a_table_with_intervals_states_its_confidence_or_the_headline_does(result):
