@@ -19,6 +19,7 @@ from surefoot.errors import InvalidArgument, MissingPackage, WorkerFailed
 from surefoot.executors import dispatch, ray_connection
 from tests.unit.small_models import batch, linear_net
 from tests.unit.test_executors import METHODS, NOISE, masked
+from tests.unit.test_same_result import interrupt, networks, studies  # noqa: F401  fixtures
 from tests.worlds import SHAPE, linear, study
 
 Ray = sf.executors.Ray
@@ -105,6 +106,14 @@ def test_ray_gives_the_record_of_one_worker(cluster):
     result = curve.run(executor=Ray(cluster.address), batch=500, on_workers=notes.append)
     assert masked(result) == masked(curve.run(batch=2000))
     assert list(map(str, notes)) == ["2 workers of Ray on 2 nodes, as many as fit"]
+
+
+@pytest.mark.slow
+def test_interrupted_proofs_go_on_in_ray_to_the_record_of_one_worker(cluster, studies, tmp_path):  # noqa: F811
+    proofs, store = studies["critical"], str(tmp_path / "s.db")
+    interrupt(proofs, store, 1)
+    result = proofs.run(store=store, executor=Ray(cluster.address))
+    assert masked(result) == masked(proofs.run(workers=1))
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument
-from surefoot.executors.ray_connection import one_cluster
 from tests.unit.test_radii_study import write
 from tests.unit.worker_models import shift
 from tests.worlds import study
@@ -44,22 +43,14 @@ def own_pool():
         yield {"workers": 2, "executor": pool}
 
 
-@contextmanager
-def own_cluster():
-    """One cluster of Ray on this machine for all runs."""
-    with one_cluster():
-        yield {"workers": 1, "executor": "ray"}
-
-
 KINDS = ("estimate", "mean", "certify", "tail", "curve", "compare", "critical", "quantile")
 EXECUTORS = {
     "threads": (lambda: options(workers=2, executor="threads"), KINDS),
     "processes": (lambda: options(workers=1, executor="processes"), ("critical",)),
     "own pool": (own_pool, KINDS),
-    "ray": (own_cluster, ("critical",)),  # test_ray.py runs the others
 }
 """How a run is started otherwise than inline, and what is run so: processes of their own start anew
-for each run, and test_executors.py runs more kinds in them. Another executor is one line more."""
+for each run, and test_executors.py runs more kinds in them. test_ray.py has its own cluster."""
 
 
 @pytest.fixture(params=EXECUTORS, scope="module")
