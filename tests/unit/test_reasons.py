@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import surefoot as sf
 from surefoot.core.reasons import Reason, Why, several, stated
 from surefoot.records.json_records import result_from_plain
 from surefoot.report.reasons import WORDS, reason_words
+from tests.worlds import study
 
 USED = Why.INPUTS_USED.of(25, 1200, Why.SHORT_ENOUGH.of(0.012))
 EXAMPLES = [
@@ -107,3 +109,22 @@ def test_a_reason_comes_back_from_json_as_it_was(reason):
     plain = json.loads(json.dumps(made, default=vars))
     assert result_from_plain(plain) == made
     assert all(isinstance(part, Reason) for part in result_from_plain(plain).reason.parts)
+
+
+@dataclass(frozen=True)
+class Mute:
+    """A method of a user's own that never has a number."""
+
+    error: float = 0.1
+    needs = sf.methods.FixedSize.needs
+    evidence = sf.methods.FixedSize.evidence
+
+    def steps(self):
+        counts = yield 10
+        return sf.Undecided("so few", counts.trials)
+
+
+def test_where_nothing_is_known_of_an_input_nothing_is_counted_of_it():
+    result = study(method=Mute()).run()
+    assert {row.result.reason for row in result.inputs} == {"so few"}
+    assert not any("failed in no trial" in line for line in result.view.facts)

@@ -144,6 +144,11 @@ def sweep(
     `error` is that of the claims about all levels together; each level is a part of the result.
     Options as for `Study.run`. Example: sf.sweep(study, [0.01, 0.02, 0.04]).plot("levels.svg")
     """
+    if study.needs is Needs.MEAN:  # before any trial: nothing would follow from the runs together
+        raise InvalidArgument(
+            "a mean to a precision takes other trials at each level, so that levels cannot be put "
+            "side by side: leave out precision (--precision) and give a width (--width)"
+        )
     parts = _run_each(
         studies_by_level(study, levels), sources, on_start, store=store, workers=workers,
         batch=batch, on_progress=on_progress, attack=attack, time_limit=time_limit,

@@ -21,6 +21,7 @@ from surefoot.report.views.sampling_tables import (
     class_table,
     contrast_table,
     few_trials_words,
+    tried_estimates,
     weakest_section,
 )
 
@@ -45,9 +46,11 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
     elif isinstance(samples.whole, ExtrapolatedMean):
         lines += _tail_facts(record, samples.whole)
     else:
-        kept = sum(isinstance(r.result, Estimate) and r.result.value == 1 for r in record.inputs)
-        with_trial = " with a trial" if untried else ""
-        lines.append(f"{kept:,} of {tried:,} inputs{with_trial} failed in no trial.")
+        known = tried_estimates(record)  # of the others nothing was counted
+        kept = sum(one.value == 1 for one in known)
+        which = " with an estimate" if len(known) < tried else " with a trial" if untried else ""
+        if known:
+            lines.append(f"{kept:,} of {len(known):,} inputs{which} failed in no trial.")
         if untried:
             lines.append(_untried_words(record, untried))
     labelled = [row for row in record.inputs if row.label is not None]
