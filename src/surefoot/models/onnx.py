@@ -135,8 +135,9 @@ class OnnxModel:
             logits = graph.gives_logits or self.signature.scores is Scores.LOGITS
 
             def run(rows: HostArray) -> tuple[HostArray, HostArray]:
-                own = lambda scores: weigh(scores, rows)  # noqa: E731  as short as its use
-                return graph.logits_and_gradient(ready[rows], own, logits)
+                return graph.logits_and_gradient(
+                    ready[rows], lambda scores: weigh(scores, rows), logits
+                )
 
             pieces = [run(every[i : i + size]) for i in range(0, len(every), size)]
             firsts, gradients = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
