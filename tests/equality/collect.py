@@ -61,8 +61,9 @@ def command(name: str, folder: Path) -> dict[str, Any]:
 
 
 def help_text(name: str, folder: Path) -> dict[str, Any]:
-    """What --help prints."""
-    return run(f"{name} --help", folder)
+    """What --help prints, and of a command --help-all."""
+    every = {"all": run(f"{name} --help-all", folder)} if name else {}
+    return {**run(f"{name} --help", folder), **every}
 
 
 def help_names() -> list[str]:

@@ -12,6 +12,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from surefoot.cli.main import app
+from surefoot.cli.parsing import MOST_AT_ONCE
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "surefoot"
@@ -58,9 +59,26 @@ def test_the_documentation_uses_one_word_for_one_thing(page: Path) -> None:
 
 @pytest.mark.parametrize("command", ["", *sorted(typer.main.get_command(app).commands)])
 def test_help_uses_one_word_for_one_thing(command: str) -> None:
-    printed = CliRunner().invoke(app, [*command.split(), "--help"])
-    assert printed.exit_code == 0
-    assert refused_words(printed.output) == []
+    for shown in ["--help-all", "--help"] if command else ["--help"]:
+        printed = CliRunner().invoke(app, [*command.split(), shown])
+        assert printed.exit_code == 0
+        assert refused_words(printed.output) == []
+
+
+@pytest.mark.parametrize("command", sorted(typer.main.get_command(app).commands))
+def test_short_help_shows_few_options_and_the_long_one_all(command: str) -> None:
+    made = typer.main.get_command(app).commands[command]
+    names = {name for p in made.params for name in p.opts if name.startswith("--")}
+    short, long = (
+        set(re.findall(r"^│[ *]+(--[a-z-]+)", printed.output, re.MULTILINE))
+        for printed in (
+            CliRunner().invoke(app, [command, shown], env={"COLUMNS": "120"})
+            for shown in ("--help", "--help-all")
+        )
+    )
+    assert long == names | {"--help"}
+    assert len(short - {"--help"}) <= MOST_AT_ONCE
+    assert {p.opts[0] for p in made.params if p.required and p.opts[0] in names} <= short
 
 
 def test_refused_words_are_noticed_in_names_too() -> None:

@@ -22,7 +22,10 @@ _Context = Any
 """Of click, or of the copy of it inside typer: no name of typer."""
 ShellFunction = Callable[..., int]
 """A command of the shell: its docstring is the help, it returns the exit code."""
-_JSON = Parameter("json", bool, False, Option("Print the whole result as JSON."))
+_JSON = Parameter("json", bool, False, Option("Print the whole result as JSON.", common=True))
+MOST_AT_ONCE = 10
+"""Options in one help: of a command with more, only those marked as common; the others follow."""
+ALL_OPTIONS = "--help-all"
 
 
 @dataclass(frozen=True)
@@ -51,15 +54,16 @@ def options_of(
     return keep
 
 
-def with_options(command: ShellFunction) -> ShellFunction:
-    """The command with every option of its function in its signature.
+def with_options(command: ShellFunction) -> tuple[ShellFunction, frozenset[str]]:
+    """The command with every option of its function in its signature; those that are not common.
 
     Not done by the decorator: reading the annotations of all commands takes longer than the rest of
     `surefoot --help`, which needs those of none.
     """
     verb = _VERBS[command]
     groups = Groups.of(verb.function)
-    known = [*arguments_of(verb.function), *groups.options()]
+    own = arguments_of(verb.function)
+    known = [*own, *groups.options()]
     if verb.json and all(p.name != "json" for p in known):
         known.append(_JSON)
     last_of = {p.name: p.option.last for p in known if p.option and p.option.last}
@@ -79,7 +83,16 @@ def with_options(command: ShellFunction) -> ShellFunction:
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
+    return run, _rare_options(known, own)
+
+
+def _rare_options(known: Sequence[Parameter], own: Sequence[Parameter]) -> frozenset[str]:
+    """What the short help leaves out: neither marked as common nor of the function itself."""
+    shown = [p for p in known if p.option is not None and not p.option.argument]
+    if len(shown) <= MOST_AT_ONCE:
+        return frozenset()
+    rare = {p.name for p in shown if p.option is not None and not p.option.common}
+    return frozenset(rare - {p.name for p in own})
 
 
 def _typer_parameter(parameter: Parameter, option: Option) -> inspect.Parameter:
@@ -108,11 +121,27 @@ def _typer_parameter(parameter: Parameter, option: Option) -> inspect.Parameter:
 
 
 class OnceCommand(TyperCommand):
-    """Every option at most once, but for those that take several values; outputs apart."""
+    """Every option at most once, but for those that take several values; outputs apart.
+
+    `--help` shows the common options, `--help-all` every one under its heading.
+    """
+
+    rare: frozenset[str] = frozenset()
+
+    def format_help(self, ctx: _Context, formatter: Any) -> None:  # noqa: ANN401  click's
+        """As typer does; of a command with many options the common ones, under one heading."""
+        if self.rare:
+            for parameter in cast("Any", self.params):
+                parameter.hidden = parameter.name in self.rare
+                parameter.rich_help_panel = None
+            self.epilog = f"{len(self.rare)} more options: {ctx.command_path} {ALL_OPTIONS}"
+        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: _Context, args: list[str]) -> list[str]:
         """As click does, after counting."""
         before = args[: args.index("--")] if "--" in args else args
+        if ALL_OPTIONS in before:
+            self.rare, before, args = frozenset(), [], ["--help"]
         words = [word.split("=", 1)[0] for word in before]
         for parameter in self.params:
             names = set(getattr(parameter, "opts", ()))
@@ -136,15 +165,18 @@ class _Commands(Mapping[str, TyperCommand]):
 
     def __getitem__(self, name: str) -> TyperCommand:
         panel, function = self._known[name]
+        callback, rare = with_options(function)
         info = CommandInfo(
             name,
             cls=OnceCommand,
-            callback=with_options(function),
+            callback=callback,
             help=running_text(function.__doc__ or ""),
             rich_help_panel=panel,
         )
         made = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
-        return cast("TyperCommand", made)
+        command = cast("OnceCommand", made)
+        command.rare = rare
+        return command
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)

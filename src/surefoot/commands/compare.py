@@ -35,7 +35,7 @@ class ComparisonOptions:
     """Which quantity is compared, and what is required of it."""
 
     width: v.Number | None = option(
-        None, f"How far each estimate may be from the truth (default: {_WIDTH})."
+        None, f"How far each estimate may be from the truth (default: {_WIDTH}).", common=True
     )
     kappa: v.Number | None = option(
         None, "Compare the share of inputs that fail at most this often instead."
@@ -57,6 +57,7 @@ class ComparisonOptions:
     not_worse: v.Number | None = option(
         None,
         "Require that the first model fails at most this much more often than each other: 0.01.",
+        common=True,
     )
     property: str | object | None = option(
         None,

@@ -82,8 +82,10 @@ def path_for_network(path: str | Path, name: str) -> Path:
 class RadiusOptions:
     """How brackets are found, and which quantile is claimed."""
 
-    tolerance: v.Number = option(0.002, "How narrow each bracket must be.")
-    quantile: v.Number = option(0.05, "The share of inputs whose critical radius may be smaller.")
+    tolerance: v.Number = option(0.002, "How narrow each bracket must be.", common=True)
+    quantile: v.Number = option(
+        0.05, "The share of inputs whose critical radius may be smaller.", common=True
+    )
     confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     seconds_per_input: float | None = option(
         None, "Maximum CPU seconds per input: 60, or none with --nodes-per-input."
@@ -139,7 +141,7 @@ class RadiusOutcome:
     )
     gamma: v.Number | None = option(None, "Length of interval at which algorithm-1 stops: 0.002.")
     require: v.Number | None = option(
-        None, "Require that the quantile is at least this radius: 8/255."
+        None, "Require that the quantile is at least this radius: 8/255.", common=True
     )
     figure: str | Path | None = option(None, "Write the figure here: critical.svg, .png or .json.")
 

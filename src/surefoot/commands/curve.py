@@ -41,7 +41,7 @@ class CurveOptions:
     """
 
     threshold: v.Numbers | None = option(
-        None, "Lowest accepted accuracy: 0.8, or 0.8,0.6 (default: 0.8).", repeats=True
+        None, "Lowest accepted accuracy: 0.8, or 0.8,0.6 (default: 0.8).", repeats=True, common=True
     )
     measure: str | None = option(
         None, "accuracy, or confidence: the mean confidence in the label (default: accuracy)."
@@ -180,7 +180,9 @@ class CurveOutcome:
         "Require accuracy at or above the threshold on at least this share of the range of levels, "
         "from 0 to 1 (not a level): 0.25.",
     )
-    figure: str | Path | None = option(None, "Write the figure here: curve.svg, .png or .json.")
+    figure: str | Path | None = option(
+        None, "Write the figure here: curve.svg, .png or .json.", common=True
+    )
 
 
 def curve(

@@ -72,6 +72,7 @@ class EstimateOptions:
         None,
         "Half-width of the interval for the mean, such as 0.02. Needs the fewest trials: they go "
         "to the inputs that narrow it most.",
+        common=True,
     )
     about: str | None = option(
         None,
@@ -94,7 +95,9 @@ class EstimateOptions:
 class KappaOptions:
     """Which failure probability is allowed, and how that is tested."""
 
-    kappa: v.Number | None = option(None, "The largest allowed failure probability, such as 1e-3.")
+    kappa: v.Number | None = option(
+        None, "The largest allowed failure probability, such as 1e-3.", common=True
+    )
     sil: int | None = option(
         None, "Instead of --kappa: low-demand limit of a SIL, IEC 61508.", least=1, most=4
     )
@@ -113,7 +116,7 @@ class TailOptions:
     """Which mistake is rare, and how its probability is extrapolated."""
 
     limit: v.Number | None = option(
-        None, "Confidence that no wrong class may reach, from 0.5 to 1 (default: 0.6)."
+        None, "Confidence that no wrong class may reach, from 0.5 to 1 (default: 0.6).", common=True
     )
     property: str | object | None = option(
         None, "In place of --limit, for a model without classes: close:0.5, iou:0.8."
@@ -165,9 +168,11 @@ class RunOptions:
     """The seed, where the result goes, and how many work on it."""
 
     seed: int = option(SEED, "Random seed.", least=0)
-    report: str | Path | None = option(None, "Write the HTML report to this file.")
+    report: str | Path | None = option(None, "Write the HTML report to this file.", common=True)
     store: str | Path | None = option(
-        STORE, "File or postgresql:// URL of the evidence; the same command resumes from it."
+        STORE,
+        "File or postgresql:// URL of the evidence; the same command resumes from it.",
+        common=True,
     )
     workers: int | None = option(
         None,
@@ -286,6 +291,7 @@ class RequirementOptions:
         None,
         "Require that at least this share of perturbations is kept, on average over the "
         "population: 0.95.",
+        common=True,
     )
     require_each: v.ClassShares | None = option(None, _EACH_HELP)
 
@@ -298,6 +304,7 @@ class DecisionRequirementOptions:
         None,
         "Require that at least this share of the population fails under at most kappa: 0.95; or "
         "all: that every one of these inputs does.",
+        common=True,
     )
     require_these: v.Number | None = option(
         None, "Require it of at least this share of these inputs: 0.95."

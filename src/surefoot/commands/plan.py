@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 class PlanOptions:
     """Which run is planned, and what is assumed of the model."""
 
-    precision: v.Number | None = option(None, "Plan `estimate` with this precision of the mean.")
+    precision: v.Number | None = option(
+        None, "Plan `estimate` with this precision of the mean.", common=True
+    )
     about: str | None = option(
         None, "What the mean of --precision is about: these or population (default: these)."
     )
-    width: v.Number | None = option(None, f"Plan `estimate` with this width (default: {o.WIDTH}).")
-    kappa: v.Number | None = option(None, "Plan `certify` with this kappa instead.")
+    width: v.Number | None = option(
+        None, f"Plan `estimate` with this width (default: {o.WIDTH}).", common=True
+    )
+    kappa: v.Number | None = option(None, "Plan `certify` with this kappa instead.", common=True)
     confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     method: str | None = option(
         None,

@@ -289,17 +289,20 @@ class ExportOptions:
         "model-card",
         "Which document: a Markdown section, model-index, an ML-BOM, tests, or one sentence for a "
         "paper.",
+        common=True,
     )
-    out: str | None = option(None, "Write it here (default: print it).", names=("--out", "-o"))
-    store: str = option(STORE, "File or postgresql:// URL of the evidence.")
+    out: str | None = option(
+        None, "Write it here (default: print it).", names=("--out", "-o"), common=True
+    )
+    store: str = option(STORE, "File or postgresql:// URL of the evidence.", common=True)
     require: str | None = option(
-        None, "Require this much of the result, as its command does: 0.95, or all."
+        None, "Require this much of the result, as its command does: 0.95, or all.", common=True
     )
     require_each: str | None = option(
-        None, "Require it of every class: 0.9; or of those named: stop=0.99."
+        None, "Require it of every class: 0.9; or of those named: stop=0.99.", common=True
     )
     require_these: str | None = option(
-        None, "Require it of at least this share of these inputs: 0.95."
+        None, "Require it of at least this share of these inputs: 0.95.", common=True
     )
 
 
@@ -307,15 +310,15 @@ class ExportOptions:
 class DocumentOptions:
     """What a document needs and a run does not know, for `Result.export`."""
 
-    name: str = option("", "Name of the model (default: that of its file).")
-    dataset: str = option("", "Name of the data (default: that of the file).")
+    name: str = option("", "Name of the model (default: that of its file).", common=True)
+    dataset: str = option("", "Name of the data (default: that of the file).", common=True)
     dataset_id: str = option(
         "", "Id of the data on the Hugging Face Hub (default: made of their name)."
     )
     task: str = option("", "What the model does: image-classification (default: if shown).")
     benchmark_task: str = option("", "Task of a Hub benchmark: write its result (.eval_results).")
     undecided: UndecidedAs | None = option(
-        None, "What an undecided requirement does in JUnit (default: fail)."
+        None, "What an undecided requirement does in JUnit (default: fail).", common=True
     )
 
 

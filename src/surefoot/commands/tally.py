@@ -25,10 +25,10 @@ class TallyOptions:
     """What the columns mean, what is required of the cases, and what is written."""
 
     case: str | None = option(
-        None, "Column that names the case; none: every row is a case of its own."
+        None, "Column that names the case; none: every row is a case of its own.", common=True
     )
     outcome: str | None = option(
-        None, "Column, metric or scorer of the outcome: passed, acc, match."
+        None, "Column, metric or scorer of the outcome: passed, acc, match.", common=True
     )
     one_means: str | None = option(
         None,
@@ -39,19 +39,20 @@ class TallyOptions:
         None, "What words mean, pass, fail or skip: refused=fail,answered=pass."
     )
     passes_at: v.Number | None = option(
-        None, "Scores from this number on pass, those below it fail: 0.5."
+        None, "Scores from this number on pass, those below it fail: 0.5.", common=True
     )
     fails_at: v.Number | None = option(
         None, "Scores from this number on fail, those below it pass: 0.2."
     )
-    by: str | None = option(None, "Also a claim about each class in this column.")
+    by: str | None = option(None, "Also a claim about each class in this column.", common=True)
     group: str | None = option(
         None,
         "Column that names the group of each case, such as a patient. Then groups are the sample.",
+        common=True,
     )
     confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     require: v.Number | None = option(
-        None, "Require that at least this share of such cases pass: 0.95."
+        None, "Require that at least this share of such cases pass: 0.95.", common=True
     )
     require_each: v.ClassShares | None = option(
         None, "Require the same of every class: 0.9; or of the classes named: maths=0.9,law=0.8."
@@ -60,6 +61,7 @@ class TallyOptions:
         None,
         "Require that cases of the first file fail at most this much more often than those of each "
         "other: 0.02.",
+        common=True,
     )
     figure: str | Path | None = option(None, "Write the figure here: tally.svg, .png or .json.")
     report: str | Path | None = same_option(o.RunOptions, "report")
@@ -69,14 +71,16 @@ class TallyOptions:
 class BracketsOptions:
     """Which rows of a file of brackets are read, which quantile is claimed, what is written."""
 
-    networks: str | None = option(None, "Only these networks, comma-separated, in this order.")
+    networks: str | None = option(
+        None, "Only these networks, comma-separated, in this order.", common=True
+    )
     split: str | None = option(None, "Only rows of this split: test.")
     source: str | None = option(None, "Only rows of this source.")
     quantile: v.Number = same_option(RadiusOptions, "quantile")
     confidence: v.Number = same_option(RadiusOptions, "confidence")
     at: v.Numbers | None = same_option(RadiusOutcome, "at")
     by: str | None = option(
-        None, "Also a quantile of each split, label or training (columns of the file)."
+        None, "Also a quantile of each split, label or training (columns of the file).", common=True
     )
     ceiling: v.Number | None = option(
         None, "The largest radius that counts, for the mean of the population: 0.4."

@@ -21,7 +21,8 @@ class Option:
 
     On the command line: `repeats`, it may be given several times; `metavar`, what stands for its
     value; `names`, where it is called otherwise than its field; `argument`, it is given by its
-    place; `last`, of several values the last one is the argument of this name.
+    place; `last`, of several values the last one is the argument of this name; `common`, the short
+    help of a command has it too.
     """
 
     text: str
@@ -33,6 +34,7 @@ class Option:
     names: tuple[str, ...] = ()
     argument: bool = False
     last: str = ""
+    common: bool = False
 
 
 def option(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a dataclass field
@@ -75,9 +77,10 @@ class FileOptions:
         None,
         "Mean for normalisation: one number, or one per channel: 0.485,0.456,0.406",
         panel=_READING,
+        common=True,
     )
     std: str | float | Sequence[float] | None = option(
-        None, "Standard deviation for normalisation, like --mean.", panel=_READING
+        None, "Standard deviation for normalisation, like --mean.", panel=_READING, common=True
     )
     scores: str | None = option(
         None,
@@ -95,6 +98,7 @@ class FileOptions:
         None,
         "Column of a table with the labels, file with the labels for x.npy, or none.",
         panel=_READING,
+        common=True,
     )
     label_pattern: str | None = option(
         None, r'Labels from file names, by a pattern: "(?P<label>.+)_\d+"', panel=_READING
@@ -139,7 +143,9 @@ class FileOptions:
     classes: str | Sequence[int | str] | None = option(
         None, "Only these classes: numbers or names, comma-separated.", panel=_CHOICE
     )
-    first: int | None = option(None, "At most the first N inputs (or groups).", panel=_CHOICE)
+    first: int | None = option(
+        None, "At most the first N inputs (or groups).", panel=_CHOICE, common=True
+    )
     random: int | None = option(None, "N inputs (or groups), chosen at random.", panel=_CHOICE)
     correct_only: bool = option(
         False, "Only inputs that the model classifies correctly.", panel=_CHOICE
