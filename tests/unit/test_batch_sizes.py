@@ -7,8 +7,10 @@ import pytest
 
 import surefoot as sf
 from surefoot.engine import batching
-from surefoot.engine.preflight import compare_batches
+from surefoot.engine.outputs import CheckStatus
+from surefoot.engine.preflight import compare_batches, examine
 from surefoot.errors import InvalidArgument, OutOfMemory
+from surefoot.study import run
 
 BATCH = 100
 
@@ -114,3 +116,36 @@ def test_copies_of_an_input_are_noted_and_a_few_are_not():
     x, y = inputs(100)
     one = sf.estimate(linear, (x[np.r_[0, :99]], y), "linf:0.1", width=0.2, **options())
     assert not re.search("cop(y|ies)", str(one))
+
+
+def test_a_slow_network_answers_few_rows_before_its_first_trial(monkeypatch):
+    """Beside its clean inputs, which every study needs: 40 ms a row, as of ImageNet on one core."""
+    clock, rows = [0.0], []
+
+    def slow(x):
+        rows.append(len(x))
+        clock[0] += 0.04 * len(x)
+        return linear(x.mean(axis=(2, 3)))
+
+    def first_trial(*_, **__):
+        raise StopIteration
+
+    monkeypatch.setattr(batching.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(run, "run_measurement", first_trial)
+    x = np.random.default_rng(0).random((30, 3, 224, 224), dtype=np.float32)
+    with pytest.raises(StopIteration):
+        sf.estimate(slow, (x, np.zeros(30, int)), "linf:0.1", precision=0.1, **options(batch=None))
+    assert sum(rows) <= 30 + 40
+
+
+def test_a_model_that_changes_once_is_noticed():
+    calls = []
+
+    def changes(x):
+        calls.append(x)
+        return linear(x) + (len(calls) == 1)
+
+    model = sf.load_model(changes, shape=(2,), scores="logits")
+    calls.clear()
+    checks = {c.name: c for c in examine(sf.load_inputs(*inputs()), model, None)}
+    assert checks["answers repeat"].status is CheckStatus.FAILED

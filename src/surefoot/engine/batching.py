@@ -72,7 +72,9 @@ def fastest_batch_size(
     size = max(1, min(smallest, largest // SMALLEST_BATCH))
     while size <= largest:
         try:
-            seconds = min(_seconds(run, size), _seconds(run, size))
+            seconds = _seconds(run, size)
+            if size > SMALLEST_BATCH or not _is_slow(run, size, seconds):
+                seconds = min(seconds, _seconds(run, size))
             if seconds < _LONG_SECONDS:
                 seconds = min(seconds, *(_seconds(run, size) for _ in range(_REPEATS - 2)))
         except OutOfMemory:
@@ -85,6 +87,14 @@ def fastest_batch_size(
         return fastest_batch_size(run, min(largest, smallest))
     nearly_best = [n for n, rate in rates.items() if rate >= _NEARLY_BEST * max(rates.values())]
     return max(nearly_best, default=1)
+
+
+def _is_slow(run: Callable[[int], object], size: int, seconds: float) -> bool:
+    """Whether the smallest batch takes long enough for certain: one trial by itself says so too.
+
+    Then no rate is needed, and a network that takes long for each trial is not run in vain.
+    """
+    return seconds > 2 * _ENOUGH_SECONDS and _seconds(run, 1) > _ENOUGH_SECONDS / size
 
 
 def _seconds(run: Callable[[int], object], size: int) -> float:

@@ -148,20 +148,21 @@ def clean_outputs(model: Model, x: NDArray[np.float32], batch: int | None = None
 
 def clean_labels(model: Model, x: NDArray[np.float32]) -> NDArray[np.int64]:
     """The label that the model predicts for each clean input."""
-    labels: NDArray[np.int64] = finite_scores(model, x).argmax(axis=1).astype(np.int64)
+    scores = checked_scores(model, clean_outputs(model, x))
+    labels: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
     return labels
 
 
-def finite_scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
-    """Scores of the clean inputs; an error if any is NaN or infinite, or no score of two classes.
+def checked_scores(model: Model, scores: Outputs) -> NDArray[np.floating]:
+    """Scores of clean inputs; an error if any is NaN or infinite, or no score of two classes.
 
     One column within [0, 1] is a probability; where the data show other numbers, it is none.
     """
-    scores: NDArray[np.floating] = clean_outputs(model, x)
-    refuse_infinite(scores)
+    known: NDArray[np.floating] = scores
+    refuse_infinite(known)
     if model.signature.scores is Scores.PROBABILITIES and model.signature.classes == 2:
-        refuse_regressor(scores[:, 1])
-    return scores
+        refuse_regressor(known[:, 1])
+    return known
 
 
 def refuse_infinite(outputs: Outputs) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +14,13 @@ from surefoot.core.tasks import Task
 from surefoot.engine.devices import memory_errors, on_device_of
 from surefoot.engine.input_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.outputs import (
+    ROUNDING,
     Check,
     CheckStatus,
     Finding,
     checked,
+    checked_scores,
     clean_batch_size,
-    clean_labels,
     clean_outputs,
     joined,
     largest_difference,
@@ -30,13 +33,13 @@ from surefoot.engine.perturbation_checks import (
     bench_for_checks,
     examine_perturbation,
 )
-from surefoot.errors import OutOfMemory
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
 from surefoot.population.copies import copies, copies_note
 from surefoot.records.record import SELECTION
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, Scores, to_host
-from surefoot.system.memory_limits import pieces, rows_together
+from surefoot.system.memory_limits import rows_together
 
 SMALL_BATCH = 16
 """Inputs of the small batches, which are compared with batches of one before a run."""
@@ -100,12 +103,7 @@ def check_clean_batches(
 ) -> Finding:
     """Alone, in one batch, and in one of the size in which all clean inputs are classified."""
     alone = joined([clean_outputs(model, x[i : i + 1]) for i in range(len(x))])
-    found = same_outputs(
-        largest_difference(clean_outputs(model, x, len(x)), alone),
-        f"an input gets the same {unit_of(model)} alone and in a batch",
-        f"inputs of a batch must not mix, but {unit_of(model)} change with the batch size",
-        BY_ITSELF,
-    )
+    found = _alone(model, largest_difference(clean_outputs(model, x, len(x)), alone))
     if found[0] is not CheckStatus.OK:
         return found
     large = _in_large_batch(model, model.place(x.copy()), names, size, BY_ITSELF)
@@ -116,6 +114,8 @@ def examine_batch(
     inputs: Inputs, model: Model, perturbation: Perturbation | None, size: int
 ) -> Check:
     """The check of batches again: trials of a few inputs within a batch as large as a run's."""
+    if size <= SMALL_BATCH:
+        return Check(BATCHES, CheckStatus.OK, "batches of a run are small")
     subjects = inputs.subjects()[:: max(1, len(inputs) // SAMPLE)][:SAMPLE]
     x, trials = model.place(inputs.x[[subject.rows[0] for subject in subjects]]), 1
     if perturbation is not None and perturbation.level:
@@ -154,25 +154,35 @@ _HALF_PRECISION_INPUTS = 256
 """Inputs on which labels in half and in full precision are compared."""
 
 
-def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Iterator[Check]:
-    """Every check, one after the other; a failed one does not stop the rest."""
+def examine(
+    inputs: Inputs,
+    model: Model,
+    perturbation: Perturbation | None,
+    clean: Callable[[], Outputs] | None = None,
+) -> Iterator[Check]:
+    """Every check, one after the other; a failed one does not stop the rest.
+
+    `clean` gives the outputs of all clean inputs where these are needed anyway: then the checks of
+    a model that passes them ask it about few inputs more.
+    """
+    of_classes, size = model.signature.scores.of_classes, clean_batch_size(inputs.x)
+    # Outputs without classes may be large: those of one batch are enough.
+    x = inputs.x if of_classes else inputs.x[:size]
     number = min(SAMPLE, max(2, rows_together(inputs.row_bytes)))  # two can still mix
-    step = max(1, len(inputs) // number)
-    sample, names = inputs.x[::step][:number], inputs.ids[::step][:number]
-    yield checked("the model does not change its input", lambda: _unchanged(model, sample))
-    yield checked(f"{unit_of(model)} are finite", lambda: _finite(model, sample))
-    yield checked("answers repeat", lambda: _repeats(model, sample))
-    yield checked("row order is irrelevant", lambda: _order(model, sample))
-    size = clean_batch_size(inputs.x)
-    yield checked(BATCHES, lambda: check_clean_batches(model, sample, names, size))
+    rows = range(0, len(x), max(1, len(x) // number))[:number]
+    every = cache(clean or partial(clean_outputs, model, x))
+    reverse = cache(partial(_in_reverse, model, x[rows]))
+    yield checked("the model does not change its input", lambda: _unchanged(model, reverse))
+    yield checked(f"{unit_of(model)} are finite", lambda: _finite(model, every(), rows))
+    yield from _examine_answers(model, x, rows, every, reverse, inputs.ids)
     if inputs.selection_doubt:
         yield Check(SELECTION, CheckStatus.WARNING, inputs.selection_doubt)
     yield checked("copies among the inputs", lambda: _copies(inputs))
     if not inputs.holds_items:
         yield checked("bounds of the inputs", lambda: _bounds(inputs, model))
     yield checked(f"kind of {unit_of(model)}", lambda: _scores(model))
-    if model.signature.scores.of_classes:
-        yield checked("labels and clean accuracy", lambda: _accuracy(inputs, model))
+    if of_classes:
+        yield checked("labels and clean accuracy", lambda: _accuracy(inputs, model, every()))
     caution: str = getattr(model, "caution", "")
     if caution:
         yield Check("the model may change", CheckStatus.WARNING, caution)
@@ -182,58 +192,135 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield from examine_perturbation(inputs, model, perturbation)
 
 
-def _unchanged(model: Model, x: NDArray[np.float32]) -> Finding:
-    if x.dtype == object:
-        return CheckStatus.OK, "the model gets copies of the items"
+@dataclass(frozen=True)
+class _Reverse:
+    """Outputs of inputs that were classified in reverse order, in the order of the inputs."""
+
+    outputs: Outputs
+    unchanged: bool
+    """Whether the batch is as it was before."""
+
+
+def _in_reverse(model: Model, x: NDArray[np.float32]) -> _Reverse:
+    """Of fewer inputs, the first ones, while a batch does not fit into memory."""
     try:
-        for rows in pieces(len(x), x.nbytes // len(x)):
-            placed = model.place(x[rows].copy())
-            before = to_host(placed).copy()
-            model.predict(placed)
-            if not np.array_equal(to_host(placed), before):
-                return CheckStatus.FAILED, (
-                    "the model changes the batch it is given, so later results would be about "
-                    "other inputs: let the model copy its batch first"
-                )
+        placed = model.place(x[::-1].copy())
+        before = None if x.dtype == object else to_host(placed).copy()
+        outputs = _outputs_at(model, placed)
     except OutOfMemory:
         if len(x) == 1:
             raise
-        return _unchanged(model, x[: len(x) // 2])
+        return _in_reverse(model, x[: len(x) // 2])
+    same = before is None or np.array_equal(to_host(placed), before)
+    return _Reverse(outputs[::-1], bool(same))
+
+
+def _unchanged(model: Model, reverse: Callable[[], _Reverse]) -> Finding:
+    if not model.signature.shape:
+        return CheckStatus.OK, "the model gets copies of the items"
+    if not reverse().unchanged:
+        return CheckStatus.FAILED, (
+            "the model changes the batch it is given, so later results would be about "
+            "other inputs: let the model copy its batch first"
+        )
     if getattr(model, "private", False):
         return CheckStatus.OK, "the model writes to its batch, so it gets a copy"
     return CheckStatus.OK, "a prediction leaves its batch unchanged"
 
 
-def _finite(model: Model, x: NDArray[np.float32]) -> Finding:
-    scores = clean_outputs(model, x)
-    if isinstance(scores, list):
-        return CheckStatus.OK, f"one {type(scores[0]).__name__} for each input"
-    if not np.isfinite(scores).all():
+def _finite(model: Model, clean: Outputs, rows: range) -> Finding:
+    if isinstance(clean, list):
+        return CheckStatus.OK, f"one {type(clean[0]).__name__} for each input"
+    if not np.isfinite(clean).all():
         return CheckStatus.FAILED, (
             f"{unit_of(model)} must be finite, but the model returns NaN or infinity for clean "
             "inputs: check its weights and the scale of the inputs"
         )
-    kind = "scores" if model.signature.classes else "values"
+    kind, some = "scores" if model.signature.classes else "values", clean[rows]
     return CheckStatus.OK, (
-        f"{' × '.join(f'{n:,}' for n in scores.shape[1:])} finite {kind} for each input, from "
-        f"{scores.min():.3g} to {scores.max():.3g}"
+        f"{' × '.join(f'{n:,}' for n in some.shape[1:])} finite {kind} for each input, from "
+        f"{some.min():.3g} to {some.max():.3g}"
     )
 
 
-def _repeats(model: Model, x: NDArray[np.float32]) -> Finding:
+_ALONE = 6
+"""Inputs that are classified each in a batch of its own, the last one among them."""
+
+
+def _examine_answers(
+    model: Model,
+    x: NDArray[np.float32],
+    rows: range,
+    clean: Callable[[], Outputs],
+    reverse: Callable[[], _Reverse],
+    names: Sequence[str],
+) -> Iterator[Check]:
+    """Whether answers repeat, and are the same whatever the order and the size of the batch.
+
+    Where a few inputs in reverse order and alone get the outputs that they get among all others,
+    all of that holds. Only where they do not, the model is asked again, to find which it is.
+    """
+    alone = [*rows[:: -(-len(rows) // _ALONE)], len(x) - 1]
+    turned = single = np.nan
+    with suppress(ModelFailed, OutOfMemory, InvalidArgument):
+        each = joined([clean_outputs(model, x[row : row + 1]) for row in alone])
+        single = largest_difference(_at(clean(), alone), each)
+        answers = reverse().outputs
+        turned = largest_difference(_at(clean(), rows[: len(answers)]), answers)
+    if turned <= ROUNDING and single <= ROUNDING:
+        yield Check(_REPEAT, *_repeats(model, turned))
+        yield Check(_ORDER, *_order(model, turned))
+        yield Check(BATCHES, *_alone(model, single))
+        return
+    sample, size = x[rows], clean_batch_size(x)
+    twice = partial(clean_outputs, model, sample)
+    at_once = partial(clean_outputs, model, batch=len(sample))
+    found = [
+        checked(_REPEAT, lambda: _repeats(model, largest_difference(twice(), twice()))),
+        checked(
+            _ORDER,
+            lambda: _order(
+                model, largest_difference(at_once(x=sample), at_once(x=sample[::-1])[::-1])
+            ),
+        ),
+        checked(
+            BATCHES, lambda: check_clean_batches(model, sample, [names[r] for r in rows], size)
+        ),
+    ]
+    if all(check.status is CheckStatus.OK for check in found) and max(turned, single) > ROUNDING:
+        found[0] = Check(_REPEAT, *_repeats(model, max(turned, single)))
+    yield from found
+
+
+def _at(outputs: Outputs, rows: Sequence[int]) -> Outputs:
+    return [outputs[row] for row in rows] if isinstance(outputs, list) else outputs[rows]
+
+
+_REPEAT, _ORDER = "answers repeat", "row order is irrelevant"
+
+
+def _repeats(model: Model, difference: float) -> Finding:
     return same_outputs(
-        largest_difference(clean_outputs(model, x), clean_outputs(model, x)),
+        difference,
         f"the same input gets the same {unit_of(model)} twice",
         f"use evaluation mode: {unit_of(model)} of the same input differ between two runs",
     )
 
 
-def _order(model: Model, x: NDArray[np.float32]) -> Finding:
-    in_order = clean_outputs(model, x, len(x))
+def _order(model: Model, difference: float) -> Finding:
     return same_outputs(
-        largest_difference(in_order, clean_outputs(model, x[::-1], len(x))[::-1]),
+        difference,
         f"a batch in reverse order gets the same {unit_of(model)}",
         f"inputs of a batch must not mix, but {unit_of(model)} change with their order",
+        BY_ITSELF,
+    )
+
+
+def _alone(model: Model, difference: float) -> Finding:
+    return same_outputs(
+        difference,
+        f"an input gets the same {unit_of(model)} alone and in a batch",
+        f"inputs of a batch must not mix, but {unit_of(model)} change with the batch size",
         BY_ITSELF,
     )
 
@@ -285,8 +372,8 @@ def _scores(model: Model) -> Finding:
     return CheckStatus.OK, f"{model.signature.classes} classes, read as {kind} ({reason})"
 
 
-def _accuracy(inputs: Inputs, model: Model) -> Finding:
-    labels = clean_labels(model, inputs.x)
+def _accuracy(inputs: Inputs, model: Model, clean: Outputs) -> Finding:
+    labels = checked_scores(model, clean).argmax(axis=1).astype(np.int64)
     misnamed = names_doubt(len(inputs.class_names), model.signature.classes)
     if misnamed:
         return CheckStatus.FAILED, misnamed

@@ -21,9 +21,9 @@ from surefoot.core.procedure import Needs
 from surefoot.core.results import InputResult
 from surefoot.engine.input_check import refuse_bad_inputs
 from surefoot.engine.outputs import (
+    checked_scores,
     clean_batches,
     clean_outputs,
-    finite_scores,
     joined,
     refuse_infinite,
 )
@@ -141,9 +141,15 @@ class StudyParts:
         )
 
     @cached_property
+    def clean_unchecked(self) -> NDArray[np.floating]:
+        """What the model gives for the clean inputs, where it has classes: NaN too."""
+        scores: NDArray[np.floating] = clean_outputs(self.model, self.fitted.x)
+        return scores
+
+    @cached_property
     def clean(self) -> NDArray[np.floating]:
         """The scores of the clean inputs, where the model has classes."""
-        return finite_scores(self.model, self.fitted.x)
+        return checked_scores(self.model, self.clean_unchecked)
 
     @cached_property
     def has_classes(self) -> bool:

@@ -301,7 +301,8 @@ def _with_journals(result: Result, store: Store) -> Result:
 def preflight(study: StudyParts) -> tuple[Finding, ...]:
     """What the checks before a run found; a bad one stops the run."""
     parts = study.fitted, study.model, _perturbation_to_check(study)
-    found = findings(examine(*parts))
+    clean = (lambda: study.clean_unchecked) if study.has_classes else None
+    found = findings(examine(*parts, clean))
     if study.needs is Needs.LEVELS and study.method.low <= 0:
         found += findings(examine_level_zero(*parts))
     _refuse_failed(found)
