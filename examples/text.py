@@ -21,17 +21,11 @@ PARAPHRASES = {
     "music": ["score", "soundtrack"], "plot": ["story"], "great": ["superb", "very good"],
     "awful": ["dreadful", "very bad"], "boring": ["dull"], "lovely": ["delightful"],
 }  # fmt: skip
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def reviews(words: list[str]) -> list[str]:
     """Every sentence with every word."""
     return [sentence.format(word, word) for word in words for sentence in SENTENCES]
-
-
-def typos(text: str, rng: np.random.Generator, level: float) -> str:
-    """Each letter is mistyped with probability `level`."""
-    return "".join(LETTERS[rng.integers(26)] if rng.random() < level else c for c in text)
 
 
 def paraphrase(text: str, rng: np.random.Generator, level: float) -> str:
@@ -56,7 +50,7 @@ inputs = sf.load_inputs(
 )
 model = sf.load_model(classifier, examples=inputs)
 method = sf.methods.ExactSequential(width=0.05, error=0.05)
-for perturbation in (sf.perturb.custom(typos, level=0.1), sf.perturb.custom(paraphrase, level=0.5)):
+for perturbation in (sf.perturb.Typos(0.1), sf.perturb.custom(paraphrase, level=0.5)):
     result = sf.Study(model, inputs, perturbation, method).run()
     print(f"{perturbation.kind} at {perturbation.level}: {result.view.headings[0]}")
     for example in result.details.examples[:2]:

@@ -19,7 +19,9 @@ from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.catalogue.words import Entry, entries
 from surefoot.core.results import UNIT
 from surefoot.engine.sampling_bench import draws_nothing
+from surefoot.engine.streams import stream
 from surefoot.study.draw_sheet import sheet
+from surefoot.subject.items import as_item_array
 from surefoot.subject.protocols import View
 
 ROOT = Path(__file__).parents[1]
@@ -34,6 +36,9 @@ STRONG = {
     "zoom": 0.8, "shear": 30.0, "perspective": 0.5, "dead-pixels": 0.05, "dead-lines": 0.3,
     "banding": 0.5, "chromatic-aberration": 0.05, "white-balance": 0.5, "dirt": 0.3,
 }  # fmt: skip
+
+
+TEXT_LEVEL = 0.2
 
 
 def example_image() -> np.ndarray:
@@ -81,6 +86,14 @@ def strip(kind: str, image: np.ndarray) -> Image.Image:
     )
 
 
+def on_text(kind: str) -> str:
+    """One sample of a text."""
+    perturbation = PERTURBATIONS[kind](TEXT_LEVEL)
+    x = as_item_array(["A clever modern film, with charming music and 10 good jokes."])
+    drawn = perturbation.draw(stream(1, "catalogue", kind, 0, x), 1, ())
+    return f"`{perturbation.apply(x, drawn, TEXT_LEVEL, None)[0]}`"
+
+
 def levels(entry: Entry) -> str:
     """The range of levels and their unit."""
     return f"Levels: {entry.levels}" + (f" ({entry.unit})" if entry.unit else "")
@@ -105,6 +118,8 @@ def page(with_image: list[Entry], others: list[Entry]) -> str:
     for entry in others:
         lines += ["", f"## {entry.kind}", ""]
         lines += [f"{entry.definition} {levels(entry)}. Inputs: {entry.of}."]
+        if PERTURBATIONS[entry.kind].view is View.TEXT:
+            lines += ["", f"At {TEXT_LEVEL}: {on_text(entry.kind)}"]
     return "\n".join(lines) + "\n"
 
 

@@ -62,7 +62,7 @@ NOT_RUN = {
 NOT_RUN_PYTHON = {
     "# mymodel.py": "the folder has it as mymodel.py, and the command line imports it",
     "# reviews.py": "the folder has it, as the next two",
-    "# typos.py": "",
+    "# shout.py": "",
     "# mine.py": "",
     "# attacks.py": "needs Foolbox; test_attack_function runs it",
     "# hearing.py": "the folder has it as hearing.py, and the command line imports it",

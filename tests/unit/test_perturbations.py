@@ -25,19 +25,25 @@ SHAPES = {
     View.VALUES: [(6,), (3, 8, 8), (28, 28), (1, 1)],
     View.IMAGE: [(3, 66, 70), (3, 8, 8)],  # others: test_perturb_images
     View.SERIES: [(1, 40), (2, 33), (1, 1), (3, 128)],
+    View.TEXT: [],
 }
+OF_ARRAYS = [kind for kind, made in PERTURBATIONS.items() if made.view is not View.TEXT]
 BALLS = ["linf", "l2", "l1", "gaussian", "uniform"]
 
 
 @pytest.mark.parametrize("kind", PERTURBATIONS)
 def test_every_registered_perturbation_conforms(kind):
     made = example(kind)
+    if made.view is View.TEXT:
+        check_perturbation(
+            made, items=["a good film, and a BAD one!", "ok 10", "Gr\u00f6\u00dfe e\u0301t"]
+        )
     for shape in [(6,)] if kind == "table" else SHAPES[made.view]:
         if getattr(made, "needs_channels", shape[0]) == shape[0]:
             check_perturbation(made, shape)
 
 
-@pytest.mark.parametrize("kind", PERTURBATIONS)
+@pytest.mark.parametrize("kind", OF_ARRAYS)
 def test_numpy_and_torch_agree_over_the_catalogue(torch, kind):
     """Tolerance 2e-4; where a count or a rounding is drawn, all but one value in a thousand."""
     made = example(kind)
@@ -59,7 +65,7 @@ def test_numpy_and_torch_agree_over_the_catalogue(torch, kind):
     assert torch.equal(mixed[::2], tensor[::2]) and not torch.equal(mixed[1::2], tensor[1::2])
 
 
-@pytest.mark.parametrize("kind", [k for k in PERTURBATIONS if k != "saturate"])
+@pytest.mark.parametrize("kind", [k for k in OF_ARRAYS if k != "saturate"])
 def test_a_higher_level_changes_more_on_average(kind):
     """But for `saturate`, whose published severities first take colour away, then add it."""
     made = example(kind)

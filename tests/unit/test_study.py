@@ -207,7 +207,7 @@ def test_properties_are_written_short():
             parse_property(text)
     of_classes = {"same", "true", "topk", "confident", "confidence"}
     assert set(PROPERTIES) == of_classes | {"close", "pixels", "iou", "boxes", "labels"}
-    assert len(PERTURBATIONS) == 55
+    assert len(PERTURBATIONS) == 66
 
 
 @pytest.mark.parametrize(

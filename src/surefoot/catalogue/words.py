@@ -33,7 +33,7 @@ def perturbation_words(
     return perturbation.phrase.replace("{level}", symbol) + clip
 
 
-_INPUTS = {"values": "any", "image": "images", "series": "signals"}
+_INPUTS = {"values": "any", "image": "images", "series": "signals", "text": "texts"}
 _COLOUR = "colour images"
 
 

@@ -1,4 +1,4 @@
-"""`perturb`: the perturbations there are, one explained, or one shown on an image."""
+"""`perturb`: the perturbations there are, one explained, or one shown on an image or a text."""
 
 from __future__ import annotations
 
@@ -40,12 +40,16 @@ def perturb(
     ] = None,
     image: Annotated[
         str | None,
-        Option("An image file, or test.npz (its first image).", metavar="[IMAGE]", argument=True),
+        Option(
+            "An image file, or test.npz, reviews.jsonl (the first image, the first text).",
+            metavar="[IMAGE]",
+            argument=True,
+        ),
     ] = None,
     *,
     options: SheetOptions,
 ) -> Answer:
-    """The list; with a name, its definition; with an image, a contact sheet."""
+    """The list; with a name, its definition; with an image or a text, samples of it."""
     if options.every or name is None or image is None:
         for option_ in ("sheet", "samples", "levels"):
             value = getattr(options, option_)
@@ -54,8 +58,11 @@ def perturb(
                     f"--{option_} {value} needs an image: surefoot perturb fog cat.png"
                 )
         return _listed() if options.every or name is None else _explained(name)
+    from surefoot.inputs.items import is_text_path
     from surefoot.study.draw_sheet import perturbation_and_levels, read_image, sheet
 
+    if is_text_path(image):
+        return _on_text(name, image, options)
     path, rows = options.sheet or _SHEET, options.samples or SAMPLES
     check_file(path)
     pixels = read_image(image)
@@ -75,14 +82,34 @@ def perturb(
     return Answer(lines, json.dumps({"sheet": path, "levels": columns, "samples": rows}))
 
 
+def _on_text(name: str, path: str, options: SheetOptions) -> Answer:
+    """The first text of a file at several levels: samples on lines, the clean text first."""
+    from surefoot.report.tables import Table
+    from surefoot.study.draw_sheet import perturbation_and_levels, text_samples
+    from surefoot.system.text import level_words
+
+    if options.sheet is not None:
+        raise InvalidArgument(f"--sheet {options.sheet} is for images: leave it out")
+    chosen = None if options.levels is None else as_numbers("levels", options.levels)
+    perturbation, levels = perturbation_and_levels(name, (), chosen)
+    samples = text_samples(path, perturbation, levels, options.samples or SAMPLES, options.seed)
+    rows = tuple((level_words(level), text) for level, text in samples)
+    table = Table("Samples", ("level", "text"), rows, 2)
+    phrase = perturbation.phrase.replace("{level}", "s")
+    return Answer([phrase, table], json.dumps(samples, ensure_ascii=False))
+
+
 def _listed() -> Answer:
     from surefoot.catalogue.words import entries
     from surefoot.report.tables import Table
 
     catalogue = entries()
-    rows = tuple((e.kind, e.of, e.levels, e.severities, e.options) for e in catalogue)
-    headings = ("name", "of", "levels", "severities 1-5, small and large images", "options")
-    note = "A negative level is the other direction; write it in a range: rotation:-10..10."
+    rows = tuple((e.kind, e.of, e.levels, e.unit, e.about.replace("`", "")) for e in catalogue)
+    headings = ("name", "of", "levels", "unit", "what it does")
+    note = (
+        "A negative level is the other direction; write it in a range: rotation:-10..10. Options "
+        "and published severities of one: surefoot perturb NAME."
+    )
     every = json.dumps([asdict(e) for e in catalogue], ensure_ascii=False)
     return Answer([Table("Perturbations", headings, rows, 5, note)], every)
 
@@ -98,7 +125,11 @@ def _explained(name: str) -> Answer:
     if entry is None or "+" in name or "|" in name:
         parse_perturbation(name)  # refuses an unknown name, with close ones
         raise InvalidArgument(f"{name} combines several perturbations: give the name of one")
-    lines = [f"{entry.kind}, of {entry.of}; levels {entry.levels}", "", entry.definition]
+    lines = [
+        f"{entry.kind}, of {entry.of}; levels {entry.levels} ({entry.unit})",
+        "",
+        entry.definition,
+    ]
     if entry.severities:
         lines += ["", f"published severities 1 to 5, small; large images: {entry.severities}"]
     if entry.options:

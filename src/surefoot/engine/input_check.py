@@ -14,7 +14,9 @@ from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import channels_last
 from surefoot.perturb._ops.definition import refuse_other_channels
+from surefoot.perturb.text import OfTexts
 from surefoot.subject.inputs import Inputs
+from surefoot.subject.items import kind_of_items
 from surefoot.subject.protocols import Model, Perturbation, View
 
 Classes = NDArray[np.int64]
@@ -233,21 +235,24 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
             f"{classes}: pass one name for each of its outputs, in their order (--class-names "
             "names.txt, class_names=), or leave the labels out (--labels none)"
         )
-    _refuse_unsuited(inputs, perturbation, bounds)
+    refuse_unsuited(inputs, perturbation, bounds)
 
 
-def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation, bounds: Interval | None) -> None:
+def refuse_unsuited(inputs: Inputs, perturbation: Perturbation, bounds: Interval | None) -> None:
     """Refuse what a perturbation or a part of it is not for: images, signals, items, levels."""
     kind, shape = perturbation.kind, inputs.x.shape[1:]
     inner: Perturbation | None = getattr(perturbation, "inner", None)
     parts: tuple[Perturbation, ...] = getattr(perturbation, "parts", ())
     combined = hasattr(perturbation, "parts") or hasattr(perturbation, "inner")
-    if inputs.holds_items:
+    if isinstance(perturbation, OfTexts):
+        _refuse_texts(inputs, perturbation)
+    elif inputs.holds_items:
         if not combined and not getattr(perturbation, "takes_items", False):
+            of_texts = "one of texts such as typos:0.05, or " if inputs.content == "text" else ""
             raise InvalidArgument(
                 f"{kind} is for arrays of numbers, but {inputs.source} holds {inputs.content}: "
-                "give a function of (item, rng, level), as in sf.perturb.custom(f, 0.1) or "
-                "--perturb mine.py:f:0.1"
+                f"give {of_texts}a function of (item, rng, level), as in "
+                "sf.perturb.custom(f, 0.1) or --perturb mine.py:f:0.1"
             )
     elif perturbation.view is View.IMAGE:
         frame = inputs.frame
@@ -265,11 +270,35 @@ def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation, bounds: Interva
             "linf"
         )
     for part in (*parts, *filter(None, [inner])):
-        _refuse_unsuited(inputs, part, bounds)
+        refuse_unsuited(inputs, part, bounds)
     levels, level = perturbation.levels(bounds), perturbation.level
     if level is not None and level not in levels:
         hint = f" (did you mean {level:g}/255?)" if level >= 1 else ""
         raise InvalidArgument(
             f"{kind}: level must lie within [{levels.low:g}, {levels.high:g}] for "
             f"these bounds, got {level:g}{hint}"
+        )
+
+
+def _refuse_texts(inputs: Inputs, perturbation: OfTexts) -> None:
+    """Refuse inputs that are no texts, texts without words, and texts none of which can change."""
+    kind = perturbation.kind
+    others = (kind_of_items(item) for item in inputs.x if not isinstance(item, str))
+    found = next(others, "") if inputs.holds_items else inputs.content
+    if found:
+        raise InvalidArgument(
+            f"{kind} is for texts, but {inputs.source} holds {found}: choose another perturbation "
+            "(`surefoot perturb --list`), or read the data as text"
+        )
+    blank = next((i for i, text in enumerate(inputs.x) if not text.strip()), None)
+    if blank is not None:
+        empty = "only spaces" if inputs.x[blank] else "empty"
+        raise InvalidArgument(
+            f"{inputs.source}: the text of input {inputs.ids[blank]} is {empty}, and {kind} cannot "
+            "change it: leave the input out"
+        )
+    if not any(map(perturbation.can_change, inputs.x)):
+        raise InvalidArgument(
+            f"{kind} can change none of the {len(inputs):,} texts of {inputs.source}: choose "
+            "another perturbation (`surefoot perturb --list`)"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,8 @@ def examine_perturbation(
         yield checked("columns of the table", lambda: check_columns(inputs, model, perturbation))
     if perturbation is None:
         return
+    for part in parts_with(perturbation, "can_change"):
+        yield checked("texts that can change", partial(_changeable_texts, inputs, part))
     if perturbation.level and functions_of(perturbation):
         yield checked(
             "the perturbation repeats", lambda: check_repeats(inputs, model, perturbation)
@@ -135,6 +138,18 @@ def check_strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> 
             finding + ": hardly a change; is the level in the unit of the data?"
         )
     return CheckStatus.OK, finding
+
+
+def _changeable_texts(inputs: Inputs, part: Any) -> Finding:  # noqa: ANN401  `OfTexts`
+    """Whether the perturbation can change every text."""
+    fixed = [name for name, x in zip(inputs.ids, inputs.x, strict=True) if not part.can_change(x)]
+    if not fixed:
+        return CheckStatus.OK, f"each of the {len(inputs):,} texts has something to change"
+    return CheckStatus.WARNING, (
+        f"{part.kind} can change nothing in {len(fixed):,} of {len(inputs):,} texts, such as input "
+        f"{fixed[0]}, which stay as they are in every trial: leave them out, or choose another "
+        "perturbation"
+    )
 
 
 def check_repeats(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:

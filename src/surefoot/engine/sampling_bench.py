@@ -52,7 +52,7 @@ def to_view(x: Array, inputs: Inputs, view: View) -> Array:
             if x.ndim == 2:
                 return x[:, None, :]
             return xp.permute_dims(x, (0, 2, 1)) if _time_first(x.shape[1:]) else x
-        case View.VALUES:
+        case View.VALUES | View.TEXT:
             if not inputs.axes:
                 return x
             return xp.permute_dims(x, (0, *(int(a) + 1 for a in np.argsort(inputs.axes))))
@@ -69,7 +69,7 @@ def from_view(y: Array, inputs: Inputs, view: View) -> Array:
         case View.SERIES:
             if len(shape) == 2 and _time_first(shape):
                 y = xp.permute_dims(y, (0, 2, 1))
-        case View.VALUES:
+        case View.VALUES | View.TEXT:
             if inputs.axes:
                 y = xp.permute_dims(y, (0, *(a + 1 for a in inputs.axes)))
     whole = xp.reshape(y, (len(y), *shape))

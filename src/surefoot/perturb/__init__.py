@@ -49,8 +49,25 @@ from surefoot.perturb.signal import (
 )
 from surefoot.perturb.table import TableNoise
 from surefoot.perturb.table_columns import Feature, OneHot, load_features
+from surefoot.perturb.text import (
+    OCR,
+    Case,
+    Deletions,
+    Homoglyphs,
+    Insertions,
+    Punctuation,
+    Spaces,
+    Swaps,
+    Typos,
+    WordDrop,
+    WordRepeat,
+)
 
 SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Speed, Jitter, Dropouts)
+TEXTS = (
+    Typos, Swaps, Deletions, Insertions, Case, Spaces, Punctuation, Homoglyphs, OCR, WordDrop,
+    WordRepeat,
+)  # fmt: skip
 CATALOGUE = (
     LinfNoise, L2Noise, L1Noise, GaussianNoise, UniformNoise, ShotNoise, ImpulseNoise, SpeckleNoise,
     GaussianBlur, DefocusBlur, MotionBlur, ZoomBlur, GlassBlur,
@@ -62,20 +79,23 @@ CATALOGUE = (
     LensDistortion, ChromaticAberration, WhiteBalance,
     *SIGNALS,
     TableNoise,
+    *TEXTS,
 )  # fmt: skip
 """All that have a name on the command line, in the order of the catalogue: a new one is added here.
 
-Noise, blurs, weather, light and files, geometry, hidden parts, the camera, signals, tables."""
+Noise, blurs, weather, light and files, geometry, hidden parts, camera, signals, tables, texts."""
 COMBINED = (RandomLevel, Chain, Mixture)
 
 __all__ = [
     "JPEG",
+    "OCR",
     "BandPass",
     "Banding",
     "Batched",
     "Bayer",
     "Brightness",
     "BrokenLens",
+    "Case",
     "Chain",
     "ChromaticAberration",
     "ClipSignal",
@@ -84,6 +104,7 @@ __all__ = [
     "DeadLines",
     "DeadPixels",
     "DefocusBlur",
+    "Deletions",
     "Desaturate",
     "Dirt",
     "Dropout",
@@ -98,9 +119,11 @@ __all__ = [
     "GaussianBlur",
     "GaussianNoise",
     "GlassBlur",
+    "Homoglyphs",
     "Hue",
     "ImpulseNoise",
     "InputFormat",
+    "Insertions",
     "Jitter",
     "L1Noise",
     "L2Noise",
@@ -114,22 +137,28 @@ __all__ = [
     "OneHot",
     "Perspective",
     "Pixelate",
+    "Punctuation",
     "RandomLevel",
     "Rotation",
     "Saturate",
     "Shear",
     "ShotNoise",
     "Snow",
+    "Spaces",
     "Spatter",
     "SpeckleNoise",
     "Speed",
+    "Swaps",
     "TableNoise",
     "TimeShift",
     "TranslationX",
     "TranslationY",
+    "Typos",
     "UniformNoise",
     "Vignetting",
     "WhiteBalance",
+    "WordDrop",
+    "WordRepeat",
     "Zoom",
     "ZoomBlur",
     "custom",

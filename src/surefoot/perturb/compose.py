@@ -126,13 +126,15 @@ def _phrase_at_level(part: Perturbation) -> str:
     return part.phrase.replace("{level}", level_words(level_of(part)))
 
 
+_VIEWED = {View.IMAGE: "images", View.SERIES: "signals", View.TEXT: "texts"}
+
+
 def _common_view(parts: Sequence[Perturbation]) -> View:
-    """Plain values can be images or signals as well; images and signals exclude each other."""
+    """Plain values can be images or signals as well; the other views exclude each other."""
     views = {part.view for part in parts} - {View.VALUES}
     if len(views) > 1:
-        raise InvalidArgument(
-            "perturbations of images and of signals cannot be combined: use those of one kind"
-        )
+        kinds = " and of ".join(sorted(_VIEWED[view] for view in views))
+        raise InvalidArgument(f"perturbations of {kinds} cannot be combined: use those of one kind")
     return views.pop() if views else View.VALUES
 
 

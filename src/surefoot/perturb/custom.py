@@ -223,7 +223,7 @@ class OneByOne(_OfUser):
             for i, (halves, value) in enumerate(zip(to_host(drawn), levels, strict=True)):
                 row = rows[i if len(rows) == n else 0]
                 if value:
-                    rng = np.random.default_rng(_seed(halves))
+                    rng = row_generator(halves)
                     of_row = self._perturb_item if of_items else self._perturb_row
                     row = of_row(row, rng, value, bounds or UNIT)
                 out.append(row)
@@ -293,10 +293,10 @@ def _escape_braces(name: str) -> str:
     return name.replace("{", "{{").replace("}", "}}")
 
 
-def _seed(halves: NDArray[np.float32]) -> int:
-    """48 bits, 24 from each uniform number."""
+def row_generator(halves: NDArray[np.float32]) -> np.random.Generator:
+    """The generator of a trial, from 48 bits: 24 of each of its two uniform numbers."""
     high, low = (int(half * 2.0**24) for half in halves.tolist())
-    return (high << 24) | low
+    return np.random.default_rng((high << 24) | low)
 
 
 LevelRange = float | tuple[float, float] | None

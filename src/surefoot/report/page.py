@@ -14,6 +14,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, STEADY, WEAK
 from surefoot.report.provenance import shared_provenance
 from surefoot.report.view import Figure, View
+from surefoot.subject.items import parts_that_differ
 from surefoot.system.text import escape_controls
 from surefoot.system.whole_file import write_whole
 
@@ -173,6 +174,7 @@ def template_environment(package: str) -> Environment:
     # a number and its percent sign stay on one line
     pages.filters["unbroken"] = lambda line: str(line).replace(" %", "\u00a0%")
     pages.filters["drawn"] = drawn
+    pages.filters["marked"] = lambda texts: parts_that_differ(*texts)
     return pages
 
 

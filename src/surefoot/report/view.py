@@ -68,13 +68,16 @@ class LabelledImage:
 
 @dataclass(frozen=True)
 class Card:
-    """One example: images, changed values or texts, and the command that runs it again."""
+    """One example: images, changed values or texts, and the command that runs it again.
+
+    `texts` is the input before and after.
+    """
 
     title: str
     text: str = ""
     images: tuple[LabelledImage, ...] = ()
     changes: tuple[Change, ...] = ()
-    texts: tuple[tuple[str, str], ...] = ()
+    texts: tuple[str, ...] = ()
     command: str = ""
 
 

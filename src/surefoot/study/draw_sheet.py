@@ -1,4 +1,4 @@
-"""A perturbation shown on an image: which image, which levels, and the sheet of both."""
+"""A perturbation shown on an image or a text: which one, which levels, and the sheet of both."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from surefoot.catalogue.parse import own_text, parse_perturbation
 from surefoot.core.results import UNIT
 from surefoot.engine.devices import draw_rows
+from surefoot.engine.input_check import refuse_unsuited
 from surefoot.engine.sampling_bench import to_view
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
@@ -39,9 +40,10 @@ def samples(
     seed: int,
 ) -> Iterator[NDArray[np.float32]]:
     """Level by level one sample after the other, of the same n draws at every level."""
-    if perturbation.view is View.SERIES:
+    if perturbation.view in (View.SERIES, View.TEXT):
+        of = "signals" if perturbation.view is View.SERIES else "texts"
         raise InvalidArgument(
-            f"{perturbation.kind} is for signals: it cannot be shown on an image"
+            f"{perturbation.kind} is for {of}: it cannot be shown on an image"
             "; choose one for images (`surefoot perturb --list`)"
         )
     x = image[None].astype(np.float32)
@@ -50,6 +52,22 @@ def samples(
     for level in levels:
         for j in range(n):
             yield perturbation.apply(x, draw_rows(drawn, j, j + 1), level, UNIT)[0]
+
+
+def text_samples(
+    path: str, perturbation: Perturbation, levels: Sequence[float], n: int, seed: int
+) -> list[tuple[float, str]]:
+    """The first text of a file at each level, of the same n draws; at level 0 once."""
+    inputs = load_inputs(path).subset([0])
+    refuse_unsuited(inputs, perturbation, None)
+    x = inputs.x
+    drawn = perturbation.draw(stream(seed, "sheet", perturbation.kind, 0, x), n, ())
+    each = ((level, n if level else 1) for level in levels)
+    return [
+        (level, perturbation.apply(x, draw_rows(drawn, j, j + 1), level, None)[0])
+        for level, rows in each
+        for j in range(rows)
+    ]
 
 
 def sheet(

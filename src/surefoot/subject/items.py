@@ -12,6 +12,7 @@ import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from difflib import SequenceMatcher
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +182,32 @@ def shortened_pair(before: str, after: str, width: int) -> tuple[str, str]:
         + ("…" if len(text) > start + width else "")
         for text in (before, after)
     )
+    return first, second
+
+
+Parts = list[tuple[str, bool]]
+"""A text in parts, and whether each of them differs from the other text."""
+
+
+def parts_that_differ(before: str, after: str) -> tuple[Parts, Parts]:
+    """Both texts, as `item_change` shows them, with what differs; other words are one part each."""
+    shown = before, after
+    if not all(text.startswith(("“", "…")) for text in shown):  # only texts are in quotation marks
+        return [(before, False)], [(after, False)]
+    cut = [text.endswith("…") for text in shown]
+    bare = [text.removesuffix("…") for text in shown]
+    start = _first_difference(*bare)  # in a text of repetitions a match might begin anywhere
+    bare = [text[start:] for text in bare]
+    parts: tuple[Parts, Parts] = [(before[:start], False)], [(after[:start], False)]
+    matcher = SequenceMatcher(None, *bare, autojunk=False)
+    for kind, a, b, c, d in matcher.get_opcodes():
+        # behind an insertion another part of the text is cut off, which is no change
+        cut_off = (cut[0] and b == len(bare[0])) or (cut[1] and d == len(bare[1]))
+        for own, text, span in zip(parts, bare, (slice(a, b), slice(c, d)), strict=True):
+            own.append((text[span], kind != "equal" and not cut_off))
+    for own, is_cut in zip(parts, cut, strict=True):
+        own.append(("…" if is_cut else "", False))
+    first, second = ([part for part in own if part[0]] for own in parts)
     return first, second
 
 

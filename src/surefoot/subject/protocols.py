@@ -155,11 +155,12 @@ class Stream(Protocol):
 
 
 class View(StrEnum):
-    """One input as the data have it, as (channels, height, width), or as (channels, length)."""
+    """One input as the data have it, (channels, height, width), (channels, length), or a text."""
 
     VALUES = "values"
     IMAGE = "image"
     SERIES = "series"
+    TEXT = "text"
 
 
 Drawn = Any
@@ -196,7 +197,7 @@ class Perturbation(Protocol):
 
     @property
     def view(self) -> View:
-        """The layout of a row: as in the data, (channels, height, width), or (channels, length)."""
+        """The layout of a row: as in the data, of an image, of a signal; or that it is a text."""
 
     def levels(self, bounds: Interval | None) -> Interval:
         """The valid levels for inputs within `bounds`."""

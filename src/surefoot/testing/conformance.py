@@ -21,7 +21,7 @@ from surefoot.core.procedure import Procedure, Session
 from surefoot.core.results import UNIT, Decision, Estimate, Interval, Result, Undecided
 from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.engine.devices import draw_rows
-from surefoot.engine.perturbation_checks import functions_of
+from surefoot.engine.perturbation_checks import functions_of, parts_with
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import level_of
@@ -404,10 +404,10 @@ def _check_near_zero(perturbation: Perturbation, x: NDArray[np.float32], drawn: 
 
 def _check_items(perturbation: Perturbation, items: Sequence[Any]) -> None:
     """The same rules for a function of one item; an item of the same type comes back."""
-    functions = functions_of(perturbation)
+    of_items = [*functions_of(perturbation), *parts_with(perturbation, "can_change")]
     expect(len(items) > 0, "items must hold at least one input: give a few as the data have them")
     expect(
-        functions != [] and all(getattr(part, "takes_items", False) for part in functions),
+        of_items != [] and all(getattr(part, "takes_items", False) for part in of_items),
         f"{perturbation.kind} is for arrays: give a function of (item, rng, level) to "
         "sf.perturb.custom",
     )

@@ -235,7 +235,7 @@ def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
         text="" if e.image else labels,
         images=images if e.image else (),
         changes=e.changes,
-        texts=(("before", e.before), ("after", e.after)) if shows_texts(e) else (),
+        texts=(e.before, e.after) if shows_texts(e) else (),
         command=replay_command(record, e.id, e.trial, store),
     )
 
