@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from string import ascii_lowercase
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +36,13 @@ _CACHED_TEXTS = 1024
 
 Pieces = list[str]
 """The text, cut; joined they are the text again."""
+
+
+class Cut(Protocol):
+    """Cuts a text; the number says in which of several ways, where there are some."""
+
+    def __call__(self, text: str, way: int, /) -> Pieces:
+        """The pieces."""
 
 
 def characters(text: str, _: int = 0) -> Pieces:
@@ -95,7 +101,8 @@ class OfTexts:
     level: float | None = None
     view: ClassVar[View] = View.TEXT
     takes_items: ClassVar[bool] = True
-    cut: ClassVar[Callable[[str, int], Pieces]] = staticmethod(characters)
+    kind: ClassVar[str]
+    cut: ClassVar[Cut] = staticmethod(characters)
     ways_to_cut: ClassVar[int] = 1
     """Where there are several, one is drawn for each trial."""
     keeps_one: ClassVar[bool] = False

@@ -198,8 +198,8 @@ def parts_that_differ(before: str, after: str) -> tuple[Parts, Parts]:
     bare = [text.removesuffix("…") for text in shown]
     start = _first_difference(*bare)  # in a text of repetitions a match might begin anywhere
     bare = [text[start:] for text in bare]
+    matcher = SequenceMatcher(None, bare[0], bare[1], autojunk=False)
     parts: tuple[Parts, Parts] = [(before[:start], False)], [(after[:start], False)]
-    matcher = SequenceMatcher(None, *bare, autojunk=False)
     for kind, a, b, c, d in matcher.get_opcodes():
         # behind an insertion another part of the text is cut off, which is no change
         cut_off = (cut[0] and b == len(bare[0])) or (cut[1] and d == len(bare[1]))
