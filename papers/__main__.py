@@ -33,7 +33,7 @@ _OUTPUT = {
     "brackets": Option("File of brackets, for tables made from certified radii (CSV)."),
     "quick": Option("A small version; without models and data, on the embedded ones.", "flag"),
     "report": Option("Write the HTML report to this file."),
-    "save": Option("Write the table (.csv, .md, .tex) or the figure (.svg, .png, .json)."),
+    "save": Option("Write the table (.csv, .md, .tex) or the figure (.svg, .png, .pdf, .json)."),
     "json": Option("Print the whole result as JSON.", "flag"),
 }
 _RUN = {

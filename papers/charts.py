@@ -236,11 +236,14 @@ def svg(chart: Chart) -> str:
 
 
 def drawn_as(chart: Chart, ending: str) -> bytes:
-    """The content of a file with this ending: .svg, .png, or Vega-Lite as .json."""
+    """The content of a file with this ending: .svg, .png, .pdf, or Vega-Lite as .json."""
     if ending == ".json":
         return json.dumps(chart.to_dict()).encode()
     drawing = svg(chart)
     if ending == ".svg":
         return drawing.encode()
-    png: bytes = vl_convert.svg_to_png(drawing, scale=2)
-    return png
+    as_pdf = ending == ".pdf"
+    made: bytes = (
+        vl_convert.svg_to_pdf(drawing) if as_pdf else vl_convert.svg_to_png(drawing, scale=2)
+    )
+    return made

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, Any]
-TABLES, FIGURES = (".csv", ".md", ".tex"), (".svg", ".png", ".json")
+TABLES, FIGURES = (".csv", ".md", ".tex"), (".svg", ".png", ".pdf", ".json")
 """Endings of files."""
 _TERMINAL_ROWS = 12
 """Rows of a table as text: all of them are on the page and in the JSON."""
@@ -189,7 +189,7 @@ class Exhibit:
         return page_of([self], self.title, self.lines, self.command)
 
     def plot(self, path: str | Path | None = None) -> Chart:
-        """The first figure; written as .svg, .png or Vega-Lite .json where a path is given."""
+        """The first figure; written as .svg, .png, .pdf or Vega-Lite .json if a path is given."""
         if not self.charts:
             raise sf.errors.InvalidArgument(
                 f"{self.name} has no figure: write its table, such as table.csv"

@@ -59,7 +59,7 @@ def test_the_figure_is_a_image_of_its_own(workspace, width, confidence):
     [
         *[("--width", text) for text in ("1e-4", "wide", "2")],
         *[("--confidence", text) for text in ("99", "1")],
-        *[("--figure", text) for text in ("no/such/design.svg", "design.png")],
+        *[("--figure", text) for text in ("no/such/design.svg", "design.gif")],
     ],
 )
 def test_what_cannot_be_designed_is_one_sentence_and_writes_nothing(workspace, words):

@@ -122,12 +122,15 @@ def test_a_result_is_shown_in_words_in_a_notebook_and_on_a_page(results, kind, t
 @every_kind
 def test_every_result_can_be_drawn(results, kind, tmp_path):
     result = results[kind]
-    for name, begins in (("f.svg", b"<svg"), ("f.png", b"\x89PNG"), ("f.json", b"{")):
+    for name, begins in FIGURES:
         chart = result.plot(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begins)
         assert chart.to_dict()
     with pytest.raises(InvalidArgument, match=r"\.svg, \.png"):
         result.plot(tmp_path / "f.gif")
+
+
+FIGURES = (("f.svg", b"<svg"), ("f.png", b"\x89PNG"), ("f.pdf", b"%PDF"), ("f.json", b"{"))
 
 
 def expected_rows(result):

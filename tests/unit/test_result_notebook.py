@@ -84,3 +84,11 @@ def test_verdicts_come_first_and_decide_the_exit_code():
 def test_nothing_is_shown_where_nobody_watches(progress, capsys):
     run((np.random.default_rng(2).random((4, 4)), [0, 1, 0, 1]), progress=progress)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_plot_is_shown_without_a_network():
+    result = run((np.random.default_rng(2).random((4, 4)), [0, 1, 0, 1]))
+    [(kind, drawn)] = result.plot()._repr_mimebundle_().items()
+    assert kind == "image/svg+xml"
+    assert drawn.startswith("<svg")
+    assert "<script" not in drawn

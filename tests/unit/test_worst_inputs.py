@@ -102,7 +102,9 @@ def test_the_weakest_come_in_the_order_of_what_is_known_and_single_trials_say_so
     section = single.view.sections[0]
     kept = sum(row.result.trials == 1 and row.result.value == 1 for row in single.inputs)
     assert section.title == "How many inputs failed"
-    assert section.figures[0].caption.startswith("One trial of each input: it says nothing")
+    untried = 400 - single.record.trials
+    words = f"One trial of {single.record.trials} inputs, none of {untried}: it says nothing"
+    assert section.figures[0].caption.startswith(words)
     assert f"{kept:,} kept in its trial, " in section.figures[0].description
     assert "%" not in section.figures[0].description
 

@@ -143,7 +143,9 @@ class RadiusOutcome:
     require: v.Number | None = option(
         None, "Require that the quantile is at least this radius: 8/255.", common=True
     )
-    figure: str | Path | None = option(None, "Write the figure here: critical.svg, .png or .json.")
+    figure: str | Path | None = option(
+        None, "Write the figure here: critical.svg, .png, .pdf or .json."
+    )
 
     def required_radius(self) -> float | None:
         """The radius that is required, if there is one."""

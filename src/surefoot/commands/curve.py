@@ -181,7 +181,7 @@ class CurveOutcome:
         "from 0 to 1 (not a level): 0.25.",
     )
     figure: str | Path | None = option(
-        None, "Write the figure here: curve.svg, .png or .json.", common=True
+        None, "Write the figure here: curve.svg, .png, .pdf or .json.", common=True
     )
 
 

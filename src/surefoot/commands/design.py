@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from surefoot.commands import options as o
 from surefoot.commands.caller import Answer, Caller
 from surefoot.commands.methods import estimate_method
-from surefoot.commands.output_files import check_text_file
+from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import Number
-from surefoot.errors import InvalidArgument
 from surefoot.records.options import option
-from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     from surefoot.report.tables import Table
@@ -34,21 +32,20 @@ class DesignOptions:
     width: Number = option(o.WIDTH, "How far each estimate may be from the truth.")
     confidence: Number = option(o.CONFIDENCE, "Confidence of the result.")
     every: bool = option(False, "Print every interim analysis.", names=("--all",))
-    figure: str | None = option(None, "Write the figure here: design.svg.")
+    figure: str | None = option(None, "Write the figure here: design.svg, .png, .pdf or .json.")
 
 
 def design(*, options: DesignOptions, caller: Caller) -> Answer:
     """The design of exact-sequential, in sentences and tables."""
+    from surefoot.report.figures import write_figure
     from surefoot.report.views.design import cost, design_figure, design_sentences
 
     figure = options.figure
-    check_text_file(figure)
-    if figure is not None and Path(figure).suffix.lower() != ".svg":
-        raise InvalidArgument(f"--figure must be an .svg file, got {figure}: write design.svg")
+    check_figure_file(figure)
     made: Design = estimate_method(options.width, options.confidence).design
     costs = cost(made, _FAILURE_PROBABILITIES)
     if figure is not None:
-        write_whole(Path(figure), design_figure(made))
+        write_figure(design_figure(made), Path(figure))
         caller.remark(f"figure written to {figure}")
     lines: tuple[str | Table, ...] = (
         *design_sentences(made),

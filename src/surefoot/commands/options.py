@@ -151,7 +151,7 @@ class LevelsOptions:
         "requirement.",
     )
     figure: str | Path | None = option(
-        None, "With --levels: write the figure here: curve.svg, .png or .json."
+        None, "With --levels: write the figure here: curve.svg, .png, .pdf or .json."
     )
 
     def check(self) -> None:

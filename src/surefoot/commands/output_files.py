@@ -84,7 +84,7 @@ def check_figure_file(path: str | Path | None) -> None:
     from surefoot.report.figures import check_figure
 
     check_figure(str(path))
-    (check_file if str(path).endswith(".png") else check_text_file)(path)
+    (check_file if str(path).endswith((".png", ".pdf")) else check_text_file)(path)
 
 
 def check_distinct(values: Mapping[str, Given]) -> None:

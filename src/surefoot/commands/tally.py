@@ -63,7 +63,9 @@ class TallyOptions:
         "other: 0.02.",
         common=True,
     )
-    figure: str | Path | None = option(None, "Write the figure here: tally.svg, .png or .json.")
+    figure: str | Path | None = option(
+        None, "Write the figure here: tally.svg, .png, .pdf or .json."
+    )
     report: str | Path | None = same_option(o.RunOptions, "report")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,7 @@ def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> ChartTyp
     return chart.properties(width=NARROW, height=alt.Step(34))
 
 
-FIGURE_ENDINGS = (".svg", ".png", ".json")
+FIGURE_ENDINGS = (".svg", ".png", ".pdf", ".json")
 
 
 def check_figure(name: str) -> None:
@@ -126,7 +127,7 @@ def check_figure(name: str) -> None:
 
 
 def write_figure(chart: ChartType, where: Path) -> Path:
-    """The chart as .svg, .png, or as Vega-Lite .json."""
+    """The chart as .svg, .png, .pdf, or as Vega-Lite .json."""
     check_figure(where.name)
     if where.suffix == ".json":
         content = json.dumps(escape_all_controls(chart.to_dict())).encode()
@@ -135,9 +136,21 @@ def write_figure(chart: ChartType, where: Path) -> Path:
     else:
         import vl_convert
 
-        content = vl_convert.svg_to_png(svg(chart), scale=2)
+        drawn = svg(chart)
+        pdf = where.suffix == ".pdf"
+        content = vl_convert.svg_to_pdf(drawn) if pdf else vl_convert.svg_to_png(drawn, scale=2)
     write_whole(where, content)
     return where
+
+
+def shown_as_svg(chart: ChartType) -> ChartType:
+    """The chart, shown as SVG in a notebook: the HTML of Altair loads scripts from the network."""
+    object.__setattr__(chart, "_repr_mimebundle_", partial(_svg_bundle, chart))
+    return chart
+
+
+def _svg_bundle(chart: ChartType, *_: object, **__: object) -> dict[str, str]:
+    return {"image/svg+xml": svg(chart)}
 
 
 def svg(chart: ChartType) -> str:

@@ -363,10 +363,10 @@ class Result:
         return text
 
     def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an object of Altair
-        """The main figure; written as .svg, .png or Vega-Lite .json where a path is given."""
-        from surefoot.report.figures import write_figure
+        """The main figure; written as .svg, .png, .pdf or Vega-Lite .json where a path is given."""
+        from surefoot.report.figures import shown_as_svg, write_figure
 
-        chart = chart_of_record(self.record, self._records)
+        chart = shown_as_svg(chart_of_record(self.record, self._records))
         if path is not None:
             write_figure(chart, Path(path))
         return chart

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot.report.figures import INK, QUIET, STEADY, WEAK, Row, marks, svg
+from surefoot.report.figures import INK, QUIET, STEADY, WEAK, Row, marks
 from surefoot.report.formatting import confidence, error_odds
 from surefoot.statistics.bounds import fixed_size, okamoto
 from surefoot.statistics.designs import Design, expected_trials
@@ -57,12 +57,13 @@ _PANEL = {"width": 310, "height": 250}
 _POINTS = 51
 
 
-def design_figure(design: Design) -> str:
+def design_figure(design: Design) -> ChartType:
     """Two panels: the stopping boundary, and expected trials against p."""
     import altair as alt
 
     both = alt.hconcat(_boundary(design), _costs(design), spacing=36)
-    return svg(both.resolve_scale(color="independent", strokeDash="independent"))
+    chart: alt.HConcatChart = both.resolve_scale(color="independent", strokeDash="independent")
+    return chart
 
 
 def _boundary(design: Design) -> ChartType:

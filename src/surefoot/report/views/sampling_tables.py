@@ -62,12 +62,13 @@ def few_trials_words(record: Record) -> str:
     if not tried or 2 * sum(map(is_from_few, tried)) <= len(tried):
         return ""
     least, most = min(one.trials for one in tried), max(one.trials for one in tried)
+    without = len(record.inputs) - len(tried)
+    each = f"of {len(tried):,} inputs, none of {without:,}" if without else "of each input"
     if least == most == 1:
-        return "One trial of each input: it says nothing of how often that input fails."
+        return f"One trial {each}: it says nothing of how often a single input fails."
     typical = f"{median(one.trials for one in tried):g}"
     between = f"{least:,}" if least == most else f"{least:,} to {most:,} (median {typical})"
-    each = f"{between} trials of each input"
-    return f"{each}: too few to say how often a single input fails."
+    return f"{between} trials {each}: too few to say how often a single input fails."
 
 
 def count_inputs(record: Record) -> dict[str, int]:
