@@ -1,14 +1,16 @@
 """Who may read a dashboard: hosts, tokens, origins, sizes, and the headers of every answer."""
 
 import asyncio
+import signal
 import socket
 import sqlite3
+import threading
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
-from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.errors import InvalidArgument, Stopped, StoreFailed
 from surefoot.serve.settings import Settings, token_from
 from surefoot.store import database, open_store
 from surefoot.testing.conformance import example_spec
@@ -200,6 +202,31 @@ def test_half_a_request_is_given_up_and_others_are_answered(where, monkeypatch):
             assert whole.recv(4096).startswith(b"HTTP/1.1 200")
     finally:
         server.stop()
+
+
+def test_a_signal_ends_the_server_before_its_socket_is_closed(where, monkeypatch):
+    failed = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    server = Server(Settings((where,), port=0))
+    waiting = Server.run.__code__
+
+    def stop(_, frame):
+        while frame is not None and frame.f_code is not waiting:
+            frame = frame.f_back
+        if frame is not None and begun.is_set() and not stopped:
+            stopped.append(True)
+            raise Stopped
+
+    begun, stopped = threading.Event(), []
+    known = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)  # again and again, until it waits
+    try:
+        server.run(begun.set)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, known)
+    assert server._ended.wait(60)
+    assert (stopped, failed, server._socket.fileno()) == ([True], [], -1)
 
 
 def test_pages_that_watch_are_counted_before_the_next_one_is_let_in(where):

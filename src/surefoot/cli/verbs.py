@@ -424,11 +424,9 @@ def serve(*, options: ServeOptions) -> int:
         options.trust,
     )
     server = Server(settings)
-    server.start()
     stores = settings.stores
     shown = public_location(stores[0]) if len(stores) == 1 else f"{len(stores)} stores"
-    typer.echo(f"{server.address} shows {shown}; Ctrl-C ends it")
-    server.wait()
+    server.run(lambda: typer.echo(f"{server.address} shows {shown}; Ctrl-C ends it"))
     typer.echo("the dashboard has ended")
     return _HOLDS
 

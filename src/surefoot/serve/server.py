@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -97,20 +98,28 @@ class Server:
         )
         self._stores = settings.stores
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._answer, daemon=True)
+        # Not `Thread.join`: after an exception of a signal inside it, Python takes a thread that
+        # runs for one that has ended, and the socket would be closed while it is in use.
+        self._ended = threading.Event()
 
-    def _run(self) -> None:
-        self._server.run(sockets=[self._socket])
+    def _answer(self) -> None:
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._ended.set()
 
     def start(self) -> None:
         """Answer requests from now on."""
         self._thread.start()
 
-    def wait(self) -> None:
-        """Until a signal stops it."""
+    def run(self, began: Callable[[], object]) -> None:
+        """Answer requests until a signal stops it; `began` is called when it has begun."""
         try:
-            while self._thread.is_alive():
-                self._thread.join(_WAIT_SECONDS)
+            self.start()
+            began()
+            while not self._ended.wait(_WAIT_SECONDS):
+                pass
         except (Stopped, KeyboardInterrupt):
             pass
         finally:
@@ -119,9 +128,8 @@ class Server:
     def stop(self) -> None:
         """End: no new request, and those on their way get a moment."""
         self._server.should_exit = True
-        if self._thread.is_alive():
-            self._thread.join(_END_SECONDS)
-        self._socket.close()
+        if self._ended.wait(_END_SECONDS):  # a thread that goes on needs its socket
+            self._socket.close()
         for where in self._stores:
             _remove_empty_journal(where)
 
