@@ -95,8 +95,9 @@ def on_text(kind: str) -> str:
 
 
 def levels(entry: Entry) -> str:
-    """The range of levels and their unit."""
-    return f"Levels: {entry.levels}" + (f" ({entry.unit})" if entry.unit else "")
+    """The range of levels and their unit, and the options."""
+    options = f". Options: {entry.options}" if entry.options else ""
+    return f"Levels: {entry.levels}" + (f" ({entry.unit})" if entry.unit else "") + options
 
 
 def page(with_image: list[Entry], others: list[Entry]) -> str:
@@ -104,20 +105,17 @@ def page(with_image: list[Entry], others: list[Entry]) -> str:
     lines = [
         "# The catalogue",
         "",
-        "Every perturbation, as `surefoot perturb --list` lists it. Images: clean at the left, "
-        "then the published severities 1 to 5 where there are any, otherwise five rising levels; "
-        "two samples where the perturbation is random. Your own image: `surefoot perturb fog "
-        "cat.png --sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
-        "",
-        "Written `kind:level`; `kind:low..high` draws the level uniformly for each trial; "
-        "`kind:s3` is a published severity; `a+b` is a chain, `a|b` a mixture.",
+        "Images: clean at the left, then the published severities 1 to 5 where there are any, "
+        "otherwise five rising levels; two samples where the perturbation is random. `surefoot "
+        "perturb fog` prints the exact definition, its source and its options; in Python they are "
+        "in the [reference](api/perturb.md). [How to write them](methods/perturbations.md).",
     ]
     for entry in with_image:
-        lines += ["", f"## {entry.kind}", "", f"{entry.definition} {levels(entry)}."]
+        lines += ["", f"## {entry.kind}", "", f"{entry.about} {levels(entry)}."]
         lines += [f"\n![{entry.kind} at rising levels](figures/catalogue/{entry.kind}.jpg)"]
     for entry in others:
         lines += ["", f"## {entry.kind}", ""]
-        lines += [f"{entry.definition} {levels(entry)}. Inputs: {entry.of}."]
+        lines += [f"{entry.about} {levels(entry)}. Inputs: {entry.of}."]
         if PERTURBATIONS[entry.kind].view is View.TEXT:
             lines += ["", f"At {TEXT_LEVEL}: {on_text(entry.kind)}"]
     return "\n".join(lines) + "\n"

@@ -24,25 +24,19 @@ INDEX = "README.md"
 OUTSIDE = "repository"
 """The folder of the site for files outside docs/."""
 SECTIONS = {
-    "Start": INDEX,
-    "Tutorial": "tutorial.md",
-    "Commands": "commands.md",
-    "How-to": "how-to",
-    "FAQ": "faq.md",
-    "Comparison": "comparison.md",
-    "Claims": "claims.md",
-    "Methods": "methods",
-    "Catalogue": "catalogue.md",
-    "Papers": "papers",
-    "Explanation": "explanation",
-    "Decisions": "decisions",
-    "API reference": "api",
-    "Glossary": "glossary.md",
-    "Release": "release.md",
-    "Contributing": f"{OUTSIDE}/CONTRIBUTING.md",
-    "Changelog": f"{OUTSIDE}/CHANGELOG.md",
-}
-"""A page, or a folder whose pages are all in it."""
+    "Home": (INDEX,),
+    "Start": ("tutorial.md", "commands.md", "faq.md"),
+    "Do": ("how-to",),
+    "Look up": ("claims.md", "catalogue.md", "glossary.md", "api"),
+    "Understand": ("methods", "comparison.md", "papers", "explanation"),
+    "Appendix": (
+        "proofs.md", "decisions", "release.md",
+        f"{OUTSIDE}/CONTRIBUTING.md", f"{OUTSIDE}/CHANGELOG.md",
+    ),
+}  # fmt: skip
+"""Pages, and folders whose pages are all in it."""
+TITLES = {"api": "API reference"}
+"""Of a folder beside others in its section, where it is not the name of the folder."""
 _LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 _CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _LOADED = re.compile(
@@ -65,15 +59,26 @@ def pages_of(docs: Path) -> list[str]:
     return sorted(pages, key=lambda page: place.get(page, len(listed)))
 
 
-def navigation(docs: Path) -> list[dict[str, str | list[str]]]:
+Nav = dict[str, "str | list[str | Nav]"]
+
+
+def navigation(docs: Path) -> list[Nav]:
     """Each section with its pages; a page that is in no section is refused by its name."""
     pages = pages_of(docs)
-    sections: list[dict[str, str | list[str]]] = []
+    sections: list[Nav] = []
     placed = set()
-    for title, place in SECTIONS.items():
-        inside = [page for page in pages if page.startswith(f"{place}/")]
-        placed |= {place, *inside}
-        sections.append({title: inside or place})
+    for title, places in SECTIONS.items():
+        parts: list[str | Nav] = []
+        for place in places:
+            inside: list[str | Nav] = [page for page in pages if page.startswith(f"{place}/")]
+            placed |= {place, *(page for page in inside if isinstance(page, str))}
+            if not inside:
+                parts += [place] if place.startswith(OUTSIDE) or place in pages else []
+            elif len(places) == 1:
+                parts += inside
+            else:
+                parts.append({TITLES.get(place, place.capitalize()): inside})
+        sections.append({title: INDEX if places == (INDEX,) else parts})
     lost = [page for page in pages if page not in placed]
     if lost:
         raise PluginError(
@@ -123,7 +128,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the files outside docs/ that a page links to, and the pages they link to in turn."""
     waiting = [(file.src_uri, file.content_string) for file in files.documentation_pages()]
-    waiting += [(place, "") for place in SECTIONS.values() if place.startswith(f"{OUTSIDE}/")]
+    shown = [place for places in SECTIONS.values() for place in places]
+    waiting += [(place, "") for place in shown if place.startswith(f"{OUTSIDE}/")]
     while waiting:
         path, text = waiting.pop()
         sources = {source for _, source in linked_files(text, source_of(path))}

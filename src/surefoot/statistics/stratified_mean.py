@@ -6,7 +6,7 @@ u = c / (1 + c e) and a = -log(1 - e u) - c e: the logarithm of E[exp(-s y)] = 1
 r and lies below its tangent at e. The product over all trials is a supermartingale. If the weights
 of every input add up to the same share of W, the sum of all c r is W times the mean, and by Ville's
 inequality the mean is at most (log(1/error) + sum of s y - a) / W, whenever one stops. The lower
-end is the same with 1 + v r in place of 1 - u r. `docs/methods/precision.md` has the derivation.
+end is the same with 1 + v r in place of 1 - u r. `docs/proofs.md` has the derivation.
 """
 
 from __future__ import annotations
