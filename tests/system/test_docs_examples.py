@@ -40,6 +40,7 @@ WRITES = {
     "design": "design.svg",
     "evidence": "run.evidence.json",
     "export": "robustness.md",
+    "init": "study.toml",
     "perturb": "sheet.png",
     "report": "report.html",
     "replay": "perturbed.png",
@@ -196,6 +197,10 @@ def test_a_command_runs_as_printed(example, request, monkeypatch, tmp_path, caps
         stored = request.getfixturevalue("stored_run")
         monkeypatch.chdir(shutil.copytree(stored, tmp_path / "stored"))
     elif words[0] == "key":
+        monkeypatch.chdir(tmp_path)
+    elif words[0] == "init":  # the folder has a study file of its own
+        for name in ("model.onnx", "test.npz"):
+            shutil.copy(name, tmp_path)
         monkeypatch.chdir(tmp_path)
     if any(word.endswith(TORCH_FILES) for word in words):
         request.getfixturevalue("torch_files")

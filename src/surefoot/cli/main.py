@@ -31,7 +31,7 @@ _STOPPED_DASHBOARD = "stopped before the dashboard began: nothing was changed"
 _STOPPED_WITHOUT_STORE = "stopped before it was done: run the same command again"
 _WITHOUT_STORE = (
     *("verify", "export", "evidence", "key", "doctor", "plan", "design", "tally", "show"),
-    *("brackets", "perturb", "report", "replay"),
+    *("brackets", "perturb", "report", "replay", "init"),
 )
 """Commands that keep nothing of what they did when they are stopped."""
 _OUR_NAMES = {"--target": "--labels", "--target-column": "--labels", "--label-column": "--labels"}
@@ -40,7 +40,7 @@ _OUR_NAMES = {"--target": "--labels", "--target-column": "--labels", "--label-co
 
 class _Surefoot(LazyGroup):
     panels: ClassVar = {
-        "Start here": (verbs.demo, verbs.doctor, verbs.perturb, verbs.plan),
+        "Start here": (verbs.demo, verbs.doctor, verbs.init, verbs.perturb, verbs.plan),
         "Measure a model": (
             *(verbs.estimate, verbs.certify, verbs.curve),
             *(verbs.critical, verbs.tail, verbs.compare),

@@ -24,6 +24,7 @@ from surefoot.commands import demo as demo_verb
 from surefoot.commands import design as design_verb
 from surefoot.commands import doctor as doctor_verb
 from surefoot.commands import estimate as estimate_verb
+from surefoot.commands import init as init_verb
 from surefoot.commands import perturb as perturb_verb
 from surefoot.commands import plan as plan_verb
 from surefoot.commands import stored
@@ -167,6 +168,27 @@ def doctor(*, json: bool, **given: Given) -> int:
     else:
         terminal.print_findings(checkup.findings)
     return _BAD if checkup.bad else _HOLDS
+
+
+@options_of(init_verb.init)
+def init(*, json: bool, **given: Given) -> int:
+    """Check model and data, then write a study file to begin with, and a workflow for CI.
+
+    study.toml runs as it is; perturbation, property and a requirement to decide on are chosen by
+    the kind of data. Exit code 3 if a check is bad: then nothing is written.
+
+    Example: surefoot init model.onnx test.npz
+    """
+    with terminal.prints_to_stderr():
+        start = init_verb.init(**given)
+    if json:
+        found = [asdict(f) for f in start.checkup.findings]
+        files = [str(file) for file in start.files]
+        typer.echo(jsonlib.dumps({"files": files, "findings": found}, ensure_ascii=False))
+    else:
+        terminal.print_findings(start.checkup.findings)
+        typer.echo("\n".join(map(escape_controls, start.lines)))
+    return _BAD if start.checkup.bad else _HOLDS
 
 
 @options_of(plan_verb.plan)

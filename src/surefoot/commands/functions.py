@@ -18,6 +18,7 @@ from surefoot.commands import critical as _critical
 from surefoot.commands import curve as _curve
 from surefoot.commands import doctor as _doctor
 from surefoot.commands import estimate as _estimate
+from surefoot.commands import init as _init
 from surefoot.commands import plan as _plan
 from surefoot.commands import request as _request
 from surefoot.commands import tail as _tail
@@ -97,6 +98,7 @@ tail = python_function(_tail.tail)
 curve = python_function(_curve.curve)
 critical = python_function(_critical.critical)
 doctor = python_function(_doctor.doctor)
+init = python_function(_init.init)
 plan = python_function(_plan.plan)
 tally = python_function(_tally.tally)
 load = python_function(_request.load)
