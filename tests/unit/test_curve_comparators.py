@@ -8,6 +8,7 @@ from surefoot.core.procedure import Session
 from surefoot.core.reasons import Why
 from surefoot.core.results import Footing, Interval
 from surefoot.curves.published import AdaptiveCurve, QuadCurve, RandomCurve, UniformCurve
+from surefoot.report.views.curve import reading_row
 from tests.curve_worlds import drive_until, drive_whole
 
 KINDS = [UniformCurve, RandomCurve, QuadCurve]
@@ -124,3 +125,10 @@ def test_quad_keeps_the_integrals_it_has_when_it_is_stopped():
     found = drive_until(recipe, line, len(alone.trials_by_level) + 3).curve
     assert found.readings[0].value == alone.curve.readings[0].value
     assert found.readings[1].value == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_crossing_without_guarantee_is_shown_as_the_levels_around_it():
+    """The share of eleven levels, 5/11, and a point between 0.4 and 0.5 would contradict it."""
+    curve = compared(UniformCurve, lambda x: 0.99 - 0.45 * x, levels=11).curve
+    row = reading_row("even", curve, curve.readings[0])
+    assert row[2:5] == ("0.4 to 0.5", "45.45 %", "no guarantee")

@@ -16,6 +16,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.population import inputs_needed
 from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
 from tests.claims.parts import QUICK, noise_study
+from tests.worlds import points, study
 
 
 def run(method, p: np.ndarray, seed: int = 1):
@@ -231,6 +232,17 @@ def test_a_plan_says_what_the_number_of_inputs_does_not_allow() -> None:
     of_these = noise_study(P, SetMean(0.05, 0.05), 3).plan([1.0, 0.9], workers=1)
     assert not of_these.notes
     assert of_these.trials(of_these.rehearsals[0]) < of_these.trials(of_these.rehearsals[1])
+
+
+def test_where_nothing_is_drawn_one_trial_an_input_is_forecast_and_taken() -> None:
+    clipped = {"perturbation": sf.perturb.ClipSignal(0.1), "inputs": points(20)}
+    progress = []
+    settled = study(method=SetMean(0.02, 0.05), **clipped)
+    result = settled.run(on_progress=progress.append, **QUICK)
+    assert (result.record.trials, progress[0].expected) == (20, 20)
+    assert [r.mean for r in settled.plan([1.0, 0.5], workers=1).rehearsals] == [20, 20]
+    each = study(**clipped).plan([1.0, 0.5], workers=1)
+    assert [r.p for r in each.rehearsals] == [1.0, 0.0]
 
 
 def test_trials_may_be_added_only_where_rounds_were_used() -> None:

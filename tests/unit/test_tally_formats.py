@@ -27,6 +27,15 @@ def test_samples_of_lm_evaluation_harness_and_their_filters():
     with pytest.raises(InvalidArgument, match="under the filters strict-match and flexible"):
         sf.tally("s.jsonl")
     assert counted(sf.tally("s.jsonl", outcome="exact_match,strict-match")) == (3, 4)
+    rows = [{**row, "metrics": ["acc", "acc_norm"], "acc": 1, "acc_norm": 0} for row in rows]
+    Path("m.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(
+        InvalidArgument, match=r"--outcome acc,strict-match or .* or acc_norm,flexi"
+    ):
+        sf.tally("m.jsonl")
+    Path("m.jsonl").write_text("\n".join(map(json.dumps, rows[::2])))
+    with pytest.raises(InvalidArgument, match="--outcome acc or acc_norm"):
+        sf.tally("m.jsonl")
     assert counted(sf.tally("s.jsonl", outcome="exact_match,flexible-extract")) == (0, 4)
     for text, said in (("{", "line 1 is not JSON"), ("[1]", "each line is one object"),
                        ("[" * 100_000, "not JSON"), ("", "has no lines"),

@@ -97,7 +97,7 @@ def _read(source: Data, options: ReadOptions) -> Inputs:
                 "; leave them out"
             )
         if not is_path:
-            return from_items(source, "the items", options)
+            return from_items(source, "the list of items", options)
         return _with_ids(
             from_item_path(Path(source), replace(options, ids=None, digest=None)), options.ids
         )

@@ -167,8 +167,8 @@ class SetMean:
     @property
     def forecast(self) -> int:
         """Trials expected if every input fails as often as guessed first."""
-        if not self.size:
-            return 0
+        if not self.size or not self.fresh:
+            return self.size
         guess = np.full(self.size, _FIRST_GUESS)
         return math.ceil(allocate(guess, MeanBounds(self.size), self.precision, self.error).total)
 

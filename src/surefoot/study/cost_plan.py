@@ -64,21 +64,27 @@ def plan(study: StudyParts, assumed: Sequence[float], workers: int | None) -> Pl
             f"{type(study.method).__name__} cannot be simulated: plan a method that samples at "
             "one level, such as sf.methods.ExactSequential(0.02, 0.01)"
         )
-    bench, subject, level = study.bench(), study.fitted.subjects()[0], study.level
-    batch, threads = batch_size(study, bench, subject, level), workers_for(study, workers)
+    bench, subjects, level = study.bench(), study.fitted.subjects(), study.level
+    batch, threads = batch_size(study, bench, subjects[0], level), workers_for(study, workers)
+    tasks, settled = [Task(subjects[0], level, 0, batch)], not study.facts.draws
+    if settled and study.needs is Needs.MEAN:  # further trials of one input would cost nothing
+        tasks = [Task(subject, level, 0, 1) for subject in subjects[:batch]]
     with open_pool(threads) as pool:
         start = time.perf_counter()
-        wait(
-            [
-                pool.submit(bench.answer, [Task(subject, level, 0, batch)])
-                for _ in range(2 * threads)
-            ]
-        )
-        rate = 2 * threads * batch / (time.perf_counter() - start)
+        wait([pool.submit(bench.answer, tasks) for _ in range(2 * threads)])
+        seconds = time.perf_counter() - start
+    rate = 2 * threads * sum(task.units for task in tasks) / seconds
     if study.needs is Needs.MEAN:
         return _plan_of_mean(study, assumed, rate, threads)
-    rehearsals = tuple(simulate_trials(study.method, p) for p in assumed)
-    return Plan(len(study.fitted), rate, threads, rehearsals)
+    rehearsals = tuple(simulate_trials(study.method, p) for p in (_SETTLED if settled else assumed))
+    return Plan(len(study.fitted), rate, threads, rehearsals, notes=(_ONE_ANSWER,) * settled)
+
+
+_SETTLED = (1.0, 0.0)
+_ONE_ANSWER = (
+    "Nothing is random about this perturbation: each input is always kept or always fails, and the "
+    "mean over the inputs takes one trial of each (precision=0.02, --precision 0.02)."
+)
 
 
 def _plan_of_mean(study: StudyParts, assumed: Sequence[float], rate: float, threads: int) -> Plan:

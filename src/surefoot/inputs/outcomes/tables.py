@@ -181,7 +181,8 @@ def _column(
     present = [wanted] if wanted else _present(names, known)
     if len(present) > 1:
         raise InvalidArgument(
-            f"{where} has the columns {' and '.join(present)}: name one with {option} (--{option})"
+            f"{where} has the columns {' and '.join(present)}: name one with {option} "
+            f"(--{option} {_choices(present)})"
         )
     return "".join(present)
 
@@ -189,6 +190,10 @@ def _column(
 def _present(names: Sequence[str], known: Sequence[str]) -> list[str]:
     """The columns of these names, in the order of `known`."""
     return [name for one in known for name in names if name.strip().lower() == one.lower()]
+
+
+def _choices(names: Sequence[str], most: int = 12) -> str:
+    return " or ".join([*map(shlex.quote, names[:most]), *["…"] * (len(names) > most)])
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:
@@ -332,13 +337,14 @@ def read_json_lines(path: Path, wanted: ColumnNames) -> OutcomeFile:
         rows = [(place, row) for place, row in rows if str(row.get(_FILTER)) == chosen]
         first, wanted = rows[0][1], replace(wanted, outcome=metric)
         remarks.append(Remark("filter", f"only answers under the filter {chosen}"))
-    elif len(filters) > 1:  # two filters of an answer are not two trials
-        raise InvalidArgument(
-            f"{path} has each answer under the filters {' and '.join(filters)}: choose one, such "
-            f"as outcome exact_match,{filters[0]} (--outcome exact_match,{filters[0]})"
-        )
     metrics = first.get(_METRICS)
     named = [m for m in metrics if isinstance(m, str)] if isinstance(metrics, list) else []
+    if len(filters) > 1 and not remarks:  # two filters of an answer are not two trials
+        choices = [f"{m},{one}" for m in named or ["exact_match"] for one in filters]
+        raise InvalidArgument(
+            f"{path} has each answer under the filters {' and '.join(filters)}: name metric and "
+            f"filter with outcome (--outcome {_choices(choices)})"
+        )
     return _from_rows(path, list(first), rows, wanted, named, remarks)
 
 

@@ -64,7 +64,9 @@ def _findings(curve: Curve, reading: Reading) -> tuple[str, ...]:
 def _crossings(curve: Curve, reading: Reading, *, guaranteed: bool) -> str:
     if reading.crossings:
         shown = [
-            four_digits(one.level) + (f" ({radius_range(one.interval)})" if guaranteed else "")
+            f"{four_digits(one.level)} ({radius_range(one.interval)})"
+            if guaranteed  # else the levels at its two sides: robustness is a share of these
+            else radius_range(one.interval)
             for one in reading.crossings[:_MOST]
         ]
         more = len(reading.crossings) - _MOST
