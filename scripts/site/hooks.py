@@ -28,9 +28,9 @@ SECTIONS = {
     "Start": ("tutorial.md", "commands.md", "faq.md"),
     "Do": ("how-to",),
     "Look up": ("claims.md", "catalogue.md", "glossary.md", "api"),
-    "Understand": ("methods", "comparison.md", "papers", "explanation"),
+    "Understand": ("methods", "comparison.md", "papers", "explanation/iso-24029.md"),
     "Appendix": (
-        "proofs.md", "decisions", "release.md",
+        "proofs.md", "decisions", "explanation/rooms.md", "release.md",
         f"{OUTSIDE}/CONTRIBUTING.md", f"{OUTSIDE}/CHANGELOG.md",
     ),
 }  # fmt: skip
