@@ -127,6 +127,7 @@ def _write_tables(folder: Path) -> None:
     texts = ["a good film", "good, so good", "bad", "a bad, bad plot", "good music", "a bad cast"]
     objects = [{"text": t, "label": "bad" if "bad" in t else "good"} for t in texts]
     (folder / "r.jsonl").write_text("\n".join(map(json.dumps, objects)) + "\n")
+    (folder / "blank.jsonl").write_text('{"text": "good"}\n{"text": " "}\n')
     brackets = ["network,split,image,lower,upper,runtime_s"]
     for net, add in (("small", 0.0), ("large", 0.004)):
         for i, split in enumerate(["test"] * 24 + ["train"] * 3):

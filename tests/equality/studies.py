@@ -177,6 +177,8 @@ REFUSALS = (
     "replay latest 99 0 --store network.db", "perturb rotationn", "design --width 0",
     "plan m.py:scores d.npz --perturb linf:0.1 --kappa 0", "text m.py:review r.jsonl",
     "estimate m.py:review r.jsonl --perturb linf:0.1",
+    "estimate m.py:review blank.jsonl --perturb typos:0.1",
+    "estimate m.py:review r.jsonl --perturb typos:1.5", "init m.py:none d.npz",
 )  # fmt: skip
 """Refused with a sentence and exit code 3 (the first with its help)."""
 

@@ -275,7 +275,7 @@ class Spaces(OfTexts):
     """
 
     kind = "spaces"
-    phrase = "each word loses, doubles or gets within it a space with probability {level}"
+    phrase = "each word loses its space, gets a second or one within it, with probability {level}"
     levels = Levels(1.0, "share of the words")
     cut = staticmethod(words)
 
