@@ -1,5 +1,7 @@
 """Documents of others hold the numbers of the claims, and no name can change what they say."""
 
+import csv
+import io
 import json
 import math
 import re
@@ -28,6 +30,7 @@ from surefoot.report.clauses import assumptions_of
 from surefoot.report.export.metrics import metrics_of
 from surefoot.report.export.run import ExportedRun
 from surefoot.report.export.sentence import AFTER, PUBLISHED, citations, claim_sentence
+from surefoot.report.export.table import _joined
 from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
@@ -401,3 +404,32 @@ def test_the_papers_are_those_of_the_catalogue_of_the_citation_and_of_the_pages(
     for text in cited:
         names = text.split(", ")
         assert any(name.lower() in pages for name in names if len(name) > 30), text
+
+
+def test_tables_hold_the_numbers_of_the_claims_and_no_name_is_markup(plain, hostile):
+    head, *rows = csv.reader(io.StringIO(plain.export(to="csv")))
+    first = dict(zip(head, rows[0], strict=True))
+    claim = plain.claims[0]
+    ends = (claim.value, claim.interval.low, claim.interval.high, claim.guarantee.error)
+    assert [float(first[key]) for key in ("value", "low", "high", "error_probability")] == [*ends]
+    table = plain.require(0.5).export(to="csv")
+    assert table.rstrip().endswith(("PASS", "FAIL", "UNDECIDED"))
+    text = hostile.export(to="latex")
+    lines = [line for line in text.splitlines() if not line.startswith("% ")]
+    assert lines[0] == r"\begin{table}"
+    assert all(line.startswith("\\") or line.endswith(r"\\") for line in lines)
+    assert "\x1b" not in text + hostile.export(to="csv")
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "joined"),
+    [
+        ("6.44 %", "5.28 % to 7.76 %", "6.44 ± 1.32 %"),
+        ("0.031", "0.03 to 0.0325", "0.031 ± 0.0015"),
+        ("10 %", "10 %", "10 %"),
+        ("not known", "0 % to 100 %", "not known (0 % to 100 %)"),
+        ("", "1 % to 2 %", "1 % to 2 %"),
+    ],
+)
+def test_what_stands_behind_plus_minus_reaches_the_farther_end(value, interval, joined):
+    assert _joined(value, interval) == joined

@@ -1,7 +1,10 @@
 """The one result: claims, JSON, tables, figures and verdicts, of every kind of method."""
 
+import csv
+import io
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,6 +17,7 @@ from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.records.record import AttackSummary, Comparison, Curves, QuantileRow, Radii, Samples
 from surefoot.report.clauses import quantity_words
+from surefoot.report.export.table import table_names
 from surefoot.report.sentences import sentence
 from tests.unit.small_models import batch, relu_net
 
@@ -128,6 +132,26 @@ def test_every_result_can_be_drawn(results, kind, tmp_path):
         assert chart.to_dict()
     with pytest.raises(InvalidArgument, match=r"\.svg, \.png"):
         result.plot(tmp_path / "f.gif")
+
+
+@every_kind
+def test_every_table_of_a_page_is_csv_and_latex(results, kind):
+    result = results[kind]
+    ids = [s.id for s in result.view.sections if s.table or s.terminal_table]
+    assert table_names(result.view) == ["claims", *ids]
+    for name in table_names(result.view):
+        head, *rows = csv.reader(io.StringIO(result.export(to="csv", table=name)))
+        assert all(len(row) == len(head) for row in rows)
+        for intervals in ("range", "plus-minus"):
+            tex = result.export(to="latex", table=name, intervals=intervals)
+            plain = [line for line in tex.splitlines() if not line.startswith("% ")]
+            assert not re.search(r"(?<!\\)[%#_]", "".join(plain))
+            body = tex.partition("\\toprule\n")[2].partition("\\bottomrule")[0]
+            lines = [line for line in body.splitlines() if line != r"\midrule"]
+            assert len(lines) == len(rows) + 1 or name == "claims"
+            assert len({len(re.findall(r"(?<!\\)&", line)) for line in lines}) == 1
+    with pytest.raises(InvalidArgument, match="is one of claims"):
+        result.export(to="csv", table="none such")
 
 
 FIGURES = (("f.svg", b"<svg"), ("f.png", b"\x89PNG"), ("f.pdf", b"%PDF"), ("f.json", b"{"))

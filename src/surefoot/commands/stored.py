@@ -285,11 +285,13 @@ def _save_item(path: Path, item: object) -> None:
 class ExportOptions:
     """Which document, where it goes, and what is required of the run."""
 
-    to: Literal["model-card", "hugging-face", "cyclonedx", "junit", "sentence"] = option(
-        "model-card",
-        "Which document: a Markdown section, model-index, an ML-BOM, tests, or one sentence for a "
-        "paper.",
-        common=True,
+    to: Literal["model-card", "hugging-face", "cyclonedx", "junit", "sentence", "csv", "latex"] = (
+        option(
+            "model-card",
+            "Which document: a Markdown section, model-index, an ML-BOM, tests, one sentence for a "
+            "paper, or a table of the report as CSV or LaTeX (booktabs).",
+            common=True,
+        )
     )
     out: str | None = option(
         None, "Write it here (default: print it).", names=("--out", "-o"), common=True
@@ -317,6 +319,12 @@ class DocumentOptions:
     )
     task: str = option("", "What the model does: image-classification (default: if shown).")
     benchmark_task: str = option("", "Task of a Hub benchmark: write its result (.eval_results).")
+    table: str = option(
+        "", "Of csv and latex: which table of the report (default: claims).", common=True
+    )
+    intervals: Literal["range", "plus-minus"] | None = option(
+        None, "Of latex: intervals as ranges (default), or as numbers behind ±."
+    )
     undecided: UndecidedAs | None = option(
         None, "What an undecided requirement does in JUnit (default: fail).", common=True
     )
@@ -338,6 +346,7 @@ def export(
 ) -> Answer:
     """Write a finished run as a part of another document."""
     from surefoot.report.export.document import format_named
+    from surefoot.report.export.table import CLAIMS, table_names
     from surefoot.study.read_store import read_run
 
     check_text_file(options.out)
@@ -353,6 +362,9 @@ def export(
         caller.remark(f"what was required of the run is left out: {options.to} has no place for it")
         result = replace(result, verdicts=())
     text = result.export(options.out, options.to, **vars(document))
+    others = [name for name in table_names(result.view) if name != (document.table or CLAIMS)]
+    if options.to in ("csv", "latex") and others and not document.table:
+        caller.remark(f"other tables of this run: {', '.join(others)} (--table {others[0]})")
     if options.out is None:
         return Answer([text])
     caller.remark(about_run(result))

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from surefoot.core.claims import UndecidedAs
     from surefoot.evidence.statement import Evidence
+    from surefoot.report.export.run import IntervalsAs
 
 
 _ALL_INPUTS = "all inputs"
@@ -341,6 +342,8 @@ class Result:
         task: str = "",
         benchmark_task: str = "",
         undecided: UndecidedAs | None = None,
+        table: str = "",
+        intervals: IntervalsAs | None = None,
     ) -> str:
         """The result as a document of others, written to `path` where one is given.
 
@@ -350,13 +353,16 @@ class Result:
         name the data, `task` says what the model does: where they are left out, names of files
         stand in. `benchmark_task`: write the first number as the result of this task of the
         benchmark `dataset_id`. `undecided`: what an undecided requirement does in JUnit, fail
-        (default), skip or pass.
+        (default), skip or pass. csv and latex write one table: `table` names it (default: claims),
+        `intervals` is range (default) or plus-minus.
         """
         from surefoot.report.export.document import document
         from surefoot.report.export.run import ExportedRun, ExportOptions
 
         run = ExportedRun(self.record, self._records, self.verdicts, self.view)
-        options = ExportOptions(name, dataset, dataset_id, task, benchmark_task, undecided)
+        options = ExportOptions(
+            name, dataset, dataset_id, task, benchmark_task, undecided, table, intervals
+        )
         text = document(run, to, options)
         if path is not None:
             write_whole(Path(path), text)

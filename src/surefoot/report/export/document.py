@@ -11,6 +11,7 @@ from surefoot.report.export.cyclonedx import cyclonedx
 from surefoot.report.export.model_card import hugging_face, model_card
 from surefoot.report.export.run import ExportedRun, ExportOptions
 from surefoot.report.export.sentence import claim_sentence
+from surefoot.report.export.table import csv_table, latex_table
 from surefoot.report.junit import Case, Outcome, junit_xml
 from surefoot.report.sentences import measured_words, required_statement, sentence
 
@@ -72,6 +73,8 @@ FORMATS: dict[str, Format] = {
     "cyclonedx": Format(cyclonedx, ("name", "dataset", "task")),
     "junit": Format(junit, ("undecided",)),
     "sentence": Format(lambda run, _: claim_sentence(run)),
+    "csv": Format(csv_table, ("table",)),
+    "latex": Format(latex_table, ("table", "intervals")),
 }
 """Documents by name."""
 
@@ -94,9 +97,10 @@ def document(run: ExportedRun, to: str, options: ExportOptions) -> str:
                 f"{to} has no place for {field.name} (--{option}): it is for {' and '.join(has)}; "
                 "leave it out"
             )
+    able = [name for name, one in FORMATS.items() if one.verdicts]
     if run.verdicts and not chosen.verdicts:
         raise InvalidArgument(
-            f"{to} has no place for a requirement: export to model-card, cyclonedx, junit or "
-            "sentence, or leave it out (surefoot export leaves out one that is recorded)"
+            f"{to} has no place for a requirement: export to {', '.join(able)}, or leave it out "
+            "(surefoot export leaves out one that is recorded)"
         )
     return chosen.write(run, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Literal
 
 from surefoot.core.claims import (
     About,
@@ -33,13 +34,17 @@ _PROOFS = Radius | RobustAtRadius | RadiusQuantile | MeanRadius | MeanRadiusPopu
 """Kinds that speak of every perturbation up to a size, or of the worst one that was searched."""
 
 
+IntervalsAs = Literal["range", "plus-minus"]
+
+
 @dataclass(frozen=True)
 class ExportOptions:
     """What a document needs and a run does not know; empty where the run's own name serves.
 
     `name` is that of the model, `dataset` that of the data, `dataset_id` its id on the Hugging Face
     Hub, `task` what the model does. `benchmark_task` is a task of a benchmark on the Hub: then its
-    file of results is written. `undecided`: what an undecided requirement does in JUnit.
+    file of results is written. `undecided`: what an undecided requirement does in JUnit. `table`
+    names a table of the page, `intervals` how LaTeX writes them.
     """
 
     name: str = ""
@@ -48,6 +53,8 @@ class ExportOptions:
     task: str = ""
     benchmark_task: str = ""
     undecided: UndecidedAs | None = None
+    table: str = ""
+    intervals: IntervalsAs | None = None
 
 
 @dataclass(frozen=True)
