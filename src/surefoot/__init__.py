@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         init,
         load,
         plan,
+        suite,
         tail,
         tally,
     )
@@ -99,6 +100,7 @@ __all__ = [
     "select",
     "sentences",
     "statistics",
+    "suite",
     "sweep",
     "tail",
     "tally",
@@ -110,7 +112,7 @@ _NAMES = {
     "catalogue.parse": "parse_perturbation",
     "catalogue.registry": "parse_property",
     "commands.functions": "certify check_evidence compare critical curve "
-    "doctor estimate init load plan tail tally",
+    "doctor estimate init load plan suite tail tally",
     "core.claims": "Claim Verdict",
     "core.results": "Undecided",
     "evidence.envelope": "new_key",

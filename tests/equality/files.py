@@ -81,11 +81,25 @@ threshold = 0.5
 require = 0.9
 """
 
+_SUITE = """
+name = "mine"
+
+[[row]]
+perturb = "gaussian"
+levels = [0.2, 0.4]
+
+[[row]]
+name = "darker"
+perturb = "brightness"
+levels = [0.1, 0.3]
+"""
+
 
 def write_files(folder: Path) -> None:
     """Write all of them into a folder."""
     (folder / "m.py").write_text(_FUNCTIONS)
     (folder / "study.toml").write_text(_STUDY_FILE)
+    (folder / "mine.toml").write_text(_SUITE)
     _write_arrays(folder)
     _write_networks(folder)
     _write_tables(folder)

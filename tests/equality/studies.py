@@ -21,6 +21,7 @@ STUDIES = {
     "precision-these": f"estimate {_FUNCTION} --perturb linf:0.3 --precision 0.05 --require 0.8",
     "precision-population": f"estimate {_FUNCTION} --perturb gaussian:0.3 --precision 0.3 "
     "--about population --require 0.95",
+    "suite": f"suite {_FUNCTION} --suite mine.toml --precision 0.1 --require 0.6",
     "levels": f"estimate {_FUNCTION} --perturb linf --levels 0.1,0.3 --width 0.2",
     "groups": f"estimate {_FUNCTION} --perturb linf:0.2 --group shop --width 0.15 --require 0.2",
     "classes": f"estimate {_NAMED} --perturb uniform:0.3 --correct-only --classes dim,light "
@@ -101,6 +102,7 @@ FAST = ("estimate", "exact-binomial", "text", "curve", "critical-first", "tally"
 EVIDENCE = {
     "estimate": "--model m.py:scores --data d.npz --bounds 0,1 --seed 7",
     "precision-these": "",
+    "suite": "--model m.py:scores --data d.npz --bounds 0,1 --seed 7",
     "groups": "",
     "kappa-test": "",
     "attack": "--model model.onnx --data net.npz --bounds 0,1 --seed 7",

@@ -152,6 +152,13 @@ CLAIMS = {
         "quantile_difference", POPULATION, SAMPLED_PROOFS, value=0.003,
         interval=Interval(0.00100009, 0.0060001), share=0.05, names=("a.onnx", "b.onnx")
     ),
+    "suite_mean": claim(
+        "suite_mean", THESE,
+        Guarantee(Footing.SOUND, 0.05, (), Jointly(Together.CELLS, 75)),
+        value=0.61, interval=Interval(0.60009, 0.6199), suite="corruptions", cells=75,
+        height=Height.ACCURACY, weakest="glass s5", lowest=0.18,
+        lowest_interval=Interval(0.15009, 0.2099)
+    ),
     "classes": claim(
         "classes", POPULATION,
         Guarantee(Footing.CONDITIONAL, 0.01, (ALIKE,), Jointly(Together.PAIRS, 45)),
@@ -163,6 +170,7 @@ CLAIMS = {
 REQUIRED = {
     "all_kappa": {},
     "mean_set": {"requirement": 0.05},
+    "suite_mean": {"requirement": 0.6},
     "mean_population": {"requirement": 0.05},
     "share_kappa": {"requirement": 0.9},
     "curve_set": {"requirement": 0.5, "quantity": SHARE},
@@ -249,6 +257,15 @@ EDGES = {
         "robust share": {"value": 0.03, "interval": Interval(0.01, 0.05), "kappa": 0.01},
     },
     "best": {"one": {"names": ("a.onnx",), "guarantee": SOUND}, "every": {"names": tuple("abc")}},
+    "suite_mean": {
+        "nothing random": {
+            "guarantee": Guarantee(Footing.SOUND, 0.0), "random": Randomness.NOTHING,
+            "interval": Interval(0.61, 0.61), "lowest_interval": Interval(0.18, 0.18),
+        },
+        "labels kept, of the population": {
+            "height": Height.LABELS_KEPT, "about": POPULATION, "guarantee": SAMPLED,
+        },
+    },
     "classes": {
         "two alike": {"differ": 0, "pairs": 1, "classes": 2},
         "two with enough inputs": {"differ": 0, "pairs": 1, "classes": 7},

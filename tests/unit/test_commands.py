@@ -61,7 +61,7 @@ def options_of_python(name):
 
 
 def test_all_commands_that_measure_are_functions():
-    names = "certify compare critical curve doctor estimate init plan tail tally"
+    names = "certify compare critical curve doctor estimate init plan suite tail tally"
     assert names.split() == SHARED
     assert all(getattr(sf, name).__doc__ for name in SHARED)
 

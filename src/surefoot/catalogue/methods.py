@@ -9,7 +9,13 @@ from typing import Any
 from surefoot.core.counts import Counts, Outcomes, Severities
 from surefoot.core.procedure import Ask, Needs, Procedure, Session
 from surefoot.curves import AdaptiveCurve, QuadCurve, RandomCurve, SequentialCurve, UniformCurve
-from surefoot.population import CriticalQuantile, PopulationMean, SetMean
+from surefoot.population import (
+    CellMean,
+    CellPasses,
+    CriticalQuantile,
+    PopulationMean,
+    SetMean,
+)
 from surefoot.region import PGD, Attack, AttackFunction, CriticalLevel
 from surefoot.statistics import (
     BuSun,
@@ -28,6 +34,8 @@ __all__ = [
     "Attack",
     "AttackFunction",
     "BuSun",
+    "CellMean",
+    "CellPasses",
     "Counts",
     "CriticalLevel",
     "CriticalQuantile",
@@ -75,6 +83,8 @@ METHODS: dict[str, Method] = {
     **TAILS,
     **{f"{name}-curve": method for name, method in CURVES.items()},
     "set-mean": SetMean,
+    "cell-mean": CellMean,
+    "cell-passes": CellPasses,
     "population-mean": PopulationMean,
     "attack": Attack,
     "pgd": PGD,

@@ -42,7 +42,7 @@ class _Surefoot(LazyGroup):
     panels: ClassVar = {
         "Start here": (verbs.demo, verbs.doctor, verbs.init, verbs.perturb, verbs.plan),
         "Measure a model": (
-            *(verbs.estimate, verbs.certify, verbs.curve),
+            *(verbs.estimate, verbs.suite, verbs.certify, verbs.curve),
             *(verbs.critical, verbs.tail, verbs.compare),
         ),
         "Gate a release": (verbs.run,),

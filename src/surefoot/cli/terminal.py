@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from surefoot.study import Result
 
 
+_MOST_RUNS = 6
+"""Runs that are named one by one: the cells of a suite are not."""
 _STYLES = {"Notes": "yellow"}
 """Paragraphs that stand out."""
 
@@ -246,6 +248,8 @@ def present(result: Result, *, as_json: bool = False, store: str | None = None) 
         from surefoot.store.locations import public_location
 
         runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
+        if len(runs) > _MOST_RUNS:
+            runs = [f"{result.record.digest[:12]} and the {len(runs)} that it is made of"]
         say(f"evidence in {public_location(str(store))}, run {', '.join(runs)}")
         if result.record.stopped_early:
             say("stopped by --time-limit: the same command continues the run")
@@ -278,12 +282,16 @@ def say_what_is_from_store(result: Result, store: str | None) -> None:
     """A finished run is not run again; say so."""
     from surefoot.store.locations import public_location
 
-    for part in (result.parts or {"": result}).values():
-        if part.from_store:
-            say(
-                f"run {part.record.digest[:12]} was already finished: this is its result from "
-                f"{public_location(str(store))}"
-            )
+    stored = [part for part in (result.parts or {"": result}).values() if part.from_store]
+    if len(stored) > _MOST_RUNS:
+        every = f"{len(stored)} of {len(result.parts)} runs"
+        say(f"{every} were already finished: from {public_location(str(store))}")
+        return
+    for part in stored:
+        say(
+            f"run {part.record.digest[:12]} was already finished: this is its result from "
+            f"{public_location(str(store))}"
+        )
 
 
 def command_line() -> str:

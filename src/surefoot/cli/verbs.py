@@ -28,6 +28,7 @@ from surefoot.commands import init as init_verb
 from surefoot.commands import perturb as perturb_verb
 from surefoot.commands import plan as plan_verb
 from surefoot.commands import stored
+from surefoot.commands import suite as suite_verb
 from surefoot.commands import tail as tail_verb
 from surefoot.commands import tally as tally_verb
 from surefoot.commands import verify as verify_verb
@@ -77,6 +78,18 @@ def estimate() -> None:
     command continues it.
 
     Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --report report.html
+    """
+
+
+@_prints(suite_verb.suite)
+def suite() -> None:
+    """Measure accuracy under many perturbations and levels: one table, one shared error.
+
+    Without --suite the one that suits the data: the fifteen corruptions of ImageNet-C at five
+    severities for images. Each cell has an interval; all of them and their mean hold together. If
+    the run is interrupted, the same command continues it.
+
+    Example: surefoot suite model.onnx test.npz --suite weather --report suite.html
     """
 
 

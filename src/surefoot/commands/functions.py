@@ -21,6 +21,7 @@ from surefoot.commands import estimate as _estimate
 from surefoot.commands import init as _init
 from surefoot.commands import plan as _plan
 from surefoot.commands import request as _request
+from surefoot.commands import suite as _suite
 from surefoot.commands import tail as _tail
 from surefoot.commands import tally as _tally
 from surefoot.commands import verify as _verify
@@ -100,6 +101,7 @@ critical = python_function(_critical.critical)
 doctor = python_function(_doctor.doctor)
 init = python_function(_init.init)
 plan = python_function(_plan.plan)
+suite = python_function(_suite.suite)
 tally = python_function(_tally.tally)
 load = python_function(_request.load)
 check_evidence = python_function(_verify.check_evidence)

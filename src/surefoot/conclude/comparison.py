@@ -9,6 +9,7 @@ from typing import Any
 
 from surefoot.conclude.sampling import failure_interval
 from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of
+from surefoot.conclude.suite import join_cells
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together, jointly
 from surefoot.core.claims import Claim, limit_of
@@ -28,7 +29,7 @@ from surefoot.records.spec import BracketFileSpec, ComparisonSpec
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.bounds import shares
 
-MODELS, LEVELS, CURVES = "model", "level", "curve"
+MODELS, LEVELS, CURVES, CELLS = "model", "level", "curve", "cell"
 """What differs between the studies; curves and radii stand side by side."""
 _TOGETHER = {MODELS: Together.MODELS, LEVELS: Together.LEVELS}
 _SHARED = ("property", "method", "population", "seed", "bounds", "by_class")
@@ -276,11 +277,19 @@ def joined_record(
     along: str,
     error: float | None = None,
     reference: Mapping[str, float] | None = None,
+    suite: str = "",
 ) -> Record:
-    """Finished records side by side, with the claims that hold of them together."""
-    if len(records) < 2:
+    """Finished records side by side, with the claims that hold of them together.
+
+    `suite` is the name of the suite whose cells they are.
+    """
+    if len(records) < (1 if along == CELLS else 2):
         raise InvalidArgument(f"a comparison needs two or more, got {len(records)}")
-    if along == CURVES:
+    if along == CELLS:
+        if error is None:
+            raise InvalidArgument("the cells of a suite share one error: pass error=0.05")
+        comparison, claims = join_cells(records, error, suite)
+    elif along == CURVES:
         comparison, claims = compare_curves(records)
     else:
         comparison, claims, error = compare_samples(records, along, error, reference)

@@ -55,7 +55,8 @@ def conclude_mean(
     """What follows for all of them; `rows` are the inputs with their own results."""
     first = [result.first[i] for i in np.argsort(order)]
     of_set, of_population = _means(facts, result, first)
-    details = Samples(of_population, of_set, (), (), examples, clean_loss=clean_loss)
+    part = result.part
+    details = Samples(of_population, of_set, (), (), examples, clean_loss=clean_loss, part=part)
     claims = _claims(facts, rows, details, result)
     return RecordBody(rows, details, claims, result.failure.trials)
 

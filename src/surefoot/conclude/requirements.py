@@ -20,9 +20,17 @@ from surefoot.conclude.sampling_requirements import (
 from surefoot.conclude.scope import groups_in, sampled_of, without_doubtful
 from surefoot.conclude.tally import of_tallies, of_tally
 from surefoot.core.assumptions import Together, jointly
-from surefoot.core.claims import About, Claim, CurvePopulation, CurveSet, Scope, Verdict
+from surefoot.core.claims import (
+    About,
+    Claim,
+    CurvePopulation,
+    CurveSet,
+    Scope,
+    SuiteMean,
+    Verdict,
+)
 from surefoot.core.reasons import Why
-from surefoot.core.results import Bracket, Footing, Quantile, Reading
+from surefoot.core.results import UNIT, Bracket, Footing, Quantile, Reading
 from surefoot.errors import InvalidArgument
 from surefoot.population import requirement, requires, requires_of_groups, requires_of_interval
 from surefoot.records.population import continues_of, population_of
@@ -40,7 +48,9 @@ def check_requirements(
     """
     if required.number == 0:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
-    return without_doubtful(_decided(record, parts, required), (record, *parts.values()))
+    of_suite = isinstance(record.details, Comparison) and record.details.along == "cell"
+    decided = _of_suite(record, required) if of_suite else _decided(record, parts, required)
+    return without_doubtful(decided, (record, *parts.values()))
 
 
 def _decided(
@@ -69,6 +79,24 @@ def _decided(
                 "this result takes no such requirement: require it of one model at one level, or "
                 "not_worse of models side by side"
             )
+
+
+def _of_suite(record: Record, required: Requirements) -> tuple[Claim, ...]:
+    """Of the mean over the cells, by its interval."""
+    least = required.least
+    if least is None or required.number > 1 or not 0 <= least <= 1:
+        raise InvalidArgument(
+            "a suite takes one requirement, of the mean over its cells, between 0 and 1: pass "
+            "least=0.6 (--require 0.6)"
+        )
+    mean = next(claim for claim in record.claims if isinstance(claim, SuiteMean))
+    around, claim = mean.interval or UNIT, replace(mean, value=None)
+    if around.low >= least:
+        return (claim.answered(least, Verdict.PASS),)
+    if around.high < least:
+        return (claim.answered(least, Verdict.FAIL),)
+    reason = Why.SUITE_OPEN.of(around.low, around.high)
+    return (claim.answered(least, Verdict.UNDECIDED, reason),)
 
 
 def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:

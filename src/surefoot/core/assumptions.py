@@ -116,6 +116,7 @@ class Together(StrEnum):
     MODELS = "models"
     LEVELS = "levels"
     FILES = "files"
+    CELLS = "cells"
 
 
 @dataclass(frozen=True)

@@ -545,6 +545,23 @@ class QuantileDifference(Measured):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SuiteMean(Measured, Required):
+    """The accuracy averaged over the cells of a suite, or the share that `height` names.
+
+    `weakest` is the cell with the lowest estimate: `lowest`, in an interval that holds together
+    with those of all others.
+    """
+
+    kind: Literal["suite_mean"] = "suite_mean"
+    suite: str
+    cells: int
+    height: Height
+    weakest: str
+    lowest: float
+    lowest_interval: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClassesDiffer(Claim):
     """How many of so many pairs of classes differ; a class of one input makes no pair."""
 
@@ -559,7 +576,7 @@ AnyClaim = (
     | RobustAtRadius | Severity | MeanRadius | MeanPopulation | ShareKappa | RadiusQuantile
     | RobustPopulation | MeanRadiusPopulation | CurvePopulation | CaseFailure | CasesFailed
     | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
-    | QuantileDifference | ClassesDiffer
+    | QuantileDifference | SuiteMean | ClassesDiffer
 )  # fmt: skip
 KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
 """All kinds of claims by the name that JSON has; each has a world in the tests."""

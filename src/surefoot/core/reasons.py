@@ -58,6 +58,7 @@ class Why(StrEnum):
     RADIUS_OPEN = auto()
     RADIUS_OF_GROUPS_OPEN = auto()
     WITHIN_INTERVAL = auto()
+    SUITE_OPEN = auto()
     RADII_OPEN = auto()
     POINT_FAILED = auto()
     INPUTS_CHOSEN = auto()

@@ -165,6 +165,14 @@ def examine(
     `clean` gives the outputs of all clean inputs where these are needed anyway: then the checks of
     a model that passes them ask it about few inputs more.
     """
+    yield from examine_model(inputs, model, clean)
+    yield from examine_trials(inputs, model, perturbation)
+
+
+def examine_model(
+    inputs: Inputs, model: Model, clean: Callable[[], Outputs] | None = None
+) -> Iterator[Check]:
+    """Those that no perturbation has a part in."""
     of_classes, size = model.signature.scores.of_classes, clean_batch_size(inputs.x)
     # Outputs without classes may be large: those of one batch are enough.
     x = inputs.x if of_classes else inputs.x[:size]
@@ -186,6 +194,12 @@ def examine(
     caution: str = getattr(model, "caution", "")
     if caution:
         yield Check("the model may change", CheckStatus.WARNING, caution)
+
+
+def examine_trials(
+    inputs: Inputs, model: Model, perturbation: Perturbation | None
+) -> Iterator[Check]:
+    """Those of perturbed inputs."""
     full: Model | None = getattr(model, "full", None)
     if full is not None:
         yield checked("half precision", lambda: _half(inputs, model, full, perturbation))

@@ -221,7 +221,8 @@ def _joined(record: Record, records: Mapping[str, Record]) -> Record:
     if not isinstance(details, Comparison):
         raise ValueError("the details are not those of a comparison")
     reference = {m.name: m.reference for m in details.members if m.reference is not None}
-    joined = joined_record(records, details.along, record.shared_error, reference or None)
+    error, suite = record.shared_error, details.suite
+    joined = joined_record(records, details.along, error, reference or None, suite)
     first = next(iter(records.values()))
     at = [c.radius for c in record.claims if isinstance(c, RobustAtRadius)]
     if not at or not isinstance(first.details, Radii):

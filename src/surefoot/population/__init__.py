@@ -1,5 +1,6 @@
 """From local results to a statement about the population the inputs come from."""
 
+from surefoot.population.cells import CellMean, CellPasses
 from surefoot.population.comparison import (
     Difference,
     Rank,
@@ -58,9 +59,10 @@ from surefoot.population.share import (
 )
 
 __all__ = [
-    "ESTIMATORS", "AlgorithmOne", "CriticalQuantile", "CriticalQuantileResult", "Difference",
-    "Each", "Group", "GroupQuantile", "LevelQuantile", "LogNormalPosterior", "LowerBound", "Mean",
-    "MeanRadii", "OrderStatistics", "Population", "PopulationMean", "QuantileWithin", "Rank",
+    "ESTIMATORS", "AlgorithmOne", "CellMean", "CellPasses", "CriticalQuantile",
+    "CriticalQuantileResult", "Difference", "Each", "Group", "GroupQuantile", "LevelQuantile",
+    "LogNormalPosterior", "LowerBound", "Mean", "MeanRadii", "OrderStatistics", "Population",
+    "PopulationMean", "QuantileWithin", "Rank",
     "RobustAccuracy", "RobustShare", "Runtimes", "Sampled", "SetMean", "ShortestRanks", "TailMean",
     "all_robust", "by_group", "candidates", "differences", "estimator_named", "every_input_at_most",
     "evidence_at", "fragile_at_least", "inputs_needed", "is_grouped", "mean_radii", "mean_radius",

@@ -38,7 +38,7 @@ class PrecisionResult:
 
     `first` is the first trial of each input alone, where it had one. `note` says why the mean is
     not known to the precision, where it is not. `anytime`: more trials may be added and the mean be
-    read again.
+    read again. `part` is what a cell of a suite adds to the mean over all cells.
     """
 
     failure: Estimate
@@ -46,6 +46,7 @@ class PrecisionResult:
     first: tuple[Counts, ...]
     note: Reason | None = None
     anytime: bool = False
+    part: MeanBounds | None = None
 
 
 def check_precision(precision: float, error: float) -> None:
@@ -75,6 +76,7 @@ class Tally:
         self.trials = np.zeros(size, dtype=np.int64)
         self.failed = np.zeros(size, dtype=np.int64)
         self._first_trials = self._first_failed = self.trials
+        self.first_look = Counts(0, 0)
 
     def ask(
         self, level: float, trials: NDArray[np.int64]
@@ -100,6 +102,7 @@ class Tally:
             trials = np.bincount(places[before:now], minlength=len(self.trials))
             failed = yield from self.ask(level, trials)
             kept += now - before - int(failed.sum())
+            self.first_look = self.first_look if look else Counts(now, kept)
             if look + 1 == len(design.looks) or design.stops(look, kept):
                 break
         rate = 1 - kept / now
@@ -174,14 +177,26 @@ class SetMean:
 
     def steps(self) -> Asks:
         """Rounds until the interval is narrow enough, or the time is up."""
+        return (yield from self.rounds(0))
+
+    def rounds(self, cells: int) -> Asks:
+        """The same as one of so many cells of a suite, with its part in the mean over all.
+
+        Every cell gives that mean the same weight. An interval of width 2 `precision` has at least
+        the weight log(2/error) / (2 precision), so that no cell stops before it. Of many cells the
+        stakes are smaller, as chance cancels: twice the square root of their number is the best
+        where half the weight of a round is chance.
+        """
         tally = Tally(self.size)
         if not self.fresh:
             yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
             mean = float(tally.failed.mean())  # itself: every trial of an input is the same
             return tally.result(mean, Interval(mean, mean), Guarantee.sound())
         if design_fits(self.precision, self.error, self.size):
-            return (yield from self._picked(tally))
-        bounds, number = MeanBounds(self.size), 0
+            return (yield from self._picked(tally, cells))
+        bounds, number, part = MeanBounds(self.size), 0, MeanBounds(self.size)
+        factor = min(1.0, 2 / math.sqrt(cells)) if cells else 0.0
+        most = factor * math.log(2 / self.error) / (2 * self.precision)
         try:
             while bounds.interval(self.error).width > 2 * self.precision:
                 guess = np.full(self.size, _FIRST_GUESS)
@@ -194,11 +209,15 @@ class SetMean:
                 )
                 trials = np.where(self._taking_part(now.inclusion, number), now.trials, 0)
                 failed = yield from tally.ask(self.level, trials)
-                side = side.after(now, trials - failed if mirror else failed)
+                failed = trials - failed if mirror else failed
+                side = side.after(now, failed)
+                share = (part.mirrored() if mirror else part).after_part(now, failed, factor, most)
+                part = share.mirrored() if mirror else share
                 bounds, number = side.mirrored() if mirror else side, number + 1
         except TimeUp:
             pass
-        return self._conclude(bounds, tally)
+        complete = bool(cells) and math.isclose(part.weight, most, rel_tol=1e-9)
+        return replace(self._conclude(bounds, tally), part=part if complete else None)
 
     def _next_round(self, bounds: MeanBounds, guess: NDArray[np.float64], done: int) -> Round:
         """What is still needed by the guesses of now, or a part of it."""
@@ -231,15 +250,26 @@ class SetMean:
         result = tally.result(value, around, Guarantee.sound(self.error), note)
         return replace(result, anytime=True)
 
-    def _picked(self, tally: Tally) -> Asks:
-        """Single trials of inputs picked at random: each fails with the mean probability."""
+    def _picked(self, tally: Tally, cells: int) -> Asks:
+        """Single trials of inputs picked at random: each fails with the mean probability.
+
+        Those before the first look, whose number is settled, are the part in the mean over cells.
+        """
         rng = np.random.default_rng(self.seed)
         places = rng.integers(0, self.size, self.size)
         guarantee = Guarantee.sound(self.error)
         try:
-            return (yield from tally.ask_design(self.level, self.precision, guarantee, places))
+            result = yield from tally.ask_design(self.level, self.precision, guarantee, places)
         except TimeUp:
-            return tally.result(0.5, UNIT, guarantee, Why.DESIGN_LATE.of())
+            result = tally.result(0.5, UNIT, guarantee, Why.DESIGN_LATE.of())
+        look = tally.first_look
+        if not cells or not look.trials:
+            return result
+        stake = min(1.0, math.sqrt(8 * math.log(2 / self.error) / (cells * look.trials)))
+        once, half = np.array([look.trials]), np.array([0.5])
+        done = Round(stake * look.trials, once, np.ones(1), half)
+        part = MeanBounds(1).after(done, once - look.kept)
+        return replace(result, part=replace(part, size=self.size))
 
 
 _SHARE_OF_REPEATS = 0.1

@@ -14,6 +14,7 @@ from surefoot.population.comparison import Difference, Rank
 from surefoot.records.spec import ComparisonSpec, Spec, StudySpec
 from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
+from surefoot.statistics.stratified_mean import MeanBounds
 
 
 @dataclass(frozen=True)
@@ -260,7 +261,10 @@ class CleanLoss:
 
 @dataclass(frozen=True)
 class Samples:
-    """Results of sampling: for the population, these inputs and each class; failed examples."""
+    """Results of sampling: for the population, these inputs and each class; failed examples.
+
+    `part` is what a cell of a suite adds to the mean over all cells.
+    """
 
     whole: Whole
     studied: Estimate | None
@@ -269,6 +273,7 @@ class Samples:
     examples: tuple[Example, ...]
     attack: AttackSummary | None = None
     clean_loss: CleanLoss | None = None
+    part: MeanBounds | None = None
     kind: Literal["samples"] = "samples"
 
 
@@ -353,12 +358,13 @@ class Member:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several studies that differ in the model or in the level."""
+    """Several studies that differ in the model or in the level; or the cells of a `suite`."""
 
     along: str
     members: tuple[Member, ...]
     differences: tuple[Difference, ...] = ()
     agreement: Agreement | Undecided | None = None
+    suite: str = ""
     kind: Literal["side-by-side"] = "side-by-side"
 
 

@@ -167,6 +167,28 @@ def _says_nothing(claim: Claim, question: str) -> str:
 
 
 @statement.register
+def _(claim: claims.SuiteMean) -> str:
+    cells = f"the {claim.cells:,} cells" if claim.cells > 1 else "the one cell"
+    of_population = f" on {scope_phrase(claim)}" if claim.about.of is About.POPULATION else ""
+    around, lowest = claim.interval or UNIT, claim.lowest_interval
+    mean = "" if around.width == 0 else f" ({percent_range(around)})"
+    last = "counted" if lowest.width == 0 else percent_range(lowest)
+    certain = ", ".join(filter(None, [last, confidence_clause(claim)]))
+    weakest = f"; the weakest cell is {claim.weakest}: {percent(claim.lowest)}"
+    weakest += f" ({certain})" if certain else ""
+    return with_condition(
+        claim,
+        f"averaged over {cells} of {claim.suite}, {height_words(claim.height)} is "
+        f"{percent(claim.value or 0.0)}{mean}{of_population}{weakest}",
+    )
+
+
+def height_words(height: claims.Height) -> str:
+    """With its article, as the subject of a sentence."""
+    return height if height is claims.Height.ACCURACY else f"the {height}"
+
+
+@statement.register
 def _(claim: claims.CountKappa) -> str:
     number, least, n = claim.fragile, claim.at_least, claim.about.inputs
     were = "was" if 1 in (number, n) else "were"

@@ -192,6 +192,7 @@ _TOGETHER = {
     Together.MODELS: "everything said of these {n} models",
     Together.LEVELS: "everything said of these {n} levels",
     Together.FILES: "everything said of these {n} files",
+    Together.CELLS: "all {n} cells and their mean",
 }
 
 
@@ -387,6 +388,7 @@ def quantity_words(claim: Claim) -> str:
 _ROBUST = "share of inputs that keep their label at every point of the ball"
 _CRITICAL = "mean critical radius"
 _QUANTITIES: dict[type[Claim], str] = {
+    claims.SuiteMean: "accuracy, or share kept, averaged over the cells of a suite",
     claims.CountKappa: "number of inputs that fail more often",
     claims.ShareKappa: "share of inputs that fail at most so often",
     claims.Tail: "extrapolated failure probability",

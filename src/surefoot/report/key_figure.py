@@ -165,6 +165,12 @@ def _(claim: claims.QuantileDifference) -> _Parts:
 
 
 @_parts.register
+def _(claim: claims.SuiteMean) -> _Parts:
+    over = f"averaged over the {claim.cells:,} cells of {claim.suite}"
+    return *_shares(claim), f"{claim.height}, {over}"
+
+
+@_parts.register
 def _(claim: claims.CaseFailure) -> _Parts:
     return *_shares(claim), f"failure rate of {case_scope(claim)}{over_cases(claim)}"
 

@@ -9,7 +9,13 @@ from functools import singledispatch
 from surefoot.core import claims
 from surefoot.core.claims import Claim, Verdict, limit_of
 from surefoot.report import clauses
-from surefoot.report.claim_sentences import cases_fail, curve_of, levels_of, statement
+from surefoot.report.claim_sentences import (
+    cases_fail,
+    curve_of,
+    height_words,
+    levels_of,
+    statement,
+)
 from surefoot.report.formatting import exact_percent, of_perturbations, with_full_stop
 from surefoot.report.key_figure import key_figure
 from surefoot.report.reasons import reason_words
@@ -17,7 +23,13 @@ from surefoot.system.text import level_words
 
 Compared = claims.NotWorse | claims.CurveNotWorse | claims.RadiusNotWorse
 """Kinds that compare a model with others, whose sentences name them."""
-_TWO_SIDED = claims.MeanSet | claims.CurveSet | claims.CurvePopulation | claims.CurveNotWorse
+_TWO_SIDED = (
+    claims.MeanSet
+    | claims.SuiteMean
+    | claims.CurveSet
+    | claims.CurvePopulation
+    | claims.CurveNotWorse
+)
 """Kinds whose verdict is read off intervals that have two sides."""
 
 
@@ -104,6 +116,13 @@ def _(claim: claims.MeanSet | claims.MeanPopulation) -> tuple[str, str]:
         f"at most {most} {fails} {clauses.scope_phrase(claim)}{over}",
         f"more than {most} {fails} {_some_scope(claim)}{over}",
     )
+
+
+@_statements.register
+def _(claim: claims.SuiteMean) -> tuple[str, str]:
+    least, what = exact_percent(clauses.required_number(claim)), height_words(claim.height)
+    over = f"averaged over the {claim.cells:,} cells of {claim.suite}, {what} is"
+    return f"{over} at least {least}", f"{over} less than {least}"
 
 
 @_statements.register

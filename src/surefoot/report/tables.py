@@ -52,7 +52,7 @@ class Table:
 
     The first `name_columns` columns hold names and are set left; the others hold numbers. A page
     shows `visible_rows` of a long table and folds the others; more than `most_on_paper` of these,
-    about six sheets, are not printed.
+    about six sheets, are not printed. A terminal shows a `whole` table with all its rows.
     """
 
     title: str
@@ -62,6 +62,7 @@ class Table:
     note: str = ""
     page_only: bool = False
     visible_rows: int = 10
+    whole: bool = False
     most_on_paper: ClassVar[int] = 200
 
     @property
@@ -102,7 +103,7 @@ class Table:
 
     def shortened(self, rows: int) -> Table:
         """The first rows, and a note that says of how many."""
-        if len(self.rows) <= rows:
+        if len(self.rows) <= rows or self.whole:
             return self
         few = f"{rows} of {len(self.rows):,} rows; --report and --json have all."
         return replace(self, rows=self.rows[:rows], note=" ".join(filter(None, [few, self.note])))

@@ -85,6 +85,14 @@ class MeanBounds:
             self.centre + done.weight * mean,
         )
 
+    def after_part(self, done: Round, failed: Whole, factor: float, most: float) -> MeanBounds:
+        """With a round at a smaller stake: its weight times `factor`, and no weight beyond `most`.
+
+        Both are settled before the round, so that the product stays a supermartingale.
+        """
+        weight = min(factor * done.weight, most - self.weight)
+        return self.after(replace(done, weight=weight), failed) if weight > 0 else self
+
     def mirrored(self) -> MeanBounds:
         """The same of one minus the mean: of being kept, where this is of failing."""
         w = self.weight

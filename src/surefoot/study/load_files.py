@@ -61,6 +61,10 @@ _READING_OF_DATA = (
     "labels", "label_pattern", "scale", "size", "length", "class_names", "group", "read_as",
 )  # fmt: skip
 
+SELECTION_SEEDS = 2**32
+"""Seeds that are equal up to a multiple of this choose the same inputs: so the cells of a suite,
+each with random numbers of its own, are studied on the inputs of one choice."""
+
 
 def load_files(
     options: FileOptions,
@@ -101,7 +105,7 @@ def load_files(
         classes=_class_numbers(options.classes, inputs),
         first=options.first,
         random=options.random,
-        seed=seed,
+        seed=seed % SELECTION_SEEDS,
         correct_only=options.correct_only,
     )
     _check_random(options, inputs, selection.classes)

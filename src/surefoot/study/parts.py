@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,14 @@ from surefoot.core.procedure import Needs
 from surefoot.core.results import InputResult
 from surefoot.engine.input_check import refuse_bad_inputs
 from surefoot.engine.outputs import (
+    Check,
     checked_scores,
     clean_batches,
     clean_outputs,
     joined,
     refuse_infinite,
 )
+from surefoot.engine.preflight import examine_model
 from surefoot.engine.sampling_bench import SamplingBench, draws_nothing
 from surefoot.engine.streams import generator_for
 from surefoot.errors import InvalidArgument
@@ -55,6 +57,9 @@ from surefoot.subject.protocols import (
 FORMAT = 6
 """Number of the layout of a spec and of the random streams. It is in the digest: runs of another
 format have other names."""
+_OF_MODEL_AND_INPUTS = ("fitted", "scorer", "sampling", "references", "clean_kept", "model_checks")
+_OF_OUTPUTS = ("clean", "predicted", "labels")
+"""What no perturbation has a part in; the latter where the model has classes."""
 _DECIMALS = 6
 """Digits of a score that rounding between batches leaves alone."""
 
@@ -200,6 +205,22 @@ class StudyParts:
             severity = self.property.severity(outputs, references)
             parts.append(np.asarray(severity) < self.property.limit)
         return np.concatenate(parts)
+
+    @cached_property
+    def model_checks(self) -> tuple[Check, ...]:
+        """What was found of model and inputs before any perturbation."""
+        clean = (lambda: self.clean_unchecked) if self.has_classes else None
+        return tuple(examine_model(self.fitted, self.model, clean))
+
+    def under(self, perturbation: Perturbation, method: Any, seed: int) -> Self:  # noqa: ANN401  any method
+        """The same model and inputs otherwise; what is known of them is not computed again."""
+        other = replace(
+            self, inputs=self.fitted, perturbation=perturbation, method=method, seed=seed
+        )
+        known = _OF_OUTPUTS if self.has_classes else ()
+        for name in (*_OF_MODEL_AND_INPUTS, *known):
+            other.__dict__[name] = getattr(self, name)
+        return other
 
     def row(self, i: int, result: InputResult) -> InputRow:
         """One input with its result; not what takes another pass over data or model."""

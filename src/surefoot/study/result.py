@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from surefoot.catalogue.suites import row_and_column
 from surefoot.conclude import requirements
 from surefoot.conclude.radii import at_radii
 from surefoot.conclude.sampling import claim_about
@@ -33,6 +34,7 @@ from surefoot.records.record import (
     Curves,
     Details,
     InputRow,
+    Member,
     OfClasses,
     Record,
     Requirements,
@@ -97,6 +99,21 @@ def levels_of_parts(record: Record) -> dict[str, float | None]:
     if not isinstance(details, Comparison) or details.along != "level":
         return {}
     return {member.name: member.level for member in details.members}
+
+
+def _row_of_cell(member: Member) -> dict[str, Any]:
+    """The accuracy of a cell, or the share kept, with its interval."""
+    row, column = row_and_column(member.name)
+    known = member.whole if isinstance(member.whole, Estimate) else None
+    return {
+        "perturbation": row,
+        "column": column,
+        "level": member.level,
+        "value": math.nan if known is None else known.value,
+        **_ends(None if known is None else known.interval),
+        "trials": 0 if known is None else known.trials,
+        "run": member.digest,
+    }
 
 
 def _row_of_case(row: InputRow, names: tuple[str, ...]) -> dict[str, Any]:
@@ -391,7 +408,7 @@ class Result:
         return plain
 
     def to_frame(self) -> pd.DataFrame:
-        """One row an input with its claim, or one row a level of a curve.
+        """One row an input with its claim, or one row a level of a curve or a cell of a suite.
 
         Of several results side by side the rows of all, with the name of each in `part`.
         """
@@ -399,6 +416,8 @@ class Result:
             import pandas as pd
         except ImportError as error:
             raise MissingPackage("to_frame needs pandas: pip install pandas") from error
+        if isinstance(self.details, Comparison) and self.details.along == "cell":
+            return pd.DataFrame([_row_of_cell(member) for member in self.details.members])
         levels = levels_of_parts(self.record)
         rows = rows_of(self.record, self.claim_about)
         for name, part in self.parts.items():

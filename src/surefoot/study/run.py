@@ -25,7 +25,7 @@ from surefoot.engine.outputs import (
     largest_difference,
 )
 from surefoot.engine.perturbation_checks import examine_level_zero
-from surefoot.engine.preflight import examine, examine_batch
+from surefoot.engine.preflight import examine_batch, examine_trials
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.executors.pool import AnyExecutor, WorkerNote, check_executor, warn_of_fallback
@@ -162,6 +162,8 @@ class RunSettings:
     time_limit: float | None = None
     executor: AnyExecutor = None
     on_workers: Callable[[WorkerNote], None] = warn_of_fallback
+    batches_checked: bool = False
+    """Whether a batch as large as this run's was checked with this model before."""
 
     def __post_init__(self) -> None:
         check_executor(self.executor)
@@ -205,7 +207,8 @@ def _run_in(
         return Result(_unrequired(known), from_store=True)
     checked = checked or preflight(study)
     measurement: Measurement = MEASUREMENTS[study.needs](study, options.workers, options.batch)
-    checked += preflight_of_batches(study, measurement.batch, checked)
+    if not options.batches_checked:
+        checked += preflight_of_batches(study, measurement.batch, checked)
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
@@ -301,8 +304,7 @@ def _with_journals(result: Result, store: Store) -> Result:
 def preflight(study: StudyParts) -> tuple[Finding, ...]:
     """What the checks before a run found; a bad one stops the run."""
     parts = study.fitted, study.model, _perturbation_to_check(study)
-    clean = (lambda: study.clean_unchecked) if study.has_classes else None
-    found = findings(examine(*parts, clean))
+    found = findings((*study.model_checks, *examine_trials(*parts)))
     if study.needs is Needs.LEVELS and study.method.low <= 0:
         found += findings(examine_level_zero(*parts))
     _refuse_failed(found)

@@ -120,7 +120,7 @@ def compare(
         executor=executor, on_workers=on_workers,
     )  # fmt: skip
     along = MODELS if needs == {Needs.SAMPLES} else CURVES
-    return _kept(join_results(parts, along, error, reference), store)
+    return kept(join_results(parts, along, error, reference), store)
 
 
 def sweep(
@@ -154,10 +154,10 @@ def sweep(
         batch=batch, on_progress=on_progress, attack=attack, time_limit=time_limit,
         executor=executor, on_workers=on_workers,
     )  # fmt: skip
-    return _kept(join_results(parts, LEVELS, error), store)
+    return kept(join_results(parts, LEVELS, error), store)
 
 
-def _kept(result: Result, store: str | None) -> Result:
+def kept(result: Result, store: str | None) -> Result:
     """The comparison itself, once it is in the store as a run of its own."""
     if result.parts:
         records = {name: part.record for name, part in result.parts.items()}
@@ -209,10 +209,11 @@ def join_results(
     along: str,
     error: float | None = None,
     reference: Mapping[str, float] | None = None,
+    suite: str = "",
 ) -> Result:
     """Finished results side by side, with the claims that hold of them together."""
     if len(parts) == 1 and along == CURVES:
         return next(iter(parts.values()))
     records = {name: part.record for name, part in parts.items()}
     store = next(iter(parts.values())).store if parts else ""
-    return Result(joined_record(records, along, error, reference), parts, store=store)
+    return Result(joined_record(records, along, error, reference, suite), parts, store=store)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from surefoot.core.claims import Claim
 from surefoot.records.record import AttackSummary, Comparison, Curves, Radii, Record, Samples, Tally
 from surefoot.report.view import View
-from surefoot.report.views import attack, comparison, curve, curve_figures, radii, sampling, tally
+from surefoot.report.views import (
+    attack,
+    comparison,
+    curve,
+    curve_figures,
+    radii,
+    sampling,
+    suite,
+    tally,
+)
 from surefoot.report.views.sampling_figures import inputs_chart
 
 if TYPE_CHECKING:
@@ -49,7 +58,11 @@ def _shown(record: Record, parts: Mapping[str, Record], store: str = "") -> _Sho
             return partial(attack.view, record, details), partial(attack.attack_chart, record)
         case Comparison() if not isinstance(first, Curves | Radii | Tally):
             draw = partial(comparison.comparison_chart, record, details)
-            return partial(comparison.view, record, details, parts), draw
+            view = partial(comparison.view, record, details, parts)
+            if details.along == "cell":
+                draw = partial(suite.suite_chart, record, details, parts)
+                view = partial(suite.view, record, details, parts)
+            return view, draw
     if isinstance(first, Curves):
         draw = partial(curve_figures.curves_chart, members)
         return partial(curve.view, record, members), draw

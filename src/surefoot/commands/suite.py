@@ -1,0 +1,191 @@
+"""`suite`: accuracy under many perturbations at several levels, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefoot.commands import options as o
+from surefoot.commands import values as v
+from surefoot.commands.output_files import check_figure_file
+from surefoot.records.options import FileOptions, option, refused, refused_value, same_option
+
+if TYPE_CHECKING:
+    from surefoot.catalogue.suites import Suite
+    from surefoot.commands.caller import Caller
+    from surefoot.records.record import Source
+    from surefoot.study import Result, Study
+    from surefoot.study.suite import CellPlan, SuiteForecast
+
+PRECISION = 0.02
+_LARGE_INPUT = 50_000
+"""Values of an input beyond which models are slow: there a pass over the inputs is the default."""
+
+
+@dataclass(frozen=True)
+class SuiteOptions:
+    """Which suite, and how well each of its cells is to be known."""
+
+    suite: str | Path | object | None = option(
+        None,
+        "corruptions, corruptions-extra, noise, weather, geometry, sensor, table, audio, or a "
+        "file of your own, mine.toml (default: what suits the data).",
+    )
+    precision: v.Number | None = option(
+        None,
+        f"Half-width of the interval of each cell (default: {PRECISION}; of inputs of more than "
+        f"{_LARGE_INPUT:,} values one pass).",
+    )
+    passes: int | None = option(
+        None, "Instead of --precision: trials of each input in each cell.", least=1
+    )
+    about: str | None = option(
+        None, "What the table is about: these (inputs) or population (default: these)."
+    )
+    confidence: v.Number = same_option(o.EstimateOptions, "confidence")
+    require: v.Number | None = option(
+        None, "Require that the mean over all cells is at least this: 0.6."
+    )
+    property: str | object | None = option(
+        None,
+        "When an output counts as kept (default: true, its label, where the data have labels; else "
+        "same).",
+    )
+    figure: str | Path | None = option(None, "Write the figure here: suite.svg, .png or .json.")
+
+    def plan(self, values: int) -> CellPlan:
+        """How each cell is measured; `values` are those of one input."""
+        from surefoot.core.claims import About
+        from surefoot.study.suite import CellPlan
+
+        about = {None: About.THESE, "these": About.THESE, "population": About.POPULATION}
+        if self.about not in about:
+            raise refused(
+                "about", self.about, f"must be these or population, got {self.about!r}: choose one"
+            )
+        if self.precision is not None and self.passes is not None:
+            raise refused_value(
+                "passes", self.passes, "is in place of a precision: leave out one of them"
+            )
+        precision, passes = self.precision, self.passes
+        large = values > _LARGE_INPUT and about[self.about] is About.THESE
+        if precision is None and passes is None:
+            precision, passes = (None, 1) if large else (PRECISION, None)
+        number = None if precision is None else v.as_number("precision", precision)
+        return CellPlan(number, passes, about[self.about], v.error_from(self.confidence))
+
+
+def suite(
+    model: o.ModelArgument,
+    data: o.DataArgument,
+    *,
+    measurement: SuiteOptions,
+    inputs: FileOptions,
+    running: o.RunOptions,
+    batches: o.BatchOptions,
+    caller: Caller,
+) -> Result:
+    """Measure accuracy under every perturbation of a suite, with an interval in each cell.
+
+    All cells and their mean share one error. Model and data as for `sf.estimate`; the options are
+    those of `surefoot suite`. With a `store` every cell is a run of its own in it, and an
+    interrupted call goes on with the cells that are missing.
+
+    Example: sf.suite("model.onnx", "test.npz", suite="weather", precision=0.05)
+    """
+    from surefoot.catalogue.suites import choose_suite, read_suite
+
+    running.check()
+    check_figure_file(measurement.figure)
+    measurement.plan(0)  # refuses a mistake before files are read
+    if measurement.require is not None:
+        v.share("require", measurement.require)
+    if isinstance(measurement.suite, str | Path) and str(measurement.suite).endswith(".toml"):
+        read_suite(measurement.suite)
+    return run_cells(
+        model, data, lambda chosen: choose_suite(measurement.suite, chosen),
+        measurement, inputs, running, batches, caller,
+    )  # fmt: skip
+
+
+def run_cells(
+    model: v.AnyModel,
+    data: v.AnyData,
+    suite_for: v.Given,
+    measurement: SuiteOptions,
+    inputs: FileOptions,
+    running: o.RunOptions,
+    batches: o.BatchOptions,
+    caller: Caller,
+) -> Result:
+    """Read model and data, run the cells of the suite for them, write the files."""
+    from surefoot.commands.request import read_subjects, run_each
+    from surefoot.study import Study
+    from surefoot.study.run import RunSettings
+    from surefoot.study.suite import cell_studies, run_suite
+
+    given = measurement.property
+    needs = None if given is None else v.as_property(given).needs
+    subjects = read_subjects({"": model}, data, inputs, running.seed, needs)
+    chosen: Suite = suite_for(subjects.inputs)
+    kept_if = ("same" if subjects.inputs.labels is None else "true") if given is None else given
+    row = subjects.inputs.x[0]
+    plan = measurement.plan(getattr(row, "size", 0))
+    cells = chosen.perturbations(subjects.inputs.frame)
+    first = next(iter(cells.values()))
+    method = plan.method(1, 1)
+    prop = v.as_property(kept_if)
+    whole: Study = Study(
+        subjects.models[""], subjects.inputs, first, method, property=prop, seed=running.seed
+    )
+    studies = cell_studies(whole, cells, plan)
+    source = subjects.source("", caller, chosen.name, kept_if)
+    sources = _sources(source, chosen)
+    for words in filter(None, [chosen.left_out, _budget_words(plan, measurement)]):
+        caller.remark(words)
+
+    def run(
+        on_progress: v.Given, sources: v.Given, on_start: v.Given, on_workers: v.Given,
+        **more: v.Given,
+    ) -> Result:  # fmt: skip
+        store = more.pop("store")
+        settings = RunSettings(on_progress=on_progress, on_workers=on_workers, **more)
+        return run_suite(
+            studies, chosen.name, plan.error, settings, store=store, sources=sources,
+            on_start=on_start, on_forecast=partial(_say_forecast, caller),
+        )  # fmt: skip
+
+    quiet = replace(caller, announce=lambda _: None)  # the progress says which cell it is
+    options = {**running.arguments(), **batches.arguments()}
+    result = run_each(run, list(studies), sources, quiet, part="cell", **options)
+    if measurement.require is not None:
+        result = result.require(v.share("require", measurement.require))
+    return running.write(result, caller.command, measurement.figure)
+
+
+def _sources(source: Source | None, suite: Suite) -> Mapping[str, Source] | None:
+    if source is None:
+        return None
+    return {name: replace(source, perturb=text) for name, text in suite.texts.items()}
+
+
+def _budget_words(plan: CellPlan, measurement: SuiteOptions) -> str:
+    """That the default is a budget, and what narrows it."""
+    if plan.passes is None or measurement.passes is not None:
+        return ""
+    return (
+        f"inputs are large: {plan.passes} trial of each in every cell (--precision {PRECISION} for "
+        "narrower intervals)"
+    )
+
+
+def _say_forecast(caller: Caller, forecast: SuiteForecast) -> None:
+    seconds = forecast.seconds
+    time = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    time = time if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    caller.announce(
+        f"{forecast.cells} cells, about {forecast.trials:,} trials, about {time} (a forecast)"
+    )

@@ -1,0 +1,158 @@
+"""What follows from the cells of a suite together: each accuracy, their mean, the weakest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from surefoot.core import claims as kinds
+from surefoot.core.assumptions import Jointly, Together
+from surefoot.core.claims import About, Claim, Continues, Randomness
+from surefoot.core.counts import Counts
+from surefoot.core.results import Estimate, Footing, Guarantee, Interval
+from surefoot.errors import InvalidArgument
+from surefoot.population.cells import Cell, mean_of_cells
+from surefoot.records.record import Comparison, Member, Record, Samples
+from surefoot.report.curve_quantity import curve_quantity
+from surefoot.statistics.stratified_mean import MeanBounds
+
+_SHARED = ("model", "property", "bounds", "generator")
+_ROUNDING = 1 + 1e-9
+"""Errors are parts of a whole: a division may be off by its last digit."""
+
+
+def error_of_cells(error: float, drawn: int, every: int, about: About) -> float:
+    """What each cell may spend: cells that are counted exactly spend nothing.
+
+    Of these inputs the mean over the cells has a share of its own. Of the population every cell is
+    a sample, and the mean is the average of their intervals, which costs nothing.
+    """
+    return error / every if about is About.POPULATION else error / (drawn + 1)
+
+
+def join_cells(
+    records: Mapping[str, Record], error: float, suite: str
+) -> tuple[Comparison, tuple[Claim, ...]]:
+    """The cells, the weakest first, with the claims that hold of them together."""
+    _check_same_question(records)
+    about = next(iter(records.values())).claims[0].about.of
+    kept = {name: _kept(name, record, about) for name, record in records.items()}
+    drawn = [name for name, one in kept.items() if one.guarantee.error > 0]
+    share = error_of_cells(error, len(drawn), len(records), about)
+    for name in drawn:
+        if kept[name].guarantee.error > share * _ROUNDING:
+            raise InvalidArgument(
+                f"{name} spends an error of {kept[name].guarantee.error:g}, and each of "
+                f"{len(drawn)} cells may spend {share:g} for {error:g} in all: run the suite again"
+            )
+    members = sorted(
+        (Member(name, r.digest, r.study.perturbation.number("level"), kept[name])
+         for name, r in records.items()),
+        key=lambda m: kept[m.name].value,
+    )  # fmt: skip
+    claims = _claims(records, kept, [m.name for m in members], error, share, suite)
+    return Comparison("cell", tuple(members), suite=suite), claims
+
+
+def _kept(name: str, record: Record, about: About) -> Estimate:
+    """The accuracy of a cell, or the share kept."""
+    details = record.details
+    if not isinstance(details, Samples) or record.claims[0].about.of is not about:
+        raise InvalidArgument(f"{name} is no cell of this suite: run the suite again")
+    known = details.whole if about is About.POPULATION else details.studied
+    if not isinstance(known, Estimate):
+        raise InvalidArgument(f"{name} has no mean: give it trials, and run the suite again")
+    return known
+
+
+def _check_same_question(records: Mapping[str, Record]) -> None:
+    (name, first), *others = records.items()
+    for other, record in others:
+        for part in _SHARED:
+            if getattr(first.study, part) != getattr(record.study, part):
+                raise InvalidArgument(
+                    f"{name} and {other} differ in their {part}: cells of a suite differ in the "
+                    "perturbation only; study all with the same"
+                )
+        if first.study.inputs.digest != record.study.inputs.digest:
+            raise InvalidArgument(
+                f"{name} and {other} were studied on different inputs: study both on the same"
+            )
+
+
+def _claims(
+    records: Mapping[str, Record],
+    kept: Mapping[str, Estimate],
+    weakest_first: Sequence[str],
+    error: float,
+    share: float,
+    suite: str,
+) -> tuple[Claim, ...]:
+    """The mean over the cells, then each cell; the weakest first."""
+    cells = [_cell(records[name], one) for name, one in kept.items()]
+    failing = mean_of_cells(_independent(records, cells), share)
+    around = Interval(1 - failing.high, 1 - failing.low)
+    mean = sum(one.value for one in kept.values()) / len(kept)
+    first, weakest = records[weakest_first[0]], kept[weakest_first[0]]
+    together = Jointly(Together.CELLS, len(records))
+    random = any(not cell.exact for cell in cells)
+    assumptions = tuple(
+        dict.fromkeys(a for r in records.values() for a in r.claims[0].guarantee.assumptions)
+    )
+    footing = Footing.CONDITIONAL if assumptions else Footing.SOUND
+    spends = random or first.claims[0].about.of is About.POPULATION
+    guarantee = Guarantee(footing, error if spends else 0.0, assumptions, together)
+    said = replace(
+        first.claims[0].said,
+        random=Randomness.FRESH if random else Randomness.NOTHING,
+        guarantee=guarantee,
+        continues=Continues.ONCE,
+        trials=sum(record.trials for record in records.values()),
+        names=(),
+        reason=None,
+    )
+    whole = kinds.SuiteMean(
+        said,
+        value=min(max(mean, around.low), around.high),
+        interval=around,
+        suite=suite,
+        cells=len(records),
+        height=curve_quantity(first.study.property.kind),
+        weakest=weakest_first[0],
+        lowest=weakest.value,
+        lowest_interval=weakest.interval,
+    )
+    each = []
+    for name in weakest_first:
+        own = records[name].claims[0]
+        spent = error if own.guarantee.error else 0.0
+        promise = replace(own.guarantee, error=spent, jointly=together if spent else None)
+        each.append(own.saying(names=(name,), guarantee=promise))
+    return (whole, *each)
+
+
+def _cell(record: Record, kept: Estimate) -> Cell:
+    """Its failure probability, and its part in the mean."""
+    failure = Interval(1 - kept.interval.high, 1 - kept.interval.low)
+    exact = kept.guarantee.error == 0 and failure.width == 0
+    part: MeanBounds | Counts | None = None
+    if isinstance(record.details, Samples):
+        part = record.details.part
+    if record.study.method.number("passes") is not None:
+        results = [row.result for row in record.inputs if isinstance(row.result, Estimate)]
+        part = Counts(
+            sum(one.trials for one in results),
+            sum(round(one.value * one.trials) for one in results),
+        )
+    return Cell(failure, part, exact)
+
+
+def _independent(records: Mapping[str, Record], cells: Sequence[Cell]) -> list[Cell]:
+    """Without their parts where two cells may have met the same random numbers.
+
+    And where they were not planned as cells of so many.
+    """
+    drawn = [r.study for r, cell in zip(records.values(), cells, strict=True) if not cell.exact]
+    apart = len({study.seed for study in drawn}) == len(drawn)
+    planned = all(study.method.number("cells") == len(drawn) for study in drawn)
+    return list(cells) if apart and planned else [replace(cell, part=None) for cell in cells]

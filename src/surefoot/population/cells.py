@@ -1,0 +1,156 @@
+"""The cells of a suite: a mean for each, and the mean over all of them from the same trials.
+
+Every cell has random numbers of its own, so that the trials of different cells are independent
+given the inputs. `docs/decisions/suite.md` has the reasons.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.core.claims import About
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Needs
+from surefoot.core.results import Guarantee, Interval
+from surefoot.errors import InvalidArgument
+from surefoot.population.mean import unequal_error
+from surefoot.population.precision import Asks, SetMean, Tally, check_precision
+from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.stratified_mean import MeanBounds
+
+
+@dataclass(frozen=True)
+class CellMean:
+    """`SetMean` as one of so many `cells` of a suite whose trials are random.
+
+    The last four are set by the study.
+    """
+
+    precision: float
+    error: float
+    cells: int
+    size: int = 0
+    seed: int = 0
+    level: float = 0.0
+    fresh: bool = True
+    needs: ClassVar[Needs] = Needs.MEAN
+    evidence: ClassVar[type[Counts]] = Counts
+    about: ClassVar[About] = About.THESE
+    concludes_early: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_precision(self.precision, self.error)
+        _check_cells(self.cells)
+
+    @property
+    def _alone(self) -> SetMean:
+        return SetMean(
+            self.precision, self.error, self.size, self.seed, self.level, fresh=self.fresh
+        )
+
+    @property
+    def forecast(self) -> int:
+        """Trials expected if every input fails as often as guessed first."""
+        return self._alone.forecast if self.fresh else self.size
+
+    def steps(self) -> Asks:
+        """As of a mean by itself."""
+        return (yield from self._alone.rounds(self.cells))
+
+
+@dataclass(frozen=True)
+class CellPasses:
+    """The same number of trials of every input, settled beforehand: so many passes over the data.
+
+    A sum of independent trials of unequal probabilities strays no further than a binomial one of
+    the same mean (Hoeffding 1956, theorem 4). The last three are set by the study.
+    """
+
+    passes: int
+    error: float
+    cells: int
+    size: int = 0
+    level: float = 0.0
+    fresh: bool = True
+    needs: ClassVar[Needs] = Needs.MEAN
+    evidence: ClassVar[type[Counts]] = Counts
+    about: ClassVar[About] = About.THESE
+
+    def __post_init__(self) -> None:
+        check_precision(0.1, self.error)
+        _check_cells(self.cells)
+        if self.passes < 1:
+            raise InvalidArgument(f"passes must be an integer ≥ 1, got {self.passes}")
+
+    @property
+    def forecast(self) -> int:
+        """All of them: their number is settled."""
+        return self.size * (self.passes if self.fresh else 1)
+
+    def steps(self) -> Asks:
+        """One question."""
+        tally = Tally(self.size)
+        each = self.passes if self.fresh else 1
+        yield from tally.ask(self.level, np.full(self.size, each, dtype=np.int64))
+        mean = float(tally.failed.sum() / tally.trials.sum())
+        if not self.fresh:
+            return tally.result(mean, Interval(mean, mean), Guarantee.sound())
+        counts = Counts(int(tally.trials.sum()), int(tally.failed.sum()))
+        around = clopper_pearson(counts, unequal_error(self.error))
+        return tally.result(mean, around, Guarantee.sound(self.error))
+
+
+def _check_cells(cells: int) -> None:
+    if cells < 1:
+        raise InvalidArgument(f"cells must be an integer ≥ 1, got {cells}: so many share it")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is known of one cell: its failure probability, and its part in the mean over all.
+
+    The part is None where the cell has no trials of its own random numbers, as one that was counted
+    exactly (`exact`), or one that was stopped early.
+    """
+
+    failure: Interval
+    part: MeanBounds | Counts | None
+    exact: bool
+
+
+def mean_of_cells(cells: Sequence[Cell], error: float) -> Interval:
+    """The mean failure probability over all cells, where the intervals of the cells hold together.
+
+    The average of the intervals holds whenever these do and costs nothing. The interval from the
+    trials of all cells takes `error` and is far narrower where there are many. Both hold together.
+    """
+    number, ends = len(cells), [cell.failure for cell in cells]
+    low = math.fsum(one.low for one in ends) / number
+    high = math.fsum(one.high for one in ends) / number
+    drawn = [cell for cell in cells if not cell.exact]
+    own = _over_drawn([cell.part for cell in drawn], error)
+    if own is not None:
+        counted = math.fsum(cell.failure.low for cell in cells if cell.exact)
+        low = max(low, (counted + len(drawn) * own.low) / number)
+        high = min(high, (counted + len(drawn) * own.high) / number)
+    return Interval(low, max(low, high))
+
+
+def _over_drawn(parts: Sequence[MeanBounds | Counts | None], error: float) -> Interval | None:
+    """Over the cells that draw: each with the same weight or number of trials; else None."""
+    counts = [part for part in parts if isinstance(part, Counts)]
+    bounds = [part for part in parts if isinstance(part, MeanBounds)]
+    if counts and len(counts) == len(parts) and len({one.trials for one in counts}) == 1:
+        failed = sum(one.trials - one.kept for one in counts)
+        trials = sum(one.trials for one in counts)
+        return clopper_pearson(Counts(trials, failed), unequal_error(error))
+    weights = [one.weight for one in bounds]
+    if not bounds or len(bounds) < len(parts) or max(weights) > min(weights) * (1 + 1e-9):
+        return None
+    upper, lower = (math.fsum(getattr(one, end) for one in bounds) for end in ("upper", "lower"))
+    return MeanBounds(len(bounds), math.fsum(weights), upper, lower).interval(error)

@@ -1,0 +1,278 @@
+"""A suite: perturbations × levels as a heat map, as curves, as a table, and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from surefoot.catalogue.suites import row_and_column
+from surefoot.core.claims import Claim
+from surefoot.core.results import Estimate
+from surefoot.records.record import Comparison, Record
+from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.curve_quantity import curve_quantity
+from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, marks
+from surefoot.report.formatting import file_name, percent, with_full_stop
+from surefoot.report.provenance import preflight_cautions, provenance
+from surefoot.report.tables import Table
+from surefoot.report.view import Caution, Figure, Section, View
+
+if TYPE_CHECKING:
+    import altair as alt
+    from altair.typing import ChartType
+
+_NAMED_CURVES = 4
+"""The weakest rows, whose curves have a colour and a name; the others are grey."""
+_CELL, _ROW = 58, 27
+"""Pixels of a cell of the heat map: wide enough for 100.0 on a phone."""
+_SHADES = ("#b5451b", "#e39a72", "#f3dfd2", "#c5d9e3", "#4d8aa8", "#1d5b7a")
+"""From 0 % to 100 %: weak is warm, as everywhere; the ends differ on grey paper by their text."""
+_ON_DARK, _ON_LIGHT = "#fdfdfd", "#1f2934"
+"""Letters on a shade, which stays as it is where a page is dark: not the page's own colours."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: where it stands, and what is known of it."""
+
+    row: str
+    column: str
+    kept: Estimate
+    order: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells by row, the weakest row first; `columns` are headings that all rows share."""
+
+    rows: Mapping[str, tuple[Cell, ...]]
+    columns: tuple[str, ...]
+    shared: bool
+
+    def mean(self, row: str) -> float:
+        """Over the cells of a row."""
+        cells = self.rows[row]
+        return sum(cell.kept.value for cell in cells) / len(cells)
+
+
+def grid_of(record: Record, suite: Comparison) -> Grid:
+    """Rows sorted by weakness, the cells of each in the order of the suite."""
+    names = list(getattr(record.spec, "names", ()))
+    rows: dict[str, list[Cell]] = {}
+    for member in sorted(suite.members, key=lambda m: names.index(m.name)):
+        if isinstance(member.whole, Estimate):
+            row, column = row_and_column(member.name)
+            own = rows.setdefault(row, [])
+            own.append(Cell(row, column, member.whole, len(own), member.digest))
+    ranked = sorted(rows, key=lambda row: sum(c.kept.value for c in rows[row]) / len(rows[row]))
+    columns = [tuple(cell.column for cell in cells) for cells in rows.values()]
+    shared = len(set(columns)) == 1
+    longest = max(map(len, columns))
+    headings = columns[0] if shared else tuple(str(i + 1) for i in range(longest))
+    return Grid({row: tuple(rows[row]) for row in ranked}, headings, shared)
+
+
+def suite_chart(record: Record, suite: Comparison, parts: Mapping[str, Record]) -> ChartType:
+    """The heat map, and the curves below it where rows have several levels."""
+    import altair as alt
+
+    grid, quantity = grid_of(record, suite), str(curve_quantity(record.study.property.kind))
+    heat = _heat(grid)
+    if len(grid.columns) < 2:
+        return heat
+    both: alt.VConcatChart = alt.vconcat(
+        heat, _curves(grid, quantity, _clean_accuracy(parts)), spacing=28
+    ).resolve_scale(color="independent")
+    return both
+
+
+def _rows_of(grid: Grid) -> list[Row]:
+    return [
+        {
+            "row": cell.row,
+            "place": cell.order,
+            "column": grid.columns[cell.order],
+            "level": cell.column,
+            "value": 100 * cell.kept.value,
+            "low": 100 * cell.kept.interval.low,
+            "high": 100 * cell.kept.interval.high,
+        }
+        for cells in grid.rows.values()
+        for cell in cells
+    ]
+
+
+def _axis_title(grid: Grid) -> str:
+    published = all(c.startswith("s") and c[1:].isdigit() for c in grid.columns)
+    return "severity" if published else "level" if grid.shared else "level, from the first on"
+
+
+def _heat(grid: Grid) -> alt.LayerChart:
+    import altair as alt
+
+    base = marks(_rows_of(grid))
+    title = alt.Axis(title=_axis_title(grid), orient="top", labelAngle=0, domain=False)
+    x = alt.X("column:N", sort=list(grid.columns), axis=title)
+    y = alt.Y("row:N", sort=list(grid.rows), title=None, axis=alt.Axis(domain=False))
+    shade = alt.Scale(domain=[0, 20, 40, 60, 80, 100], range=list(_SHADES))
+    cells = base.mark_rect(stroke=GRID, strokeWidth=1).encode(
+        x=x, y=y, color=alt.Color("value:Q", scale=shade, legend=None)
+    )
+    dark = "datum.value > 70 || datum.value < 12"
+    text = base.mark_text(fontSize=TEXT).encode(
+        x=x,
+        y=y,
+        text=alt.Text("value:Q", format=".1f"),
+        color=alt.condition(dark, alt.value(_ON_DARK), alt.value(_ON_LIGHT)),
+    )
+    chart: alt.LayerChart = cells + text
+    return chart.properties(width=_CELL * len(grid.columns), height=alt.Step(_ROW))
+
+
+def _curves(grid: Grid, quantity: str, clean: float | None) -> alt.LayerChart:
+    """Against the place of the level; the weakest rows by name."""
+    import altair as alt
+
+    named = list(grid.rows)[:_NAMED_CURVES]
+    rows = _rows_of(grid)
+    labels = list(grid.columns)
+    x = alt.X("column:N", sort=labels, title=_axis_title(grid), axis=alt.Axis(labelAngle=0))
+    y = alt.Y("value:Q", title=f"{quantity} (%)", scale=alt.Scale(domain=[0, 100]))
+    quiet = marks([r for r in rows if r["row"] not in named])
+    loud = marks([r for r in rows if r["row"] in named])
+    shade = alt.Scale(domain=named, range=list(SERIES[: len(named)]))
+    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=160, symbolType="stroke")
+    colour = alt.Color("row:N", scale=shade, legend=legend)
+    chart: alt.LayerChart = alt.layer(
+        quiet.mark_line(color=QUIET, strokeWidth=1, opacity=0.45).encode(x=x, y=y, detail="row:N"),
+        loud.mark_rule(strokeWidth=3, opacity=0.3).encode(
+            x=x, y="low:Q", y2="high:Q", color=colour
+        ),
+        loud.mark_line(strokeWidth=2, point=True).encode(x=x, y=y, color=colour),
+    )
+    if clean is not None:
+        line = marks([{"clean": 100 * clean}])
+        chart += line.mark_rule(color=INK, strokeDash=[4, 3]).encode(y="clean:Q")
+    return chart.properties(width=_CELL * len(grid.columns), height=220)
+
+
+def _clean_accuracy(parts: Mapping[str, Record]) -> float | None:
+    """Counted, of the same inputs; None where the property is not about true labels."""
+    first = next(iter(parts.values()), None)
+    if first is None or first.study.property.kind != "true":
+        return None
+    return first.clean_accuracy
+
+
+def suite_table(record: Record, grid: Grid) -> Table:
+    """A row for each perturbation, a cell for each level, each with its interval."""
+    rows = []
+    for row, cells in grid.rows.items():
+        texts = [f"{'' if grid.shared else f'{c.column}: '}{_with_interval(c.kept)}" for c in cells]
+        blank = [""] * (len(grid.columns) - len(cells))
+        rows.append((row, *texts, *blank, f"{100 * grid.mean(row):.1f}"))
+    quantity = curve_quantity(record.study.property.kind)
+    title = f"{capitalised(str(quantity))} (%) by perturbation, the weakest first"
+    note = "In brackets the interval of each cell; without brackets: counted, nothing is random."
+    certain = with_full_stop(capitalised(confidence_clause(record.claims[0])))
+    words = " ".join(filter(None, [note, "" if certain == "." else certain]))
+    headings = ("perturbation", *grid.columns, "mean")
+    return Table(title, headings, tuple(rows), 1, words, visible_rows=25)
+
+
+def _with_interval(kept: Estimate) -> str:
+    low, high = 100 * kept.interval.low, 100 * kept.interval.high
+    around = f" ({low:.1f}–{high:.1f})" if high > low else ""
+    return f"{100 * kept.value:.1f}{around}"
+
+
+def terminal_table(record: Record, grid: Grid) -> Table:
+    """The same without intervals, of which the widest stands below."""
+    rows = []
+    for row, cells in grid.rows.items():
+        texts = [f"{'' if grid.shared else f'{c.column}: '}{100 * c.kept.value:.1f}" for c in cells]
+        blank = [""] * (len(grid.columns) - len(cells))
+        rows.append((row, *texts, *blank, f"{100 * grid.mean(row):.1f}"))
+    widest = max(c.kept.interval.width for cells in grid.rows.values() for c in cells) / 2
+    note = f"Every cell to ± {100 * widest:.1f} points or better." if widest else ""
+    table = suite_table(record, grid)
+    return Table(table.title, table.headings, tuple(rows), 1, note, whole=True)
+
+
+def view(
+    record: Record,
+    suite: Comparison,
+    parts: Mapping[str, Record],
+    verdicts: tuple[Claim, ...],
+    command: str,
+) -> View:
+    """The mean over the cells, the heat map, the curves, the table."""
+    grid = grid_of(record, suite)
+    quantity, clean = str(curve_quantity(record.study.property.kind)), _clean_accuracy(parts)
+    words, model = record.study.words, _model_name(record, parts)
+    counted = "" if clean is None else f"; clean accuracy {percent(clean)}, counted"
+    first = next(iter(parts.values()), record)
+    return View(
+        title=f"{model}{words.source}: {suite.suite}",
+        headline=record.claims[:1],
+        about=(
+            f"{file_name(words.source)}: {record.study.inputs.selection}{counted}; perturbed "
+            f"inputs must {words.property}."
+        ),
+        warnings=tuple(_cautions(parts)),
+        claims=(),
+        verdicts=verdicts,
+        facts=(
+            f"{len(suite.members):,} cells, {record.trials:,} trials; every cell has random "
+            "numbers of its own.",
+        ),
+        assumptions=(),
+        sections=(_section(record, grid, quantity, clean),),
+        command=command,
+        purpose=f"{quantity} under each perturbation of a suite, and how certain that is",
+        provenance=(("", tuple(provenance(first))),) if first is not record else (),
+    )
+
+
+def _model_name(record: Record, parts: Mapping[str, Record]) -> str:
+    sources = [one.source for one in (record, *parts.values()) if one.source is not None]
+    return f"{file_name(sources[0].model)} on " if sources else ""
+
+
+def _cautions(parts: Mapping[str, Record]) -> list[Caution]:
+    """What the preflights found; of all cells alike, once."""
+    of_each = {name: preflight_cautions(part) for name, part in parts.items()}
+    of_all = set.intersection(*map(set, of_each.values())) if of_each else set()
+    lines = []
+    for name, part in parts.items():
+        named = preflight_cautions(part, name)
+        lines += [
+            plain if plain in of_all else other
+            for plain, other in zip(of_each[name], named, strict=True)
+        ]
+    return list(dict.fromkeys(lines))
+
+
+def _section(record: Record, grid: Grid, quantity: str, clean: float | None) -> Section:
+    weakest, strongest = next(iter(grid.rows)), list(grid.rows)[-1]
+    words = (
+        f"{capitalised(quantity)} by perturbation, averaged over its levels, from {weakest} "
+        f"({100 * grid.mean(weakest):.1f} %) to {strongest} ({100 * grid.mean(strongest):.1f} %)."
+    )
+    heat = Figure(
+        partial(_heat, grid), f"{capitalised(quantity)} in per cent, the weakest row first.",
+        "heat-map", words,
+    )  # fmt: skip
+    figures = [heat]
+    if len(grid.columns) > 1:
+        dashed = "" if clean is None else " Dashed: clean accuracy."
+        grey = " Grey: the others." if len(grid.rows) > _NAMED_CURVES else ""
+        caption = f"The weakest perturbations, with the interval of each cell.{grey}{dashed}"
+        figures.append(Figure(partial(_curves, grid, quantity, clean), caption, "curves", words))
+    return Section(
+        "cells", f"{capitalised(quantity)} by perturbation and level", (), tuple(figures),
+        suite_table(record, grid), terminal_table=terminal_table(record, grid),
+    )  # fmt: skip

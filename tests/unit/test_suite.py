@@ -1,0 +1,186 @@
+"""Suites: their files, the cells they make, and one shared error."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.catalogue.suites import SUITES, Suite, choose_suite, read_suite, suite_of_texts
+from surefoot.core.claims import About, Verdict
+from surefoot.core.counts import Counts
+from surefoot.core.results import Interval
+from surefoot.errors import InvalidArgument
+from surefoot.population.cells import Cell, mean_of_cells
+from surefoot.statistics.stratified_mean import MeanBounds
+from surefoot.study.load_files import SELECTION_SEEDS
+from surefoot.study.suite import CellPlan, cell_seed, cell_studies
+
+ROW = '[[row]]\nperturb = "gaussian"\nlevels = [0.1, 0.2]\n'
+
+
+def scores(x):
+    mean = x.reshape(len(x), -1).mean(axis=1)
+    return np.stack([0.5 - mean, mean - 0.5], axis=1)
+
+
+@pytest.fixture
+def images():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 24)
+    x = np.clip(0.3 + 0.4 * y[:, None, None, None] + rng.normal(0, 0.3, (24, 1, 8, 8)), 0, 1)
+    return x.astype(np.float32), y
+
+
+def run(images, **options):
+    options = {
+        "precision": 0.1,
+        "store": None,
+        "batch": 256,
+        "workers": 1,
+        "bounds": (0, 1),
+    } | options
+    return sf.suite(scores, images, progress=False, **options)
+
+
+def test_every_built_in_suite_can_be_read():
+    for name, rows in SUITES.items():
+        cells = Suite(name, rows).perturbations((3, 32, 32))
+        assert len(cells) == sum(len(row.cells) for row in rows)
+    assert len(Suite("", SUITES["corruptions"]).texts) == 75
+    assert len(Suite("", SUITES["corruptions-extra"]).texts) == 95
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "row = 3",
+        "other = 1\n" + ROW,
+        ROW + ROW,
+        ROW + '[[row]]\nname = "again"\nperturb = "gaussian"\nlevels = [0.2]\n',
+        '[[row]]\nperturb = "gausian"\nlevels = [0.1]\n',
+        '[[row]]\nperturb = "gaussian"\nseverities = [6]\n',
+        '[[row]]\nperturb = "linf"\nseverities = [3]\n',
+        '[[row]]\nperturb = "gaussian"\nlevels = [0.1, 0.1]\n',
+        '[[row]]\nperturb = "gaussian"\nlevels = 0.1\n',
+        '[[row]]\nperturb = "gaussian"\nlevels = [true]\n',
+        '[[row]]\nperturb = "gaussian"\nlevels = [0.1]\nseverities = [1]\n',
+        '[[row]]\nperturb = "gaussian"\n',
+        '[[row]]\nperturb = "gaussian"\nlevel = [0.1]\n',
+        "[[row]]\nlevels = [0.1]\n",
+        "no toml",
+    ],
+)
+def test_a_file_that_is_no_suite_is_refused_in_one_sentence(text, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(InvalidArgument) as refused:
+        read_suite(file)
+    assert "mine.toml" in str(refused.value)
+
+
+def test_a_file_names_its_rows_and_cells(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        '[[row]]\nname = "camera tilt"\nperturb = "rotation:-5..5"\nlevels = [2, 5]\n'
+        '[[row]]\nperturb = "fog"\nseverities = [1, 5]\n'
+        '[[row]]\nperturb = "motion:2+jpeg:0.5"\n'
+    )
+    suite = read_suite(file)
+    assert list(suite.texts) == [
+        "camera-tilt 2", "camera-tilt 5", "fog s1", "fog s5", "motion 2+jpeg:0.5"
+    ]  # fmt: skip
+    assert len(suite.perturbations((3, 32, 32))) == 5
+
+
+def test_perturbations_in_a_list_are_rows_of_their_kind():
+    suite = suite_of_texts(["gaussian:0.1", "linf:8/255", "gaussian:0.2"])
+    assert list(suite.texts) == ["gaussian 0.1", "gaussian 0.2", "linf 8/255"]
+    with pytest.raises(InvalidArgument):
+        suite_of_texts(["linf:0.1", "linf:0.1"])
+
+
+def test_grey_images_have_no_rows_for_colours(images):
+    suite = choose_suite("sensor", sf.load_inputs(*images))
+    assert {"bayer", "white-balance"} & {row.name for row in suite.rows} == set()
+    assert "bayer" in suite.left_out
+
+
+def test_cells_that_draw_nothing_are_counted_and_the_rest_share_the_error(images):
+    study = sf.Study(
+        sf.load_model(scores, shape=(1, 8, 8), bounds=(0, 1)), sf.load_inputs(*images),
+        sf.perturb.GaussianNoise(0.1), sf.methods.SetMean(0.1, 0.05),
+    )  # fmt: skip
+    cells = {
+        "gaussian 0.2": sf.perturb.GaussianNoise(0.2),
+        "gaussian 0.4": sf.perturb.GaussianNoise(0.4),
+        "blur 1": sf.perturb.GaussianBlur(1.0),
+    }
+    studies = cell_studies(study, cells, CellPlan(0.1, error=0.06))
+    assert all(one.method.error == pytest.approx(0.02) for one in studies.values())
+    assert len({one.seed for one in studies.values()}) == 3
+    assert {one.seed % SELECTION_SEEDS for one in studies.values()} == {1}
+    everywhere = cell_studies(study, cells, CellPlan(0.1, about=About.POPULATION, error=0.06))
+    assert all(one.method.error == pytest.approx(0.02) for one in everywhere.values())
+
+
+def test_a_cell_keeps_its_seed_whatever_else_is_in_the_suite():
+    weak, strong = sf.perturb.GaussianNoise(0.1), sf.perturb.GaussianNoise(0.2)
+    assert cell_seed(1, weak) == cell_seed(1, weak) != cell_seed(1, strong)
+    assert cell_seed(1, weak) != cell_seed(2, weak)
+    assert cell_seed(1, weak, [cell_seed(1, weak)]) == cell_seed(1, weak) + SELECTION_SEEDS
+
+
+def test_a_suite_says_its_mean_its_weakest_cell_and_every_cell(images, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(f'{ROW}[[row]]\nperturb = "blur"\nlevels = [1]\n')
+    result = run(images, suite=file, require=0.01)
+    whole, *cells = result.claims
+    assert whole.kind == "suite_mean"
+    assert (whole.suite, whole.cells, len(cells)) == ("mine", 3, 3)
+    assert whole.interval.low <= whole.value <= whole.interval.high
+    assert whole.weakest == cells[0].names[0]
+    assert {claim.guarantee.error for claim in cells} == {0.0, 0.05}
+    assert result.verdicts[0].verdict is Verdict.PASS
+    assert len(result.to_frame()) == 3
+    assert "mine" in str(result)
+
+
+def test_cells_of_the_store_are_not_run_again(images, tmp_path):
+    options = {"suite": "noise", "passes": 1, "precision": None, "store": str(tmp_path / "s.db")}
+    first = run(images, **options)
+    again = run(images, **options)
+    assert again.record.claims == first.record.claims
+    assert all(part.from_store for part in again.parts.values())
+
+
+def test_the_mean_over_many_cells_is_narrower_than_the_average_of_their_intervals():
+    cells = [Cell(Interval(0.1, 0.5), Counts(400, 280), exact=False)] * 25
+    around = mean_of_cells(cells, 0.001)
+    assert 0.26 < around.low < 0.3 < around.high < 0.34
+    exact = [Cell(Interval(0.5, 0.5), None, exact=True)] * 25
+    both = mean_of_cells([*cells, *exact], 0.001)
+    assert both.low == pytest.approx((around.low + 0.5) / 2)
+
+
+def test_without_the_part_of_a_cell_the_average_remains():
+    known = Cell(Interval(0.1, 0.5), Counts(400, 280), exact=False)
+    assert mean_of_cells([known, replace(known, part=None)], 0.01) == Interval(0.1, 0.5)
+    other = MeanBounds(1, 2.0, 0.1, 0.1)
+    unequal = replace(known, part=replace(other, weight=3.0))
+    assert mean_of_cells([replace(known, part=other), unequal], 0.01) == Interval(0.1, 0.5)
+
+
+def test_what_cannot_be_asked_of_a_suite_is_refused(images):
+    for wrong in (
+        {"suite": "none"},
+        {"suite": "missing.toml"},
+        {"passes": 1},
+        {"about": "all"},
+        {"precision": None, "passes": 2, "about": "population"},
+        {"require": 2},
+        {"precision": 0.7},
+    ):
+        with pytest.raises(InvalidArgument):
+            run(images, **wrong)
