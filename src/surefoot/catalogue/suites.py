@@ -112,6 +112,22 @@ SUITES: dict[str, tuple[Row, ...]] = {
         _at("white-balance:{}", "0.1", "0.2", "0.3", "0.5", "0.7"),
         *_published("gaussian", "shot"),
     ),
+    "text": tuple(
+        _at(f"{name}:{{}}", *_SHARES)
+        for name in (
+            "typos",
+            "swaps",
+            "deletions",
+            "insertions",
+            "case",
+            "spaces",
+            "punctuation",
+            "homoglyphs",
+            "ocr",
+            "word-drop",
+            "word-repeat",
+        )
+    ),
     "table": (_at("table:{}sd", "0.05", "0.1", "0.2", "0.3", "0.5", name="noise-in-sd"),),
     "audio": (
         _at("snr:{}dB", "30", "20", "15", "10", "5"),
@@ -148,7 +164,7 @@ def _suiting(inputs: Inputs) -> str:
         return "corruptions"
     if inputs.features:
         return "table"
-    if inputs.holds_items and "text" in SUITES:
+    if inputs.holds_items and isinstance(inputs.x[0], str):
         return "text"
     if not inputs.holds_items and max(inputs.x.shape[1:], default=0) >= _SIGNAL_LENGTH:
         return "audio"

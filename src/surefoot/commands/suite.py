@@ -31,8 +31,8 @@ class SuiteOptions:
 
     suite: str | Path | object | None = option(
         None,
-        "corruptions, corruptions-extra, noise, weather, geometry, sensor, table, audio, or a "
-        "file of your own, mine.toml (default: what suits the data).",
+        "corruptions, corruptions-extra, noise, weather, geometry, sensor, table, text, "
+        "audio, or a file of your own, mine.toml (default: what suits the data).",
     )
     precision: v.Number | None = option(
         None,
