@@ -143,7 +143,7 @@ SUITES: dict[str, tuple[Row, ...]] = {
 their five severities, `corruptions-extra` these and its four further ones."""
 
 
-def choose_suite(given: str | Path | Suite | None, inputs: Inputs) -> Suite:
+def choose_suite(given: object, inputs: Inputs) -> Suite:
     """The suite of this name, of this file, or the one that suits the inputs."""
     if isinstance(given, Suite):
         return given
@@ -289,8 +289,7 @@ def _read_cells(text: str, given: dict[str, Any]) -> dict[str, str]:
     """The text of each cell by its column."""
     key = next((key for key in ("levels", "severities") if key in given), None)
     if key is None:
-        level = "".join(text.partition(":")[2].split())
-        return {level or "–": text}
+        return {"".join(text.partition(":")[2].split()) or "–": text}
     values = given[key]
     if not isinstance(values, list) or not values:
         raise InvalidArgument(f"{text} needs a list of {key}, such as [1, 3, 5], got {values!r}")

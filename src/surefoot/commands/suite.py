@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -166,7 +165,7 @@ def run_cells(
     return running.write(result, caller.command, measurement.figure)
 
 
-def _sources(source: Source | None, suite: Suite) -> Mapping[str, Source] | None:
+def _sources(source: Source | None, suite: Suite) -> dict[str, Source] | None:
     if source is None:
         return None
     return {name: replace(source, perturb=text) for name, text in suite.texts.items()}

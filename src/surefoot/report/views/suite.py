@@ -13,7 +13,7 @@ from surefoot.core.results import Estimate
 from surefoot.records.record import Comparison, Record
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.curve_quantity import curve_quantity
-from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, marks
+from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.provenance import preflight_cautions, provenance
 from surefoot.report.tables import Table
@@ -117,7 +117,7 @@ def _heat(grid: Grid) -> alt.LayerChart:
     title = alt.Axis(title=_axis_title(grid), orient="top", labelAngle=0, domain=False)
     x = alt.X("column:N", sort=list(grid.columns), axis=title)
     y = alt.Y("row:N", sort=list(grid.rows), title=None, axis=alt.Axis(domain=False))
-    shade = alt.Scale(domain=[0, 20, 40, 60, 80, 100], range=list(_SHADES))
+    shade = alt.Scale(domain=[0, 20, 40, 60, 80, 100], range=list(_SHADES), interpolate="rgb")
     cells = base.mark_rect(stroke=GRID, strokeWidth=1).encode(
         x=x, y=y, color=alt.Color("value:Q", scale=shade, legend=None)
     )
@@ -144,18 +144,19 @@ def _curves(grid: Grid, quantity: str, clean: float | None) -> alt.LayerChart:
     quiet = marks([r for r in rows if r["row"] not in named])
     loud = marks([r for r in rows if r["row"] in named])
     shade = alt.Scale(domain=named, range=list(SERIES[: len(named)]))
-    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=160, symbolType="stroke")
+    legend = legend_above(columns=2, labelLimit=160, symbolType="stroke", symbolOpacity=1)
     colour = alt.Color("row:N", scale=shade, legend=legend)
-    chart: alt.LayerChart = alt.layer(
+    layers = [
         quiet.mark_line(color=QUIET, strokeWidth=1, opacity=0.45).encode(x=x, y=y, detail="row:N"),
         loud.mark_rule(strokeWidth=3, opacity=0.3).encode(
             x=x, y="low:Q", y2="high:Q", color=colour
         ),
         loud.mark_line(strokeWidth=2, point=True).encode(x=x, y=y, color=colour),
-    )
+    ]
     if clean is not None:
         line = marks([{"clean": 100 * clean}])
-        chart += line.mark_rule(color=INK, strokeDash=[4, 3]).encode(y="clean:Q")
+        layers.append(line.mark_rule(color=INK, strokeDash=[4, 3]).encode(y="clean:Q"))
+    chart = alt.LayerChart(layer=layers)
     return chart.properties(width=_CELL * len(grid.columns), height=220)
 
 
