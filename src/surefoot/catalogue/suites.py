@@ -11,6 +11,7 @@ from typing import Any
 from surefoot.catalogue.parse import at_level, level_reader, own_text, parse_perturbation, parts_of
 from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.errors import InvalidArgument
+from surefoot.records.record import cell_name
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Perturbation
 from surefoot.system.text import level_words
@@ -52,17 +53,6 @@ class Suite:
     def perturbations(self, frame: tuple[int, ...] = ()) -> dict[str, Perturbation]:
         """Every cell read; a severity means another level on small images than on large ones."""
         return {name: parse_perturbation(text, frame) for name, text in self.texts.items()}
-
-
-def cell_name(row: str, column: str) -> str:
-    """What a cell is called: its row and its column, which has no space."""
-    return f"{row} {column}"
-
-
-def row_and_column(cell: str) -> tuple[str, str]:
-    """The other way round."""
-    row, _, column = cell.rpartition(" ")
-    return row, column
 
 
 def _published(*names: str) -> tuple[Row, ...]:

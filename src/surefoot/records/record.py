@@ -356,6 +356,17 @@ class Member:
     loss: CleanLoss | None = None
 
 
+def cell_name(row: str, column: str) -> str:
+    """What a cell of a suite is called: its row and its column, which has no space."""
+    return f"{row} {column}"
+
+
+def row_and_column(cell: str) -> tuple[str, str]:
+    """The other way round."""
+    row, _, column = cell.rpartition(" ")
+    return row, column
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Several studies that differ in the model or in the level; or the cells of a `suite`."""

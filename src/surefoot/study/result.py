@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from surefoot.catalogue.suites import row_and_column
 from surefoot.conclude import requirements
 from surefoot.conclude.radii import at_radii
 from surefoot.conclude.sampling import claim_about
@@ -39,6 +38,7 @@ from surefoot.records.record import (
     Record,
     Requirements,
     Tally,
+    row_and_column,
 )
 from surefoot.report.clauses import quantity_words
 from surefoot.report.page import notebook_html, short_line, write_page

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from surefoot.catalogue.suites import row_and_column
 from surefoot.core.claims import Claim
 from surefoot.core.results import Estimate
-from surefoot.records.record import Comparison, Record
+from surefoot.records.record import Comparison, Record, row_and_column
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.curve_quantity import curve_quantity
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
