@@ -30,7 +30,7 @@ from surefoot.statistics.stratified_mean import MeanBounds, allocate
 
 ERROR = 0.01
 BEFORE_TRIALS, BEFORE_WIDTH = 201_583, 0.0855
-"""Trials of `estimate --width 0.02` on the demo, and its population interval."""
+"""Trials of `estimate --each 0.02` on the demo, and its population interval."""
 SET_WIDTH = 0.0038
 Z = 2.5758
 """Normal quantile of a two-sided error of 1 %."""

@@ -179,7 +179,7 @@ def serve(
 def ask_once(address: str) -> None:
     """How often does the network of the demo fail, asked through HTTP?"""
     data = np.load(str(files("surefoot") / "data" / "fashion_test.npz"))
-    print(sf.estimate(address, (data["x"][:5], data["y"][:5]), "linf:8/255", width=0.2))
+    print(sf.estimate(address, (data["x"][:5], data["y"][:5]), "linf:8/255", each=0.2))
 
 
 def main() -> None:

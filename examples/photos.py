@@ -67,4 +67,4 @@ study = sf.Study(
 print(study.run())
 
 # The same on the command line; the size of the photos comes from the model there too:
-# surefoot estimate colours.onnx photos --class-names names.txt --perturb gaussian:0.3 --width 0.1
+# surefoot estimate colours.onnx photos --class-names names.txt --perturb gaussian:0.3 --each 0.1

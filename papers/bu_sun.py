@@ -389,14 +389,14 @@ def _choose(request: Request) -> tuple[Request, NDArray[np.intp]]:
 
 def _measure(every: Request, request: Request, model: Any, perturb: str) -> dict[str, sf.Result]:
     """Every image of every choice once, by each method; and the standard method on all images."""
-    goal = {n: request.options[n] for n in ("width", "confidence")}
+    goal = {"each": request.options["width"], "confidence": request.options["confidence"]}
     # One trial is within 1 - error/2 of every probability with an error of at most error/2: the
     # smallest fixed size of that width is 1. Each has draws of its own.
-    once = {**goal, "method": "fixed-size", "width": 1 - (1 - goal["confidence"]) / 2}
+    once = {**goal, "method": "fixed-size", "each": 1 - (1 - goal["confidence"]) / 2}
     own = ("estimate", model, perturb)
     return {
-        "ours": request.run(*own, method=_METHODS["ours"], **goal),
-        "bu_sun": request.run(*own, method=_METHODS["bu_sun"], **goal),
+        "ours": request.run(*own, method=_METHODS["ours"], property="same", **goal),
+        "bu_sun": request.run(*own, method=_METHODS["bu_sun"], property="same", **goal),
         "baseline": request.run(*own, **once, property="true", seed=request.seed + 1),
         "standard": every.run(*own, **once, property="true", seed=request.seed + 2),
     }

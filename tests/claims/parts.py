@@ -45,13 +45,17 @@ def normal_inputs(*failing: Floats, labels: Sequence[int] | None = None) -> Inpu
 
 
 def noise_study(failing: Floats, method: Any, seed: int, **changes: Any) -> sf.Study:
-    """Every input fails with its own known probability."""
+    """Every input fails with its own known probability.
+
+    The true label as a `TopK` of one: the same trials, whose mean is claimed as a failure
+    probability; `accuracy.py` has the worlds of accuracy.
+    """
     return sf.Study(
         changes.pop("model", sign_model()),
         changes.pop("inputs", None) or normal_inputs(failing),
         sf.perturb.GaussianNoise(1.0),
         method,
-        property=changes.pop("property", sf.properties.TrueLabel()),
+        property=changes.pop("property", sf.properties.TopK(1)),
         seed=seed,
         **changes,
     )

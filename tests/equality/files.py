@@ -61,7 +61,7 @@ store = "gate.db"
 name = "noise"
 command = "estimate"
 perturb = "linf:0.3"
-width = 0.2
+each = 0.2
 require = 0.3
 require-each = { 2 = 0.99 }
 

@@ -11,34 +11,34 @@ _NETWORK = f"model.onnx net.npz --bounds 0,1 {_RUN}"
 _NODES = "--nodes-per-input 40 --workers 1 --samples 20"
 
 STUDIES = {
-    "estimate": f"estimate {_FUNCTION} --perturb linf:0.3 --width 0.1 --require 0.8",
-    "bu-sun": f"estimate {_FUNCTION} --perturb linf:0.3 --width 0.2 --method bu-sun "
+    "estimate": f"estimate {_FUNCTION} --perturb linf:0.3 --each 0.1 --require 0.8",
+    "bu-sun": f"estimate {_FUNCTION} --perturb linf:0.3 --each 0.2 --method bu-sun "
     "--pilot-error 0.01 --require 0.3",
-    "fixed-size": f"estimate {_NAMED} --perturb linf:0.5 --width 0.2 --method fixed-size "
+    "fixed-size": f"estimate {_NAMED} --perturb linf:0.5 --each 0.2 --method fixed-size "
     "--property true --require 0.99 --require-each dark=0.1,white=0.99",
-    "okamoto": f"estimate {_FUNCTION} --perturb l2:1 --width 0.2 --method okamoto "
+    "okamoto": f"estimate {_FUNCTION} --perturb l2:1 --each 0.2 --method okamoto "
     "--confidence 0.9 --random 10 --seed 3",
     "precision-these": f"estimate {_FUNCTION} --perturb linf:0.3 --precision 0.05 --require 0.8",
     "precision-population": f"estimate {_FUNCTION} --perturb gaussian:0.3 --precision 0.3 "
     "--about population --require 0.95",
     "suite": f"suite {_FUNCTION} --suite mine.toml --precision 0.1 --require 0.6",
-    "levels": f"estimate {_FUNCTION} --perturb linf --levels 0.1,0.3 --width 0.2",
-    "groups": f"estimate {_FUNCTION} --perturb linf:0.2 --group shop --width 0.15 --require 0.2",
+    "levels": f"estimate {_FUNCTION} --perturb linf --levels 0.1,0.3 --each 0.2",
+    "groups": f"estimate {_FUNCTION} --perturb linf:0.2 --group shop --each 0.15 --require 0.2",
     "classes": f"estimate {_NAMED} --perturb uniform:0.3 --correct-only --classes dim,light "
-    "--width 0.2",
-    "confident": f"estimate {_NAMED} --perturb linf:0.2 --property confident:0.5 --width 0.2",
+    "--each 0.2",
+    "confident": f"estimate {_NAMED} --perturb linf:0.2 --property confident:0.5 --each 0.2",
     "network": f"estimate {_NETWORK} --perturb rotation:-20..20+gaussian:0.05 --property topk:2 "
-    "--width 0.2 --first 8",
+    "--each 0.2 --first 8",
     "unlabelled": f"estimate m.py:scores plain.npy --bounds 0,1 {_RUN} --perturb blur:1 "
-    "--width 0.2",
-    "table": f"estimate m.py:risk t.csv --labels risk --perturb table:0.3sd --width 0.2 {_RUN}",
-    "text": f"estimate m.py:review r.jsonl --perturb m.py:typos:0.1 --width 0.2 {_RUN}",
+    "--each 0.2",
+    "table": f"estimate m.py:risk t.csv --labels risk --perturb table:0.3sd --each 0.2 {_RUN}",
+    "text": f"estimate m.py:review r.jsonl --perturb m.py:typos:0.1 --each 0.2 {_RUN}",
     "values": f"estimate m.py:value values.npz --perturb linf:0.3 --property close:0.3,of=true "
-    f"--width 0.2 --bounds 0,1 {_RUN}",
+    f"--each 0.2 --bounds 0,1 {_RUN}",
     "pixels": f"estimate m.py:mask plain.npy --scores values --perturb linf:0.2 "
-    f"--property pixels:0.9 --width 0.2 --bounds 0,1 {_RUN}",
+    f"--property pixels:0.9 --each 0.2 --bounds 0,1 {_RUN}",
     "boxes": f"estimate m.py:boxes plain.npy --scores objects --perturb linf:0.4 "
-    f"--property boxes:0.95 --width 0.2 --bounds 0,1 {_RUN}",
+    f"--property boxes:0.95 --each 0.2 --bounds 0,1 {_RUN}",
     "kappa-test": f"certify {_FUNCTION} --perturb linf:0.2 --kappa 0.05 --max-trials 2000 "
     "--require all",
     "exact-binomial": f"certify {_NAMED} --perturb linf:0.2 --kappa 0.1 --method exact-binomial "
@@ -74,7 +74,7 @@ STUDIES = {
     "--estimator order-statistics --require 0.2 --quantile 0.4",
     "critical-groups": f"critical model.onnx net.npz --bounds 0,1 {_NODES} --first 4 --group shop",
     "compare": f"compare m.py:scores m.py:others m.py:sharp d.npz --bounds 0,1 {_RUN} "
-    "--perturb linf:0.3 --width 0.2 --scores logits --not-worse 0.01 --reference 0.9,0.8,0.7",
+    "--perturb linf:0.3 --each 0.2 --scores logits --not-worse 0.01 --reference 0.9,0.8,0.7",
     "compare-kappa": f"compare model.onnx old.onnx net.npz --bounds 0,1 {_RUN} --perturb linf:0.1 "
     "--kappa 0.1 --attack --attack-iterations 3 --not-worse 0.9",
     "compare-limit": f"compare model.onnx old.onnx net.npz --bounds 0,1 {_RUN} --limit 0.7 "
@@ -129,7 +129,7 @@ COMMANDS = {
     "perturb list json": "perturb --list --json",
     "perturb one": "perturb rotation:30",
     "perturb one json": "perturb fog --json",
-    "plan": "plan m.py:scores d.npz --bounds 0,1 --perturb linf:0.3 --width 0.05 --workers 1",
+    "plan": "plan m.py:scores d.npz --bounds 0,1 --perturb linf:0.3 --each 0.05 --workers 1",
     "plan json": "plan m.py:scores d.npz --bounds 0,1 --perturb linf:0.3 --kappa 0.01 --json",
     "plan precision": "plan m.py:scores d.npz --bounds 0,1 --perturb linf:0.3 --precision 0.02 "
     "--about population --json",
@@ -158,8 +158,8 @@ REFUSALS = (
     "estimate none.onnx d.npz --perturb linf:0.1", "estimate m.py:none d.npz --perturb linf:0.1",
     "estimate m.py:scores none.npz --perturb linf:0.1",
     f"{_WRONG} --perturb linff:0.1", f"{_WRONG} --perturb linf:-1", f"{_WRONG} --perturb linf",
-    f"{_WRONG} --perturb linf:0.1 --width 2", f"{_WRONG} --perturb linf:0.1 --confidence 1.5",
-    f"{_WRONG} --perturb linf:0.1 --precision 0.1 --width 0.1",
+    f"{_WRONG} --perturb linf:0.1 --each 2", f"{_WRONG} --perturb linf:0.1 --confidence 1.5",
+    f"{_WRONG} --perturb linf:0.1 --precision 0.1 --each 0.1",
     f"{_WRONG} --perturb linf:0.1 --method magic", f"{_WRONG} --perturb linf:0.1 --about these",
     f"{_WRONG} --perturb linf:0.1 --property topk:0", f"{_WRONG} --perturb linf:0.1 --classes 9",
     f"{_WRONG} --perturb linf:0.1 --require 1.2", f"{_WRONG} --perturb linf:0.1 --group none",

@@ -12,7 +12,7 @@ import numpy as np
 from tests.unit.small_models import linear_net
 
 SHAPE = (1, 6, 6)
-FAST = ("--perturb", "linf:0.05", "--width", "0.3", "--confidence", "0.8", "--batch", "64")
+FAST = ("--perturb", "linf:0.05", "--each", "0.3", "--confidence", "0.8", "--batch", "64")
 """An estimate that takes a fraction of a second."""
 
 

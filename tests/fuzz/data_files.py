@@ -157,7 +157,7 @@ def tables(chance: random.Random, folder: Path) -> Case:
     if chance.random() < 0.3:
         (folder / "names.json").write_text(_class_names(chance))
         words += ["--class-names", "names.json"]
-    rest = ("--width", "0.3", "--confidence", "0.8", "--executor", "threads")
+    rest = ("--each", "0.3", "--confidence", "0.8", "--executor", "threads")
     return Case((*words, "--perturb", perturb, *rest), f"tables, {note}")
 
 

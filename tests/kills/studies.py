@@ -36,12 +36,12 @@ class SmallStudy:
 
 STUDIES = {
     "estimate": SmallStudy(
-        ("estimate", *_FUNCTION, *_NOISE, "--width", "0.05", "--require", "0.99",
+        ("estimate", *_FUNCTION, *_NOISE, "--each", "0.05", "--require", "0.99",
          "--report", "report.html"),
         ("report.html",),
     ),
     "estimate onnx": SmallStudy(
-        ("estimate", "model.onnx", "test.npz", *_NOISE, "--width", "0.05", "--method", "okamoto"),
+        ("estimate", "model.onnx", "test.npz", *_NOISE, "--each", "0.05", "--method", "okamoto"),
     ),
     "certify": SmallStudy(
         ("certify", *_FUNCTION, *_NOISE, "--kappa", "0.02", "--max-trials", "2000",
@@ -60,7 +60,7 @@ STUDIES = {
         ("examples.npz", "properties"),
     ),
     "compare": SmallStudy(
-        ("compare", "mine.py:scores", "mine.py:others", *_FUNCTION[1:], *_NOISE, "--width", "0.1",
+        ("compare", "mine.py:scores", "mine.py:others", *_FUNCTION[1:], *_NOISE, "--each", "0.1",
          "--report", "report.html"),
         ("report.html",),
     ),

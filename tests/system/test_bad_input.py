@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, save
 from tests.system.hold import SECONDS
 
 FILES = ("model.onnx", "test.npz")
-OK = ("--perturb", "linf:8/255", "--width", "0.1", "--report", "report.html")
+OK = ("--perturb", "linf:8/255", "--each", "0.1", "--report", "report.html")
 FINE = (*FILES, *OK)
 
 
@@ -147,14 +147,14 @@ def run_limited(workspace, blocks, *words):
 
 
 def test_a_full_disk_while_measuring_is_one_sentence(workspace):
-    words = ("estimate", *FILES, "--perturb", "linf:8/255", "--batch", "4", "--width", "0.05")
+    words = ("estimate", *FILES, "--perturb", "linf:8/255", "--batch", "4", "--each", "0.05")
     assert "disk is full or cannot be written" in run_limited(workspace, 96, *words)
     assert "report.html" not in workspace.files()
     workspace.succeed(*words)
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing_half_written(workspace):
-    strong = ("--perturb", "linf:90/255", "--width", "0.2")
+    strong = ("--perturb", "linf:90/255", "--each", "0.2")
     assert workspace.run("estimate", *FILES, *strong).returncode == 0
     before = workspace.files()
     said = run_limited(workspace, 34, "report", "--out", "page.html")

@@ -9,7 +9,7 @@ import pytest
 import surefoot as sf
 from surefoot.statistics.planning import simulate_trials
 
-QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.1")
+QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--each", "0.1")
 
 
 def test_estimate_prints_the_claim_and_keeps_stdout_clean(workspace):
@@ -51,7 +51,7 @@ def test_json_is_one_object_with_the_guarantee(workspace):
 )
 def test_a_requirement_is_the_exit_code(workspace, require, code, word):
     """Noise this strong leaves a mean near 0.6: certainly above 0.05 and below 0.999."""
-    strong = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--width", "0.1")
+    strong = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--each", "0.1")
     done = workspace.run(*strong, "--require", require, "--report", "page.html")
     assert done.returncode == code, done.stdout + done.stderr
     assert f"{word}:" in done.stdout
@@ -168,7 +168,7 @@ def test_a_python_callable_by_name(workspace):
         "    return np.hstack([total, 0.3 - total])\n"
     )
     workspace.save("two.npz", x=workspace.x[:10])
-    words = ("--perturb", "gaussian:0.1", "--width", "0.2", "--json")
+    words = ("--perturb", "gaussian:0.1", "--each", "0.2", "--json")
     done = workspace.succeed("estimate", "mine:classify", "two.npz", *words)
     assert json.loads(done.stdout)["spec"]["model"]["classes"] == 2
 
@@ -176,9 +176,9 @@ def test_a_python_callable_by_name(workspace):
 def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
     before = workspace.files()
     plan = ("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255")
-    both = workspace.run(*plan, "--width", "0.1", "--kappa", "0.1")
+    both = workspace.run(*plan, "--each", "0.1", "--kappa", "0.1")
     assert both.returncode == 3
-    assert "either width (--width) or precision (--precision)" in both.stderr
+    assert "either each (--each) or precision (--precision)" in both.stderr
     done = workspace.succeed(*plan, "--json", "--confidence", "0.99")
     output = json.loads(done.stdout)
     assert output["inputs"] == 40

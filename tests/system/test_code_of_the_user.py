@@ -28,7 +28,7 @@ class Leaves:
         raise GeneratorExit
 leaves = Leaves()
 """
-ESTIMATE = ("--first", "2", "--width", "0.5", "--shape", "1,28,28", "--bounds", "0,1")
+ESTIMATE = ("--first", "2", "--each", "0.5", "--shape", "1,28,28", "--bounds", "0,1")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def own(workspace):
 
 def test_a_stored_property_is_not_imported_without_trust(own):
     words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:0.2", "--bounds", "0,1")
-    more = ("--property", "@mine:kept", "--first", "2", "--width", "0.5", "--store", "s.db")
+    more = ("--property", "@mine:kept", "--first", "2", "--each", "0.5", "--store", "s.db")
     own.succeed(*words, *more)
     (own.folder / "runs.txt").unlink()
     refused = own.run("replay", "latest", "0", "1", "--store", "s.db")

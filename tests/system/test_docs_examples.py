@@ -160,7 +160,7 @@ def stored_run(folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         for line in (
-            "estimate model.onnx test.npz --perturb linf:8/255 --width 0.1",
+            "estimate model.onnx test.npz --perturb linf:8/255 --each 0.1",
             "key new -o key.pem",
             "evidence latest -o run.evidence.json --key key.pem",
         ):

@@ -37,7 +37,7 @@ from tests.system.hold import SECONDS
 from tests.unit.small_models import batch, relu_net
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "endpoint.py"
-STUDY = {"width": 0.3, "bounds": (0, 1)}
+STUDY = {"each": 0.3, "bounds": (0, 1)}
 TOKEN = "a-token-that-nobody-may-see"
 
 
@@ -119,7 +119,7 @@ def test_a_served_file_is_a_model_as_any_other_and_json_and_binary_agree(folder,
 
 def test_commands_take_an_address_and_replay_asks_it_again(served, folder, workspace):
     data, address = str(folder / "test.npz"), served[0]
-    words = ("estimate", address, data, "--perturb", "linf:0.1", "--width", "0.3",
+    words = ("estimate", address, data, "--perturb", "linf:0.1", "--each", "0.3",
              "--bounds", "0,1", "--report", "page.html")  # fmt: skip
     first = workspace.succeed(*words)
     assert "If the model behind the address did not change during the run" in first.stdout
@@ -155,7 +155,7 @@ def need_token(number, request, right):
 def test_a_token_is_sent_and_kept_nowhere(server, workspace, monkeypatch):
     server.fault = need_token
     workspace.save("small.npz", x=batch(4, SHAPE), y=[0, 1, 2, 0])
-    words = ("estimate", server.address, "small.npz", "--perturb", "linf:0.3", "--width", "0.3",
+    words = ("estimate", server.address, "small.npz", "--perturb", "linf:0.3", "--each", "0.3",
              "--bounds", "0,1", "--report", "page.html", "--json")  # fmt: skip
     monkeypatch.delenv("SUREFOOT_TOKEN", raising=False)
     refused = workspace.run(*words)

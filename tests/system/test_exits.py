@@ -45,7 +45,7 @@ def mute(x):
 
 PARENT = int(os.environ.setdefault("TEST_PARENT", str(os.getpid())))
 """
-WORDS = ("test.npz", "--perturb", "linf:0.1", "--first", "2", "--width", "0.5", "--bounds", "0,1",
+WORDS = ("test.npz", "--perturb", "linf:0.1", "--first", "2", "--each", "0.5", "--bounds", "0,1",
          "--shape", "1,28,28")  # fmt: skip
 
 
@@ -150,7 +150,7 @@ def test_ctrl_c_ends_native_code_that_does_not_return(workspace):
 def test_a_finished_run_is_shown_where_nothing_can_be_written(workspace, monkeypatch):
     folder = workspace.folder
     words = (folder / "model.onnx", folder / "test.npz", "linf:0.1")
-    more = {"first": 2, "width": 0.5, "store": str(folder / "s.db")}
+    more = {"first": 2, "each": 0.5, "store": str(folder / "s.db")}
     first = sf.estimate(*words, **more)
     monkeypatch.setattr("surefoot.store.locations.os.access", lambda *_: False)
     again = sf.estimate(*words, **more)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-ESTIMATE = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--width", "0.1")
+ESTIMATE = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--each", "0.1")
 
 
 def test_help_lists_the_commands(workspace):

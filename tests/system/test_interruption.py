@@ -13,7 +13,7 @@ from surefoot.compiled.library import compiled_library
 from tests.system.conftest import Workspace
 from tests.system.hold import SECONDS, hold, release, wait_for
 
-RUN = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.1",
+RUN = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--each", "0.1",
        "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--first", "20",
        "--json")  # fmt: skip
 OTHER_BATCHES = tuple("24" if word == "16" else word for word in RUN)
@@ -196,7 +196,7 @@ main()
 @pytest.mark.skipif(compiled_library() is None, reason="no C compiler")
 def test_ctrl_c_ends_code_that_holds_the_lock_and_the_run_goes_on(workspace):
     (workspace.folder / "mine.py").write_text(HOLDS_THE_LOCK)
-    words = ("estimate", "mine.py:scores", "test.npz", "--perturb", "linf:0.1", "--width", "0.2",
+    words = ("estimate", "mine.py:scores", "test.npz", "--perturb", "linf:0.1", "--each", "0.2",
              "--first", "4", "--method", "okamoto", "--batch", "4", "--workers", "1", "--bounds",
              "0,1", "--shape", "1,28,28", "--json")  # fmt: skip
     (workspace.folder / "hold").touch()

@@ -28,7 +28,7 @@ def photos(workspace):
 
 def estimate(workspace, data, *words, perturb="linf:0.02"):
     return workspace.run(
-        "estimate", "model.onnx", data, "--perturb", perturb, "--width", "0.2", *words
+        "estimate", "model.onnx", data, "--perturb", perturb, "--each", "0.2", *words
     )
 
 
@@ -99,7 +99,7 @@ def test_sounds_are_estimated_and_need_one_length(workspace):
         with wave.open(str(workspace.folder / "sounds" / f"{name}.wav"), "wb") as file:
             file.setparams((1, 2, 1000, 0, "NONE", ""))
             file.writeframes((tone * 32767).astype("<i2").tobytes())
-    words = ("estimate", "loud:scores", "sounds", "--width", "0.2", "--perturb")
+    words = ("estimate", "loud:scores", "sounds", "--each", "0.2", "--perturb")
     assert "--length SECONDS" in refused(workspace.run(*words, "snr:10dB"))
     done = workspace.succeed(*words, "snr:10dB", "--length", "0.45")
     assert "10 dB SNR" in done.stdout

@@ -11,7 +11,7 @@ import surefoot
 from surefoot.catalogue.registry import PERTURBATIONS
 
 SOURCE = Path(surefoot.__file__).parents[1]
-ESTIMATE = ("estimate", "model.onnx", "test.npz", "--first", "3", "--width", "0.3", "--confidence",
+ESTIMATE = ("estimate", "model.onnx", "test.npz", "--first", "3", "--each", "0.3", "--confidence",
             "0.8", "--perturb")  # fmt: skip
 
 

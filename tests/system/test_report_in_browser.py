@@ -36,7 +36,7 @@ def test_the_page_of_a_command_shows_its_claim_and_its_failures_can_be_run_again
     workspace, browser
 ):
     done = workspace.run(
-        "estimate", "model.onnx", "test.npz", "--perturb", "linf:64/255", "--width", "0.2",
+        "estimate", "model.onnx", "test.npz", "--perturb", "linf:64/255", "--each", "0.2",
         "--report", "report.html", "--json",
     )  # fmt: skip
     record = json.loads(done.stdout)

@@ -11,10 +11,10 @@ from tests.system.hold import SECONDS, hold, release, wait_for
 from tests.system.test_interruption import fields_of, result_of
 
 RUN = ("estimate", "model.onnx", "test.npz", "--first", "5", "--perturb", "linf:48/255",
-       "--width", "0.08", "--method", "okamoto", "--batch", "16", "--json")  # fmt: skip
+       "--each", "0.08", "--method", "okamoto", "--batch", "16", "--json")  # fmt: skip
 SMALL_BATCHES = tuple("4" if word == "16" else word for word in RUN)
 QUICK = ("estimate", "model.onnx", "test.npz", "--first", "2", "--perturb", "linf:48/255",
-         "--width", "0.2")  # fmt: skip
+         "--each", "0.2")  # fmt: skip
 SECRET = quote(PASSWORD, safe="")
 
 

@@ -12,7 +12,7 @@ from onnx import numpy_helper
 TAIL = ("tail", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--first", "12",
         "--draws", "100")  # fmt: skip
 BOTH = ("compare", "model.onnx", "noisy.onnx", "test.npz", "--perturb", "linf:16/255",
-        "--first", "20", "--width", "0.2")  # fmt: skip
+        "--first", "20", "--each", "0.2")  # fmt: skip
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_levels_are_one_line_and_resume_from_the_store(workspace):
 
 @pytest.mark.parametrize("command", ["estimate", "certify"])
 def test_every_measuring_command_takes_levels(workspace, command):
-    how = {"estimate": ("--width", "0.3"), "certify": ("--kappa", "0.2", "--max-trials", "50")}
+    how = {"estimate": ("--each", "0.3"), "certify": ("--kappa", "0.2", "--max-trials", "50")}
     done = workspace.succeed(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
                     "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
     assert [m["level"] for m in json.loads(done.stdout)["details"]["members"]] == [0.05, 0.3]
@@ -107,7 +107,7 @@ def test_a_reference_may_be_a_file(pair):
 
 
 def test_every_class_can_be_required_of(workspace):
-    words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--width", "0.2")
+    words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--each", "0.2")
     workspace.succeed(*words, "--require-each", "0.01")
     both = workspace.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
     assert both.returncode == 2
@@ -123,7 +123,7 @@ def test_every_class_can_be_required_of(workspace):
     ("words", "said"),
     [
         ((*BOTH[:-2], "--kappa", "0.1", "--limit", "0.6"), "kappa (--kappa) or limit"),
-        ((*BOTH, "--kappa", "0.1"), "either width (--width) or kappa (--kappa)"),
+        ((*BOTH, "--kappa", "0.1"), "either each (--each) or kappa (--kappa)"),
         ((*BOTH[:-2], "--limit", "0.6", "--property", "true"), "leave out property (--prop"),
         ((*BOTH, "--reference", "0.9"), "1 numbers for 2 models"),
         ((*BOTH, "--not-worse", "7"), "(--not-worse) must be between 0 and 1"),

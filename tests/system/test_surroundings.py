@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests.system.hold import SECONDS
 
-QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.2")
+QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--each", "0.2")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_odd_class_names_and_ids_are_shown_as_text(workspace):
     ids = np.array([f"a\x1b[31m[/b]{i}" for i in range(20)])
     names = np.array(["[/oops]", "a\x01b", *"cdefghij"])
     workspace.save("odd.npz", x=workspace.x[:20], y=workspace.y[:20], ids=ids, class_names=names)
-    words = ("--perturb", "linf:90/255", "--width", "0.2", "--report", "r.html")
+    words = ("--perturb", "linf:90/255", "--each", "0.2", "--report", "r.html")
     done = workspace.succeed("estimate", "model.onnx", "odd.npz", *words)
     assert "[/oops]" in done.stdout
     assert "\x1b" not in done.stdout
@@ -67,13 +67,13 @@ def test_a_image_with_an_undecodable_name(workspace):
     folder = workspace.folder / "images" / "0"
     folder.mkdir(parents=True)
     Image.fromarray(workspace.x[0]).save(os.fsencode(folder) + b"/\xff.png")
-    workspace.succeed("estimate", "model.onnx", "images", "--perturb", "linf:0.1", "--width", "0.2")
+    workspace.succeed("estimate", "model.onnx", "images", "--perturb", "linf:0.1", "--each", "0.2")
 
 
 @pytest.mark.parametrize(
     "words",
-    [("--width", "1e-200"), ("--classes", "²"), ("--shape", "²"), ("--size", "²x²"),
-     ("--confidence", "0.99999999999999"), ("--method", "fixed-size", "--width", "1e-6")],
+    [("--each", "1e-200"), ("--classes", "²"), ("--shape", "²"), ("--size", "²x²"),
+     ("--confidence", "0.99999999999999"), ("--method", "fixed-size", "--each", "1e-6")],
 )  # fmt: skip
 def test_odd_numbers_are_refused_not_crashed_on(workspace, words):
     done = workspace.run(*QUICK, *words)
@@ -83,7 +83,7 @@ def test_odd_numbers_are_refused_not_crashed_on(workspace, words):
 
 def test_what_the_preflight_wonders_about_is_said_with_the_result(workspace):
     workspace.save("raw.npz", x=workspace.x[:10].astype(np.float32), y=workspace.y[:10])
-    words = ("--perturb", "linf:8/255", "--width", "0.2", "--report", "r.html")
+    words = ("--perturb", "linf:8/255", "--each", "0.2", "--report", "r.html")
     done = workspace.succeed("estimate", "model.onnx", "raw.npz", *words)
     assert "(--scale 255 --bounds 0,1)" in done.stdout
     assert "is the level in the unit of the data?" in done.stdout

@@ -17,7 +17,7 @@ pytest.importorskip("sklearn")
 pytestmark = pytest.mark.slow
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tabular.py"
 STUDY = ("estimate", "pipeline.joblib", "patients.csv", "--labels", "risk", "--trust")
-NOISE = ("--perturb", "table:0.1sd,features=columns.toml", "--width", "0.15")
+NOISE = ("--perturb", "table:0.1sd,features=columns.toml", "--each", "0.15")
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def holds_the_lock(x):
     return scores(x)
 """
 """A worker answers a few batches and then, while there is a file `hold`, no other."""
-RUN = ("estimate", "mine.py:scores", "plain.npz", "--perturb", "gaussian:0.5", "--width", "0.1",
+RUN = ("estimate", "mine.py:scores", "plain.npz", "--perturb", "gaussian:0.5", "--each", "0.1",
        "--method", "okamoto", "--batch", "64", "--json")  # fmt: skip
 PROCESSES = ("--workers", "1", "--executor", "processes")
 

@@ -73,6 +73,21 @@ CLAIMS = {
     ),
     "tail": claim("tail", INPUT, FITTED, value=3.2e-9),
     "mean_set": claim("mean_set", THESE, SOUND, value=0.056, interval=Interval(0.05409, 0.05791)),
+    "accuracy_set": claim(
+        "accuracy_set", THESE, SOUND, clean=177, under="gaussian 0.1", value=0.442,
+        interval=Interval(0.425, 0.46)
+    ),
+    "accuracy_population": claim(
+        "accuracy_population", POPULATION, SAMPLED, clean=177, under="gaussian 0.1", value=0.44,
+        interval=Interval(0.4, 0.48)
+    ),
+    "clean_accuracy": claim(
+        "clean_accuracy", POPULATION, SAMPLED, value=0.59, interval=Interval(0.53, 0.65)
+    ),
+    "accuracy_drop": claim(
+        "accuracy_drop", POPULATION, SAMPLED, under="gaussian 0.1", value=0.15,
+        interval=Interval(0.11, 0.19)
+    ),
     "count_kappa": claim(
         "count_kappa", THESE, SOUND, kappa=0.01, fragile=6, robust=290, at_least=5
     ),
@@ -172,6 +187,8 @@ REQUIRED = {
     "mean_set": {"requirement": 0.05},
     "suite_mean": {"requirement": 0.6},
     "mean_population": {"requirement": 0.05},
+    "accuracy_set": {"requirement": 0.8},
+    "accuracy_population": {"requirement": 0.8},
     "share_kappa": {"requirement": 0.9},
     "curve_set": {"requirement": 0.5, "quantity": SHARE},
     "curve_population": {"requirement": 0.5},
@@ -205,12 +222,25 @@ EDGES = {
         "counted": {**_COUNTED, "value": 0.06, "interval": Interval(0.06, 0.06)},
         "one counted": {**_COUNTED, **_ONE, **_SAME},
     },
+    "accuracy_set": {
+        "counted": {**_COUNTED, "value": 0.4, "interval": Interval(0.4, 0.4)},
+        "not shown to fall": {"clean": 135},
+        "rises": {"clean": 60},
+        "no trial": {"value": None, "interval": Interval(0.0, 1.0)},
+        "named": {"names": ("my_net.onnx",)},
+    },
+    "accuracy_population": {"nothing": {"interval": Interval(0.0, 1.0)}},
+    "accuracy_drop": {"maybe none": {"interval": Interval(-0.004, 0.03)}},
     "count_kappa": {
+        "some wrong when clean": {"clean": 4},
+        "all wrong when clean": {"clean": 300, "fragile": 0, "robust": 0, "at_least": 0},
         "one input": {**_ONE, "fragile": 0, "robust": 1, "at_least": 0},
         "none": {"fragile": 0, "at_least": 0},
         "a few may be wrong": {"fragile": 1, "at_least": 0},
     },
     "all_kappa": {
+        "some wrong when clean": {"clean": 4},
+        "wrong when clean, all": {"clean": 4, "verdict": None, "interval": Interval(0, 0.01)},
         "one input": _ONE,
         "a share": {"requirement": 0.95},
         "a share refuted": {"requirement": 0.95, "verdict": Verdict.FAIL},
@@ -224,7 +254,11 @@ EDGES = {
             "random": Randomness.NOTHING, "requirement": 0.1, "verdict": Verdict.FAIL
         },
     },
-    "share_kappa": {"nothing": {"interval": Interval(0.0, 1.0)}},
+    "share_kappa": {
+        "some wrong when clean": {"clean": 4},
+        "some wrong when clean, required": {"clean": 4, "requirement": 0.9},
+        "nothing": {"interval": Interval(0.0, 1.0)},
+    },
     "robust_accuracy": {"stated radius": {"radius": 8 / 255}},
     "radius_quantile": {
         "no lower end": {"interval": Interval(0.0, inf), "reason": "few"},

@@ -130,7 +130,7 @@ def test_a_name_of_an_input_cannot_write_on_the_terminal():
         ({"undecided": "maybe"}, "undecided must be fail, skip or pass"),
         ({"confidence": 0.9}, "assert_robust takes no confidence: use error"),
         ({"require": 0.9}, "takes no require: use at_least"),
-        ({"width": 0.1}, "add about='population'"),
+        ({"each": 0.1}, "add about='population'"),
         ({"presicion": 0.1}, "do you mean precision"),
     ],
 )

@@ -58,7 +58,7 @@ def options(**own):
 def test_such_a_model_is_refused_with_the_row_both_sizes_and_the_way_out(model):
     said = r"scores of input \d+ change .* row \d+ of a batch of 100 .* of 16 by .*--batch 16"
     with pytest.raises(InvalidArgument, match=said):
-        sf.estimate(model, inputs(), "linf:0.1", width=0.2, **options())
+        sf.estimate(model, inputs(), "linf:0.1", each=0.2, **options())
 
 
 COMMANDS = {
@@ -66,7 +66,7 @@ COMMANDS = {
     "certify": (sf.certify, "linf:0.1", {"kappa": 0.1, "batch": None}),
     "tail": (sf.tail, "linf:0.1", {}),
     "curve": (sf.curve, "linf:0..0.1", {}),
-    "compare": (sf.compare, "linf:0.1", {"width": 0.2}),
+    "compare": (sf.compare, "linf:0.1", {"each": 0.2}),
 }
 
 
@@ -80,8 +80,8 @@ def test_every_way_to_sample_is_checked(method, monkeypatch):
 
 
 def test_batches_that_the_model_can_take_are_a_way_out():
-    way_out = sf.estimate(first_64, inputs(), "linf:0.1", width=0.2, **options(batch=16))
-    honest = sf.estimate(linear, inputs(), "linf:0.1", width=0.2, **options())
+    way_out = sf.estimate(first_64, inputs(), "linf:0.1", each=0.2, **options(batch=16))
+    honest = sf.estimate(linear, inputs(), "linf:0.1", each=0.2, **options())
     assert way_out.claims == honest.claims
     assert way_out.record.findings == honest.record.findings
 
@@ -89,7 +89,7 @@ def test_batches_that_the_model_can_take_are_a_way_out():
 @pytest.mark.parametrize("number", [50, 200])
 def test_the_batch_in_which_clean_inputs_are_classified_counts_too(number):
     with pytest.raises(InvalidArgument, match=f"of a batch of {number}") as refused:
-        sf.estimate(flips_from_30, inputs(number), "linf:0.1", width=0.2, **options(batch=16))
+        sf.estimate(flips_from_30, inputs(number), "linf:0.1", each=0.2, **options(batch=16))
     assert "--batch" not in str(refused.value)  # the run's own size does not help
 
 
@@ -108,13 +108,13 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved():
 
 def test_copies_of_an_input_are_noted_and_a_few_are_not():
     x, y = inputs(20)
-    copied = sf.estimate(linear, (x[[0] * 18 + [1, 2]], y), "linf:0.1", width=0.2, **options())
+    copied = sf.estimate(linear, (x[[0] * 18 + [1, 2]], y), "linf:0.1", each=0.2, **options())
     assert "17 of 20 inputs are copies of another one" in str(copied)
     assert copied.exit_code == 0
     several = (x[np.r_[0, :19]], y)
-    assert "copies" in str(sf.estimate(linear, several, "linf:0.1", width=0.2, **options()))
+    assert "copies" in str(sf.estimate(linear, several, "linf:0.1", each=0.2, **options()))
     x, y = inputs(100)
-    one = sf.estimate(linear, (x[np.r_[0, :99]], y), "linf:0.1", width=0.2, **options())
+    one = sf.estimate(linear, (x[np.r_[0, :99]], y), "linf:0.1", each=0.2, **options())
     assert not re.search("cop(y|ies)", str(one))
 
 

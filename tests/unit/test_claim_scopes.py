@@ -21,7 +21,7 @@ def stop_taken_for_cat(batch):
 
 ANIMALS = np.repeat(np.array([[5, 0], [-5, 0], [0, 10]], np.float32), 40, axis=0)
 POPULATIONS = (About.CLASS, About.POPULATION)
-OF_ANIMALS = {"shape": (2,), "store": None, "width": 0.2}
+OF_ANIMALS = {"shape": (2,), "store": None, "each": 0.2}
 
 
 def of_animals(labels=True, least=0.8, number=120, **more):

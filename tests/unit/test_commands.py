@@ -106,8 +106,8 @@ def test_an_option_is_one_line_for_shell_and_python():
 
 
 SAME = {
-    "estimate": (("--width", "0.3", "--confidence", "0.9", "--first", "4", "--bounds", "0,1"),
-                 {"width": 0.3, "confidence": 0.9, "first": 4, "bounds": (0, 1)}),
+    "estimate": (("--each", "0.3", "--confidence", "0.9", "--first", "4", "--bounds", "0,1"),
+                 {"each": 0.3, "confidence": 0.9, "first": 4, "bounds": (0, 1)}),
     "certify": (("--kappa", "3/10", "--property", "true", "--classes", "0,2", "--max-trials", "40"),
                 {"kappa": 0.3, "property": sf.properties.TrueLabel(), "classes": (0, 2),
                  "max_trials": 40}),
@@ -151,38 +151,38 @@ def test_radii_are_the_same_run_too(folder):
 
 def test_objects_are_the_same_run_as_files(folder):
     """A loaded model, arrays and an object for the perturbation; and nothing need be stored."""
-    by_name = sf.estimate(*FILES, "linf:0.2", width=0.3)
+    by_name = sf.estimate(*FILES, "linf:0.2", each=0.3)
     with np.load("test.npz") as data:
         arrays = data["x"], data["y"]
     noise, same = sf.perturb.LinfNoise(0.2), sf.properties.SameLabel()
     model = sf.load_model("model.onnx", bounds=(0, 1))
     for data in (arrays, sf.load_inputs("test.npz"), folder / "test.npz"):
-        result = sf.estimate(model, data, noise, width=0.3, property=same, store=None)
+        result = sf.estimate(model, data, noise, each=0.3, property=same, store=None)
         assert result.record.digest == by_name.record.digest
         assert not result.from_store
         assert result.command == ""
-    assert by_name.command == "sf.estimate('model.onnx', 'test.npz', 'linf:0.2', width=0.3)"
+    assert by_name.command == "sf.estimate('model.onnx', 'test.npz', 'linf:0.2', each=0.3)"
 
 
 def test_a_run_on_files_is_replayed_from_the_store(folder):
-    result = sf.estimate(*FILES, "linf:0.2", width=0.3, bounds=(0, 1), first=3)
+    result = sf.estimate(*FILES, "linf:0.2", each=0.3, bounds=(0, 1), first=3)
     study = sf.read_study("surefoot.db")
     assert study.digest == result.record.digest
     assert study.replay(result.inputs[0].id, 0).kept in (True, False)
 
 
 def test_levels_and_models_stand_side_by_side(folder):
-    swept = sf.estimate(*FILES, "linf", levels=(0.1, 0.2), width=0.3, store=None)
+    swept = sf.estimate(*FILES, "linf", levels=(0.1, 0.2), each=0.3, store=None)
     assert list(swept.parts) == ["0.1", "0.2"]
-    objects = sf.estimate(*FILES, sf.perturb.LinfNoise(), levels=(0.1, 0.2), width=0.3, store=None)
+    objects = sf.estimate(*FILES, sf.perturb.LinfNoise(), levels=(0.1, 0.2), each=0.3, store=None)
     assert objects.record.digest == swept.record.digest
-    two = sf.compare(["model.onnx", "old.onnx"], "test.npz", "linf:0.2", width=0.3, not_worse=1.0,
+    two = sf.compare(["model.onnx", "old.onnx"], "test.npz", "linf:0.2", each=0.3, not_worse=1.0,
                      reference=(0.9, 0.8))  # fmt: skip
     assert list(two.parts) == ["model.onnx", "old.onnx"]
     assert two.exit_code == 0
     models = {n: sf.load_model(f"{n}.onnx", bounds=(0, 1)) for n in ("model", "old")}
     by_name = sf.compare(
-        models, "test.npz", "linf:0.2", width=0.3, reference={"model": 1, "old": 2}
+        models, "test.npz", "linf:0.2", each=0.3, reference={"model": 1, "old": 2}
     )
     assert {p.record.digest for p in by_name.parts.values()} == (
         {p.record.digest for p in two.parts.values()}
@@ -222,11 +222,11 @@ REFUSED = [
     ("estimate", {"seed": -1}, "seed"),
     ("estimate", {"half": 1}, "half"),
     ("estimate", {"correct_only": "yes"}, "correct_only"),
-    ("estimate", {"precision": 0.02, "width": 0.1}, "width"),
+    ("estimate", {"precision": 0.02, "each": 0.1}, "each"),
     ("estimate", {"about": "population"}, "about"),
     ("estimate", {"precision": 0.02, "about": "all"}, "about"),
-    ("estimate", {"width": float("inf")}, "width"),
-    ("estimate", {"width": "wide"}, "width"),
+    ("estimate", {"each": float("inf")}, "each"),
+    ("estimate", {"each": "wide"}, "each"),
     ("estimate", {"pilot_error": 0.01}, "pilot_error"),
     ("estimate", {"confidence": 95}, "confidence"),
     ("estimate", {"method": "magic"}, "method"),
@@ -246,7 +246,7 @@ REFUSED = [
     ("certify", {"sil": 5}, "sil"),
     ("curve", {"grid": 64}, "grid"),
     ("curve", {"threshold": "most"}, "threshold"),
-    ("plan", {"width": 0.1, "kappa": 0.1}, r"either width \(--width\) or precision"),
+    ("plan", {"each": 0.1, "kappa": 0.1}, r"either each \(--each\) or precision"),
 ]
 """What is refused: an option with its value; else the words."""
 
@@ -274,11 +274,11 @@ def test_what_is_loaded_already_takes_no_options_of_loading(folder):
 
 def test_a_level_that_is_not_used_is_remarked_on(folder):
     with pytest.warns(UserWarning, match=r"0.1 in perturb .* is not used with levels \(--levels\)"):
-        sf.estimate(*FILES, "linf:0.1", levels=(0.2, 0.3), width=0.4, store=None)
+        sf.estimate(*FILES, "linf:0.1", levels=(0.2, 0.3), each=0.4, store=None)
 
 
 def test_a_plan_is_printed_in_lines(folder):
-    lines = str(sf.plan(*FILES, "linf:0.2", width=0.3, assume=(1, 0.9))).splitlines()
+    lines = str(sf.plan(*FILES, "linf:0.2", each=0.3, assume=(1, 0.9))).splitlines()
     assert len(lines) == 3
     assert lines[0].startswith("6 inputs; the model does about ")
     assert lines[1].startswith("If every input is kept with probability 1: ")
@@ -304,10 +304,10 @@ def test_a_method_is_given_the_options_that_it_names(monkeypatch):
     assert estimate_method(None, 0.9, "halves") == Halves(error=0.1)
     with pytest.raises(InvalidArgument) as refused:
         estimate_method(0.1, 0.9, "halves")
-    assert (refused.value.option, refused.value.value) == ("width", 0.1)
+    assert (refused.value.option, refused.value.value) == ("each", 0.1)
 
 
-ESTIMATE = ("estimate", *FILES, "--perturb", "linf:8/255", "--width", "0.3", "--confidence", "0.9",
+ESTIMATE = ("estimate", *FILES, "--perturb", "linf:8/255", "--each", "0.3", "--confidence", "0.9",
             "--bounds", "0,1")  # fmt: skip
 
 
@@ -334,8 +334,8 @@ def test_doctor_finds_the_same_in_python(folder):
 def test_model_and_data_are_loaded_as_a_command_loads_them(folder):
     """Pixels are read as such: the range of the model follows from the data."""
     model, inputs = sf.load(*FILES, random=3, seed=5)
-    own = sf.estimate(model, inputs, "linf:8/255", width=0.3, seed=5, store=None)
-    result = sf.estimate(*FILES, "linf:8/255", width=0.3, random=3, seed=5, store=None)
+    own = sf.estimate(model, inputs, "linf:8/255", each=0.3, seed=5, store=None)
+    result = sf.estimate(*FILES, "linf:8/255", each=0.3, random=3, seed=5, store=None)
     assert own.record.digest == result.record.digest
     assert own.claims == result.claims
     several, _ = sf.load([FILES[0], FILES[0]], FILES[1])
@@ -347,7 +347,7 @@ def test_model_and_data_are_loaded_as_a_command_loads_them(folder):
 
 
 def test_claims_are_sentences_and_texts_are_properties(folder):
-    result = sf.estimate(*FILES, "linf:8/255", width=0.3, first=2, store=None)
+    result = sf.estimate(*FILES, "linf:8/255", each=0.3, first=2, store=None)
     lines = sf.sentences(result.claims)
     assert len(lines) == len(result.claims)
     assert lines[0] == json.loads(result.to_json())["claims"][0]["sentence"]
@@ -510,7 +510,7 @@ def invoke(*words):
     "twice",
     [
         ("--require-each", "Dress=0.2", "--require-each", "Bag=0.1"),
-        ("--perturb", "blur:1", "--width=0.1", "--width", "0.2"),
+        ("--perturb", "blur:1", "--each=0.1", "--each", "0.2"),
     ],
 )
 def test_one_of_two_values_is_not_lost_in_silence(twice):

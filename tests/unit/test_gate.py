@@ -146,7 +146,7 @@ BAD = {
     'previous-model = "old.onnx"\nnot-worse-than = "noise.evidence.json"': "has both",
     'previous-model = "old.onnx"\nprecision = 0.1': "precision leaves no results",
     'previous-model = "old.onnx"\nprecision = 0.1\nabout = "population"': (
-        r"write width = 0\.1 in place of precision and about, or compare"
+        r"write each = 0\.1 in place of precision and about, or compare"
     ),
     'previous-model = "old.onnx"\nmargin = 5': r"margin \(--margin\) must be between",
     "margin = 0.1": "margin is for a comparison with an earlier model",

@@ -69,7 +69,7 @@ def test_the_gate_on_the_next_model_leaves_the_verdict_of_the_earlier_one():
 
 @pytest.mark.usefixtures("folder")
 def test_a_comparison_leaves_what_was_required_of_it_and_of_its_parts():
-    options = {"width": 0.3, "store": "surefoot.db"}
+    options = {"each": 0.3, "store": "surefoot.db"}
     sf.estimate("models.py:good", "test.npz", "linf:1", require=0.7, **options)
     alone = sf.read_result("surefoot.db").record
     words = (["models.py:good", "models.py:bad"], "test.npz", "linf:1")
@@ -186,7 +186,7 @@ def test_every_kind_of_study_has_one_file_with_all_its_verdicts():
     studies = {
         "models": (two + "not-worse = 0.1", PERTURB.replace("estimate", "compare"), 1),
         "levels": ("levels = '0.5,1'", 'command = "estimate"\nproperty = "true"\nperturb = '
-                   '"gaussian:1"\nwidth = 0.3\n', 0),
+                   '"gaussian:1"\neach = 0.3\n', 0),
         "curves": (two + "threshold = 0.7\nrequire = 0.5", CURVE, 2),
         "curve": (f"{BAD}threshold = 0.7\n{BEFORE}", CURVE, 1),
         "share": (f"{BAD}kappa = 0.3\n{BEFORE}", f'command = "certify"\n{TESTED}', 1),

@@ -48,7 +48,7 @@ data = "test.npz"
 workers = 1
 batch = 4096
 """
-PERTURB = 'command = "estimate"\nperturb = "gaussian:1"\nproperty = "true"\nwidth = 0.3\n'
+PERTURB = 'command = "estimate"\nperturb = "gaussian:1"\nproperty = "true"\neach = 0.3\n'
 
 
 def study(name, more, text=PERTURB):
@@ -180,7 +180,7 @@ def test_a_model_is_compared_with_the_evidence_of_an_earlier_one(folder):
     done = run(noise, words=["--evidence", "old"])
     assert done.return_value == 0
     newer = study(
-        "noise", "model = 'models.py:bad'\nwidth = 0.4", PERTURB.replace("width = 0.3\n", "")
+        "noise", "model = 'models.py:bad'\neach = 0.4", PERTURB.replace("each = 0.3\n", "")
     )
     against = ["--not-worse-than", "old/noise.evidence.json", "--margin", "0.1", "--json"]
     (outcome, sentences), = verdicts(run(newer, words=against))  # fmt: skip

@@ -211,7 +211,7 @@ def test_a_run_with_groups_is_read_again_from_its_files(tmp_path, monkeypatch):
     x = batch(6, (1, 6, 6)).astype(np.float32)
     np.savez("x.npz", x=x, y=[0, 0, 1, 1, 2, 2], clip=list("aabbcc"))
     words = ["estimate", "m.onnx", "x.npz", "--group", "clip", "--random", "2", "--bounds", "0,1"]
-    done = CliRunner().invoke(app, [*words, "--perturb", "linf:0.1", "--width", "0.3", "--json"])
+    done = CliRunner().invoke(app, [*words, "--perturb", "linf:0.1", "--each", "0.3", "--json"])
     printed = json.loads(done.stdout)
     assert printed["spec"]["inputs"]["groups"] == 2
     assert "2 groups drawn at random" in printed["spec"]["inputs"]["selection"]

@@ -188,7 +188,7 @@ def test_what_a_record_names_as_code_is_known(source, code):
 
 def test_a_stored_run_never_runs_code_without_trust(folder):
     """A store may come from someone else: replay does not run the files that it names."""
-    words = ("estimate", "mine.py:classify", "texts.jsonl", "--width", "0.2", "--report", "r.html")
+    words = ("estimate", "mine.py:classify", "texts.jsonl", "--each", "0.2", "--report", "r.html")
     command(*words, "--perturb", "mine.py:swap:0.3", "--store", "s.db")
     os.remove("runs.txt")
     (folder / "mine.py").write_text(CODE + "# changed, so that it would be run again\n")
@@ -205,7 +205,7 @@ def test_a_stored_run_never_runs_code_without_trust(folder):
 
 
 def test_a_changed_function_is_another_study_and_no_replay(folder):
-    words = ("estimate", "mine.py:classify", "texts.jsonl", "--width", "0.2", "--store", "s.db")
+    words = ("estimate", "mine.py:classify", "texts.jsonl", "--each", "0.2", "--store", "s.db")
     command(*words, "--perturb", "mine.py:swap:0.3")
     (folder / "mine.py").write_text(CODE.replace('"#" if', '"##" if'))
     with pytest.raises(sf.errors.StoreFailed, match="digests differ"):
@@ -232,7 +232,7 @@ def test_a_function_of_ones_own_is_explained_and_shown_on_an_image(folder):
     ],
 )
 def test_a_store_that_was_tampered_with_runs_no_code(folder, change, monkeypatch):
-    words = ("estimate", "mine.py:classify", "texts.jsonl", "--width", "0.2")
+    words = ("estimate", "mine.py:classify", "texts.jsonl", "--each", "0.2")
     command(*words, "--perturb", "mine.py:swap:0.3", "--store", "s.db")
     os.remove("runs.txt")
     monkeypatch.delitem(sys.modules, "mine")  # an import would run it again

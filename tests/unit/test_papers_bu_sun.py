@@ -222,7 +222,7 @@ def test_one_trial_is_the_smallest_fixed_size_of_the_width_that_the_baseline_nam
 def test_compare_and_plan_take_the_methods_of_an_estimate(few):
     files = {"bounds": (0, 1), "first": 3}
     models = {name: few.models[name] for name in ("first", "second")}
-    common = {"width": 0.3, "store": None, **files}
+    common = {"each": 0.3, "store": None, **files}
     result = sf.compare(models, few.data, "linf:0.2", method="okamoto", **common)
     assert {part.record.trials for part in result.parts.values()} == {3 * okamoto(0.3, 0.05)}
     settings = {"method": "bu-sun", "pilot_error": 0.01, "candidates": "0.1,0.2"}
@@ -230,7 +230,7 @@ def test_compare_and_plan_take_the_methods_of_an_estimate(few):
     method = result.parts["first"].record.study.method
     assert (method.kind, method.options["pilot_error"]) == ("bu-sun", 0.01)
     assert tuple(method.options["candidates"]) == (0.1, 0.2)
-    fixed = {"width": 0.3, "method": "fixed-size", "assume": 0.5}
+    fixed = {"each": 0.3, "method": "fixed-size", "assume": 0.5}
     forecast = sf.plan(few.models["first"], few.data, "linf:0.2", **fixed, **files)
     assert forecast.rehearsals[0].mean == forecast.rehearsals[0].most
 
@@ -257,7 +257,7 @@ def test_the_settings_of_bu_sun_name_the_run_and_come_back_from_a_store(few, tmp
     monkeypatch.chdir(tmp_path)
     np.savez("test.npz", x=few.data[0], y=few.data[1])
     run = [str(few.models["first"]), "test.npz", "linf:0.2"]
-    common = {"bounds": (0, 1), "first": 2, "width": 0.3, "method": "bu-sun", "store": "runs.db"}
+    common = {"bounds": (0, 1), "first": 2, "each": 0.3, "method": "bu-sun", "store": "runs.db"}
     first = sf.estimate(*run, **common)
     other = sf.estimate(*run, **common, pilot_error=0.02, candidates=(0.3, 0.1))
     same = sf.estimate(*run, **common, pilot_error="0.02", candidates="0.1,0.3")

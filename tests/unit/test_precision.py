@@ -155,7 +155,7 @@ def test_a_precision_that_is_none_is_refused(precision: float) -> None:
 
 def test_levels_of_a_precision_are_refused_before_any_trial() -> None:
     started: list[str] = []
-    with pytest.raises(InvalidArgument, match="--width"):
+    with pytest.raises(InvalidArgument, match="--each"):
         sf.sweep(noise_study(P, SetMean(0.02, 0.05), 3), [0.1, 0.2], on_start=started.append)
     assert started == []
 

@@ -19,7 +19,7 @@ def files(folder):
     """A network and four inputs."""
     relu_net(folder / "model.onnx", (1, 4, 4))
     np.savez(folder / "test.npz", x=batch(4, (1, 4, 4)), y=[0, 1, 0, 1])
-    return ["model.onnx", "test.npz", "--perturb", "linf:0.1", "--width", "0.3", "--bounds", "0,1"]
+    return ["model.onnx", "test.npz", "--perturb", "linf:0.1", "--each", "0.3", "--bounds", "0,1"]
 
 
 def cli(monkeypatch, *words):

@@ -18,7 +18,7 @@ def classify(batch):
 
 
 def run(inputs, **more):
-    options = {"bounds": (0, 1), "width": 0.3, "store": None, **more}
+    options = {"bounds": (0, 1), "each": 0.3, "store": None, **more}
     return sf.estimate(classify, inputs, "linf:0.5", **options)
 
 

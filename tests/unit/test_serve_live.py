@@ -197,7 +197,7 @@ def test_a_replay_runs_the_first_failing_trial_in_a_process_of_its_own(tmp_path,
     linear_net(tmp_path / "m.onnx")
     np.savez("d.npz", x=batch(9))
     words = ["m.onnx", "d.npz"]
-    result = sf.estimate(*words, perturb="linf:0.5", bounds=(0, 1), width=0.2, store="runs.db")
+    result = sf.estimate(*words, perturb="linf:0.5", bounds=(0, 1), each=0.2, store="runs.db")
     record = result.record
     failing = next(row for row in record.inputs if row.result.value < 1)
     where = served_stores(["runs.db"])[0]

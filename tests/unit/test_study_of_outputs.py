@@ -248,10 +248,10 @@ COMMON = ("--trust", "--perturb", "gaussian:0.3")
 
 
 def test_a_property_of_values_on_the_command_line_says_how_model_and_data_are_read(files):
-    code, output = run("estimate", "model.pkl", "data.npz", *COMMON, "--width", "0.2")
+    code, output = run("estimate", "model.pkl", "data.npz", *COMMON, "--each", "0.2")
     assert code == 3
     code, output = run(
-        "estimate", "model.pkl", "data.npz", *COMMON, "--width", "0.2", "--property",
+        "estimate", "model.pkl", "data.npz", *COMMON, "--each", "0.2", "--property",
         "close:30,of=true",
     )  # fmt: skip
     assert code == 0, output

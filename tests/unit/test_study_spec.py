@@ -138,7 +138,7 @@ def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, mon
     model, inputs = sf.load_model("model.onnx", bounds=(0, 1)), sf.load_inputs("test.npz")
     noise, ball = sf.perturb.LinfNoise(8 / 255), sf.perturb.LinfNoise()
     typed = {
-        "estimate --perturb linf:8/255 --width 0.3 --confidence 0.9": (
+        "estimate --perturb linf:8/255 --each 0.3 --confidence 0.9": (
             noise, sf.methods.ExactSequential(0.3, 0.1), sf.properties.SameLabel()),
         "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --max-trials 30": (
             noise, sf.methods.KappaTest(0.2, 0.1, 30), sf.properties.SameLabel()),

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 0.05
 """Wider than for `estimate`: every model is measured, and differences need many inputs first."""
-_PROPERTY = "same"
 Reference = str | Path | Sequence[float] | Mapping[str, float]
 
 
@@ -34,7 +33,7 @@ Reference = str | Path | Sequence[float] | Mapping[str, float]
 class ComparisonOptions:
     """Which quantity is compared, and what is required of it."""
 
-    width: v.Number | None = option(
+    each: v.Number | None = option(
         None, f"How far each estimate may be from the truth (default: {_WIDTH}).", common=True
     )
     kappa: v.Number | None = option(
@@ -46,8 +45,7 @@ class ComparisonOptions:
     confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     method: str | None = option(
         None,
-        "With --width: exact-sequential, bu-sun, fixed-size or okamoto (default: "
-        "exact-sequential).",
+        "With --each: exact-sequential, bu-sun, fixed-size or okamoto (default: exact-sequential).",
     )
     reference: Reference | None = option(
         None,
@@ -61,13 +59,13 @@ class ComparisonOptions:
     )
     property: str | object | None = option(
         None,
-        "When an output counts as kept: same, true, topk:5, confident:0.6; without classes as for "
-        f"estimate (default: {_PROPERTY}). Not with --limit.",
+        "When an output counts as right: true, same, topk:5, confident:0.6; without classes as for "
+        "estimate (default: true, or same without labels). Not with --limit.",
     )
 
     def chosen(self, stages: BuSunOptions) -> tuple[v.Given, v.Given]:
-        """The method that width, kappa or limit names, and the property it measures."""
-        quantities = {"width": self.width, "kappa": self.kappa, "limit": self.limit}
+        """The method that each, kappa or limit names, and the property it measures."""
+        quantities = {"each": self.each, "kappa": self.kappa, "limit": self.limit}
         named = [option_name(name) for name, value in quantities.items() if value is not None]
         if len(named) > 1:
             raise InvalidArgument(
@@ -75,7 +73,7 @@ class ComparisonOptions:
             )
         if self.kappa is not None or self.limit is not None:
             refuse_method(self.method, stages, "kappa" if self.limit is None else "limit")
-        kept_if = _PROPERTY if self.property is None else self.property
+        kept_if = self.property
         if self.limit is not None:
             if self.property is not None:
                 raise refused_value(
@@ -89,7 +87,7 @@ class ComparisonOptions:
         if self.kappa is not None:
             test = o.KappaOptions(kappa=self.kappa, confidence=self.confidence)
             return kappa_method(test), kept_if
-        method = estimate_method(self.width, self.confidence, self.method, stages, _WIDTH)
+        method = estimate_method(self.each, self.confidence, self.method, stages, _WIDTH)
         return method, kept_if
 
 
@@ -137,9 +135,11 @@ def compare(
         margin = v.share("not_worse", measurement.not_worse)
     values = _reference(measurement.reference, several)
     method, kept_if = measurement.chosen(stages)
-    prop = v.as_property(kept_if)
+    needs = None if kept_if is None else v.as_property(kept_if).needs
     as_perturbation(perturb)
-    subjects = read_subjects(several, data, inputs, running.seed, prop.needs)
+    subjects = read_subjects(several, data, inputs, running.seed, needs)
+    kept_if = v.property_for(kept_if, subjects.inputs)
+    prop = v.as_property(kept_if)
     request = SamplingRequest(None, data, perturb, inputs, kept_if, method)
     studies = {name: request.of_model(name, subjects, prop, running.seed) for name in several}
     sources = subjects.sources(caller, perturb, kept_if)

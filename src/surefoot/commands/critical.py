@@ -222,17 +222,14 @@ def _studies(
 ) -> dict[str, Study]:
     """A study for every network, by name."""
     from surefoot import perturb
-    from surefoot.properties import SameLabel, TrueLabel
     from surefoot.study import Study
 
-    prop = SameLabel() if subjects.inputs.labels is None else TrueLabel()
     return {
         name: Study(
             model,
             subjects.inputs,
             perturb.LinfNoise(),
             method,
-            property=prop,
             seed=seed,
             by_class=True if by_class else None,
         )

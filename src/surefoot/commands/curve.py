@@ -89,14 +89,11 @@ class CurveOptions:
         None, "For asap, instead of --grid: the smallest step, a share of the range."
     )
 
-    def property_for(self, inputs: Inputs) -> str | object:
+    def property_for(self, inputs: Inputs) -> v.Given:
         """The property: the one given, or what suits measure and labels."""
-        if self.property is not None:
-            return self.property
-        labelled = inputs.labels is not None
-        if self.measure == "confidence":
-            return "confidence" if labelled else "confidence:predicted"
-        return "true" if labelled else "same"
+        if self.property is None and self.measure == "confidence":
+            return "confidence" if inputs.labels is not None else "confidence:predicted"
+        return v.property_for(self.property, inputs)
 
     def check(self) -> None:
         """Refuse an option that the method does not have, before files are read."""

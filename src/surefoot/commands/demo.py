@@ -83,9 +83,8 @@ STEPS = {
     for step in (
         Step(
             "estimate",
-            "How often does random noise change the label?",
+            "How accurate is the model under random noise?",
             "fashion_cnn.onnx, noise of up to 32/255 per pixel",
-            options={"width": 0.05},
         ),
         Step(
             "certify",

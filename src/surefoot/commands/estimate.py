@@ -28,20 +28,21 @@ def estimate(
     batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
-    """Estimate how often a model fails under random perturbations, with intervals.
+    """Estimate how accurate a model is under random perturbations, with intervals.
 
-    With `precision` the mean over these inputs (or over the population) to that half-width, with
-    few trials; else each input, each class and the population to a `width` of each input.
+    The mean over these inputs (or over the population) to a half-width of `precision`, with few
+    trials; or, with `each`, each input to that width, each class and the population.
 
     `model` is a path, a module, an estimator, a function or a loaded model; `data` a path,
     `(x, y)`, an array, a dataset or loaded inputs; `perturb` text such as "linf:8/255" or an object
     of `sf.perturb`. The options are those of `surefoot estimate`. With a `store` an interrupted
     call goes on where it stopped; `store=None` keeps nothing.
 
-    Example: sf.estimate("model.onnx", "test.npz", "linf:8/255", width=0.05)
+    Example: sf.estimate("model.onnx", "test.npz", "linf:8/255", require=0.8)
     """
     from surefoot.commands.request import SamplingRequest, run_sampling
 
-    method = mean_or_each(measurement, stages)
+    of_each = levels.levels is not None or requirement.require_each is not None
+    method = mean_or_each(measurement, stages, of_each=of_each)
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
     return run_sampling(request, levels, requirement, running, batches, caller)

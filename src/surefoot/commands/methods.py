@@ -38,11 +38,17 @@ TRIALS_TIMES_KAPPA = 200
 long before."""
 
 
-def mean_or_each(options: o.EstimateOptions, stages: BuSunOptions) -> v.AnyMethod:
-    """The method for a mean to a precision, or for each input to a width."""
+def mean_or_each(
+    options: o.EstimateOptions, stages: BuSunOptions, *, of_each: bool = False
+) -> v.AnyMethod:
+    """The method for a mean to a precision, or for each input to a width.
+
+    `of_each`: something is asked for that only estimates of each input answer.
+    """
     from surefoot.catalogue.methods import MEANS
 
-    if options.precision is None:
+    own = {"each": options.each, "method": options.method, **vars(stages)}
+    if options.precision is None and (of_each or any(x is not None for x in own.values())):
         if options.about is not None:
             raise refused_value(
                 "about",
@@ -50,8 +56,8 @@ def mean_or_each(options: o.EstimateOptions, stages: BuSunOptions) -> v.AnyMetho
                 "is for a mean to a precision: add precision (--precision 0.02); an estimate of "
                 "each input is about these inputs and the population anyway",
             )
-        return estimate_method(options.width, options.confidence, options.method, stages)
-    for name, value in {"width": options.width, "method": options.method, **vars(stages)}.items():
+        return estimate_method(options.each, options.confidence, options.method, stages)
+    for name, value in own.items():
         if value is not None:
             raise refused_value(
                 name,
@@ -67,12 +73,13 @@ def mean_or_each(options: o.EstimateOptions, stages: BuSunOptions) -> v.AnyMetho
             f"must be these or population, got {about!r}: the mean over these inputs, or over the "
             "population that they are a sample of",
         )
-    precision = v.as_number("precision", options.precision)
+    stated = o.PRECISION if options.precision is None else options.precision
+    precision = v.as_number("precision", stated)
     return MEANS[about](precision=precision, error=v.error_from(options.confidence))
 
 
 def estimate_method(
-    width: v.Number | None,
+    each: v.Number | None,
     confidence: v.Number,
     method: str | None = None,
     stages: BuSunOptions = BuSunOptions(),
@@ -86,17 +93,18 @@ def estimate_method(
 
     kind = _named(method or "exact-sequential", ESTIMATORS)
     takes, chosen = fields_of(kind), dict[str, float | tuple[float, ...]]()
-    for name, value in {**vars(stages), "width": width}.items():
+    for name, value in {**vars(stages), "each": each}.items():
         if value is None:
             continue
-        if name not in takes:
-            able = " or ".join(n for n, other in ESTIMATORS.items() if name in fields_of(other))
+        field = "width" if name == "each" else name
+        if field not in takes:
+            able = " or ".join(n for n, other in ESTIMATORS.items() if field in fields_of(other))
             raise refused_value(
                 name,
                 value,
                 f"is for method {able}: leave it out, or add method {able} (--method {able})",
             )
-        chosen[name] = (
+        chosen[field] = (
             v.as_numbers(name, value) if name == "candidates" else v.as_number(name, value)
         )
     if "width" in takes:

@@ -25,6 +25,7 @@ CONFIDENCE = 0.95
 ESTIMATOR = "shortest-ranks"
 """Of a quantile of critical radii: it assumes no distribution."""
 WIDTH = 0.02
+PRECISION = 0.02
 STORE = "surefoot.db"
 SEED = 1
 _CONFIDENCE_HELP = "Confidence of the result."
@@ -70,24 +71,23 @@ class EstimateOptions:
 
     precision: v.Number | None = option(
         None,
-        "Half-width of the interval for the mean, such as 0.02. Needs the fewest trials: they go "
-        "to the inputs that narrow it most.",
+        f"Half-width of the interval for the mean (default: {PRECISION}). Trials go to the inputs "
+        "that narrow it most.",
         common=True,
     )
     about: str | None = option(
         None,
         "What the mean of --precision is about: these (inputs) or population (default: these).",
     )
-    width: v.Number | None = option(
+    each: v.Number | None = option(
         None,
-        "Without --precision: how far the estimate of each single input may be from the truth "
-        f"(default: {WIDTH}).",
+        "Instead of --precision: how far the estimate of each single input may be from the truth, "
+        "such as 0.02. Takes hundreds of times the trials.",
     )
     confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
     method: str | None = option(
         None,
-        "Without --precision: exact-sequential, bu-sun, fixed-size or okamoto (default: "
-        "exact-sequential).",
+        "With --each: exact-sequential, bu-sun, fixed-size or okamoto (default: exact-sequential).",
     )
 
 
@@ -133,11 +133,11 @@ class TailOptions:
 class PropertyOptions:
     """When an output counts as kept."""
 
-    property: str | object = option(
-        "same",
-        "When an output counts as kept: same (as the clean label), true (label), topk:5, "
-        "confident:0.6. Without classes: close:0.5, close:5%, pixels:0.95, iou:0.8, boxes:0.5, "
-        "labels:0.5, each also with ,of=true.",
+    property: str | object | None = option(
+        None,
+        "When an output counts as right: true (label), same (label as when clean), topk:5, "
+        "confident:0.6; default: true, or same without labels. Without classes: close:0.5, "
+        "close:5%, pixels:0.95, iou:0.8, boxes:0.5, labels:0.5, each also with ,of=true.",
     )
 
 

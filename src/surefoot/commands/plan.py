@@ -23,20 +23,21 @@ class PlanOptions:
     """Which run is planned, and what is assumed of the model."""
 
     precision: v.Number | None = option(
-        None, "Plan `estimate` with this precision of the mean.", common=True
+        None,
+        f"Plan `estimate` with this precision of the mean (default: {o.PRECISION}).",
+        common=True,
     )
     about: str | None = option(
         None, "What the mean of --precision is about: these or population (default: these)."
     )
-    width: v.Number | None = option(
-        None, f"Plan `estimate` with this width (default: {o.WIDTH}).", common=True
+    each: v.Number | None = option(
+        None, "Plan `estimate` with this width of each input instead.", common=True
     )
     kappa: v.Number | None = option(None, "Plan `certify` with this kappa instead.", common=True)
     confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     method: str | None = option(
         None,
-        "With --width: exact-sequential, bu-sun, fixed-size or okamoto (default: "
-        "exact-sequential).",
+        "With --each: exact-sequential, bu-sun, fixed-size or okamoto (default: exact-sequential).",
     )
     assume: v.Numbers = option(
         "1,0.999,0.99,0.9,0.5", "Assumed probabilities that a perturbed input is kept."
@@ -45,12 +46,12 @@ class PlanOptions:
     def planned(self, stages: BuSunOptions) -> v.AnyMethod:
         """The method that is planned."""
         if self.kappa is None:
-            mean = (self.precision, self.about, self.width, self.confidence, self.method)
+            mean = (self.precision, self.about, self.each, self.confidence, self.method)
             return mean_or_each(o.EstimateOptions(*mean), stages)
         refuse_method(self.method, stages, "kappa")
-        if self.width is not None or self.precision is not None:
+        if self.each is not None or self.precision is not None:
             raise InvalidArgument(
-                "give either width (--width) or precision (--precision), for estimate, or kappa "
+                "give either each (--each) or precision (--precision), for estimate, or kappa "
                 "(--kappa), for certify"
             )
         return kappa_method(o.KappaOptions(kappa=self.kappa, confidence=self.confidence))
@@ -80,7 +81,7 @@ def plan(
 
     Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot plan`.
 
-    Example: print(sf.plan("model.onnx", "test.npz", "linf:8/255", width=0.01))
+    Example: print(sf.plan("model.onnx", "test.npz", "linf:8/255", each=0.01))
     """
     from surefoot.commands.request import SamplingRequest
 

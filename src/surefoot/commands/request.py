@@ -148,11 +148,12 @@ class SamplingRequest:
 
     def study(self, seed: int, caller: Caller) -> tuple[Study, Source | None]:
         """The study, and what a store remembers of how it was requested."""
-        prop = v.as_property(self.property)
+        needs = None if self.property is None else v.as_property(self.property).needs
         v.as_perturbation(self.perturb)  # refuses a mistake before files are read
-        subjects = read_subjects({"": self.model}, self.data, self.inputs, seed, prop.needs)
-        study = self.of_model("", subjects, prop, seed)
-        return study, subjects.source("", caller, self.perturb, self.property)
+        subjects = read_subjects({"": self.model}, self.data, self.inputs, seed, needs)
+        kept_if = v.property_for(self.property, subjects.inputs)
+        study = self.of_model("", subjects, v.as_property(kept_if), seed)
+        return study, subjects.source("", caller, self.perturb, kept_if)
 
     def of_model(self, name: str, subjects: Subjects, prop: Property, seed: int) -> Study:
         """The study of one of the models."""

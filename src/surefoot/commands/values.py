@@ -12,6 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.options import option_name, refused, refused_value
 
 if TYPE_CHECKING:
+    from surefoot.subject.inputs import Inputs
     from surefoot.subject.protocols import Perturbation, Property
 
 Given = Any
@@ -147,6 +148,11 @@ def as_property(value: Given) -> Property:
     raise InvalidArgument(
         f"{value!r} is no property: write it as 'true', or pass an object of sf.properties"
     )
+
+
+def property_for(given: Given, inputs: Inputs) -> Given:
+    """The one given, or what labels allow: the true label, else the one of the clean input."""
+    return ("same" if inputs.labels is None else "true") if given is None else given
 
 
 def is_plain(value: Given) -> bool:

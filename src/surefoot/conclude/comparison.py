@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.conclude.sampling import failure_interval
+from surefoot.conclude.accuracy import MeanClaim, claim_of_mean, wrong_when_clean
 from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of
 from surefoot.conclude.suite import join_cells
 from surefoot.core import claims as kinds
@@ -94,7 +94,7 @@ def _claims(
         trials=sum(r.trials for r in records.values()),
         continues=continues_of(population_of(first), sampled_of(first.inputs)),
     )
-    mean, kappa = isinstance(model, kinds.MeanPopulation), limit_of(model)
+    mean, kappa = isinstance(model, MeanClaim), limit_of(model)
     claims: list[Claim] = []
     if comparison.differences:
         assumptions = tuple(
@@ -127,9 +127,15 @@ def _claims(
             guarantee=replace(plain.guarantee, error=error, jointly=together),
             names=(m.name if comparison.along == MODELS else f"level {m.name}",),
         )
-        value = 1 - plain.value if mean else plain.value
-        around = failure_interval(plain.interval) if mean else plain.interval
-        claims.append(replace(model, said=own, value=value, interval=around))
+        record = records[m.name]
+        if isinstance(model, kinds.ShareKappa):
+            clean = wrong_when_clean(record.inputs)
+            claims.append(
+                replace(model, said=own, value=plain.value, interval=plain.interval, clean=clean)
+            )
+        else:
+            rows, around = record.inputs, plain.interval
+            claims.append(claim_of_mean(record.study, rows, own, plain.value, around))
     return tuple(claims)
 
 

@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.conclude.accuracy import (
+    claim_of_mean,
+    drop_claims,
+    failure_interval,
+    wants_true_label,
+)
 from surefoot.conclude.facts import StudyFacts
-from surefoot.conclude.sampling import common_of, failure_interval, given_scales
-from surefoot.core import claims as kinds
+from surefoot.conclude.sampling import common_of, given_scales
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
@@ -57,7 +62,7 @@ def conclude_mean(
     of_set, of_population = _means(facts, result, first)
     part = result.part
     details = Samples(of_population, of_set, (), (), examples, clean_loss=clean_loss, part=part)
-    claims = _claims(facts, rows, details, result)
+    claims = _claims(facts, rows, details, result, first)
     return RecordBody(rows, details, claims, result.failure.trials)
 
 
@@ -90,9 +95,7 @@ def _means(
     failure = result.failure
     kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
     over = Mean(facts.method.error, facts.sampling)
-    once = [
-        Estimate(c.rate, UNIT, Guarantee.sound(over.error), 1, c.rate, 1) for c in first if c.trials
-    ]
+    once = [_once(c, over.error) for c in first if c.trials]
     complete = len(once) == len(first)
     counted_once = complete and facts.sampling is not Sampling.GROUPED
     if facts.method.about is About.POPULATION:
@@ -109,22 +112,39 @@ def _means(
     return kept, whole
 
 
+def _once(first: Counts, error: float) -> Estimate:
+    """What the first trial of an input says."""
+    return Estimate(first.rate, UNIT, Guarantee.sound(error), 1, first.rate, 1)
+
+
 def _claims(
-    facts: StudyFacts, rows: Sequence[InputRow], details: Samples, result: PrecisionResult
+    facts: StudyFacts,
+    rows: Sequence[InputRow],
+    details: Samples,
+    result: PrecisionResult,
+    first: Sequence[Counts],
 ) -> tuple[Claim, ...]:
     """The mean that was asked for comes first, with the reason where it is not narrow enough."""
     common, claims = common_of(facts, rows), list[Claim]()
     if (mean := details.studied) is not None:
         continues = Continues.ANYTIME if result.anytime else Continues.ONCE
-        said, around = common.these(mean.guarantee, continues), failure_interval(mean.interval)
-        value = 1 - mean.value if common.trials else None
-        claims.append(kinds.MeanSet(said, value=value, interval=around))
+        said, value = common.these(mean.guarantee, continues), mean.value
+        known = value if common.trials else None
+        claims.append(claim_of_mean(facts.spec, rows, said, known, mean.interval))
     if isinstance(whole := details.whole, Estimate):
         scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
-        said, around = common.of(scope, whole.guarantee), failure_interval(whole.interval)
-        of_population = kinds.MeanPopulation(said, value=1 - whole.value, interval=around)
-        own_scales = facts.scales_from_inputs
-        claims.append(given_scales(of_population) if own_scales else of_population)
-    if facts.method.about is About.POPULATION:
-        claims.reverse()
+        said = common.of(scope, whole.guarantee)
+        mean_claim = claim_of_mean(facts.spec, rows, said, whole.value, whole.interval)
+        of_population: list[Claim] = [mean_claim]
+        # where inputs were taken until the mean was known, their number depends on the trials
+        if wants_true_label(facts.spec) and all(c.trials for c in first):
+            over = Mean(facts.method.error, facts.sampling)
+            seen = zip(rows, first, strict=True)
+            once = [replace(row, result=_once(c, over.error)) for row, c in seen]
+            of_population += drop_claims(facts.spec, once, said, over)
+        if facts.scales_from_inputs:
+            of_population = list(map(given_scales, of_population))
+        these, claims = claims, of_population + claims
+        if facts.method.about is not About.POPULATION:
+            claims = these + of_population
     return (claims[0].saying(reason=result.note), *claims[1:])

@@ -106,7 +106,7 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
         if required.number > 1 or required.least is None:
             raise InvalidArgument(
                 "a mean to a precision takes one requirement, of that mean: pass least=0.95 "
-                "(--require 0.95), or give a width (--width) for requirements of classes"
+                "(--require 0.95), or estimate each input (--each) for requirements of classes"
             )
         return (of_precision(record, required.least),)
     over: Any = population_of(record)
@@ -114,8 +114,7 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     local = sampled_of(record.inputs)
     claims: list[Claim] = []
     if required.of_these is not None:
-        alone: list[Any] = [row.result for row in record.inputs]
-        claims.append(of_these(record, alone, required.of_these, over.error))
+        claims.append(of_these(record, required.of_these, over.error))
     if required.least is not None:
         answer = requirement(over, local, required.least, continues_of(over, local))
         scope = Scope(About.POPULATION, len(record.inputs), groups=groups_in(local))

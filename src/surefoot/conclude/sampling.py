@@ -10,6 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.conclude.accuracy import (
+    claim_of_mean,
+    drop_claims,
+    failure_interval,
+    right_results,
+    wants_true_label,
+    wrong_when_clean,
+)
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.scope import (
     by_class,
@@ -31,7 +39,6 @@ from surefoot.core.results import (
     ExtrapolatedMean,
     Extrapolation,
     Guarantee,
-    Interval,
     Undecided,
     Whole,
 )
@@ -40,13 +47,9 @@ from surefoot.population.mean import Mean, TailMean, weakest
 from surefoot.population.requirement import Population, assumptions_within, sound
 from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
+from surefoot.records.spec import StudySpec
 from surefoot.statistics.bounds import shares
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts, differing
-
-
-def failure_interval(interval: Interval) -> Interval:
-    """Of failing, from an interval of being kept."""
-    return Interval(max(0.0, 1 - interval.high), min(1.0, 1 - interval.low))
 
 
 def decisions_continue(method: str) -> Continues:
@@ -159,21 +162,25 @@ def _values(rows: Sequence[InputRow]) -> NDArray[np.float64]:
 
 def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> tuple[Claim, ...]:
     """The headline first; no verdict, which only a requirement gets."""
-    local: list[Any] = [row.result for row in rows]
     common, over = common_of(facts, rows), facts.aggregate
     kappa = getattr(facts.method, "kappa", None)
     if kappa is not None:
-        claims = _about_kappa(common, local, kappa, facts.method.error)
+        claims = _about_kappa(common, rows, kappa, facts.method.error)
     else:
-        claims = _about_these(common, details)
+        claims = _about_these(facts.spec, common, rows, details)
     own_scales = facts.scales_from_inputs
     # one trial of each input, all counted together, is for a number of inputs fixed beforehand
     continues = Continues.ONCE
     if isinstance(over, Mean | TailMean) and not own_scales:
         continues = over.continues(sampled_of(rows))
-    of_population = _about_populations(common, rows, details, kappa, over.error, continues)
+    of_population: list[Claim] = [
+        *_about_populations(facts, common, rows, details, continues),
+    ]
+    if isinstance(over, Mean) and wants_true_label(facts.spec) and not of_population[0].is_open:
+        said = replace(of_population[0].said, continues=Continues.ONCE)
+        of_population[1:1] = drop_claims(facts.spec, rows, said, over)
     claims += [given_scales(claim) if own_scales else claim for claim in of_population]
-    claims += _about_every_input(common, local, kappa)
+    claims += _about_every_input(common, rows, kappa)
     if kappa is None:
         claims += _about_weakest(common, rows, over.error)
     if details.contrasts:
@@ -181,22 +188,27 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     return tuple(claims)
 
 
-def _about_these(common: Common, details: Samples) -> list[Claim]:
+def _about_these(
+    spec: StudySpec, common: Common, rows: Sequence[InputRow], details: Samples
+) -> list[Claim]:
     claims: list[Claim] = []
     if (mean := details.studied) is not None:
-        said, around = common.these(mean.guarantee), failure_interval(mean.interval)
-        claims.append(kinds.MeanSet(said, value=1 - mean.value, interval=around))
+        said = common.these(mean.guarantee)
+        claims.append(claim_of_mean(spec, rows, said, mean.value, mean.interval))
     if isinstance(tail := details.whole, ExtrapolatedMean):
         said = common.these(tail.guarantee)
         claims.append(kinds.Tail(said, value=tail.failure, fitted=tail.fitted))
     return claims
 
 
-def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: float) -> list[Claim]:
-    """How many inputs fail too often, and whether none does.
+def _about_kappa(
+    common: Common, rows: Sequence[InputRow], kappa: float, error: float
+) -> list[Claim]:
+    """How many inputs fail too often, and whether none does; those wrong when clean are apart.
 
     Both pay for how many inputs were looked at, once: added ones would have to be paid for again.
     """
+    local = right_results(rows)
     decided = [r.holds for r in local if isinstance(r, Decision)]
     return [
         kinds.CountKappa(
@@ -205,71 +217,67 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
             fragile=decided.count(False),
             robust=decided.count(True),
             at_least=fragile_at_least(local, error),
+            clean=wrong_when_clean(rows),
         )
     ]
 
 
-def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None) -> list[Claim]:
+def _about_every_input(
+    common: Common, rows: Sequence[InputRow], kappa: float | None
+) -> list[Claim]:
     """The smallest limit that every input is shown to keep, where it is not the one asked for."""
-    limit = every_input_at_most(local)
+    limit = every_input_at_most(right_results(rows))
     if limit is None or limit.value in (1.0, kappa):
         return []
-    said = common.these(limit.guarantee)
-    return [kinds.AllKappa(said, kappa=limit.value, interval=limit.interval)]
+    said, clean = common.these(limit.guarantee), wrong_when_clean(rows)
+    return [kinds.AllKappa(said, kappa=limit.value, interval=limit.interval, clean=clean)]
 
 
 def _about_populations(
+    facts: StudyFacts,
     common: Common,
     rows: Sequence[InputRow],
     details: Samples,
-    kappa: float | None,
-    error: float,
     continues: Continues,
 ) -> list[Claim]:
     """The mean, or the share that fails at most so often: of the population and of each class."""
-    scopes: list[tuple[Scope, Whole]] = [(common.population, details.whole)]
-    scopes += [
-        (Scope(About.CLASS, row.inputs, row.name, common.sampling, row.groups), row.result)
-        for row in details.classes
-    ]
-    together = None
+    together, error = None, facts.aggregate.error
     if details.classes:
         together = Jointly(Together.CLASSES_AND_INPUTS, len(details.classes))
+    claims = [_about_population(facts, common, common.population, details.whole, rows)]
+    members = by_class(rows).values() if details.classes else ()
+    for row, own in zip(details.classes, members, strict=True):
+        scope = Scope(About.CLASS, row.inputs, row.name, common.sampling, row.groups)
+        claims.append(_about_population(facts, common, scope, row.result, own))
     first, *rest = (
-        _about_population(common, scope, whole, kappa, error, together, continues)
-        for scope, whole in scopes
+        claim.saying(guarantee=replace(claim.guarantee, error=error, jointly=together))
+        if not claim.is_open
+        else claim
+        for claim in claims
     )
-    members = by_class(rows).values() if rest else ()
     return [
-        first,
-        *(
-            claim.saying(continues=Continues.ONCE, trials=trials_of(own))
-            for claim, own in zip(rest, members, strict=True)
-        ),
+        first.saying(continues=continues),
+        *(claim.saying(trials=trials_of(own)) for claim, own in zip(rest, members, strict=True)),
     ]
 
 
 def _about_population(
-    common: Common,
-    scope: Scope,
-    whole: Whole,
-    kappa: float | None,
-    error: float,
-    together: Jointly | None,
-    continues: Continues,
-) -> kinds.MeanPopulation | kinds.ShareKappa:
-    plain = sound(whole)
+    facts: StudyFacts, common: Common, scope: Scope, whole: Whole, rows: Sequence[InputRow]
+) -> Claim:
+    plain, kappa = sound(whole), getattr(facts.method, "kappa", None)
+    value = around = None
     if isinstance(plain, Undecided):
-        said = replace(common.of(scope, NO_GUARANTEE, continues), reason=plain.because)
-        return kinds.MeanPopulation(said) if kappa is None else kinds.ShareKappa(said, kappa=kappa)
-    sampled = plain.guarantee.assumptions
-    if scope.of is About.CLASS:
-        sampled = assumptions_within(common.sampling)
-    guarantee = Guarantee(plain.guarantee.footing, error, sampled, together)
-    said, value, around = common.of(scope, guarantee, continues), plain.value, plain.interval
+        said = replace(common.of(scope, NO_GUARANTEE), reason=plain.because)
+    else:
+        sampled = plain.guarantee.assumptions
+        if scope.of is About.CLASS:
+            sampled = assumptions_within(common.sampling)
+        said = common.of(scope, replace(plain.guarantee, assumptions=sampled))
+        value, around = plain.value, plain.interval
     if kappa is None:
-        return kinds.MeanPopulation(said, value=1 - value, interval=failure_interval(around))
-    return kinds.ShareKappa(said, kappa=kappa, value=value, interval=around)
+        return claim_of_mean(facts.spec, rows, said, value, around)
+    clean = wrong_when_clean(rows)
+    return kinds.ShareKappa(said, kappa=kappa, value=value, interval=around, clean=clean)
 
 
 def given_scales(claim: Claim) -> Claim:

@@ -9,6 +9,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from surefoot.catalogue.registry import MOST_DIGITS, complement
+from surefoot.conclude.accuracy import (
+    MeanClaim,
+    failure_interval,
+    kept_interval,
+    right_results,
+    right_when_clean,
+    wrong_when_clean,
+)
 from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.scope import (
     by_class,
@@ -58,11 +66,14 @@ def of_each_class(record: Record, over: Population, least: OfClasses) -> list[Cl
 
 @dataclass(frozen=True)
 class Decided:
-    """What was decided of the population, a class, or all of them together; None: by all trials."""
+    """What was decided of the population, a class, or all of them together.
+
+    `rows` are the inputs of one class; None: all of them.
+    """
 
     scope: Scope
     answer: Decision | Undecided
-    trials: int | None = None
+    rows: Sequence[InputRow] | None = None
 
 
 def decide_classes(
@@ -79,7 +90,7 @@ def decide_classes(
     yield Decided(Scope(About.CLASS, inputs, groups=groups), each.together)
     for name, one in each.classes.items():
         scope = Scope(About.CLASS, len(rows[name]), name, groups=groups_in(own[name]))
-        yield Decided(scope, one, trials_of(rows[name]))
+        yield Decided(scope, one, rows[name])
 
 
 def without_inputs(inputs: InputsSpec, present: Collection[int]) -> list[str]:
@@ -155,6 +166,10 @@ def sampled_claim(record: Record, over: Population, decided: Decided, least: flo
     assumed = tuple(dict.fromkeys((*guarantee.assumptions, *given)))
     together = Jointly(Together.EVERY_CLASS) if scope.name else None
     mean = isinstance(model, kinds.MeanPopulation)
+    if decided.rows is not None and isinstance(model, kinds.AccuracyPopulation):
+        model = replace(model, clean=right_when_clean(decided.rows))
+    elif decided.rows is not None and isinstance(model, kinds.ShareKappa):
+        model = replace(model, clean=wrong_when_clean(decided.rows))
     claim = replace(
         model,
         said=Said(
@@ -162,7 +177,7 @@ def sampled_claim(record: Record, over: Population, decided: Decided, least: flo
             model.random,
             Guarantee(guarantee.footing, guarantee.error, assumed, together),
             model.continues,
-            record.trials if decided.trials is None else decided.trials,
+            record.trials if decided.rows is None else trials_of(decided.rows),
             reason=reason,
         ),
         value=None,
@@ -189,8 +204,12 @@ def share_of_all(word: str, of_these: float | None) -> float:
     return 1.0
 
 
-def of_these(record: Record, local: Sequence[Any], least: float, error: float) -> Claim:
-    """Whether such a share of exactly these inputs fails at most so often."""
+def of_these(record: Record, least: float, error: float) -> Claim:
+    """Whether such a share of exactly these inputs fails at most so often.
+
+    "Every input" is about those that are right when clean; of a share the others are a part, and
+    fail.
+    """
     counted = record.claims[0]
     if not isinstance(counted, kinds.CountKappa):
         raise InvalidArgument(
@@ -201,9 +220,15 @@ def of_these(record: Record, local: Sequence[Any], least: float, error: float) -
         raise InvalidArgument(
             f"a share of these inputs lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
         )
+    clean = counted.clean if least == 1 else 0
+    every: list[Any] = [row.result for row in record.inputs]
+    local = right_results(record.inputs) if clean else every
     verdict, reason = verdict_of(robust_of_these(local, least, error))
+    if not local:
+        reason = Why.NONE_RIGHT_WHEN_CLEAN.of(clean)
     said = replace(counted.said, guarantee=Guarantee.sound(error), reason=reason)
-    return kinds.AllKappa(said, kappa=counted.kappa, requirement=Requirement(least, verdict))
+    requirement = Requirement(least, verdict)
+    return kinds.AllKappa(said, kappa=counted.kappa, clean=clean, requirement=requirement)
 
 
 _MOST_TRIALS = 10**10
@@ -217,30 +242,43 @@ def of_precision(record: Record, least: float) -> Claim:
             f"a required share lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
         )
     measured, most = _precise_mean(record), complement(least)
-    around, claim = measured.interval or UNIT, replace(measured, value=None)
-    if around.high <= most:
-        return claim.answered(most, Verdict.PASS)
-    if around.low > most:
-        return claim.answered(most, Verdict.FAIL)
+    kept, claim = kept_interval(measured) or UNIT, replace(measured, value=None)
+    accuracy = isinstance(measured, kinds.AccuracySet | kinds.AccuracyPopulation)
+    number = least if accuracy else most
+    if kept.low >= least:
+        return claim.answered(number, Verdict.PASS)
+    if kept.high < least:
+        return claim.answered(number, Verdict.FAIL)
     needed, late = _least_trials(record, most), measured.reason is not None
+    around = failure_interval(kept)
     if out_of_reach(record, least):
         reason = Why.OUT_OF_REACH.of(around.low, around.high, needed, most)
-        return claim.answered(most, Verdict.UNDECIDED, reason)
+        return claim.answered(number, Verdict.UNDECIDED, reason)
     if claim.about.of is About.POPULATION:
         ways = [_new_run(record, most)]
     else:
         ways = [(Why.MORE_TIME_MAY_DECIDE if late else Why.NARROWER_MAY_DECIDE).of()]
         ways += [Why.TRIALS_NEEDED.of(needed)] * (needed > record.trials)
-    reason = Why.FAILURE_OPEN.of(around.low, around.high, *ways)
-    return claim.answered(most, Verdict.UNDECIDED, reason)
+    ends = (kept.low, kept.high) if accuracy else (around.low, around.high)
+    reason = (Why.ACCURACY_OPEN if accuracy else Why.FAILURE_OPEN).of(*ends, *ways)
+    return claim.answered(number, Verdict.UNDECIDED, reason)
 
 
-def _precise_mean(record: Record) -> kinds.MeanSet | kinds.MeanPopulation:
+def _precise_mean(record: Record) -> MeanClaim:
     """The mean that was asked for, which comes first."""
     claim = record.claims[0]
-    if not isinstance(claim, kinds.MeanSet | kinds.MeanPopulation):
+    if not isinstance(claim, MeanClaim):
         raise InvalidArgument(f"run {record.digest[:12]} is no mean to a precision: use estimate")
     return claim
+
+
+def _failing(record: Record) -> float:
+    """The best guess of how often trials fail; 0 where there is none."""
+    claim = _precise_mean(record)
+    if claim.value is None:
+        return 0.0
+    failure = isinstance(claim, kinds.MeanSet | kinds.MeanPopulation)
+    return claim.value if failure else 1 - claim.value
 
 
 def out_of_reach(record: Record, least: float) -> bool:
@@ -257,7 +295,7 @@ def _least_trials(record: Record, most: float) -> float:
     claim, results = record.claims[0], [row.result for row in record.inputs]
     failed = any(isinstance(one, Estimate) and one.value < 1 for one in results)
     error = claim.guarantee.error
-    if error == 0 or (failed and (claim.value or 0.0) > most):
+    if error == 0 or (failed and _failing(record) > most):
         return 0.0
     return math.inf if most == 0 else math.ceil(math.log(error) / math.log1p(-most))
 
@@ -268,7 +306,7 @@ def _new_run(record: Record, most: float) -> Reason:
     A forecast: one trial of each input, and failures as often as here.
     """
     claim, inputs = record.claims[0], len(record.inputs)
-    error, failure = claim.guarantee.error, claim.value or 0.0
+    error, failure = claim.guarantee.error, _failing(record)
 
     def decided(size: int) -> bool:
         around = clopper_pearson(Counts(size, round(failure * size)), error)

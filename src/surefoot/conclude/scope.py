@@ -93,10 +93,13 @@ def all_in_scope(claims: tuple[Claim, ...], study: StudySpec) -> tuple[Claim, ..
     return tuple(in_scope(claim, study) for claim in claims)
 
 
-def claim_of_population(record: Record) -> kinds.MeanPopulation | kinds.ShareKappa:
+OfPopulation = kinds.MeanPopulation | kinds.AccuracyPopulation | kinds.ShareKappa
+
+
+def claim_of_population(record: Record) -> OfPopulation:
     """What the record of samples says of the population."""
     of_population = (claim for claim in record.claims if claim.about.of is About.POPULATION)
-    return next(c for c in of_population if isinstance(c, kinds.MeanPopulation | kinds.ShareKappa))
+    return next(c for c in of_population if isinstance(c, OfPopulation))
 
 
 def as_in_records(claims: tuple[Claim, ...], records: Iterable[Record]) -> tuple[Claim, ...]:

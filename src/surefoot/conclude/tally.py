@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from surefoot.catalogue.registry import complement
+from surefoot.conclude.accuracy import failure_interval
 from surefoot.conclude.comparison import digest_of_parts
-from surefoot.conclude.sampling import conclude_classes, failure_interval, verdict_of
+from surefoot.conclude.sampling import conclude_classes, verdict_of
 from surefoot.conclude.sampling_requirements import Decided, decide_classes, named_classes
 from surefoot.conclude.scope import (
     by_class,
@@ -357,7 +358,7 @@ def _verdict(record: Record, over: Mean, decided: Decided, least: float | None) 
     said = replace(
         model,
         about=replace(scope, sampling=over.sampling),
-        trials=model.trials if decided.trials is None else decided.trials,
+        trials=model.trials if decided.rows is None else trials_of(decided.rows),
         guarantee=Guarantee.given(over.error, assumed, together),
         reason=reason,
     )

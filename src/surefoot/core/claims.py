@@ -319,14 +319,57 @@ class MeanSet(Measured, Required):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AccuracySet(Measured, Required):
+    """How many of these inputs, in the mean, get their true label when perturbed.
+
+    `clean` of them get it when clean: counted. `under` names the perturbation and its level.
+    """
+
+    kind: Literal["accuracy_set"] = "accuracy_set"
+    clean: int
+    under: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyPopulation(Measured, Required):
+    """The accuracy under the perturbation of the population, or of a class.
+
+    `clean` is counted of the inputs studied: `CleanAccuracy` and `AccuracyDrop` speak of others.
+    """
+
+    kind: Literal["accuracy_population"] = "accuracy_population"
+    clean: int
+    under: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanAccuracy(Measured):
+    """The accuracy of the population without any perturbation."""
+
+    kind: Literal["clean_accuracy"] = "clean_accuracy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyDrop(Measured):
+    """How much accuracy the perturbation costs in the population: each input seen both ways."""
+
+    kind: Literal["accuracy_drop"] = "accuracy_drop"
+    under: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class CountKappa(Claim):
-    """How many of these inputs were decided to fail with a probability above κ, and truly do."""
+    """How many of these inputs were decided to fail with a probability above κ, and truly do.
+
+    `clean` more have a wrong label when clean, where the true one is wanted: they have no trials.
+    """
 
     kind: Literal["count_kappa"] = "count_kappa"
     kappa: float
     fragile: int
     robust: int
     at_least: int
+    clean: int = 0
 
     @property
     def value(self) -> float:
@@ -341,10 +384,14 @@ class CountKappa(Claim):
 
 @dataclass(frozen=True, kw_only=True)
 class AllKappa(Measured, Required):
-    """Whether every one of these inputs, or the share required, fails at most that often."""
+    """Whether every one of these inputs, or the share required, fails at most that often.
+
+    Of every one: those that are right when clean; the other `clean` are named apart.
+    """
 
     kind: Literal["all_kappa"] = "all_kappa"
     kappa: float
+    clean: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,10 +464,14 @@ class MeanPopulation(Measured, Required):
 
 @dataclass(frozen=True, kw_only=True)
 class ShareKappa(Measured, Required):
-    """The share of the population that fails with probability at most κ."""
+    """The share of the population that fails with probability at most κ.
+
+    Inputs that are wrong when clean, of which there are `clean` here, count as failing.
+    """
 
     kind: Literal["share_kappa"] = "share_kappa"
     kappa: float
+    clean: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -576,7 +627,8 @@ AnyClaim = (
     | RobustAtRadius | Severity | MeanRadius | MeanPopulation | ShareKappa | RadiusQuantile
     | RobustPopulation | MeanRadiusPopulation | CurvePopulation | CaseFailure | CasesFailed
     | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
-    | QuantileDifference | SuiteMean | ClassesDiffer
+    | QuantileDifference | SuiteMean | ClassesDiffer | AccuracySet | AccuracyPopulation
+    | CleanAccuracy | AccuracyDrop
 )  # fmt: skip
 KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
 """All kinds of claims by the name that JSON has; each has a world in the tests."""

@@ -122,6 +122,18 @@ class Joint(Generic[R]):
 
 
 @dataclass(frozen=True)
+class Settled(Generic[R]):
+    """A procedure that asks for nothing: its result is known beforehand."""
+
+    result: R
+
+    def steps(self) -> Generator[Any, Any, R]:
+        """End before the first question."""
+        yield from ()
+        return self.result
+
+
+@dataclass(frozen=True)
 class Pinned(Generic[E, R]):
     """A procedure that asks for numbers of trials, run at one level."""
 

@@ -38,6 +38,8 @@ class Why(StrEnum):
     CLASS_OPEN = auto()
     CLASSES_OPEN = auto()
     FAILURE_OPEN = auto()
+    ACCURACY_OPEN = auto()
+    NONE_RIGHT_WHEN_CLEAN = auto()
     OUT_OF_REACH = auto()
     MAY_BE_WORSE = auto()
     OTHER_INPUTS = auto()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.catalogue.methods import METHODS, AttackFunction
+from surefoot.conclude.accuracy import procedures_of
 from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
 from surefoot.conclude.facts import StudyFacts, draws_of, recorded_facts
 from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
@@ -17,7 +18,7 @@ from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import Randomness, RobustAtRadius
 from surefoot.core.counts import Counts
-from surefoot.core.procedure import Joint, Needs, Pinned
+from surefoot.core.procedure import Joint, Needs
 from surefoot.core.results import Bracket, InputResult
 from surefoot.core.tasks import Entry, Subject
 from surefoot.engine.subject_run import SubjectRun
@@ -201,8 +202,7 @@ def _replay_each(facts: StudyFacts, record: Record, entries: Entries) -> list[An
     if len(record.inputs) != facts.spec.inputs.number:
         inputs = f"{len(record.inputs):,} inputs of {facts.spec.inputs.number:,}"
         raise DoesNotFollow(f"the file has the results of {inputs}")
-    procedure: Any = Pinned(facts.method, facts.level)
-    procedures = dict.fromkeys((row.id for row in record.inputs), procedure)
+    procedures = procedures_of(facts, {row.id: row.clean_kept for row in record.inputs})
     return replay(_each(record), procedures, entries, stopped_early=record.stopped_early)
 
 

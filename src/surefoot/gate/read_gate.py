@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 
-from surefoot.commands.options import CONFIDENCE, STORE
+from surefoot.commands.options import CONFIDENCE, STORE, WIDTH
 from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
 from surefoot.commands.values import Given, error_from, share
 from surefoot.errors import InvalidArgument
@@ -367,6 +367,8 @@ def _study(
     if command.name == "critical" and "within" in values:
         parts = len(models)
     regression = _regression(name, command, values, about, defaults, folder)
+    if regression is not None and command.name == "estimate":
+        values.setdefault("each", WIDTH)  # the mean alone leaves nothing to compare
     requirements = sum(study_command.is_requirement(key) for key in values)
     study = GateStudy(name, command.name, values, requirements, regression, parts)
     return replace(study, parts=2) if study.compares_curves else study
@@ -379,7 +381,7 @@ def _check_comparable(name: str, values: Mapping[str, Given]) -> None:
             instead = "leave it out"
             if key == "precision":  # gives the mean alone, and nothing of each input
                 and_about = " and about" * ("about" in values)
-                instead = f"write width = 0.1 in place of precision{and_about}"
+                instead = f"write each = 0.1 in place of precision{and_about}"
             raise InvalidArgument(
                 f"study {name}: {key.replace('_', '-')} leaves no results that can be compared "
                 f"with an earlier model: {instead}, or compare other studies only "

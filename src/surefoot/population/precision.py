@@ -131,6 +131,8 @@ _FIRST_GUESS = 0.1
 _FIRST_SHARE = 0.2
 """The first round has at most this many trials times log(2/error)/precision, which is the least
 that can suffice."""
+_FIRST_PART = 0.5
+"""Or as many as inputs, where they are at most this part of all that are forecast."""
 _FIRST_COST = 0.05
 """Part of log(2/error) that the first round may cost at worst, where its guess is wrong."""
 _GROWTH = 1.5
@@ -229,6 +231,9 @@ class SetMean:
         else:
             price = math.log(2 / self.error)
             few = _FIRST_SHARE * price / self.precision
+            # one trial of each says most of the population, whose claim counts first trials alone
+            if self.size <= _FIRST_PART * self.forecast:
+                few = max(few, self.size)
             trials = np.full(self.size, min(1.0, few / self.size))
             weight = math.sqrt(2 * _FIRST_COST * price * float(trials.sum()))
         whole = np.maximum(1, np.rint(trials)).astype(np.int64)

@@ -29,10 +29,12 @@ from surefoot.report.formatting import (
     exact_percent,
     extrapolated_probability,
     four_digits,
+    more_or_less,
     of_perturbations,
     percent,
     percent_range,
     points_apart,
+    points_between,
     points_range,
     radius_range,
     signed_range,
@@ -160,6 +162,49 @@ def _(claim: claims.MeanPopulation) -> str:
     )
 
 
+@statement.register
+def _(claim: claims.AccuracySet) -> str:
+    n = claim.about.inputs
+    clean, where = percent(claim.clean / n), f"on {scope_phrase(claim)} under {claim.under}"
+    around = claim.interval
+    if claim.value is None or around is None:
+        text = f"accuracy {where} is not known; when clean it is {clean}"
+        return subject(claim) + with_condition(claim, text)
+    inside = bracketed(claim, percent_range(around))
+    if around.width == 0:
+        inside = f" ({claim.value * n:,.0f} of {n:,}; counted, nothing is random)"
+    after = f"{percent(claim.value)}{inside}"
+    text = f"accuracy {where} is {after}; when clean it is {clean}"
+    if not around.low <= claim.clean / n <= around.high:
+        moves = "falls" if around.high < claim.clean / n else "rises"
+        text = f"accuracy {moves} from {clean} to {after} {where}"
+    return subject(claim) + with_condition(claim, text)
+
+
+@statement.register
+def _(claim: claims.AccuracyPopulation) -> str:
+    where = f"{scope_phrase(claim)} under {claim.under}"
+    if claim.interval == UNIT:
+        return _says_nothing(claim, f"the accuracy on {where}")
+    text = f"accuracy on {where}{over_groups(claim, ',')} is {interval_percent(claim)}"
+    return subject(claim) + with_condition(claim, text + bracketed(claim))
+
+
+@statement.register
+def _(claim: claims.CleanAccuracy) -> str:
+    text = f"accuracy on clean {scope_phrase(claim)}{over_groups(claim, ',')} is "
+    text += interval_percent(claim) + bracketed(claim)
+    return subject(claim) + with_condition(claim, text)
+
+
+@statement.register
+def _(claim: claims.AccuracyDrop) -> str:
+    around = claim.interval or Interval(-1.0, 1.0)
+    where = f"on {scope_phrase(claim)}{over_groups(claim, ',')}"
+    text = f"{claim.under} costs {points_between(around)} of accuracy {where}{bracketed(claim)}"
+    return subject(claim) + with_condition(claim, text)
+
+
 def _says_nothing(claim: Claim, question: str) -> str:
     """In place of 0 % to 100 %, which holds always."""
     inputs = "input says" if claim.about.inputs == 1 else "inputs say"
@@ -190,7 +235,8 @@ def height_words(height: claims.Height) -> str:
 
 @statement.register
 def _(claim: claims.CountKappa) -> str:
-    number, least, n = claim.fragile, claim.at_least, claim.about.inputs
+    number, least = claim.fragile, claim.at_least
+    n = claim.about.inputs - claim.clean
     were = "was" if 1 in (number, n) else "were"
     open_ = n - number - claim.robust
     undecided = f", {open_:,} {'is' if open_ == 1 else 'are'} undecided" if open_ else ""
@@ -198,12 +244,16 @@ def _(claim: claims.CountKappa) -> str:
     if least == 0:
         truly = "; that any truly does is not shown: a few decisions may be wrong" * bool(number)
     inputs = "1 input" if n == 1 else scope_phrase(claim)
-    certain = bracketed(claim)
+    certain, wrong = bracketed(claim), _wrong_clause(claim)
+    if wrong:
+        inputs = f"the other {n:,}"
+    if wrong and n == 0:
+        return with_condition(claim, f"all of {scope_phrase(claim)} are wrong when clean")
     if certain and least == 0 and n > 1:  # no number is claimed
         certain = f" ({confidence_clause(claim)} for each decision, not for all together)"
     return with_condition(
         claim,
-        f"{number:,} of {inputs} {were} decided to fail under more than "
+        f"{wrong}{number:,} of {inputs} {were} decided to fail under more than "
         f"{of_perturbations(claim.kappa)}, {claim.robust:,} under at most that{undecided}{truly}"
         f"{certain}",
     )
@@ -212,6 +262,8 @@ def _(claim: claims.CountKappa) -> str:
 @statement.register
 def _(claim: claims.AllKappa) -> str:
     every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
+    if claim.clean:
+        every = f"{_wrong_clause(claim)}every one of the others"
     text = f"{every} fails under at most {of_perturbations(claim.kappa)}{bracketed(claim)}"
     return with_condition(claim, text)
 
@@ -223,9 +275,21 @@ def _(claim: claims.ShareKappa) -> str:
         return _says_nothing(claim, f"how many {scope_phrase(claim)} fail under at most {limit}")
     return subject(claim) + with_condition(
         claim,
-        f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} fail under "
-        f"at most {limit}{bracketed(claim)}",
+        f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} "
+        f"{right_and(claim)}fail under at most {limit}{bracketed(claim)}",
     )
+
+
+def _wrong_clause(claim: claims.CountKappa | claims.AllKappa) -> str:
+    """How many inputs are wrong when clean, before what is said of the others; empty for none."""
+    n = claim.about.inputs
+    are = "is" if claim.clean == 1 else "are"
+    return f"{claim.clean:,} of {n:,} inputs {are} wrong when clean; " if claim.clean else ""
+
+
+def right_and(claim: claims.ShareKappa) -> str:
+    """That an input counts where it is right when clean, where some are not."""
+    return "are right when clean and " if claim.clean else ""
 
 
 @statement.register
@@ -253,6 +317,7 @@ def _(claim: claims.FailureDifference | claims.CaseDifference) -> str:
     if around is None:
         return f"by how much {first} and {second} differ is not shown"
     text = f"fails {points_apart(value)} {'less' if value < 0 else 'more'} often than"
+    between = more_or_less(around)
     if isinstance(claim, claims.CaseDifference):
         over = over_cases(claim)
         on = f"on the same {claim.about.inputs:,} cases{over}{',' if over else ''}"
@@ -261,10 +326,11 @@ def _(claim: claims.FailureDifference | claims.CaseDifference) -> str:
     else:
         on = f"{among(claim)}on the same inputs and perturbations{over_groups(claim, ',')}"
         if claim.kappa is not None:
+            between = points_range(around)
             larger = "smaller" if value < 0 else "larger"
             text = f"has a robust share that is {points_apart(value)} {larger} than that of"
-    between = bracketed(claim, points_range(around))
-    return with_condition(claim, f"{on} {first} {text} {second}{between}: {_outcome(around)}")
+    known = bracketed(claim, between)
+    return with_condition(claim, f"{on} {first} {text} {second}{known}: {_outcome(around)}")
 
 
 def _outcome(around: Interval) -> str:

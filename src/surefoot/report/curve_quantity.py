@@ -7,11 +7,14 @@ import re
 from surefoot.core.claims import CurveQuantity, Height
 from surefoot.core.results import Interval
 from surefoot.records.spec import PartSpec, StudySpec
+from surefoot.system.text import level_words
 
 _HEIGHTS = {"true": Height.ACCURACY, "confidence": Height.CONFIDENCE, "same": Height.LABELS_KEPT}
 _JOINED = {"chain": " + ", "mixture": " or "}
 _UNIT = re.compile(r"\bs (degrees|pixels|dB)\b")
 """The unit after the level, in what a perturbation says of itself."""
+_UNIT_AFTER = re.compile(r"\d (degrees|pixels|dB)\b")
+"""The same where the level is a number."""
 
 
 def curve_quantity(property_kind: str) -> Height:
@@ -42,6 +45,23 @@ def levels_name(study: StudySpec) -> str:
     """The perturbation, and the unit of its levels: rotation in degrees."""
     unit = unit_of_levels(study.perturbation, study.words.perturbation)
     return perturbation_name(study.perturbation) + (f" in {unit}" if unit else "")
+
+
+def perturbation_at_level(study: StudySpec) -> str:
+    """The perturbation with its level, in a few words: blur 1.3 pixels, rotation -10 to 10 degrees.
+
+    Several together have levels of their own, which the words of the study name.
+    """
+    part, options = study.perturbation, study.perturbation.options
+    name, level, unit = perturbation_name(part), part.number("level"), _UNIT_AFTER
+    if level is None or options.get("parts"):
+        return name
+    inner, lowest = options.get("inner"), part.number("lowest") or 0.0
+    span = level_words(level)
+    if isinstance(inner, dict) and options.get("law") == "uniform":
+        name, span = _part_name(inner), f"{lowest * level:g} to {span}"
+    found = unit.search(study.words.perturbation)
+    return f"{name} {span}" + (f" {found[1]}" if found else "")
 
 
 def quantity_of(study: StudySpec, span: Interval, *, is_share: bool) -> CurveQuantity:

@@ -162,6 +162,21 @@ def points_range(interval: Interval) -> str:
     return f"{low:+.2f} to {high:+.2f}"
 
 
+def points_between(interval: Interval) -> str:
+    """Both ends of an amount in percentage points, rounded outwards."""
+    low, high = _hundredths(interval.low, math.floor), _hundredths(interval.high, math.ceil)
+    return f"{low:.2f} to {high:.2f} points"
+
+
+def more_or_less(interval: Interval) -> str:
+    """Both ends of a difference in percentage points, rounded outwards, with their direction."""
+    low, high = _hundredths(interval.low, math.floor), _hundredths(interval.high, math.ceil)
+    if low < 0 < high:
+        return f"between {-low:.2f} less and {high:.2f} more"
+    near, far = sorted((abs(low), abs(high)))
+    return f"between {near:.2f} and {far:.2f} {'less' if low < 0 else 'more'}"
+
+
 def p_value(p: float) -> str:
     """A p-value in a table, rounded upwards; never 0."""
     if p <= _LEAST_PRINTED:

@@ -19,6 +19,8 @@ from surefoot.report.formatting import (
     percent,
     percent_range,
     points,
+    points_apart,
+    points_between,
     points_range,
     radius_range,
     signed_range,
@@ -84,6 +86,25 @@ def _shares(claim: Claim) -> tuple[str, str]:
     """The number, or its interval where there is none, and the interval."""
     around = percent_range(_around(claim))
     return around if claim.value is None else percent(claim.value), around
+
+
+@_parts.register
+def _(claim: claims.AccuracySet | claims.AccuracyPopulation) -> _Parts:
+    where = f"accuracy on {scope_phrase(claim)} under {claim.under}{over_groups(claim)}"
+    clean = percent(claim.clean / claim.about.inputs)
+    counted = clean if claim.about.of is About.THESE else f"{clean} of those studied"
+    return *_shares(claim), f"{where}; clean {counted}"
+
+
+@_parts.register
+def _(claim: claims.CleanAccuracy) -> _Parts:
+    return *_shares(claim), f"accuracy on clean {scope_phrase(claim)}{over_groups(claim)}"
+
+
+@_parts.register
+def _(claim: claims.AccuracyDrop) -> _Parts:
+    meaning = f"accuracy that {claim.under} costs on {scope_phrase(claim)}{over_groups(claim)}"
+    return f"{points_apart(claim.value or 0.0)}", points_between(_around(claim)), meaning
 
 
 @_parts.register

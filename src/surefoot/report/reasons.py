@@ -143,6 +143,8 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.CLASS_OPEN: "the evidence does not decide {0!r}",
     Why.CLASSES_OPEN: _classes,
     Why.FAILURE_OPEN: lambda low, high, *ways: f"{_percents(low, high)} fail: {'; '.join(ways)}",
+    Why.ACCURACY_OPEN: lambda low, high, *ways: f"it is {_percents(low, high)}: {'; '.join(ways)}",
+    Why.NONE_RIGHT_WHEN_CLEAN: "all {0:,} inputs are wrong when clean, so that none is left",
     Why.OUT_OF_REACH: lambda low, high, trials, most: (
         f"{_percents(low, high)} fail, and "
         + _trials_needed(trials, f"that {'so little' if most else 'nothing'} fails")

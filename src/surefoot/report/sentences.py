@@ -14,6 +14,7 @@ from surefoot.report.claim_sentences import (
     curve_of,
     height_words,
     levels_of,
+    right_and,
     statement,
 )
 from surefoot.report.formatting import exact_percent, of_perturbations, with_full_stop
@@ -26,6 +27,7 @@ Compared = claims.NotWorse | claims.CurveNotWorse | claims.RadiusNotWorse
 _TWO_SIDED = (
     claims.MeanSet
     | claims.SuiteMean
+    | claims.AccuracySet
     | claims.CurveSet
     | claims.CurvePopulation
     | claims.CurveNotWorse
@@ -88,6 +90,13 @@ def _statements(claim: Claim) -> tuple[str, str]:
 @_statements.register
 def _(claim: claims.AllKappa) -> tuple[str, str]:
     inputs, limit = clauses.scope_phrase(claim), of_perturbations(claim.kappa)
+    if claim.clean:
+        right = claim.about.inputs - claim.clean
+        others = f"the {right:,} of {inputs} that are right when clean"
+        return (
+            f"every one of {others} fails under at most {limit}",
+            f"at least one of {others} fails under more than {limit}",
+        )
     if claim.requirement is not None and clauses.required_number(claim) < 1:
         share = exact_percent(clauses.required_number(claim))
         return (
@@ -130,8 +139,20 @@ def _(claim: claims.ShareKappa) -> tuple[str, str]:
     least, limit = exact_percent(clauses.required_number(claim)), of_perturbations(claim.kappa)
     over = clauses.over_groups(claim, ",")
     return (
-        f"at least {least} of {clauses.scope_phrase(claim)}{over} fail under at most {limit}",
-        f"fewer than {least} of {_some_scope(claim)}{over} fail under at most {limit}",
+        f"at least {least} of {clauses.scope_phrase(claim)}{over} {right_and(claim)}fail under at "
+        f"most {limit}",
+        f"fewer than {least} of {_some_scope(claim)}{over} {right_and(claim)}fail under at most "
+        f"{limit}",
+    )
+
+
+@_statements.register
+def _(claim: claims.AccuracySet | claims.AccuracyPopulation) -> tuple[str, str]:
+    least = exact_percent(clauses.required_number(claim))
+    under = f"under {claim.under}{clauses.over_groups(claim, ',')} is"
+    return (
+        f"accuracy on {clauses.scope_phrase(claim)} {under} at least {least}",
+        f"accuracy on {_some_scope(claim)} {under} below {least}",
     )
 
 
@@ -253,6 +274,7 @@ _MEASURED_AS: dict[type[Claim], type[Claim]] = {
 """Kinds whose number stands in a claim of another kind; that of the others in one of their own."""
 _OF_EACH = (
     claims.MeanPopulation
+    | claims.AccuracyPopulation
     | claims.ShareKappa
     | claims.CurveSet
     | claims.CurvePopulation

@@ -175,7 +175,16 @@ def quantity_heading(record: Record) -> str:
     kappa = record.study.method.number("kappa")
     if kappa is not None:
         return f"share that fails under at most {one_in(kappa)}"
+    if counts_kept(record):
+        return "accuracy"
     return "counted failure probability" if is_tail(record) else "failure probability"
+
+
+def counts_kept(record: Record) -> bool:
+    """Whether a large number is good: an accuracy or a robust share, not a failure probability."""
+    study = record.study
+    accuracy = study.property.kind == "true" and not is_tail(record)
+    return accuracy or study.method.number("kappa") is not None
 
 
 def is_tail(record: Record) -> bool:
@@ -194,10 +203,10 @@ def claim_cells(claim: Claim | None) -> tuple[str, str]:
 
 
 def mean_cells(record: Record, whole: Whole) -> tuple[str, str]:
-    """Value and interval for the population: a failure probability, or a robust share."""
+    """Value and interval for the population: of failing, or of what is kept."""
     match whole:
         case Estimate(value=value, interval=around):
-            if record.study.method.number("kappa") is None:
+            if not counts_kept(record):
                 value, around = 1 - value, Interval(1 - around.high, 1 - around.low)
             return percent(value), percent_range(around)
         case ExtrapolatedMean(counted=counted):

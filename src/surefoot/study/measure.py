@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.conclude.accuracy import procedures_of
 from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
 from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
 from surefoot.conclude.radii import conclude_attack
@@ -111,7 +112,8 @@ def run_measurement(
 def samples_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
     """One procedure for every input, at the level of the perturbation."""
     bench, subjects = study.bench(), study.fitted.subjects()
-    procedures = dict.fromkeys(study.fitted.ids, Pinned[Any, Any](study.method, study.level))
+    kept = dict(zip(study.fitted.ids, study.clean_kept.tolist(), strict=True))
+    procedures = procedures_of(study.facts, kept)
     size = batch or batch_size(study, bench, subjects[0], study.level)
 
     def conclude(local: Sequence[InputResult]) -> RecordBody:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -37,7 +37,7 @@ from surefoot.models import as_probabilities
 from surefoot.perturb._ops.arrays import level_of
 from surefoot.perturb.table import for_columns
 from surefoot.population import Mean, Population, RobustShare, TailMean
-from surefoot.properties import SameLabel
+from surefoot.properties import SameLabel, TrueLabel
 from surefoot.records import spec as specs
 from surefoot.records.json_records import decisive_json
 from surefoot.records.record import InputRow
@@ -68,6 +68,9 @@ _DECIMALS = 6
 class StudyParts:
     """Everything that decides the result, and what follows from it before anything is run.
 
+    The property is by default that the input gets its true label, where labels are known, else
+    that it keeps the label that it gets when clean.
+
     A run, a plan and a replay take this; `Study` is the same with them as methods.
     """
 
@@ -75,13 +78,16 @@ class StudyParts:
     inputs: Inputs
     perturbation: Perturbation
     method: Any
-    property: Property = field(default_factory=SameLabel)
+    property: Property = None  # type: ignore[assignment]  what the labels allow, set below
     population: Population | None = None
     seed: int = 1
     by_class: bool | None = None
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if self.property is None:
+            labelled = self.inputs.labels is not None
+            object.__setattr__(self, "property", TrueLabel() if labelled else SameLabel())
         object.__setattr__(self, "perturbation", for_columns(self.perturbation, self.fitted))
         check_compatibility(self)
         refuse_bad_inputs(self.fitted, self.model, self.perturbation)
@@ -376,7 +382,7 @@ def check_compatibility(study: StudyParts) -> None:
     if study.needs is Needs.MEAN and study.by_class:
         raise InvalidArgument(
             f"{_name(study.method)} spends its trials on the mean over all inputs, and says "
-            "nothing by class: leave out by_class, or give a width (--width) instead of a precision"
+            "nothing by class: leave out by_class, or take --each in place of --precision"
         )
     _check_groups(study)
     if study.needs is Needs.REGION and study.by_class:
@@ -509,7 +515,7 @@ def _check_groups(study: StudyParts) -> None:
     if study.needs is Needs.MEAN and method.about is About.POPULATION:
         raise InvalidArgument(
             "a mean of the population to a precision takes single inputs for the sample, and these "
-            "have groups: give a width (--width) instead, or ask for these inputs (--about these)"
+            "have groups: take --each instead, or ask for these inputs (--about these)"
         )
     if study.needs is Needs.LEVELS and getattr(method, "scope", "set") == "population":
         raise InvalidArgument(

@@ -111,7 +111,7 @@ def compare(
     if needs == {Needs.MEAN}:
         raise InvalidArgument(
             "a mean to a precision takes other trials for each model, so that models cannot be "
-            "compared trial by trial: leave out precision (--precision) and give a width (--width)"
+            "compared trial by trial: take --each in place of --precision"
         )
     check_time_limit(time_limit, [study.method for study in studies.values()])
     parts = _run_each(
@@ -147,7 +147,7 @@ def sweep(
     if study.needs is Needs.MEAN:  # before any trial: nothing would follow from the runs together
         raise InvalidArgument(
             "a mean to a precision takes other trials at each level, so that levels cannot be put "
-            "side by side: leave out precision (--precision) and give a width (--width)"
+            "side by side: take --each in place of --precision"
         )
     parts = _run_each(
         studies_by_level(study, levels), sources, on_start, store=store, workers=workers,

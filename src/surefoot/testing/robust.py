@@ -67,10 +67,10 @@ class _Requirement:
         if self.of_decisions:
             word = "require_these" if self.about == "these" else "require"
             return {**run, **given, word: self.at_least}
-        if given.get("width") is not None:  # each input; then the requirement is of the population
+        if given.get("each") is not None:  # each input; then the requirement is of the population
             if self.about == "these":
                 raise InvalidArgument(
-                    f"width {given['width']} is for each input and a requirement on the "
+                    f"each {given['each']} is for each input and a requirement on the "
                     "population: add about='population', or give a precision in its place"
                 )
             return {**run, **given, "require": self.at_least}

@@ -10,9 +10,11 @@ from pathlib import PurePath
 
 from surefoot.catalogue.methods import METHODS
 from surefoot.core.claims import (
+    AccuracyPopulation,
     Best,
     CaseFailure,
     Claim,
+    CleanAccuracy,
     MeanPopulation,
     QuantileDifference,
     RadiusQuantile,
@@ -139,7 +141,15 @@ def code_block(text: str, language: str = "") -> str:
 
 _DIGITS = 12
 """Characters of a digest: as many as name a run everywhere else."""
-_INTERVAL_ALONE = MeanPopulation | ShareKappa | RadiusQuantile | CaseFailure | QuantileDifference
+_INTERVAL_ALONE = (
+    MeanPopulation
+    | AccuracyPopulation
+    | CleanAccuracy
+    | ShareKappa
+    | RadiusQuantile
+    | CaseFailure
+    | QuantileDifference
+)
 """Kinds whose sentence gives the interval and not the estimate."""
 _NO_ESTIMATE = ("undecided", "no upper end")
 """What stands in place of a number that is not known."""

@@ -37,6 +37,7 @@ from surefoot.report.reasons import reason_words
 from surefoot.report.tables import (
     TAIL_HEADINGS,
     Table,
+    counts_kept,
     is_tail,
     loss_cell,
     mean_cells,
@@ -67,8 +68,8 @@ def comparison_chart(record: Record, comparison: Comparison) -> ChartType:
 
 
 def _points_of(record: Record, comparison: Comparison) -> list[Row]:
-    """Failure probabilities, or robust shares where these are the quantity; in percent."""
-    shares = record.study.method.number("kappa") is not None
+    """Failure probabilities, or accuracies or robust shares where these are meant; in percent."""
+    shares = counts_kept(record)
 
     def percent(kept: float) -> float:
         return 100 * (kept if shares else 1 - kept)

@@ -13,7 +13,7 @@ from surefoot.report.clauses import by_scope, class_word, continuation_note
 from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
 from surefoot.report.reasons import reason_words
-from surefoot.report.tables import is_tail, loss_cell, verdict_table
+from surefoot.report.tables import counts_kept, is_tail, loss_cell, verdict_table
 from surefoot.report.view import Caution, Figure, Section, View, table_sections
 from surefoot.report.views import sampling_figures
 from surefoot.report.views.attack import baseline_table, no_gradient_cautions
@@ -162,6 +162,8 @@ def _purpose(record: Record) -> str:
         what = "how rare failures under random perturbations are, counted and extrapolated"
     else:
         what = "how often the model fails under random perturbations"
+        if counts_kept(record):
+            what = "how accurate the model is under random perturbations"
     return f"{what}, and how certain that is"
 
 
@@ -278,8 +280,10 @@ def _sections(
     if single:
         ranks = {row[0]: i for i, row in enumerate(class_table(record, samples).rows)}
         single.sort(key=lambda claim: ranks.get(claim.about.name, len(ranks)))
-        shares = any(isinstance(c, ShareKappa) for c in single)
-        words = ("robust share", "at least") if shares else ("fails under", "at most")
+        words = ("fails under", "at most")
+        if counts_kept(record):
+            robust = any(isinstance(c, ShareKappa) for c in single)
+            words = ("robust share" if robust else "accuracy", "at least")
         tables = {"required": verdict_table(single, *words, class_word(*single)), **tables}
     sections += table_sections(tables)
     sections.append(weakest_section(record, samples, store))

@@ -40,7 +40,7 @@ from surefoot.report.figures import (
     number,
 )
 from surefoot.report.formatting import exact_percent, percent, percent_range
-from surefoot.report.tables import Table, quantity_heading
+from surefoot.report.tables import Table, counts_kept, quantity_heading
 from surefoot.report.view import Figure, Section
 from surefoot.report.views.sampling_tables import count_inputs, counted_of, few_trials_words
 
@@ -149,8 +149,7 @@ def class_chart(record: Record, samples: Samples) -> ChartType:
         interval_row("class", name, value, around, extrapolated=extrapolated.get(name))
         for value, name, around in _decided_classes(record)
     ]
-    robust = record.study.method.number("kappa") is not None
-    rows.sort(key=lambda row: number(row, "value"), reverse=not robust)
+    rows.sort(key=lambda row: number(row, "value"), reverse=not counts_kept(record))
     title, scale = f"{quantity_heading(record)} (%)", alt.Scale(domain=[0, 100])
     return interval_chart(rows[:MOST_CLASSES], "class", title, scale, 22)
 

@@ -88,7 +88,7 @@ def class_table(record: Record, samples: Samples) -> Table:
     claims = {c.about.name: c for c in record.claims if c.about.of is About.CLASS}
     together = next((confidence_clause(c) for c in claims.values() if c.interval is not None), "")
     note = f"{capitalised(together)}." if together else ""
-    robust, word = record.study.method.number("kappa") is not None, class_word(*claims.values())
+    robust, word = tables.counts_kept(record), class_word(*claims.values())
     title = f"Results by {word}"
     classes = sorted(samples.classes, key=lambda row: _weakness(claims.get(row.name), robust))
     if tables.is_tail(record):

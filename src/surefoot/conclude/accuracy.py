@@ -1,0 +1,128 @@
+"""What a mean is called: accuracy where true labels are wanted, else a failure probability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from surefoot.catalogue.registry import complement
+from surefoot.conclude.facts import StudyFacts
+from surefoot.conclude.scope import sampled_of
+from surefoot.core import claims as kinds
+from surefoot.core.claims import About, Claim, Said
+from surefoot.core.procedure import Pinned, Settled
+from surefoot.core.results import Decision, Estimate, Guarantee, Interval
+from surefoot.population import Mean
+from surefoot.records.record import InputRow
+from surefoot.records.spec import StudySpec
+from surefoot.report.curve_quantity import perturbation_at_level
+
+MeanClaim = (
+    kinds.MeanSet | kinds.MeanPopulation | kinds.AccuracySet | kinds.AccuracyPopulation
+)  # fmt: skip
+
+
+def wants_true_label(spec: StudySpec) -> bool:
+    """Whether a trial is kept where it gets the label in the data."""
+    return spec.property.kind == "true"
+
+
+def failure_interval(interval: Interval) -> Interval:
+    """Of failing, from an interval of being kept; and the other way round.
+
+    By decimals: 1 - 0.07 is a little less than 0.93 in floating point, and a count of exactly 93 %
+    meets a requirement of 93 %.
+    """
+    return Interval(max(0.0, complement(interval.high)), min(1.0, complement(interval.low)))
+
+
+def claim_of_mean(
+    spec: StudySpec,
+    rows: Sequence[InputRow],
+    said: Said,
+    kept: float | None = None,
+    around: Interval | None = None,
+) -> MeanClaim:
+    """The mean share of trials that are kept; `rows` are the inputs that it is about."""
+    these = said.about.of is About.THESE
+    if wants_true_label(spec):
+        accuracy = kinds.AccuracySet if these else kinds.AccuracyPopulation
+        under = perturbation_at_level(spec)
+        return accuracy(
+            said, clean=right_when_clean(rows), under=under, value=kept, interval=around
+        )
+    failure = kinds.MeanSet if these else kinds.MeanPopulation
+    return failure(
+        said,
+        value=None if kept is None else 1 - kept,
+        interval=None if around is None else failure_interval(around),
+    )
+
+
+def kept_interval(claim: MeanClaim) -> Interval | None:
+    """The share kept that the claim is about."""
+    accuracy = isinstance(claim, kinds.AccuracySet | kinds.AccuracyPopulation)
+    if claim.interval is None or accuracy:
+        return claim.interval
+    return failure_interval(claim.interval)
+
+
+def right_when_clean(rows: Sequence[InputRow]) -> int:
+    """How many get their true label when clean; a tie counts as wrong, as in trials."""
+    return sum(row.clean_kept is not False for row in rows)
+
+
+_WRONG_WHEN_CLEAN = Decision("right when clean", False, Guarantee.sound(), 0, p_value=0.0)
+"""The result of an input that has no trials since its clean label is not the true one."""
+
+
+def procedures_of(facts: StudyFacts, kept: Mapping[str, bool | None]) -> dict[str, Any]:
+    """The method for each input by name, where it is known whether the property keeps it clean.
+
+    An input with a wrong label when clean is not robust, whatever perturbations say: where each
+    input is decided on, it is so before any trial.
+    """
+    pinned: Any = Pinned(facts.method, facts.level)
+    if not wants_true_label(facts.spec) or not hasattr(facts.method, "kappa"):
+        return dict.fromkeys(kept, pinned)
+    settled = Settled(_WRONG_WHEN_CLEAN)
+    return {name: settled if right is False else pinned for name, right in kept.items()}
+
+
+def wrong_when_clean(rows: Sequence[InputRow]) -> int:
+    """How many inputs were decided on before any trial."""
+    return sum(row.result == _WRONG_WHEN_CLEAN for row in rows)
+
+
+def right_results(rows: Sequence[InputRow]) -> list[Any]:
+    """The results of the others."""
+    return [row.result for row in rows if row.result != _WRONG_WHEN_CLEAN]
+
+
+def drop_claims(spec: StudySpec, rows: Sequence[InputRow], said: Said, over: Mean) -> list[Claim]:
+    """Clean accuracy and what the perturbation costs, of the population; each at the whole error.
+
+    `rows` have results with unbiased estimates. An input is seen clean and perturbed, so the
+    interval of the difference is that of pairs.
+    """
+    clean_rows = [replace(row, result=_seen_clean(row)) for row in rows]
+    clean, perturbed = sampled_of(clean_rows), sampled_of(rows)
+    whole = over.conclude(clean, over.error)
+    after = over.conclude(perturbed, over.error)
+    if not isinstance(whole, Estimate) or not isinstance(after, Estimate):
+        return []
+    around = over.difference(clean, perturbed, over.error)
+    drop = min(max(whole.value - after.value, around.low), around.high)
+    said = replace(said, guarantee=replace(said.guarantee, error=over.error, jointly=None))
+    under = perturbation_at_level(spec)
+    return [
+        kinds.AccuracyDrop(said, under=under, value=drop, interval=around),
+        kinds.CleanAccuracy(said, value=whole.value, interval=whole.interval),
+    ]
+
+
+def _seen_clean(row: InputRow) -> Estimate:
+    """Nothing is random about a clean input: one look is all there is to know."""
+    kept = float(row.clean_kept is not False)
+    return Estimate(kept, Interval(kept, kept), Guarantee.sound(), 1, kept, 1)
