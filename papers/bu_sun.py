@@ -279,9 +279,11 @@ def table_2(request: Request) -> Exhibit:
     for name, model in loaded.models.items():
         for perturb, pair in several:
             request.announce(f"{name}, {perturb}, {pair}")
-            goal = {"width": pair.width, "confidence": 1 - pair.error}
+            goal = {"each": pair.width, "confidence": 1 - pair.error}
             by_method = {  # draws of its own each, so that differences are not understated
-                key: loaded.run("estimate", model, perturb, method=method, seed=seed, **goal)
+                key: loaded.run(
+                    "estimate", model, perturb, method=method, seed=seed, property="same", **goal
+                )
                 for seed, (key, method) in enumerate(_METHODS.items(), loaded.seed)
             }
             rows.append({"model": name, "perturb": perturb, **_row_2(pair, by_method)})

@@ -181,9 +181,7 @@ def test_levels_and_models_stand_side_by_side(folder):
     assert list(two.parts) == ["model.onnx", "old.onnx"]
     assert two.exit_code == 0
     models = {n: sf.load_model(f"{n}.onnx", bounds=(0, 1)) for n in ("model", "old")}
-    by_name = sf.compare(
-        models, "test.npz", "linf:0.2", each=0.3, reference={"model": 1, "old": 2}
-    )
+    by_name = sf.compare(models, "test.npz", "linf:0.2", each=0.3, reference={"model": 1, "old": 2})
     assert {p.record.digest for p in by_name.parts.values()} == (
         {p.record.digest for p in two.parts.values()}
     )
