@@ -43,6 +43,7 @@ def study(**changes: object) -> sf.Study:
         "inputs": points(),
         "perturbation": sf.perturb.LinfNoise(0.4),
         "method": sf.methods.BuSun(0.1, 0.1),
+        "property": sf.properties.SameLabel(),
         "seed": 1,
     }
     return sf.Study(**{**parts, **changes})

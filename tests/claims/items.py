@@ -38,7 +38,7 @@ def item_study(method: object, seed: int, level: float | None, items: list) -> s
         inputs,
         sf.perturb.custom(function, level),
         method,
-        property=sf.properties.TrueLabel(),
+        property=sf.properties.TopK(1),
         seed=seed,
     )
 

@@ -50,9 +50,8 @@ OWN_ROLE = {
     },
     "NormalTail": {"commands/methods.py"},
     "LinfNoise": {"commands/critical.py", "study/prove.py"},  # the ball of proofs
-    "SameLabel": {"commands/critical.py", "engine/perturbation_checks.py",
-                  "study/parts.py"},  # the default
-    "TrueLabel": {"commands/critical.py"},
+    "SameLabel": {"engine/perturbation_checks.py", "study/parts.py"},  # the default
+    "TrueLabel": {"study/parts.py"},  # the default where labels are known
 }  # fmt: skip
 
 

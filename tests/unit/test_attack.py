@@ -24,7 +24,11 @@ QUICK = sf.methods.Attack(starts=2, iterations=10)
 
 def attack_study(model, x, level=0.1, **more):
     inputs = more.pop("inputs", None) or sf.load_inputs(x, small.by_hand(x).argmax(axis=1))
-    parts = {"perturbation": sf.perturb.LinfNoise(level), "method": QUICK}
+    parts = {
+        "perturbation": sf.perturb.LinfNoise(level),
+        "method": QUICK,
+        "property": sf.properties.SameLabel(),
+    }
     return sf.Study(model, inputs, **{**parts, **more})
 
 

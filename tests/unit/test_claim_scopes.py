@@ -93,7 +93,7 @@ def test_the_claim_says_that_only_inputs_are_meant_that_the_model_gets_right():
     """No cat or dog ever fails; of all inputs, a third fails in half of its trials."""
     result = of_animals(least={"0": 0.8, "1": 0.8}, correct_only=True, require=0.8)
     said = [sentence(c) for c in (*result.claims, *result.verdicts) if c.about.of in POPULATIONS]
-    assert len(said) == 8
+    assert len(said) == 10
     assert all("inputs of" in text or "mong inputs" in text for text in said)
     assert all("that the model classifies correctly" in text for text in said), said
     assert sf.Verdict.PASS in {claim.verdict for claim in result.verdicts}

@@ -154,10 +154,10 @@ def test_objects_are_the_same_run_as_files(folder):
     by_name = sf.estimate(*FILES, "linf:0.2", each=0.3)
     with np.load("test.npz") as data:
         arrays = data["x"], data["y"]
-    noise, same = sf.perturb.LinfNoise(0.2), sf.properties.SameLabel()
+    noise, true = sf.perturb.LinfNoise(0.2), sf.properties.TrueLabel()
     model = sf.load_model("model.onnx", bounds=(0, 1))
     for data in (arrays, sf.load_inputs("test.npz"), folder / "test.npz"):
-        result = sf.estimate(model, data, noise, each=0.3, property=same, store=None)
+        result = sf.estimate(model, data, noise, each=0.3, property=true, store=None)
         assert result.record.digest == by_name.record.digest
         assert not result.from_store
         assert result.command == ""
@@ -221,7 +221,7 @@ REFUSED = [
     ("estimate", {"half": 1}, "half"),
     ("estimate", {"correct_only": "yes"}, "correct_only"),
     ("estimate", {"precision": 0.02, "each": 0.1}, "each"),
-    ("estimate", {"about": "population"}, "about"),
+    ("estimate", {"each": 0.1, "about": "population"}, "about"),
     ("estimate", {"precision": 0.02, "about": "all"}, "about"),
     ("estimate", {"each": float("inf")}, "each"),
     ("estimate", {"each": "wide"}, "each"),

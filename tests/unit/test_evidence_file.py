@@ -203,11 +203,18 @@ METHODS = {
 }
 
 
+def wrong_when_clean(n):
+    """Points of which the first two have the other label."""
+    right = points(n)
+    return replace(right, labels=np.where(np.arange(n) < 2, 1 - right.labels, right.labels))
+
+
 @pytest.mark.parametrize("name", METHODS)
-def test_every_claim_of_every_method_is_recomputed_and_a_forged_one_refuted(name, tmp_path):
+@pytest.mark.parametrize("held", [sf.properties.SameLabel(), sf.properties.TrueLabel()])
+def test_every_claim_of_every_method_is_recomputed_and_a_forged_one_refuted(name, held, tmp_path):
     method = METHODS[name]
     noise = sf.perturb.LinfNoise(None if name == "curve" else 0.4)
-    run = study(method=method, perturbation=noise, inputs=points(8)).run()
+    run = study(method=method, perturbation=noise, inputs=wrong_when_clean(8), property=held).run()
     path = run.evidence(tmp_path / "run.evidence.json")
     check = sf.check_evidence(path)
     assert check.exit_code == 0, str(check)

@@ -262,7 +262,7 @@ def stored(tmp_path_factory):
     store = str(folder / "s.db")
     rng = np.random.default_rng(3)
     x = rng.uniform(0, 1, (4, 6)).astype(np.float32)
-    sf.estimate(linear_model(), (x, np.zeros(4, int)), "linf:0.1", width=0.3, store=store)
+    sf.estimate(linear_model(), (x, np.zeros(4, int)), "linf:0.1", each=0.3, store=store)
     return folder, store
 
 

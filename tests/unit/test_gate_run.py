@@ -107,7 +107,7 @@ def test_a_line_for_each_requirement_one_exit_code_and_nothing_is_run_twice(fold
         named = [line.study for line in store.listing().lines()]
     assert named == ["kept_well", "too.strict", "open", "no requirement"]
     summary = Path("summary.md").read_text()
-    assert "| **passed** | kept\\_well | at most 30 % of the perturbations" in summary
+    assert "| **passed** | kept\\_well | accuracy on inputs of" in summary
 
     again = run(*studies, words=["--junit", "other.xml", "--undecided", "skip"])
     assert [line.removesuffix(" [recorded earlier]") for line in again.stdout.splitlines()] == (

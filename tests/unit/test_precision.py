@@ -220,7 +220,7 @@ def test_what_a_precision_cannot_do_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="one requirement"):
         result.require(0.9, of_each_class=0.9)
     studies = {name: noise_study(P, SetMean(0.05, 0.05), 3) for name in "ab"}
-    with pytest.raises(InvalidArgument, match="leave out precision"):
+    with pytest.raises(InvalidArgument, match="in place of --precision"):
         sf.compare(studies)
 
 

@@ -10,7 +10,7 @@ from surefoot.statistics.bounds import clopper_pearson
 from tests.claims.parts import QUICK, noise_study
 from tests.unit.test_precision import run
 
-RARE = np.full(100, 0.005)
+RARE = np.full(250, 0.005)
 
 
 def narrower_as_said(p: float, size: int, seed: int) -> bool:
@@ -26,14 +26,14 @@ def narrower_as_said(p: float, size: int, seed: int) -> bool:
     return bool(run(dedicated, world, seed + 100).failure.interval.width < now)
 
 
-@pytest.mark.parametrize(("p", "size"), [(0.0, 100), (0.02, 100), (0.1, 300)])
+@pytest.mark.parametrize(("p", "size"), [(0.0, 900), (0.02, 900), (0.1, 300)])
 def test_about_population_likely_narrows_the_interval_where_it_is_said(p, size):
     assert sum(narrower_as_said(p, size, seed) for seed in range(5)) >= 4
 
 
 def test_a_run_names_the_option_that_narrows_the_interval_of_the_population():
-    these = noise_study(RARE, SetMean(0.02, 0.05), 3).run(**QUICK)
-    population = noise_study(RARE, PopulationMean(0.02, 0.05), 3).run(**QUICK)
+    these = noise_study(RARE, SetMean(0.05, 0.05), 3).run(**QUICK)
+    population = noise_study(RARE, PopulationMean(0.05, 0.05), 3).run(**QUICK)
     assert "--about population" in these.view.claims_note
     assert these.view.claims_note in str(these)
     assert population.view.claims_note == ""

@@ -40,7 +40,7 @@ def test_a_document_has_the_command_of_the_verdict_that_it_shows(tmp_path, monke
         shown = shlex.join([*plain.split(), *words])
         card = cli(monkeypatch, "export", "latest").stdout
         assert f"```sh\n{shown}\n```" in card
-        assert ("at most 1 % of" in card) == (words == ["--require=0.99"])
+        assert ("at least 99 %" in card or "below 99 %" in card) == (words == ["--require=0.99"])
         written = cli(monkeypatch, "evidence", "latest")
         assert written.stdout == f"{EVIDENCE} (unsigned; --key key.pem signs it)\n"
         assert "run " in written.stderr

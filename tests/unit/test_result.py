@@ -265,7 +265,7 @@ def test_open_ends_come_back_infinite(results):
 def test_a_damaged_record_is_named_with_the_place(results):
     text = record_to_json(results["estimates"].record)
     with pytest.raises(StoreFailed, match=r"claims\.0\.kind|claims\.0"):
-        record_from_json(text.replace('"mean_set"', '"made_up"'))
+        record_from_json(text.replace('"accuracy_set"', '"made_up"'))
     with pytest.raises(StoreFailed, match="damaged"):
         record_from_json(text[:-5])
 
@@ -279,7 +279,7 @@ def test_requirements_share_the_error_and_say_so(results):
     assert whole.guarantee.error == every.guarantee.error == 0.05
     assert {claim.guarantee.error for claim in each} == {0.05}
     assert (whole.about.of, every.about.of) == (About.POPULATION, About.CLASS)
-    assert alone.requirement.number == pytest.approx(0.9)  # of failing
+    assert alone.requirement.number == 0.1  # of being right
     assert result.verdicts == ()  # the result itself stays as it was
 
 

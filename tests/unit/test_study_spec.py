@@ -139,9 +139,9 @@ def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, mon
     noise, ball = sf.perturb.LinfNoise(8 / 255), sf.perturb.LinfNoise()
     typed = {
         "estimate --perturb linf:8/255 --each 0.3 --confidence 0.9": (
-            noise, sf.methods.ExactSequential(0.3, 0.1), sf.properties.SameLabel()),
+            noise, sf.methods.ExactSequential(0.3, 0.1), sf.properties.TrueLabel()),
         "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --max-trials 30": (
-            noise, sf.methods.KappaTest(0.2, 0.1, 30), sf.properties.SameLabel()),
+            noise, sf.methods.KappaTest(0.2, 0.1, 30), sf.properties.TrueLabel()),
         "tail --perturb linf:8/255 --draws 40": (
             noise, sf.methods.NormalTail(draws=40), sf.properties.NoConfidentMistake(0.6)),
         "curve --perturb linf:0..0.5 --threshold 0.7 --resolution 0.1": (

@@ -23,11 +23,6 @@ MeanClaim = (
 )  # fmt: skip
 
 
-def wants_true_label(spec: StudySpec) -> bool:
-    """Whether a trial is kept where it gets the label in the data."""
-    return spec.property.kind == "true"
-
-
 def failure_interval(interval: Interval) -> Interval:
     """Of failing, from an interval of being kept; and the other way round.
 
@@ -46,7 +41,7 @@ def claim_of_mean(
 ) -> MeanClaim:
     """The mean share of trials that are kept; `rows` are the inputs that it is about."""
     these = said.about.of is About.THESE
-    if wants_true_label(spec):
+    if spec.means_accuracy:
         accuracy = kinds.AccuracySet if these else kinds.AccuracyPopulation
         under = perturbation_at_level(spec)
         return accuracy(
@@ -84,7 +79,7 @@ def procedures_of(facts: StudyFacts, kept: Mapping[str, bool | None]) -> dict[st
     input is decided on, it is so before any trial.
     """
     pinned: Any = Pinned(facts.method, facts.level)
-    if not wants_true_label(facts.spec) or not hasattr(facts.method, "kappa"):
+    if not facts.spec.means_accuracy or not hasattr(facts.method, "kappa"):
         return dict.fromkeys(kept, pinned)
     settled = Settled(_WRONG_WHEN_CLEAN)
     return {name: settled if right is False else pinned for name, right in kept.items()}

@@ -13,7 +13,6 @@ from surefoot.conclude.accuracy import (
     claim_of_mean,
     drop_claims,
     failure_interval,
-    wants_true_label,
 )
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.sampling import common_of, given_scales
@@ -137,7 +136,7 @@ def _claims(
         mean_claim = claim_of_mean(facts.spec, rows, said, whole.value, whole.interval)
         of_population: list[Claim] = [mean_claim]
         # where inputs were taken until the mean was known, their number depends on the trials
-        if wants_true_label(facts.spec) and all(c.trials for c in first):
+        if facts.spec.means_accuracy and all(c.trials for c in first):
             over = Mean(facts.method.error, facts.sampling)
             seen = zip(rows, first, strict=True)
             once = [replace(row, result=_once(c, over.error)) for row, c in seen]

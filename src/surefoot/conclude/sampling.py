@@ -15,7 +15,6 @@ from surefoot.conclude.accuracy import (
     drop_claims,
     failure_interval,
     right_results,
-    wants_true_label,
     wrong_when_clean,
 )
 from surefoot.conclude.facts import StudyFacts
@@ -176,7 +175,7 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     of_population: list[Claim] = [
         *_about_populations(facts, common, rows, details, continues),
     ]
-    if isinstance(over, Mean) and wants_true_label(facts.spec) and not of_population[0].is_open:
+    if isinstance(over, Mean) and facts.spec.means_accuracy and not of_population[0].is_open:
         said = replace(of_population[0].said, continues=Continues.ONCE)
         of_population[1:1] = drop_claims(facts.spec, rows, said, over)
     claims += [given_scales(claim) if own_scales else claim for claim in of_population]

@@ -148,6 +148,16 @@ class StudySpec:
     words: SpecWords
     kind: Literal["study"] = "study"
 
+    @property
+    def is_tail(self) -> bool:
+        """Whether the tail of the scores is extrapolated."""
+        return self.population is not None and self.population.kind == "tail-mean"
+
+    @property
+    def means_accuracy(self) -> bool:
+        """Whether a mean of trials kept is an accuracy; a tail is of rare failures."""
+        return self.property.kind == "true" and not self.is_tail
+
 
 @dataclass(frozen=True)
 class BracketFileSpec:

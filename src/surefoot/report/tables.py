@@ -177,20 +177,12 @@ def quantity_heading(record: Record) -> str:
         return f"share that fails under at most {one_in(kappa)}"
     if counts_kept(record):
         return "accuracy"
-    return "counted failure probability" if is_tail(record) else "failure probability"
+    return "counted failure probability" if record.study.is_tail else "failure probability"
 
 
 def counts_kept(record: Record) -> bool:
     """Whether a large number is good: an accuracy or a robust share, not a failure probability."""
-    study = record.study
-    accuracy = study.property.kind == "true" and not is_tail(record)
-    return accuracy or study.method.number("kappa") is not None
-
-
-def is_tail(record: Record) -> bool:
-    """Whether the study extrapolates the tail of the scores."""
-    population = record.study.population
-    return population is not None and population.kind == "tail-mean"
+    return record.study.means_accuracy or record.study.method.number("kappa") is not None
 
 
 def claim_cells(claim: Claim | None) -> tuple[str, str]:

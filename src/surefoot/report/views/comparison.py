@@ -38,7 +38,6 @@ from surefoot.report.tables import (
     TAIL_HEADINGS,
     Table,
     counts_kept,
-    is_tail,
     loss_cell,
     mean_cells,
     pair_table,
@@ -143,7 +142,7 @@ def _levels(points: Sequence[Row], title: str) -> alt.LayerChart:
 
 def member_table(record: Record, comparison: Comparison) -> Table:
     """A row for each model or level."""
-    models, tail = comparison.along == "model", is_tail(record)
+    models, tail = comparison.along == "model", record.study.is_tail
     attacks = {m.name: m.attack for m in comparison.members}
     columns: dict[str, Callable[[Member], str]] = {
         "clean accuracy": lambda m: (
@@ -270,7 +269,7 @@ def _facts(record: Record, comparison: Comparison, *, same_draws: bool) -> list[
             "Claims average over the inputs of a group, then over groups: each group counts the "
             "same."
         )
-    if is_tail(record):
+    if record.study.is_tail:
         lines.append(
             "Extrapolated numbers have no guarantee; differences and ranks use the counted failure "
             "probabilities."
@@ -305,7 +304,9 @@ def _agreement(record: Record, comparison: Comparison) -> list[str]:
 def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
     over = ", averaged over groups" if record.study.inputs.groups else ""
     caption = f"Dot: over the inputs studied{over}. Line: interval for the population."
-    caption += " Diamond: the extrapolated average, without guarantee." if is_tail(record) else ""
+    caption += (
+        " Diamond: the extrapolated average, without guarantee." if record.study.is_tail else ""
+    )
     table = member_table(record, comparison)
     words = describe_comparison(record, comparison)
     figure = Figure(partial(comparison_chart, record, comparison), caption, "figure", words)

@@ -13,7 +13,7 @@ from surefoot.report.clauses import by_scope, class_word, continuation_note
 from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
 from surefoot.report.reasons import reason_words
-from surefoot.report.tables import counts_kept, is_tail, loss_cell, verdict_table
+from surefoot.report.tables import counts_kept, loss_cell, verdict_table
 from surefoot.report.view import Caution, Figure, Section, View, table_sections
 from surefoot.report.views import sampling_figures
 from surefoot.report.views.attack import baseline_table, no_gradient_cautions
@@ -158,7 +158,7 @@ def _purpose(record: Record) -> str:
     """What the page says, in plain words."""
     if record.study.method.number("kappa") is not None:
         what = "how many inputs fail more often than a limit under random perturbations"
-    elif is_tail(record):
+    elif record.study.is_tail:
         what = "how rare failures under random perturbations are, counted and extrapolated"
     else:
         what = "how often the model fails under random perturbations"

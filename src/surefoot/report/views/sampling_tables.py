@@ -91,7 +91,7 @@ def class_table(record: Record, samples: Samples) -> Table:
     robust, word = tables.counts_kept(record), class_word(*claims.values())
     title = f"Results by {word}"
     classes = sorted(samples.classes, key=lambda row: _weakness(claims.get(row.name), robust))
-    if tables.is_tail(record):
+    if record.study.is_tail:
         rows = tuple((r.name, _size(r), *tables.tail_cells(record, r.result)) for r in classes)
         *others, last = tables.TAIL_HEADINGS
         headings: tuple[str, ...] = (word, "inputs", *others, f"{last}, for the population")
