@@ -23,6 +23,9 @@ _Context = Any
 ShellFunction = Callable[..., int]
 """A command of the shell: its docstring is the help, it returns the exit code."""
 _JSON = Parameter("json", bool, False, Option("Print the whole result as JSON.", common=True))
+_EXPLAIN = Parameter(
+    "explain", bool, False, Option("Print every claim, table and assumption.", common=True)
+)
 MOST_AT_ONCE = 10
 """Options in one help: of a command with more, only those marked as common; the others follow."""
 ALL_OPTIONS = "--help-all"
@@ -30,25 +33,27 @@ ALL_OPTIONS = "--help-all"
 
 @dataclass(frozen=True)
 class _Verb:
-    """The function whose options a command has, and whether it prints JSON."""
+    """The function whose options a command has, whether it prints JSON, and a result at length."""
 
     function: Callable[..., object]
     json: bool
+    explain: bool
 
 
 _VERBS: dict[ShellFunction, _Verb] = {}
 
 
 def options_of(
-    function: Callable[..., object], *, json: bool = True
+    function: Callable[..., object], *, json: bool = True, explain: bool = False
 ) -> Callable[[ShellFunction], ShellFunction]:
     """A decorator: the command is called with the arguments that the function takes.
 
-    Options come as the classes that the function takes; with `json` also whether to print JSON.
+    Options come as the classes that the function takes; with `json` also whether to print JSON,
+    with `explain` whether to print all of a result.
     """
 
     def keep(command: ShellFunction) -> ShellFunction:
-        _VERBS[command] = _Verb(function, json)
+        _VERBS[command] = _Verb(function, json, explain)
         return command
 
     return keep
@@ -66,6 +71,7 @@ def with_options(command: ShellFunction) -> tuple[ShellFunction, frozenset[str]]
     known = [*own, *groups.options()]
     if verb.json and all(p.name != "json" for p in known):
         known.append(_JSON)
+    known += [_EXPLAIN] if verb.explain else []
     last_of = {p.name: p.option.last for p in known if p.option and p.option.last}
     parameters = [_typer_parameter(p, p.option) for p in known if p.option is not None]
 
@@ -77,9 +83,10 @@ def with_options(command: ShellFunction) -> tuple[ShellFunction, frozenset[str]]
         # A shell hands over all words of a command as one list; the data are its last one.
         for name, last in last_of.items():
             *values[name], values[last] = values[name]
-        as_json = {"json": values["json"]} if verb.json else {}
+        shell = {"json": verb.json, "explain": verb.explain}
+        own_values = {name: values[name] for name, has in shell.items() if has}
         chosen = groups.build(values)
-        return command(**{**values, **chosen, **as_json})
+        return command(**{**values, **chosen, **own_values})
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}

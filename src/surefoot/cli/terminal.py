@@ -39,19 +39,22 @@ _STYLES = {"Notes": "yellow"}
 """Paragraphs that stand out."""
 
 
-def print_view(view: View) -> None:
-    """Print the number, one sentence, the verdicts and the tables; then what they rest on."""
+def print_view(view: View, *, explain: bool = False) -> None:
+    """Print the answer, the verdicts and what is wrong; what they rest on where it is wanted."""
     console = open_console()
-    for key in view.key_figures:
-        _print_line(console, key.line, style="bold")
     for line in view.headings:
-        _print_line(console, line)
-    if view.what_fails:
-        _print_line(console, view.what_fails)
+        _print_line(console, line, style="bold")
     for _, line in view.verdict_lines:
         _print_line(console, line, style="bold")
     for line in view.first_cautions:
         _print_line(console, line, style="yellow")
+    if not explain:
+        if view.answer is not None:
+            print_table(console, view.answer)
+        _print_line(console, f"next: {view.next_step}")
+        return
+    if view.what_fails:
+        _print_line(console, view.what_fails)
     for table in view.tables:
         print_table(console, table)
     for title, lines in view.paragraphs:
@@ -197,7 +200,9 @@ def progress_on_stderr(unit: str = "inputs") -> Iterator[Watch]:
         yield watch_or_stop
 
 
-def run_command(function: Callable[..., Result | Answer], *, json: bool, **given: Given) -> int:
+def run_command(
+    function: Callable[..., Result | Answer], *, json: bool, explain: bool = False, **given: Given
+) -> int:
     """Run a function of `surefoot.commands` and print what it returns; the exit code."""
     if "caller" in inspect.signature(function).parameters:
         given["caller"] = shell_caller(as_json=json)
@@ -209,7 +214,7 @@ def run_command(function: Callable[..., Result | Answer], *, json: bool, **given
     say_what_is_from_store(answer, store)
     for group in given.values():
         say_files(getattr(group, "figure", None), getattr(group, "report", None))
-    return present(answer, as_json=json, store=store)
+    return present(answer, as_json=json, explain=explain, store=store)
 
 
 def print_answer(answer: Answer, *, as_json: bool = False, console: Console | None = None) -> int:
@@ -234,13 +239,15 @@ def shell_caller(*, as_json: bool = False) -> Caller:
     )
 
 
-def present(result: Result, *, as_json: bool = False, store: str | None = None) -> int:
+def present(
+    result: Result, *, as_json: bool = False, explain: bool = False, store: str | None = None
+) -> int:
     """Print the result; the exit code answers the requirement."""
     try:
         if as_json:
             typer.echo(result.to_json())
         else:
-            print_view(result.view)
+            print_view(result.view, explain=explain)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # rich turns a closed pipe into an exit
         close_quietly()  # `surefoot … | head` ends with the code of the result

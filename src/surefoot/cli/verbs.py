@@ -51,25 +51,25 @@ _HOLDS, _BAD = 0, 3
 
 
 def _prints(
-    function: Callable[..., Result | Answer], *, json: bool = True
+    function: Callable[..., Result | Answer], *, json: bool = True, explain: bool = False
 ) -> Callable[[Callable[[], None]], ShellFunction]:
     """A decorator: the command runs the function and prints what it returns.
 
-    What is decorated is its help alone, a docstring.
+    What is decorated is its help alone, a docstring. `explain`: a result may be printed at length.
     """
 
     def command_of(text: Callable[[], None]) -> ShellFunction:
-        @options_of(function, json=json)
+        @options_of(function, json=json, explain=explain)
         @functools.wraps(text)
-        def command(json: bool = False, **given: Given) -> int:
-            return terminal.run_command(function, json=json, **given)
+        def command(json: bool = False, explain: bool = False, **given: Given) -> int:
+            return terminal.run_command(function, json=json, explain=explain, **given)
 
         return command
 
     return command_of
 
 
-@_prints(estimate_verb.estimate)
+@_prints(estimate_verb.estimate, explain=True)
 def estimate() -> None:
     """Estimate how often a model fails under random perturbations, with intervals.
 
@@ -81,7 +81,7 @@ def estimate() -> None:
     """
 
 
-@_prints(suite_verb.suite)
+@_prints(suite_verb.suite, explain=True)
 def suite() -> None:
     """Measure accuracy under many perturbations and levels: one table, one shared error.
 
@@ -93,7 +93,7 @@ def suite() -> None:
     """
 
 
-@_prints(certify_verb.certify)
+@_prints(certify_verb.certify, explain=True)
 def certify() -> None:
     """Decide whether each input fails under at most a share kappa of the perturbations.
 
@@ -109,7 +109,7 @@ def certify() -> None:
     """
 
 
-@_prints(tail_verb.tail)
+@_prints(tail_verb.tail, explain=True)
 def tail() -> None:
     """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
 
@@ -122,7 +122,7 @@ def tail() -> None:
     """
 
 
-@_prints(curve_verb.curve)
+@_prints(curve_verb.curve, explain=True)
 def curve() -> None:
     """Measure accuracy against the level, and find where it falls below a threshold.
 
@@ -135,8 +135,8 @@ def curve() -> None:
     """
 
 
-@options_of(critical_verb.critical)
-def critical(*, json: bool, **given: Given) -> int:
+@options_of(critical_verb.critical, explain=True)
+def critical(*, json: bool, explain: bool, **given: Given) -> int:
     """Bracket the L∞ radius at which each label can change, between proof and counterexample.
 
     Up to the lower end of a bracket the label is proved constant; at the upper end there is a
@@ -151,10 +151,10 @@ def critical(*, json: bool, **given: Given) -> int:
     # further threads would not be counted. Must be set before the libraries load.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    return terminal.run_command(critical_verb.critical, json=json, **given)
+    return terminal.run_command(critical_verb.critical, json=json, explain=explain, **given)
 
 
-@_prints(compare_verb.compare)
+@_prints(compare_verb.compare, explain=True)
 def compare() -> None:
     """Rank models by how often they fail on the same perturbed inputs, with intervals.
 
@@ -331,8 +331,8 @@ def _append_summary(text: str) -> None:
         sys.stderr.write(f"the summary {place} cannot be written ({error.strerror or error})\n")
 
 
-@options_of(stored.show)
-def show(*, json: bool, **given: Given) -> int:
+@options_of(stored.show, explain=True)
+def show(*, json: bool, explain: bool, **given: Given) -> int:
     """Print a finished run again, list the runs in a store, or check them.
 
     Example: surefoot show --list --store surefoot.db
@@ -340,7 +340,7 @@ def show(*, json: bool, **given: Given) -> int:
     answer = stored.show(**given)
     if isinstance(answer, Answer):
         return terminal.print_answer(answer, as_json=json)
-    terminal.present(answer, as_json=json)
+    terminal.present(answer, as_json=json, explain=explain)
     return _HOLDS  # whatever was required when it was run
 
 
@@ -466,7 +466,7 @@ def serve(*, options: ServeOptions) -> int:
     return _HOLDS
 
 
-@_prints(tally_verb.run_tally)
+@_prints(tally_verb.run_tally, explain=True)
 def tally() -> None:
     """Compute how often cases fail in a test that was run elsewhere, with an interval.
 
@@ -479,7 +479,7 @@ def tally() -> None:
     """
 
 
-@_prints(tally_verb.run_brackets)
+@_prints(tally_verb.run_brackets, explain=True)
 def brackets() -> None:
     """Compute quantiles of critical radii from a file of brackets of another tool.
 

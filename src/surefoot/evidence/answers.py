@@ -128,11 +128,12 @@ class EvidenceCheck:
                 more = f", and {known} of {len(self.verdicts)} verdicts{more}"
             said = f"Undecided: {followed} of {len(self.claims)} claims were recomputed{more}."
             return f"{said}{self._unmet_words}"
-        claims = "The claim follows" if followed == 1 else f"All {followed} claims follow"
+        claims = "the claim is" if followed == 1 else f"all {followed} claims are"
         number = len(self.verdicts)
-        verdicts = f", and so do {number} verdicts" if number else ""
-        verdicts = ", and so does the verdict" if number == 1 else verdicts
-        return f"{claims} from the journal in this file{verdicts}{more}.{self._unmet_words}"
+        verdicts = f", and so are {number} verdicts" if number else ""
+        verdicts = ", and so is the verdict" if number == 1 else verdicts
+        said = f"Recomputed from the recorded trials: {claims} correct{verdicts}{more}."
+        return f"{said}{self._unmet_words}"
 
     @property
     def _unmet_words(self) -> str:

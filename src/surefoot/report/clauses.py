@@ -82,6 +82,8 @@ _SHORT = {
     Assumed.CASE_GROUPS_SAMPLED: "the groups are a random sample",
     Assumed.LOG_NORMAL: "critical radii are log-normal",
     Assumed.GIVEN_SCALES: "the noise keeps these scales",
+    Assumed.WHOLE_GROUPS: "the groups are whole",
+    Assumed.ARITHMETIC: "the model computes in real arithmetic",
 }
 """What is said of an assumption about a population beside a number alone."""
 SAME_ASSUMPTION = "the same is assumed"
@@ -156,8 +158,10 @@ def assumption(claim: Claim) -> str:
 def sample_condition(claim: Claim) -> str:
     """What the claim assumes of the population, in a few words; empty where it assumes nothing.
 
-    Of a claim about these inputs alone it is empty. The sentence has every assumption in full.
+    Of a claim about these inputs alone it is empty.
     """
+    if claim.about.of is About.THESE:
+        return ""
     short = dict.fromkeys(filter(None, map(_in_short, claim.guarantee.assumptions)))
     return "if " + " and ".join(short) if short else ""
 
@@ -170,8 +174,18 @@ def repeated_assumption(claim: Claim) -> Stated:
 
 
 def _in_short(one: Assumption) -> str:
+    if isinstance(one, CurveShape) and one.shape == "wiggle":
+        size = 100 * max(one.size, one.raised or 0.0)
+        points = f"{size:g} point{'s' * (size != 1)}"
+        return f"{one.of} does not jump by more than {points} between measured levels"
     known = Assumed.GROUPS_SAMPLED if isinstance(one, assumptions.TheseGroups) else one
     return _SHORT.get(known, "") if isinstance(known, Assumed) else ""
+
+
+def in_short(one: Assumption) -> Assumption:
+    """The assumption in a few words; itself where there are none."""
+    words = _in_short(one)
+    return Stated(words) if words else one
 
 
 _TOGETHER = {
@@ -243,18 +257,7 @@ def continuation_note(claims: Sequence[Claim]) -> str:
             f"{quota} may be added, and the claim about the population may be read again at the "
             "same error. Another seed or another selection is another claim."
         )
-    unit = "groups" if about[0].about.groups and not about[0].about.networks else "inputs"
-    return fixed_number_note(unit)
-
-
-def fixed_number_note(unit: str) -> str:
-    """Why units may not be added to a claim that is for a fixed number of them."""
-    return (
-        f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
-        f"advance. With {unit} added and the claim read again, it would be wrong more often than "
-        f"its confidence says; a new run, with new {unit} whose number is chosen beforehand, makes "
-        "a claim of its own."
-    )
+    return ""
 
 
 def by_scope(verdicts: Sequence[Claim]) -> tuple[tuple[Claim, ...], list[Claim]]:

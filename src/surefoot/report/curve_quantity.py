@@ -53,15 +53,16 @@ def perturbation_at_level(study: StudySpec) -> str:
     Several together have levels of their own, which the words of the study name.
     """
     part, options = study.perturbation, study.perturbation.options
-    name, level, unit = perturbation_name(part), part.number("level"), _UNIT_AFTER
+    name, level = perturbation_name(part), part.number("level")
     if level is None or options.get("parts"):
         return name
     inner, lowest = options.get("inner"), part.number("lowest") or 0.0
     span = level_words(level)
     if isinstance(inner, dict) and options.get("law") == "uniform":
         name, span = _part_name(inner), f"{lowest * level:g} to {span}"
-    found = unit.search(study.words.perturbation)
-    return f"{name} {span}" + (f" {found[1]}" if found else "")
+    found = _UNIT_AFTER.search(study.words.perturbation)
+    unit = "" if found is None else f" {found[1].rstrip('s') if span == '1' else found[1]}"
+    return f"{name} {span}{unit}"
 
 
 def quantity_of(study: StudySpec, span: Interval, *, is_share: bool) -> CurveQuantity:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -12,6 +11,7 @@ from surefoot.core.results import UNIT, Interval
 from surefoot.report.claim_sentences import case_scope, levels_of, over_cases
 from surefoot.report.clauses import counts_inputs, over_groups, sample_condition, scope_phrase
 from surefoot.report.formatting import (
+    at_least,
     confidence,
     exact_percent,
     four_digits,
@@ -84,8 +84,13 @@ def _parts(claim: Claim) -> _Parts:
 
 def _shares(claim: Claim) -> tuple[str, str]:
     """The number, or its interval where there is none, and the interval."""
-    around = percent_range(_around(claim))
-    return around if claim.value is None else percent(claim.value), around
+    around, n = percent_range(_around(claim)), claim.about.inputs
+    if claim.value is None:
+        return around, around
+    counted = claim.interval is not None and claim.interval.width == 0
+    if counted and claim.about.of is About.THESE and claim.value * n == round(claim.value * n):
+        return f"{claim.value * n:,.0f} of {n:,}", percent(claim.value)
+    return percent(claim.value), around
 
 
 @_parts.register
@@ -136,8 +141,8 @@ def _(claim: claims.CurveSet | claims.CurvePopulation) -> _Parts:
 @_parts.register
 def _(claim: claims.RadiusQuantile) -> _Parts:
     share = "a" if claim.share is None else exact_percent(claim.share)
-    value, about = claim.value or 0.0, claim.about
-    number = "no upper end" if math.isinf(value) else four_digits(value)
+    about = claim.about
+    number = at_least(_around(claim).low)  # what the sentence claims, not the middle
     narrowed = about.name or about.networks or about.only
     grouped = f" of {scope_phrase(claim)}" if narrowed else ""
     meaning = f"{share} quantile of the critical radius{grouped}{over_groups(claim)}"

@@ -52,14 +52,13 @@ def _trials_needed(trials: float, what: str) -> str:
 
 
 def _of_these(robust: int, inputs: int, fragile: int, passing: float, failing: float) -> str:
-    reached = f"PASS takes {passing} inputs decided to be at most that"
-    never = "No number of decisions at this error can give PASS"
-    refuted = "more inputs" if math.isinf(failing) else f"{failing} decided to be above"
+    reached = f"PASS takes {passing} of them"
+    never = "no number of decisions at this error can give PASS"
+    refuted = "more inputs" if math.isinf(failing) else f"{failing} above"
     return (
         f"{robust} of {inputs} inputs were decided to be at most that, {fragile} above, "
-        f"{inputs - robust - fragile} undecided. {never if math.isinf(passing) else reached}; "
-        f"FAIL takes {refuted}, or stronger evidence against fewer, as --method exact-binomial "
-        "--looks 1 (looks=1) gives it: each input has all its trials"
+        f"{inputs - robust - fragile} undecided; {never if math.isinf(passing) else reached}, "
+        f"FAIL {refuted}, or stronger evidence against fewer (--method exact-binomial --looks 1)"
     )
 
 

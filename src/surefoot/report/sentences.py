@@ -255,6 +255,15 @@ def sentences(claims: Sequence[Claim]) -> list[str]:
     return lines
 
 
+def briefly(claim: Claim) -> Claim:
+    """The claim with each assumption in a few words, where there are such words."""
+    own = claim.guarantee
+    if isinstance(claim, _IN_FULL) or claim.is_open:
+        return claim
+    short = dict.fromkeys(map(clauses.in_short, own.assumptions))
+    return claim.saying(guarantee=replace(own, assumptions=tuple(short)))
+
+
 def sentence(claim: Claim) -> str:
     """What is claimed, about what, with which confidence, and on which assumptions."""
     if claim.verdict is not None and not isinstance(claim, claims.Kappa | claims.Failure):

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import Change
+from surefoot.report.clauses import assumption_words, capitalised
 from surefoot.report.figures import svg
+from surefoot.report.formatting import with_full_stop
 from surefoot.report.iso_24029 import Coverage, coverage
 from surefoot.report.key_figure import KeyFigure, key_figure
-from surefoot.report.sentences import sentences
+from surefoot.report.sentences import briefly, sentences
 from surefoot.report.tables import Table
 from surefoot.system.text import escape_controls
 
@@ -108,7 +110,8 @@ class View:
     where these are not the headline's. The first section has the main figure: a page shows it
     before anything else. `claims_note` says what else helps to read `claims`. `what_fails` is said
     below the headline where `about` is not. `page_facts` are further facts, not for a terminal.
-    `purpose` completes "This page says".
+    `purpose` completes "This page says". `answer` is a table without which the headline is no
+    answer, as of models side by side; `then` a command to go on with.
     """
 
     title: str
@@ -128,6 +131,8 @@ class View:
     key_claims: tuple[Claim, ...] = ()
     page_facts: tuple[str, ...] = ()
     purpose: str = "how often the model fails, and how certain that is"
+    answer: Table | None = None
+    then: str = ""
 
     @property
     def key_figures(self) -> list[KeyFigure]:
@@ -137,8 +142,25 @@ class View:
     @cached_property
     def _lines(self) -> list[str]:
         """Headline, verdicts and the other claims in words, in the order in which they are read."""
-        first, others = self.headline[:1], self.headline[1:]
-        return sentences([*first, *self.verdicts, *others, *self.claims])
+        return sentences([briefly(claim) for claim in self._in_order])
+
+    @property
+    def _in_order(self) -> list[Claim]:
+        """All claims as they are read."""
+        return [*self.headline[:1], *self.verdicts, *self.headline[1:], *self.claims]
+
+    @property
+    def every_assumption(self) -> list[str]:
+        """What the claims assume, exactly, and what the run takes for granted beside that."""
+        known = dict.fromkeys(a for c in self._in_order for a in c.guarantee.assumptions)
+        exact = [assumption_words(one) for one in known]
+        return [*(with_full_stop(capitalised(words)) for words in exact), *self.assumptions]
+
+    @property
+    def next_step(self) -> str:
+        """What a reader may do now, in one line."""
+        more = "--explain prints every claim, --report page.html writes the page"
+        return "; ".join(filter(None, [self.then, more]))
 
     @property
     def headings(self) -> list[str]:
@@ -207,7 +229,7 @@ class View:
         run = filter(None, [self.about, *self.facts, self.continuing])
         lists = {
             "Further claims": filter(None, [*self.claim_lines, self.claims_note]),
-            "Assumptions": self.assumptions,
+            "Assumptions": self.every_assumption,
             "Notes": self.notes,
             "What was run": run,
         }

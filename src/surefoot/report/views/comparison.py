@@ -215,6 +215,7 @@ def view(
         facts=tuple(_facts(record, comparison, same_draws=not _generators_differ(parts))),
         assumptions=(),
         sections=_sections(record, comparison),
+        answer=member_table(record, comparison),
         command=command,
         purpose=f"{_PURPOSES.get(comparison.along, _PURPOSES['model'])}, and how certain that is",
         provenance=tuple(

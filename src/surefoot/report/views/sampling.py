@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from surefoot.core.claims import About, Claim, Randomness, ShareKappa
+from surefoot.core.claims import About, Claim, Randomness, ShareKappa, Verdict
 from surefoot.core.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Undecided
 from surefoot.population.precision import likely_width
 from surefoot.records.record import Record, Samples
@@ -13,7 +13,7 @@ from surefoot.report.clauses import by_scope, class_word, continuation_note
 from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
 from surefoot.report.reasons import reason_words
-from surefoot.report.tables import counts_kept, loss_cell, verdict_table
+from surefoot.report.tables import Table, counts_kept, loss_cell, verdict_table
 from surefoot.report.view import Caution, Figure, Section, View, table_sections
 from surefoot.report.views import sampling_figures
 from surefoot.report.views.attack import baseline_table, no_gradient_cautions
@@ -21,6 +21,7 @@ from surefoot.report.views.sampling_tables import (
     class_table,
     contrast_table,
     few_trials_words,
+    replay_command,
     tried_estimates,
     weakest_section,
 )
@@ -148,10 +149,34 @@ def view(
         page_facts=page_facts_of(samples),
         assumptions=_assumptions(record, samples),
         sections=_sections(record, samples, single, store),
+        answer=_open_classes(record, single),
+        then=_replay(record, samples, store),
         command=command or repeat_command(record),
         purpose=_purpose(record),
         provenance=(("", tuple(provenance.provenance(record))),),
     )
+
+
+def _open_classes(record: Record, single: list[Claim]) -> Table | None:
+    """The classes that do not meet what is required of each; None where all do."""
+    failing = [claim for claim in single if claim.verdict is not Verdict.PASS]
+    return _requirements(record, failing) if failing else None
+
+
+def _replay(record: Record, samples: Samples, store: str) -> str:
+    """The command that shows a failing input."""
+    if record.source is None or not samples.examples:
+        return ""
+    first = samples.examples[0]
+    return f"{replay_command(record, first.id, first.trial, store)} shows a failing input"
+
+
+def _requirements(record: Record, single: list[Claim]) -> Table:
+    words = ("fails under", "at most")
+    if counts_kept(record):
+        robust = any(isinstance(c, ShareKappa) for c in single)
+        words = ("robust share" if robust else "accuracy", "at least")
+    return verdict_table(single, *words, class_word(*single))
 
 
 def _purpose(record: Record) -> str:
@@ -280,11 +305,7 @@ def _sections(
     if single:
         ranks = {row[0]: i for i, row in enumerate(class_table(record, samples).rows)}
         single.sort(key=lambda claim: ranks.get(claim.about.name, len(ranks)))
-        words = ("fails under", "at most")
-        if counts_kept(record):
-            robust = any(isinstance(c, ShareKappa) for c in single)
-            words = ("robust share" if robust else "accuracy", "at least")
-        tables = {"required": verdict_table(single, *words, class_word(*single)), **tables}
+        tables = {"required": _requirements(record, single), **tables}
     sections += table_sections(tables)
     sections.append(weakest_section(record, samples, store))
     return (*sections, provenance.findings_section(record))

@@ -11,7 +11,7 @@ from surefoot.core.results import UNIT, Estimate
 from surefoot.records.record import InputRow, Record, Tally
 from surefoot.records.spec import OutcomeFileSpec
 from surefoot.report import formatting
-from surefoot.report.clauses import by_scope, capitalised, confidence_clause, fixed_number_note
+from surefoot.report.clauses import by_scope, capitalised, confidence_clause
 from surefoot.report.figures import interval_chart, interval_row
 from surefoot.report.provenance import preflight_cautions
 from surefoot.report.tables import OF_POPULATION, Table, claim_cells, pair_table, verdict_table
@@ -215,7 +215,7 @@ def _continuing(claim: Claim) -> str:
             "outcomes, may be added to the file, and the claim about the population may be read "
             "again at the same error."
         )
-    return fixed_number_note(unit)
+    return ""
 
 
 def _sections(
