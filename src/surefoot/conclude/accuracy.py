@@ -11,10 +11,12 @@ from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.scope import sampled_of
 from surefoot.core import claims as kinds
 from surefoot.core.claims import About, Claim, Said
+from surefoot.core.counts import Counts
 from surefoot.core.procedure import Pinned, Settled
 from surefoot.core.results import Decision, Estimate, Guarantee, Interval
+from surefoot.core.tasks import Entry
 from surefoot.population import Mean
-from surefoot.records.record import InputRow
+from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples
 from surefoot.records.spec import StudySpec
 from surefoot.report.curve_quantity import perturbation_at_level
 
@@ -115,6 +117,20 @@ def drop_claims(spec: StudySpec, rows: Sequence[InputRow], said: Said, over: Mea
         kinds.AccuracyDrop(said, under=under, value=drop, interval=around),
         kinds.CleanAccuracy(said, value=whole.value, interval=whole.interval),
     ]
+
+
+def with_other_label(body: RecordBody, entries: Mapping[str, Sequence[Entry]]) -> RecordBody:
+    """What follows from the trials, with how often inputs had the label that is not asked for."""
+    if not isinstance(body.details, Samples):
+        return body
+    names = [row.id for row in body.inputs if row.label is not None and row.label != row.predicted]
+    rows = [e.evidence for name in names for e in entries.get(name, ())]
+    known = [c for c in rows if isinstance(c, Counts) and c.other is not None]
+    if not known:
+        return body
+    had_it = sum(c.other or 0 for c in known)
+    other = OtherLabel(len(names), sum(c.trials for c in known), had_it)
+    return replace(body, details=replace(body.details, other_label=other))
 
 
 def _seen_clean(row: InputRow) -> Estimate:

@@ -27,10 +27,15 @@ class Sampled(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many trials were run, and how many of them were kept."""
+    """How many trials were run, and how many of them were kept.
+
+    `other`: of an input whose clean label is not the true one, how many had the other of the two
+    labels; None where both are the same, or where labels are not what is asked for.
+    """
 
     trials: int
     kept: int
+    other: int | None = None
 
     @classmethod
     def of(cls, severities: Floats, limit: float) -> Self:
@@ -39,7 +44,9 @@ class Counts:
 
     def __add__(self, other: Self, /) -> Self:
         """Merge two disjoint batches."""
-        return type(self)(self.trials + other.trials, self.kept + other.kept)
+        known = self.other is not None and other.other is not None
+        both = (self.other or 0) + (other.other or 0) if known else None
+        return type(self)(self.trials + other.trials, self.kept + other.kept, both)
 
     @property
     def rate(self) -> float:

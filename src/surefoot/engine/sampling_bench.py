@@ -13,7 +13,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.core.counts import Sampled
+from surefoot.core.counts import Counts, Sampled
 from surefoot.core.tasks import Task, words_of_tasks, words_of_trial
 from surefoot.engine import devices, streams
 from surefoot.engine.devices import on_device_of
@@ -94,6 +94,7 @@ def _is_empty(drawn: Drawn) -> bool:
     return bool(math.prod(drawn.shape) == 0)
 
 
+_Judged = tuple[NDArray[np.floating], NDArray[np.floating] | None]
 S_co = TypeVar("S_co", bound=Sampled, covariant=True)
 _MOST_RESIDENT_BYTES = 2**31
 """Bytes of inputs that stay on the device beside the model: 2 GiB, little on any GPU of today."""
@@ -103,7 +104,8 @@ _MOST_RESIDENT_BYTES = 2**31
 class SamplingBench(Generic[S_co]):
     """Answers tasks by running the model on perturbed inputs.
 
-    `references` has one row an input, as the property reads it: a label, or an output.
+    `references` has one row an input, as the property reads it: a label, or an output. `others`
+    has the other of its two labels, the true one and that of the clean input, -1 where they agree.
     """
 
     inputs: Inputs
@@ -113,6 +115,7 @@ class SamplingBench(Generic[S_co]):
     prop: Property
     collect: type[S_co]
     seed: int
+    others: NDArray[np.int64] | None = None
 
     @property
     def block(self) -> int:
@@ -124,28 +127,42 @@ class SamplingBench(Generic[S_co]):
         try:
             like = self._resident if self._named_by_row else None
             with devices.memory_errors(), devices.worker_stream(like):
-                severities = self.severities(tasks)
+                severities, others = self._judged(tasks)
         except MemoryError as error:
             raise OutOfMemory(
                 f"{tasks[0]}: {error or 'no room for the perturbed inputs'}"
             ) from error
-        ends = accumulate(task.units for task in tasks)
-        return [
-            self.collect.of(severities[end - task.units : end], self.prop.limit)
-            for task, end in zip(tasks, ends, strict=True)
-        ]
+        ends, answers = accumulate(task.units for task in tasks), list[S_co]()
+        for task, end in zip(tasks, ends, strict=True):
+            own = slice(end - task.units, end)
+            evidence = self.collect.of(severities[own], self.prop.limit)
+            if others is not None and self._other_of(task) >= 0 and isinstance(evidence, Counts):
+                with_other = int(np.count_nonzero(others[own] < self.prop.limit))
+                evidence = replace(evidence, other=with_other)
+            answers.append(evidence)
+        return answers
+
+    def _other_of(self, task: Task) -> int:
+        """The other label of the one input of a task; -1 where it has none."""
+        rows = task.subject.rows
+        return -1 if self.others is None or len(rows) != 1 else int(self.others[rows[0]])
 
     def severities(self, tasks: Sequence[Task]) -> NDArray[np.floating]:
-        """The severity of each trial, task after task.
+        """The severity of each trial, task after task."""
+        return self._judged(tasks)[0]
+
+    def _judged(self, tasks: Sequence[Task]) -> _Judged:
+        """Each trial by its reference, and by the other label where some input has one.
 
         A perturbation that draws nothing gives the same trial every time: it is run once.
         """
         if self._draws_nothing and all(len(task.subject.rows) == 1 for task in tasks):
-            once = self._severities([replace(task, stop=task.start + 1) for task in tasks])
-            return np.repeat(once, [task.units for task in tasks])
-        return self._severities(tasks)
+            once, others = self._run([replace(task, stop=task.start + 1) for task in tasks])
+            units = [task.units for task in tasks]
+            return np.repeat(once, units), None if others is None else np.repeat(others, units)
+        return self._run(tasks)
 
-    def _severities(self, tasks: Sequence[Task]) -> NDArray[np.floating]:
+    def _run(self, tasks: Sequence[Task]) -> _Judged:
         """The same, with every trial run; the device gets all work before anything waits for it."""
         if self._named_by_row:
             keys, rows = self._keys_and_rows(tasks)
@@ -164,9 +181,15 @@ class SamplingBench(Generic[S_co]):
             severity = self.prop.severity(outputs, references)
         except ModelFailed as error:
             raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
+        other = None
+        if any(self._other_of(task) >= 0 for task in tasks):
+            labels = np.repeat(
+                [max(0, self._other_of(task)) for task in tasks], [task.units for task in tasks]
+            )
+            other = to_host(self.prop.severity(outputs, on_device_of(x, labels)))
         severities = devices.nan_where_not_finite(outputs, severity, self.prop.limit)
         self._refuse_nan(severities, tasks)
-        return severities
+        return severities, other
 
     def outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
         """The model's outputs, in main memory and finite; an error names the trials."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.catalogue.methods import METHODS, AttackFunction
-from surefoot.conclude.accuracy import procedures_of
+from surefoot.conclude.accuracy import procedures_of, with_other_label
 from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
 from surefoot.conclude.facts import StudyFacts, draws_of, recorded_facts
 from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
@@ -135,7 +135,8 @@ def _check_rows(entries: Entries, kind: type[Any]) -> None:
 
 
 def _samples(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
-    return conclude_samples(facts, _rows(facts, record, _replay_each(facts, record, entries)))
+    rows = _rows(facts, record, _replay_each(facts, record, entries))
+    return with_other_label(conclude_samples(facts, rows), entries)
 
 
 def _mean(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
@@ -145,7 +146,7 @@ def _mean(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     joint = Joint(mean_procedure(facts))
     [result] = replay(in_order, joint, entries, stopped_early=record.stopped_early)
     rows = _rows(facts, record, results_of_inputs(facts, result, order))
-    return conclude_mean(facts, rows, result, order)
+    return with_other_label(conclude_mean(facts, rows, result, order), entries)
 
 
 def _curves(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:

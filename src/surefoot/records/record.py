@@ -260,6 +260,18 @@ class CleanLoss:
 
 
 @dataclass(frozen=True)
+class OtherLabel:
+    """Inputs whose clean label is not the true one: in how many of their trials they had the other.
+
+    The other is the one that the property does not ask for. Counted, of all trials alike.
+    """
+
+    inputs: int
+    trials: int
+    had_it: int
+
+
+@dataclass(frozen=True)
 class Samples:
     """Results of sampling: for the population, these inputs and each class; failed examples.
 
@@ -274,6 +286,7 @@ class Samples:
     attack: AttackSummary | None = None
     clean_loss: CleanLoss | None = None
     part: MeanBounds | None = None
+    other_label: OtherLabel | None = None
     kind: Literal["samples"] = "samples"
 
 

@@ -26,17 +26,20 @@ _KINDS = {kind: name for name, kind in _EVIDENCE.items()}
 
 
 def evidence_to_text(evidence: Answer, units: int) -> str:
-    """Counts of all trials of the row: how many were kept. Anything else: its kind and fields."""
+    """Counts of all trials of the row: how many were kept, and had the other label where that is
+    another. Anything else: its kind and fields.
+    """
     if isinstance(evidence, Counts) and evidence.trials == units:
-        return str(evidence.kept)
+        return str(evidence.kept) + ("" if evidence.other is None else f" {evidence.other}")
     values = {name: getattr(evidence, name) for name in type(evidence).__slots__}
     return json.dumps([_KINDS[type(evidence)], values], separators=(",", ":"))
 
 
 def evidence_from_text(text: str, units: int) -> Answer:
     """The evidence of a row with this many trials; ValueError for what cannot be one."""
-    if text.isdecimal():
-        evidence: Answer = Counts(units, int(text))
+    kept, _, other = text.partition(" ")
+    if kept.isdecimal() and (other.isdecimal() or kept == text):
+        evidence: Answer = Counts(units, int(kept), int(other) if other else None)
     else:
         try:
             kind, values = json.loads(text)
@@ -51,8 +54,8 @@ def evidence_from_text(text: str, units: int) -> Answer:
 
 def _is_possible(evidence: Answer, units: int) -> bool:
     match evidence:
-        case Counts(trials=int(trials), kept=int(kept)):
-            return 0 <= kept <= trials
+        case Counts(trials=int(trials), kept=int(kept), other=int() | None as other):
+            return kept >= 0 and (other or 0) >= 0 and kept + (other or 0) <= trials
         case Outcomes(marks=str(marks)):
             return len(marks) == units and set(marks) <= {"0", "1"}
         case Severities(values=tuple(values), limit=float() | int()):

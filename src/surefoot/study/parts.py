@@ -17,6 +17,7 @@ from surefoot.catalogue.words import perturbation_words
 from surefoot.conclude.facts import StudyFacts, suiting_population
 from surefoot.conclude.scope import sampling_of
 from surefoot.core.claims import About, Sampling
+from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
 from surefoot.core.results import InputResult
 from surefoot.engine.input_check import refuse_bad_inputs
@@ -78,7 +79,7 @@ class StudyParts:
     inputs: Inputs
     perturbation: Perturbation
     method: Any
-    property: Property = None  # type: ignore[assignment]  what the labels allow, set below
+    property: Property = None  # type: ignore[assignment]  # what labels allow, set below
     population: Population | None = None
     seed: int = 1
     by_class: bool | None = None
@@ -258,7 +259,26 @@ class StudyParts:
             self.property,
             self.method.evidence,
             self.seed,
+            self._other_labels,
         )
+
+    @cached_property
+    def has_other_labels(self) -> bool:
+        """Whether some input has a true label and another one when clean, both of which count."""
+        return self._other_labels is not None and bool((self._other_labels >= 0).any())
+
+    @cached_property
+    def _other_labels(self) -> NDArray[np.int64] | None:
+        """The label that the property does not ask for, -1 where both agree; None where none may.
+
+        So that a run for the true label also says how often a wrong one stays, and the other way.
+        """
+        labels, counts = self.inputs.labels, self.method.evidence is Counts
+        if labels is None or not counts or not isinstance(self.property, SameLabel | TrueLabel):
+            return None
+        own = self.property.reference is Reference.TRUE
+        other = self.predicted if own else labels
+        return np.where(labels == self.predicted, -1, other).astype(np.int64)
 
     @cached_property
     def spec(self) -> StudySpec:

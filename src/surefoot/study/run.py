@@ -12,6 +12,7 @@ from importlib import metadata
 from typing import Any
 
 from surefoot import errors
+from surefoot.conclude.accuracy import with_other_label
 from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.core.assumptions import Assumption, Stated
 from surefoot.core.claims import RobustAtRadius
@@ -256,6 +257,8 @@ def _run_in(
             options.on_interrupt(Result(record(body)))
         raise
     body = measurement.conclude(answers)
+    if study.has_other_labels:
+        body = with_other_label(body, journal.replay())
     try:
         check_unchanged(study, first)
     except errors.ModelChanged:

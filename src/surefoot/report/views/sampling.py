@@ -61,6 +61,12 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             f"When clean, {right:,} of {len(labelled):,} inputs get their true label"
             f"{ties_clause(record)}."
         )
+    if (other := samples.other_label) is not None:
+        had = "keep their wrong label" if counts_kept(record) else "get their true label"
+        lines.append(
+            f"The {other.inputs:,} inputs that are wrong when clean {had} in {other.had_it:,} of "
+            f"their {other.trials:,} trials."
+        )
     of_which = f"{tried:,} of {every:,}" if untried else f"{every:,}"
     lines.append(f"{record.trials:,} trials on {of_which} inputs.")
     lines += provenance.group_facts(record)
