@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from surefoot.core.results import Interval
@@ -148,12 +149,12 @@ class StudySpec:
     words: SpecWords
     kind: Literal["study"] = "study"
 
-    @property
+    @cached_property
     def is_tail(self) -> bool:
         """Whether the tail of the scores is extrapolated."""
         return self.population is not None and self.population.kind == "tail-mean"
 
-    @property
+    @cached_property
     def means_accuracy(self) -> bool:
         """Whether a mean of trials kept is an accuracy; a tail is of rare failures."""
         return self.property.kind == "true" and not self.is_tail

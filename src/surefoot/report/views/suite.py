@@ -215,6 +215,7 @@ def view(
     words, model = record.study.words, _model_name(record, parts)
     counted = "" if clean is None else f"; clean accuracy {percent(clean)}, counted"
     first = next(iter(parts.values()), record)
+    section = _section(record, grid, quantity, clean)
     return View(
         title=f"{model}{words.source}: {suite.suite}",
         headline=record.claims[:1],
@@ -230,7 +231,8 @@ def view(
             "numbers of its own.",
         ),
         assumptions=(),
-        sections=(_section(record, grid, quantity, clean),),
+        sections=(section,),
+        answer=section.table,
         command=command,
         purpose=f"{quantity} under each perturbation of a suite, and how certain that is",
         provenance=(("", tuple(provenance(first))),) if first is not record else (),
