@@ -46,7 +46,7 @@ def test_a_second_party_checks_a_run_without_model_and_data(second_party):
     assert titles[:2] == ["Who signed it?", "Is it intact?"]
     assert titles[-1] == "What is not covered?"
     assert "does not follow" not in done.stdout
-    assert done.stdout.rstrip().endswith("claims follow from the journal in this file.")
+    assert done.stdout.rstrip().endswith("claims are correct.")
 
 
 def test_a_file_whose_signature_was_removed_is_refuted(second_party, monkeypatch):

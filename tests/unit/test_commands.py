@@ -36,7 +36,7 @@ COMMANDS = typer.main.get_command(app).commands
 SHARED = sorted(name for name in COMMANDS if hasattr(functions, name))
 ARGUMENTS = {"model", "models", "data", "perturb", "paths", "files"}
 """They come first in Python, and by position or as --perturb in a shell."""
-SHELL_ONLY, PYTHON_ONLY = {"json", "help"}, {"progress"}
+SHELL_ONLY, PYTHON_ONLY = {"json", "explain", "help"}, {"progress"}
 """How a result is printed, and whether progress is shown: they decide nothing."""
 
 

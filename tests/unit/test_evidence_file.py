@@ -187,7 +187,9 @@ def test_a_journal_with_trials_left_out_doubled_or_invented_is_refused(made):
     assert with_rows(lambda column: column.pop(0)) == 1
     assert with_rows(lambda column: column.insert(1, column[0])) == 1
     bad = copy.deepcopy(statement)
-    bad["predicate"]["journal"]["evidence"][0] = '["counts",{"trials":100000,"kept":100000}]'
+    bad["predicate"]["journal"]["evidence"][0] = (
+        '["counts",{"trials":100000,"kept":100000,"other":null}]'
+    )
     assert exit_code(write(path, bad)) == 1
 
 

@@ -41,8 +41,8 @@ def test_a_refuted_comparison_is_in_the_evidence_beside_a_passed_requirement():
     check = sf.check_evidence("new/n.evidence.json")
     assert check.exit_code == 0
     assert [one.subject.split(":")[0] for one in check.verdicts] == ["PASS", "FAIL"]
-    assert check.conclusion.startswith("All 11 claims follow from the journal in this file, and ")
-    assert f"so do 2 verdicts. But 1 of 2 verdicts is not PASS: FAIL: {WORSE}" in check.conclusion
+    assert check.conclusion.startswith("Recomputed from the recorded trials: all 11 claims are ")
+    assert f"so are 2 verdicts. But 1 of 2 verdicts is not PASS: FAIL: {WORSE}" in check.conclusion
     assert str(check).splitlines()[-1] == check.conclusion
     assert json.loads(check.to_json())["unmet"] == list(check.unmet)
     assert latest().unmet == check.unmet

@@ -70,10 +70,9 @@ EXAMPLES = [
      "misses far more often than stated: use the estimator shortest-ranks, which needs no "
      "distribution"),
     (Why.SHARE_OF_THESE_OPEN.of(17, 20, 2, None, 4),
-     "17 of 20 inputs were decided to be at most that, 2 above, 1 undecided. No number of "
-     "decisions at this error can give PASS; FAIL takes 4 decided to be above, or stronger "
-     "evidence against fewer, as --method exact-binomial --looks 1 (looks=1) gives it: each input "
-     "has all its trials"),
+     "17 of 20 inputs were decided to be at most that, 2 above, 1 undecided; no number of "
+     "decisions at this error can give PASS, FAIL 4 above, or stronger evidence against fewer "
+     "(--method exact-binomial --looks 1)"),
     (Why.ASSUMED_INSTEAD.of(Why.INPUTS_COME_BACK.of(0.5, 1), "wiggle"),
      "an input fails at a weaker level and not at 0.5; wiggle is assumed instead"),
     (Why.STOPPED_EARLY.of(1), "stopped early: the time limit was reached after 1 level"),

@@ -18,7 +18,7 @@ from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.records.record import AttackSummary, Comparison, Curves, QuantileRow, Radii, Samples
 from surefoot.report.clauses import quantity_words
 from surefoot.report.export.table import table_names
-from surefoot.report.sentences import sentence
+from surefoot.report.sentences import briefly, sentence
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -113,7 +113,7 @@ def test_json_for_machines_holds_every_claim_with_its_sentence(results, kind):
 @every_kind
 def test_a_result_is_shown_in_words_in_a_notebook_and_on_a_page(results, kind, tmp_path):
     result = results[kind]
-    headline = sentence(result.view.headline[0])
+    headline = sentence(briefly(result.view.headline[0]))
     assert headline in str(result)
     assert headline.split(" (")[0].split("'")[0] in result._repr_html_()
     assert "<html" not in result._repr_html_()

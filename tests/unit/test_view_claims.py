@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from surefoot.core.claims import About
-from surefoot.report.clauses import AS_ABOVE, SAME_ASSUMPTION, repeated_assumption
+from surefoot.report.clauses import AS_ABOVE, SAME_ASSUMPTION, assumptions_of, repeated_assumption
 from surefoot.report.formatting import percent_range, radius_range
-from surefoot.report.sentences import sentence
+from surefoot.report.sentences import briefly, sentence
 from surefoot.report.tables import OF_POPULATION
 from tests import pages
 
@@ -55,7 +55,7 @@ PLAIN = (
 @pytest.mark.slow
 def test_headline_and_list_are_the_sentences_of_claims(result):
     view = result.view
-    every = {sentence(claim) for claim in (*result.claims, *result.verdicts)}
+    every = {sentence(briefly(claim)) for claim in (*result.claims, *result.verdicts)}
     again = {with_same_assumption(claim) for claim in (*result.claims, *result.verdicts)}
     assert len(view.headings) == 1
     assert set(view.headings) <= every
@@ -64,8 +64,15 @@ def test_headline_and_list_are_the_sentences_of_claims(result):
 
 
 def with_same_assumption(claim):
-    same = replace(claim.guarantee, assumptions=(repeated_assumption(claim),))
-    return sentence(claim.saying(guarantee=same))
+    brief = briefly(claim)
+    same = replace(brief.guarantee, assumptions=(repeated_assumption(brief),))
+    return sentence(brief.saying(guarantee=same))
+
+
+def test_every_assumption_is_there_exactly(result):
+    shown = " ".join(result.view.every_assumption).lower()
+    for claim in (*result.view.headline, *result.view.claims, *result.view.verdicts):
+        assert all(words.lower() in shown for words in assumptions_of(claim))
 
 
 def test_the_same_assumption_is_said_once_and_another_one_in_full(result):
@@ -94,7 +101,7 @@ def test_every_claim_that_is_not_about_one_class_is_shown(result):
     shown |= {line for _, line in result.view.verdict_lines}
     for claim in result.claims:
         in_a_table = claim.about.of is About.CLASS or (claim.names and len(result.parts) > 1)
-        assert in_a_table or {sentence(claim), with_same_assumption(claim)} & shown
+        assert in_a_table or {sentence(briefly(claim)), with_same_assumption(claim)} & shown
 
 
 def test_what_is_no_claim_is_a_plain_count(result):

@@ -261,7 +261,8 @@ def _read_row(path: str | Path, number: int, given: Any) -> Row:  # noqa: ANN401
     unknown = sorted(given.keys() - _KEYS)
     if unknown:
         raise InvalidArgument(
-            f"{where} ({text}) has {unknown[0]!r}: a row takes {', '.join(sorted(_KEYS))}"
+            f"{where} ({text}) has {unknown[0]!r}: remove it, or write one of "
+            f"{', '.join(sorted(_KEYS))}"
         )
     if "levels" in given and "severities" in given:
         raise InvalidArgument(f"{where} ({text}) has levels and severities: give one of them")
@@ -302,6 +303,6 @@ def _read_cells(text: str, given: dict[str, Any]) -> dict[str, str]:
 def _number(text: str, value: Any) -> float:  # noqa: ANN401  whatever stands there
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidArgument(
-            f"{text}: a level is a number or a text such as '20dB', got {value!r}"
+            f"{text}: {value!r} is no level: write a number, or a text such as '20dB'"
         )
     return float(value)

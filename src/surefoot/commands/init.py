@@ -193,7 +193,7 @@ def _perturbations(model: Model, inputs: Inputs) -> dict[str, Perturbation]:
         width = float(inputs.x.max() - inputs.x.min())
     texts = [text.format(level=f"{_SHARE * width:.2g}") for text in _OF_KIND[kind]]
     fitting: dict[str, Perturbation] = {}
-    refusal = InvalidArgument("")
+    refusal: InvalidArgument | None = None
     for text in texts:
         try:
             one = for_columns(parse_perturbation(text, inputs.frame), inputs)
@@ -201,7 +201,7 @@ def _perturbations(model: Model, inputs: Inputs) -> dict[str, Perturbation]:
             fitting[text] = one
         except InvalidArgument as error:
             refusal = error
-    if not fitting:
+    if refusal is not None and not fitting:
         raise refusal
     return fitting
 

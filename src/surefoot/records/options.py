@@ -77,10 +77,9 @@ class FileOptions:
         None,
         "Mean for normalisation: one number, or one per channel: 0.485,0.456,0.406",
         panel=_READING,
-        common=True,
     )
     std: str | float | Sequence[float] | None = option(
-        None, "Standard deviation for normalisation, like --mean.", panel=_READING, common=True
+        None, "Standard deviation for normalisation, like --mean.", panel=_READING
     )
     scores: str | None = option(
         None,

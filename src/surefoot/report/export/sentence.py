@@ -17,7 +17,6 @@ from surefoot.core.claims import (
     CleanAccuracy,
     MeanPopulation,
     QuantileDifference,
-    RadiusQuantile,
     ShareKappa,
 )
 from surefoot.errors import InvalidArgument
@@ -146,7 +145,6 @@ _INTERVAL_ALONE = (
     | AccuracyPopulation
     | CleanAccuracy
     | ShareKappa
-    | RadiusQuantile
     | CaseFailure
     | QuantileDifference
 )

@@ -152,7 +152,8 @@ def latex_table(run: ExportedRun, options: ExportOptions) -> str:
     """A table environment for the package booktabs; the headline stands above it as a comment."""
     if options.intervals not in (None, *INTERVALS):
         raise InvalidArgument(
-            f"intervals (--intervals) is {' or '.join(INTERVALS)}, got {options.intervals!r}",
+            f"there are no intervals {options.intervals!r} (--intervals): choose "
+            f"{' or '.join(INTERVALS)}",
             option="intervals",
             value=options.intervals,
         )
