@@ -247,10 +247,7 @@ def test_a_method_that_cannot_conclude_early_is_refused_before_anything_runs(met
     bench = Slow()
     with pytest.raises(InvalidArgument) as refused:
         run(method, bench, time_limit=LONG)
-    assert str(refused.value).startswith(
-        f"a time limit needs a method that can conclude early: {type(method).__name__} cannot; "
-        "leave the limit out"
-    )
+    assert (refused.value.option, refused.value.value) == ("time_limit", LONG)
     assert bench.batches == 0
 
 

@@ -15,7 +15,7 @@ import typer
 from surefoot.cli import terminal, verbs
 from surefoot.cli.exit_codes import ERROR, own_exit_code, watch_signals
 from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
-from surefoot.cli.parsing import LazyGroup
+from surefoot.cli.parsing import LazyGroup, refused_word
 from surefoot.errors import Stopped, SurefootError
 from surefoot.system.text import escape_controls
 from surefoot.system.user_code import ignore_number_warnings, raised_words
@@ -165,7 +165,8 @@ def _usage_sentence(error: Any) -> str:  # noqa: ANN401  click's
         return ""
     context = getattr(error, "ctx", None)
     way_out = f": try '{context.command_path} --help'" if context is not None else ""
-    return (_our_name(error, context) or error.format_message().rstrip(".")) + way_out
+    ours = _our_name(error, context) or refused_word(error, context)
+    return (ours or error.format_message().rstrip(".")) + way_out
 
 
 def _our_name(error: Any, context: Any) -> str:  # noqa: ANN401  click's

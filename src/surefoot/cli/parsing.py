@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, cast
 
 import typer
@@ -13,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from surefoot.commands.option import Groups, Hint, Parameter, arguments_of
+from surefoot.commands.option import Groups, Hint, Parameter, arguments_of, kind_words
 from surefoot.commands.output_files import check_distinct
 from surefoot.commands.values import Given
 from surefoot.records.options import Option
@@ -29,6 +30,8 @@ _EXPLAIN = Parameter(
 MOST_AT_ONCE = 10
 """Options in one help: of a command with more, only those marked as common; the others follow."""
 ALL_OPTIONS = "--help-all"
+WORDS = "surefoot.words"
+"""Under which a context keeps the words of a command, to repeat one that is refused."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ def options_of(
     return keep
 
 
-def with_options(command: ShellFunction) -> tuple[ShellFunction, frozenset[str]]:
-    """The command with every option of its function in its signature; those that are not common.
+def with_options(command: ShellFunction) -> tuple[ShellFunction, list[Parameter], frozenset[str]]:
+    """The command with every option of its function in its signature; all, and the rare ones.
 
     Not done by the decorator: reading the annotations of all commands takes longer than the rest of
     `surefoot --help`, which needs those of none.
@@ -90,7 +93,7 @@ def with_options(command: ShellFunction) -> tuple[ShellFunction, frozenset[str]]
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run, _rare_options(known, own)
+    return run, known, _rare_options(known, own)
 
 
 def _rare_options(known: Sequence[Parameter], own: Sequence[Parameter]) -> frozenset[str]:
@@ -133,6 +136,7 @@ class OnceCommand(TyperCommand):
     `--help` shows the common options, `--help-all` every one under its heading.
     """
 
+    declared: Sequence[Parameter] = ()
     rare: frozenset[str] = frozenset()
 
     def format_help(self, ctx: _Context, formatter: Any) -> None:  # noqa: ANN401  click's
@@ -147,6 +151,7 @@ class OnceCommand(TyperCommand):
     def parse_args(self, ctx: _Context, args: list[str]) -> list[str]:
         """As click does, after counting."""
         before = args[: args.index("--")] if "--" in args else args
+        ctx.meta[WORDS] = list(args)  # the parser empties it
         if ALL_OPTIONS in before:
             self.rare, before, args = frozenset(), [], ["--help"]
         words = [word.split("=", 1)[0] for word in before]
@@ -164,6 +169,20 @@ class OnceCommand(TyperCommand):
         return super().invoke(ctx)
 
 
+def refused_word(error: Any, context: _Context) -> str:  # noqa: ANN401  click's
+    """What an option must be and what was given, in our words; empty for another error."""
+    option, command = getattr(error, "param", None), getattr(context, "command", None)
+    if option is None or hasattr(error, "param_type") or not isinstance(command, OnceCommand):
+        return ""  # one that is missing says so itself
+    declared = next((p for p in command.declared if p.name == option.name), None)
+    words, names = context.meta.get(WORDS, []), option.opts
+    given = [after for word, after in pairwise(words) if word in names]
+    given += [word.partition("=")[2] for word in words if word.partition("=")[0] in names]
+    if declared is None or not given or not names[0].startswith("--"):
+        return ""
+    return f"{names[0]} must be {kind_words(declared)}, got {given[0]}"
+
+
 class _Commands(Mapping[str, TyperCommand]):
     """Commands by name, each with its options made when it is taken."""
 
@@ -172,7 +191,7 @@ class _Commands(Mapping[str, TyperCommand]):
 
     def __getitem__(self, name: str) -> TyperCommand:
         panel, function = self._known[name]
-        callback, rare = with_options(function)
+        callback, declared, rare = with_options(function)
         info = CommandInfo(
             name,
             cls=OnceCommand,
@@ -182,7 +201,7 @@ class _Commands(Mapping[str, TyperCommand]):
         )
         made = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
         command = cast("OnceCommand", made)
-        command.rare = rare
+        command.declared, command.rare = declared, rare
         return command
 
     def __iter__(self) -> Iterator[str]:

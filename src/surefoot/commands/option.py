@@ -143,23 +143,31 @@ def check_options(
 
 def _check_kind(parameter: Parameter, value: Given) -> None:
     limits = parameter.option or Option("")
-    if parameter.kind is bool and not isinstance(value, tuple(plain_types(parameter.hint))):
+    wrong = False
+    if parameter.kind is bool:
+        wrong = not isinstance(value, tuple(plain_types(parameter.hint)))
+    elif parameter.kind is int:
+        least, most = limits.least, limits.most
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        wrong = not whole or (least is not None and value < least)
+        wrong = wrong or (most is not None and value > most)
+    if wrong:
         raise InvalidArgument(
-            f"{parameter.name} must be True or False, got {value!r}",
+            f"{parameter.name} must be {kind_words(parameter)}, got {value!r}",
             option=parameter.name,
             value=value,
         )
-    if parameter.kind is not int:
-        return
-    least, most = limits.least, limits.most
-    whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    if not whole or not (least is None or least <= value) or not (most is None or value <= most):
-        bounds = f" ≥ {least}" * (least is not None) + f" and ≤ {most}" * (most is not None)
-        raise InvalidArgument(
-            f"{parameter.name} must be an integer{bounds}, got {value!r}",
-            option=parameter.name,
-            value=value,
-        )
+
+
+def kind_words(parameter: Parameter) -> str:
+    """What a value of an option must be, after "must be"."""
+    kind, limits = parameter.kind, parameter.option or Option("")
+    if _origin(kind) is Literal:
+        return f"one of {', '.join(map(str, get_args(kind)))}"
+    bounds = f" ≥ {limits.least}" * (limits.least is not None)
+    bounds += f" and ≤ {limits.most}" * (limits.most is not None)
+    named = {bool: "True or False", int: f"an integer{bounds}", float: "a number"}
+    return named.get(kind, "text")
 
 
 def _origin(hint: Hint) -> Hint:

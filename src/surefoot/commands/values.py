@@ -106,7 +106,13 @@ def class_shares(name: str, given: Given) -> float | dict[str, float]:
 
 def error_from(confidence: Number) -> float:
     """The allowed probability of being wrong, from a confidence."""
-    return round(1 - share("confidence", confidence), _ERROR_DIGITS)
+    given = share("confidence", confidence)
+    error = round(1 - given, _ERROR_DIGITS)
+    if not 0 < error < 1:
+        raise refused(
+            "confidence", confidence, f"must lie between 0 and 1, got {confidence}: try 0.95"
+        )
+    return error
 
 
 def duration(name: str, given: Number) -> float:

@@ -392,7 +392,11 @@ def _accuracy(inputs: Inputs, model: Model, clean: Outputs) -> Finding:
     if misnamed:
         return CheckStatus.FAILED, misnamed
     if inputs.labels is None:
-        return CheckStatus.WARNING, "the data have no labels, so clean accuracy is unknown"
+        hint = ""
+        if inputs.features:
+            last = inputs.features[-1].name
+            hint = f": if a column holds them, name it, such as labels={last!r} (--labels {last})"
+        return CheckStatus.WARNING, f"the data have no labels, so clean accuracy is unknown{hint}"
     if inputs.labels.max() >= model.signature.classes:
         return CheckStatus.FAILED, (
             f"labels must be below {model.signature.classes}, the number of classes of the model, "

@@ -25,9 +25,11 @@ def check_time_limit(seconds: float | None, methods: Iterable[object]) -> None:
     for method in methods:
         if not getattr(method, "concludes_early", False):
             raise InvalidArgument(
-                f"a time limit needs a method that can conclude early: {type(method).__name__} "
-                "cannot; leave the limit out: a run with a store can be interrupted at any time, "
-                "and goes on where it stopped"
+                f"time_limit (--time-limit) {seconds:g} needs a method that can conclude early, "
+                "and this one cannot: leave it out; a run with a store can be interrupted at any "
+                "time, and goes on where it stopped",
+                option="time_limit",
+                value=seconds,
             )
 
 
