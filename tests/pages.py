@@ -86,8 +86,16 @@ def outcomes(folder: Path, name: str = "outcomes.csv", shift: int = 0) -> Path:
     return path
 
 
+def _suite(folder: Path) -> sf.Result:
+    made = shades(folder)
+    data = (made.inputs.x, made.inputs.labels)
+    options = {"suite": "noise", "precision": 0.2, "store": None, "workers": 1, "batch": 256}
+    return sf.suite(folder / "mean8.onnx", data, bounds=(0, 1), progress=False, **options)
+
+
 KINDS: dict[str, Callable[[Path], sf.Result]] = {
     "estimate": lambda _: study().run().require(0.9, of_each_class=0.5),
+    "accuracy": lambda _: study(property=sf.properties.TrueLabel()).run().require(0.5),
     "certify": lambda _: study(method=sf.methods.KappaTest(0.1, 0.1, 200)).run(),
     "tail": _tail,
     "curve": lambda folder: _curve(folder).run().require(0.3),
@@ -100,5 +108,6 @@ KINDS: dict[str, Callable[[Path], sf.Result]] = {
         outcomes(folder), outcomes(folder, "other.csv", 3), not_worse=0.3
     ),
     "models": _models,
+    "suite": _suite,
     "levels": lambda _: sf.sweep(study(model=linear_model(), inputs=points()), [0.1, 0.4, 0.8]),
 }

@@ -22,8 +22,8 @@ _LAYOUT = """
 const box = e => e.getBoundingClientRect();
 const all = css => [...document.querySelectorAll(css)].filter(e => box(e).width && box(e).height);
 const texts = css => all(css).map(e => e.innerText.trim());
-const own = e => (e.closest('figure[tabindex]') ? null : box(e.closest('section')));
-const fonts = all('figure svg').filter(svg => !svg.closest('[tabindex]')).map(svg =>
+const own = e => box(e.closest('section'));
+const fonts = all('figure svg').map(svg =>
   Math.min(...[...svg.querySelectorAll('text')].filter(t => t.textContent).map(t =>
     parseFloat(getComputedStyle(t).fontSize) * box(svg).width / svg.viewBox.baseVal.width)));
 return {
@@ -31,11 +31,13 @@ return {
   h1: texts('h1'), verdicts: texts('.verdict'), keys: texts('#key .key'),
   numbers: texts('#key .number'), key_top: Math.min(...all('#key').map(e => box(e).top)),
   figure: all('main figure svg').slice(0, 1).map(e => [box(e).top, box(e).height])[0],
-  belief: texts('#belief').join(' ').replace(/\\s+/g, ' '),
-  cut: all('figure svg text').filter(t => own(t) &&
-    (box(t).left < own(t).left - 1 || box(t).right > own(t).right + 1)).map(t => t.textContent),
+  belief: all('#belief').map(e => e.textContent).join(' ').replace(/\\s+/g, ' '),
+  cut: all('figure svg text').filter(t =>
+    box(t).left < own(t).left - 1 || box(t).right > own(t).right + 1).map(t => t.textContent),
   outside: all('div.table').filter(e => box(e).right > box(e.closest('section')).right).length,
-  smallest_font: Math.min(...fonts), described: all('figure svg').map(svg =>
+  narrow: all('figure svg').filter(e => box(e).width < .9 * box(e.parentNode).width).length,
+  height: document.documentElement.scrollHeight, smallest_font: Math.min(...fonts),
+  described: all('figure svg').map(svg =>
     svg.getAttribute('aria-labelledby').split(' ').map(
       id => document.getElementById(id).textContent)),
   folded: [...document.querySelectorAll('details:not([open]) > :not(summary)')].filter(

@@ -21,7 +21,7 @@ from tests.worlds import study
 
 def parts(page: str, name: str) -> list[str]:
     """The sections of the page whose id begins with this name."""
-    return re.findall(rf'<section id="{name}[^"]*">.*?</section>', page, re.DOTALL)
+    return re.findall(rf'<section id="{name}[^"]*"[^>]*>.*?</section>', page, re.DOTALL)
 
 
 def cells(part: str, tag: str) -> list[str]:
@@ -158,10 +158,13 @@ def test_both_screens_define_every_colour_that_a_figure_or_the_style_uses():
 
 def test_a_drawing_in_a_page_has_no_fixed_colour_and_ids_of_its_own():
     chart = bar_chart({"a <b>": 3, "b": 1}, ["#1d5b7a", "#d9693f"], 4)
-    drawing = inline(svg(chart), 7, "Bars & more", "")
+    drawing = inline(svg(chart), "phone", 7, "Bars & more", "")
     assert re.findall(r'(?:fill|stroke)="#\w+"', drawing) == []
-    assert set(re.findall(r' id="([^"]+)"', drawing)) == {"figure-7-title", "figure-7-text"}
-    assert 'role="img" aria-labelledby="figure-7-title figure-7-text"' in drawing
+    assert set(re.findall(r' id="([^"]+)"', drawing)) == {
+        "figure-7-phone-title",
+        "figure-7-phone-text",
+    }
+    assert 'role="img" aria-labelledby="figure-7-phone-title figure-7-phone-text"' in drawing
     assert "Bars &amp; more" in drawing
     assert "axis titled 'inputs'" in drawing
     assert "a &lt;b&gt;" in drawing

@@ -32,6 +32,7 @@ PLAIN = (
     r"Each of [\d,]+ decisions is right with confidence ",
     r"When clean, [\d,]+ of [\d,]+ inputs get their true label\.",
     r"[\d,]+ trials on [\d,]+ inputs\.",
+    r"[\d,]+ cells, [\d,]+ trials; ",
     r"It took [\d,.]+ (evaluations|CPU seconds)",
     r"A normal distribution fitted the scores of [\d,]+ of [\d,]+ inputs",
     r"Not fitted, for example ",

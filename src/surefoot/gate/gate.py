@@ -231,8 +231,8 @@ def junit_cases(outcomes: Sequence[StudyOutcome]) -> list[Case]:
             name = one.name if one.outcome is Outcome.ERROR else f"{one.name} was measured"
             cases.append(Case(one.name, name, _CASES[one.outcome], words, one.seconds))
         seconds = one.seconds / max(1, len(one.verdicts))
-        about = "" if one.result is None else one.result.view.about
-        about = "\n".join((about, *one.cautions)) if one.cautions else about
+        subject = [] if one.result is None else one.result.view.subject
+        about = "\n".join((*subject, *one.cautions))
         cases += [_case(one, verdict, seconds, about) for verdict in one.verdicts]
     return cases
 

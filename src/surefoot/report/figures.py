@@ -28,7 +28,9 @@ SERIES = (
 )  # fmt: skip
 """Colours of lines side by side, in this order."""
 WIDTH, NARROW = 480, 280
-"""Of a plot in pixels, and of one with names at its left: readable on a phone and on a page."""
+"""Of a plot in pixels, and of one with names at its left, where nothing else says how wide."""
+_LABELS = 64
+"""Pixels of a panel at the left of its plot, for the labels of its axis."""
 ABOVE = 32
 """From a plot to a legend above it: the title of the axis lies between them."""
 _BESIDE = 48
@@ -153,8 +155,8 @@ def _svg_bundle(chart: ChartType, *_: object, **__: object) -> dict[str, str]:
     return {"image/svg+xml": svg(chart)}
 
 
-def svg(chart: ChartType) -> str:
-    """The chart drawn as SVG, in the style that all figures share."""
+def svg(chart: ChartType, width: int | None = None) -> str:
+    """The chart drawn as SVG, in the style that all figures share; so wide, where that is given."""
     import vl_convert
 
     styled = (
@@ -181,5 +183,16 @@ def svg(chart: ChartType) -> str:
         )
         .configure_legend(labelColor=INK, labelFontSize=TEXT, columnPadding=_BESIDE)
     )
-    svg: str = vl_convert.vegalite_to_svg(escape_all_controls(styled.to_dict()))
+    plain: dict[str, Any] = escape_all_controls(styled.to_dict())
+    svg: str = vl_convert.vegalite_to_svg(plain if width is None else _fitted(plain, width))
     return svg
+
+
+def _fitted(chart: dict[str, Any], width: int) -> dict[str, Any]:
+    """The same with its labels in this width; where panels have no room, below each other."""
+    beside, below = chart.pop("hconcat", []), chart.pop("vconcat", [])
+    if not beside and not below:
+        return chart | {"width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
+    columns = len(beside) if beside and width > len(beside) * NARROW else 1
+    panels = [panel | {"width": width // columns - _LABELS} for panel in beside or below]
+    return chart | {"hconcat" if columns > 1 else "vconcat": panels}

@@ -27,6 +27,8 @@ from surefoot.report.formatting import (
 )
 from surefoot.system.text import level_words
 
+_NO_POINTS = 0.5e-4
+"""Half of a hundredth of a percentage point: less is written without a sign."""
 _Parts = tuple[str, str, str]
 """The number, its interval and what it is of, as text."""
 
@@ -109,7 +111,12 @@ def _(claim: claims.CleanAccuracy) -> _Parts:
 @_parts.register
 def _(claim: claims.AccuracyDrop) -> _Parts:
     meaning = f"accuracy that {claim.under} costs on {scope_phrase(claim)}{over_groups(claim)}"
-    return f"{points_apart(claim.value or 0.0)}", points_between(_around(claim)), meaning
+    return signed_points(claim.value or 0.0), points_between(_around(claim)), meaning
+
+
+def signed_points(drop: float) -> str:
+    """A drop in percentage points; below zero where accuracy rises."""
+    return f"{'-' if drop < -_NO_POINTS else ''}{points_apart(drop)}"
 
 
 @_parts.register

@@ -72,25 +72,19 @@ _VARIABLES = {
 _LEFT_OUT = re.compile(r"aria-.*|role|pointer-events|font-family|stroke-miterlimit")
 """Attributes that a page has no use for: the drawing is one image with one description."""
 _DIGITS = re.compile(r"\d+\.\d{3,}")
-_NUMBER = re.compile(r"[−-]?[\d.,]+(e[+-]?\d+)?|")
-_WIDEST = 640
-"""Pixels of a drawing that a phone shows whole; a wider one, of several panels, scrolls."""
-_SMALL = 400
-"""Pixels up to which a phone shows a drawing nearly as drawn, so that its text needs no help."""
-_SCALE = 1.25
-"""How much larger than drawn a page shows a figure: its text is then as large as the page's."""
+_DRAWINGS = {"desktop": 690, "phone": 370}
+"""Pixels of the two drawings of a figure: a screen shows the one whose letters it can set well."""
 
 
-def inline_svg(drawing: str, number: int, title: str, description: str) -> str:
-    """The drawing for a page where it is the figure of this number.
+def inline_svg(drawing: str, screen: str, number: int, title: str, description: str) -> str:
+    """The drawing for a page where it is the figure of this number on this kind of screen.
 
     Without a description, the titles and ranges of the axes describe it.
     """
+    place = f"figure-{number}-{screen}"
     root = ElementTree.fromstring(drawing)  # noqa: S314  drawn by this package
     labels = (element.get("aria-label", "") for element in root.iter())
     axes = "; ".join(dict.fromkeys(label for label in labels if "-axis titled" in label))
-    if _has_names(root):
-        root.set("class", "names")
     for parent in list(root.iter()):
         for child in [child for child in parent if _is_invisible(child)]:
             parent.remove(child)
@@ -99,31 +93,20 @@ def inline_svg(drawing: str, number: int, title: str, description: str) -> str:
             if _LEFT_OUT.fullmatch(key):
                 del element.attrib[key]
             else:
-                element.set(key, _adapted(key, value, f"figure-{number}-"))
-    width = float(root.get("width", "0"))
-    if width > _WIDEST:
-        root.set("class", "wide")
-    elif width <= _SMALL:
-        root.set("class", "small")
-    root.attrib.pop("height", None)
-    root.set("width", f"{_SCALE * width:g}")
+                element.set(key, _adapted(key, value, f"{place}-"))
+    for size in ("width", "height"):  # the style says how wide it is
+        root.attrib.pop(size, None)
+    root.set("class", screen)
     root.set("role", "img")
-    root.set("aria-labelledby", f"figure-{number}-title figure-{number}-text")
+    root.set("aria-labelledby", f"{place}-title {place}-text")
     words = {"title": title or "Figure", "text": description or axes}
-    for place, (name, text) in enumerate(words.items()):
+    for at, (name, text) in enumerate(words.items()):
         element = ElementTree.Element(f"{{{_SVG}}}{'title' if name == 'title' else 'desc'}")
-        element.set("id", f"figure-{number}-{name}")
+        element.set("id", f"{place}-{name}")
         element.text = text
-        root.insert(place, element)
+        root.insert(at, element)
     ElementTree.register_namespace("", _SVG)
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _has_names(root: ElementTree.Element) -> bool:
-    """Whether words stand at the left of the plot: a phone has no room to set these larger."""
-    labels = (g for g in root.iter(f"{{{_SVG}}}g") if "role-axis-label" in g.get("class", ""))
-    texts = (text for label in labels for text in label if text.get("text-anchor") == "end")
-    return any(not _NUMBER.fullmatch(text.text or "") for text in texts)
 
 
 def _is_invisible(element: ElementTree.Element) -> bool:
@@ -179,8 +162,11 @@ def template_environment(package: str) -> Environment:
 
 
 def drawn(figure: Figure, number: int, title: str) -> str:
-    """The figure as a part of a page, where it has this number."""
-    return inline_svg(figure.svg, number, title, figure.description)
+    """The figure as a part of a page, where it has this number: for a wide and a narrow screen."""
+    return "".join(
+        inline_svg(figure.fitted(width), screen, number, title, figure.description)
+        for screen, width in _DRAWINGS.items()
+    )
 
 
 def check_page_name(path: str | Path) -> None:

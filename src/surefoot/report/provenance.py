@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from surefoot.core.claims import About
 from surefoot.records.record import Record
 from surefoot.report.clauses import capitalised
+from surefoot.report.curve_quantity import perturbation_at_level
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Section
 
 Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """Runs by name, each line by line: what it is, and its words."""
+_NAMED = 3
+"""Models or perturbations by name in a title; of more, their number."""
 _TABLES = 3
 """Runs with a table of their own; more have a row each, or they would fill sheets of paper."""
+
+
+def models_in(records: Mapping[str, Record]) -> list[str]:
+    """The models of these runs, each once: the names of their files, or of the runs."""
+    named = (
+        file_name(r.source.model) if r.source else name or "a model in memory"
+        for name, r in records.items()
+    )
+    return list(dict.fromkeys(named))
+
+
+def page_title(records: Mapping[str, Record], under: Iterable[str] = ()) -> str:
+    """Which models, under which perturbations, in a few words; `under` where levels are open."""
+    models = models_in(records)
+    met = dict.fromkeys(under or (perturbation_at_level(r.study) for r in records.values()))
+    named = ", ".join(models) if len(models) <= _NAMED else f"{len(models):,} models"
+    perturbations = ", ".join(met) if len(met) <= _NAMED else f"{len(met):,} perturbations"
+    return f"{named} under {perturbations}"
 
 
 def about_run(record: Record) -> str:
@@ -69,7 +90,7 @@ def findings_section(record: Record) -> Section:
     """The preflight of a run."""
     rows = tuple((f.name, f.finding) for f in record.findings)
     table = Table("Checks before the run", ("check", "finding"), rows, 2, page_only=True)
-    return Section("preflight", table.title, table=table)
+    return Section("preflight", table.title, table=table, folded=True)
 
 
 def findings_sections(parts: Mapping[str, Record]) -> list[Section]:
@@ -88,7 +109,7 @@ def findings_sections(parts: Mapping[str, Record]) -> list[Section]:
     )
     headings = ("check", "finding", "of")
     table = Table("Checks before the runs", headings, rows, 3, page_only=True, visible_rows=20)
-    return [Section("preflight", table.title, table=table)]
+    return [Section("preflight", table.title, table=table, folded=True)]
 
 
 def shared_provenance(parts: Provenance) -> Provenance:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import Change
+from surefoot.report.accuracy import Accuracy, accuracy_of
 from surefoot.report.clauses import assumption_words, capitalised
 from surefoot.report.figures import svg
 from surefoot.report.formatting import with_full_stop
@@ -48,6 +49,10 @@ class Figure:
         """The drawing as SVG. Text and exit codes do without: drawing takes seconds."""
         return svg(self.draw())
 
+    def fitted(self, width: int) -> str:
+        """The same, so many pixels wide with its labels."""
+        return svg(self.draw(), width)
+
 
 @dataclass(frozen=True)
 class Caution:
@@ -85,7 +90,10 @@ class Card:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page; the terminal shows its table, or `terminal_table` in place of cards."""
+    """A part of the page; the terminal shows its table, or `terminal_table` in place of cards.
+
+    A page folds it where it is `folded`: a reader who wants it opens it, and paper has it.
+    """
 
     id: str
     title: str
@@ -95,6 +103,7 @@ class Section:
     cards: tuple[Card, ...] = ()
     strips: tuple[tuple[str, tuple[LabelledImage, ...]], ...] = ()
     terminal_table: Table | None = None
+    folded: bool = False
 
 
 def table_sections(tables: Mapping[str, Table | None]) -> list[Section]:
@@ -110,7 +119,7 @@ class View:
     where these are not the headline's. The first section has the main figure: a page shows it
     before anything else. `claims_note` says what else helps to read `claims`. `what_fails` is said
     below the headline where `about` is not. `page_facts` are further facts, not for a terminal.
-    `purpose` completes "This page says". `answer` is a table without which the headline is no
+    `title` names model and perturbation. `answer` is a table without which the headline is no
     answer, as of models side by side; `then` a command to go on with.
     """
 
@@ -130,14 +139,26 @@ class View:
     claims_note: str = ""
     key_claims: tuple[Claim, ...] = ()
     page_facts: tuple[str, ...] = ()
-    purpose: str = "how often the model fails, and how certain that is"
     answer: Table | None = None
     then: str = ""
 
     @property
     def key_figures(self) -> list[KeyFigure]:
         """The numbers that a reader sees first, each with its interval."""
+        if self.accuracy is not None and not self.key_claims:
+            return self.accuracy.key_figures
         return [key_figure(claim) for claim in (self.key_claims or self.headline)[:_KEY_FIGURES]]
+
+    @cached_property
+    def accuracy(self) -> Accuracy | None:
+        """Clean accuracy, perturbed accuracy and the drop, where the headline is about them."""
+        return accuracy_of((*self.headline[:1], *self.claims))
+
+    @property
+    def subject(self) -> list[str]:
+        """What was run and, where labels are known, clean and perturbed accuracy: a line each."""
+        accuracy = [] if self.accuracy is None else [f"{capitalised(self.accuracy.line)}."]
+        return [line for line in (self.about, *accuracy) if line]
 
     @cached_property
     def _lines(self) -> list[str]:

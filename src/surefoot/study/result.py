@@ -40,6 +40,7 @@ from surefoot.records.record import (
     Tally,
     row_and_column,
 )
+from surefoot.report.accuracy import accuracy_of
 from surefoot.report.clauses import quantity_words
 from surefoot.report.page import notebook_html, short_line, write_page
 from surefoot.report.sentences import sentence
@@ -399,7 +400,9 @@ class Result:
         return json.dumps(self._plain(), ensure_ascii=False, allow_nan=False)
 
     def _plain(self) -> dict[str, Any]:
-        whole: dict[str, Any] = asdict(self.record)
+        accuracy = None if self.parts else accuracy_of(self.claims)
+        whole: dict[str, Any] = {} if accuracy is None else {"accuracy": accuracy.fields}
+        whole |= asdict(self.record)
         whole["claims"] = [_with_sentence(claim) for claim in self.claims]
         whole["verdicts"] = [_with_sentence(claim) for claim in self.verdicts]
         if self.parts:

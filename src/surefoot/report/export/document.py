@@ -39,7 +39,7 @@ def requirement_cases(run: ExportedRun) -> list[Case]:
     seconds = run.record.seconds if len(run.verdicts) == 1 else 0.0
     suite = f"surefoot: {run.title}"
     claims = (*run.view.headline, *run.view.claims, *run.record.claims)
-    about = "\n".join((*run.view.cautions, run.view.about))
+    about = "\n".join((*run.view.cautions, *run.view.subject))
     return [
         _case(suite, claim, _message(claim, claims, run.view.urgent), seconds, about)
         for claim in run.verdicts

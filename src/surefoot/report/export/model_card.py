@@ -190,7 +190,7 @@ def model_card(run: ExportedRun) -> str:
     language = "sh" if view.command.startswith("surefoot ") else "python"
     parts = [
         "## Robustness",
-        markdown(view.about),
+        *map(markdown, view.subject),
         "\n".join(f"- {markdown(sentence(claim))}" for claim in claims),
         *_table(run),
         *(f"> {markdown(line)}" for line in view.cautions),

@@ -71,7 +71,7 @@ class ExportedRun:
         """Model and data, by the names of their files; where there is no model, the data."""
         source = None if self.parts else self.record.source
         if source is None or not source.model:
-            return file_name(self.view.title if source is None else source.data)
+            return self.view.title if source is None else file_name(source.data)
         return f"{file_name(source.model)} on {file_name(source.data)}"
 
     @property

@@ -131,7 +131,6 @@ def no_gradient_cautions(attacks: Mapping[str, AttackSummary | None]) -> tuple[C
     )
 
 
-_PURPOSE = "how many inputs an attack makes fail, and what that does not show"
 _CAPTION = "Broken: the model fails at a point of the ball, or at the input itself."
 
 
@@ -139,7 +138,7 @@ def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], com
     """How many inputs an attack broke."""
     figure = Figure(partial(attack_chart, record), _CAPTION, description=_withstood(attack))
     return View(
-        title=record.study.words.source,
+        title=provenance.page_title({"": record}),
         headline=record.claims[:1],
         about=provenance.about_run(record),
         warnings=(*provenance.preflight_cautions(record), *no_gradient_cautions({"": attack})),
@@ -152,7 +151,6 @@ def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], com
             provenance.findings_section(record),
         ),
         command=command,
-        purpose=_PURPOSE,
         provenance=(("", tuple(provenance.provenance(record))),),
     )
 

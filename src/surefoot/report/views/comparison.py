@@ -32,7 +32,7 @@ from surefoot.report.formatting import (
     percent_range,
     with_full_stop,
 )
-from surefoot.report.provenance import preflight_cautions
+from surefoot.report.provenance import page_title, preflight_cautions
 from surefoot.report.reasons import reason_words
 from surefoot.report.tables import (
     TAIL_HEADINGS,
@@ -177,13 +177,6 @@ def _pairs(record: Record) -> tuple[FailureDifference, ...]:
     return tuple(c for c in record.claims if isinstance(c, FailureDifference))
 
 
-_PURPOSES = {
-    "model": "which model fails less often on the same inputs and perturbations",
-    "level": "how often the model fails as the perturbation grows",
-}
-"""By what is compared."""
-
-
 def view(
     record: Record,
     comparison: Comparison,
@@ -204,7 +197,7 @@ def view(
         headline, rest = record.claims[-1:], record.claims[:-1]
     attacks = {m.name: m.attack for m in comparison.members}
     return View(
-        title=record.study.words.source,
+        title=page_title(parts),
         headline=headline,
         about=_about(record, comparison, parts),
         warnings=(*_cautions(parts), *attack.no_gradient_cautions(attacks)),
@@ -217,7 +210,6 @@ def view(
         sections=_sections(record, comparison),
         answer=member_table(record, comparison),
         command=command,
-        purpose=f"{_PURPOSES.get(comparison.along, _PURPOSES['model'])}, and how certain that is",
         provenance=tuple(
             (name, (("Study", f"{part.digest}; {part.trials:,} trials"),))
             for name, part in parts.items()

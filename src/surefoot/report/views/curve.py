@@ -18,7 +18,13 @@ from surefoot.report.formatting import (
     radius_range,
     with_full_stop,
 )
-from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
+from surefoot.report.provenance import (
+    findings_sections,
+    models_in,
+    page_title,
+    preflight_cautions,
+    provenance,
+)
 from surefoot.report.reasons import reason_words
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Figure, LabelledImage, Section, View
@@ -85,7 +91,6 @@ _SHADE = "Shade: where the curve can be, at and between the levels, if what is a
 _CROSSING = (
     "Diamond: where the curve crosses the threshold, and bar: the levels between which it does."
 )
-_PURPOSE = "how the model holds up as the perturbation grows, and how certain that is"
 _FIXED = (
     "Published methods give each input one draw of the noise, the same at every level: their rows "
     "are for these draws, not for fresh ones."
@@ -110,7 +115,7 @@ def view(
     first = next(iter(methods.values()))
     others = {name for name, method in methods.items() if method != first}
     return View(
-        title=about(parts),
+        title=page_title(parts, [_levels(parts[n], one.curve) for n, one in curves.items()]),
         headline=tuple(c for c in shown if not others.intersection(c.names)),
         about=about(parts),
         warnings=tuple(_cautions(parts, curves)),
@@ -120,10 +125,15 @@ def view(
         facts=tuple(_facts(parts, curves)),
         assumptions=(),
         sections=_sections(parts, curves),
-        purpose=_PURPOSE,
         command=command,
         provenance=tuple((name, tuple(provenance(part))) for name, part in parts.items()),
     )
+
+
+def _levels(record: Record, curve: Curve) -> str:
+    """The perturbation and its levels, in a few words."""
+    named = perturbation_name(record.study.perturbation)
+    return f"{named} {curve.span.low:g} to {curve.span.high:g}"
 
 
 def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[Caution]:
@@ -172,11 +182,7 @@ def _continuing(record: Record) -> str:
 
 def about(records: Mapping[str, Record]) -> str:
     """Which models met which inputs, perturbed how."""
-    models = dict.fromkeys(
-        file_name(r.source.model) if r.source else name or "a model in memory"
-        for name, r in records.items()
-    )
-    first = next(iter(records.values()))
+    models, first = ", ".join(models_in(records)), next(iter(records.values()))
     words = first.study.words
     perturbations = dict.fromkeys(r.study.words.perturbation for r in records.values())
     quantity = f"the share of inputs that {words.property}"
@@ -184,7 +190,7 @@ def about(records: Mapping[str, Record]) -> str:
         label = "true label" if words.reference == "true" else "label of the clean input"
         quantity = f"the mean confidence in the {label}"
     return (
-        f"{', '.join(models)} on {file_name(words.source)}: {first.study.inputs.selection}; "
+        f"{models} on {file_name(words.source)}: {first.study.inputs.selection}; "
         f"{'; or '.join(perturbations)}; {quantity}."
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,13 @@ from surefoot.report.figures import (
     number,
 )
 from surefoot.report.formatting import at_least, file_name, four_digits, percent, radius_range
-from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
+from surefoot.report.provenance import (
+    findings_sections,
+    models_in,
+    page_title,
+    preflight_cautions,
+    provenance,
+)
 from surefoot.report.tables import Table
 from surefoot.report.view import Card, Caution, Figure, LabelledImage, Section, View, table_sections
 from surefoot.report.views import radii_tables as tables
@@ -266,7 +273,8 @@ def radii_sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section
             heading = f"Time per input, {name}" if name else "Time per input"
             figure = Figure(partial(times_chart, part), description=describe_times(part))
             sections.append(Section(f"times-{name}" if name else "times", heading, (), (figure,)))
-    return (*sections, *findings_sections(parts))
+    first, *others = sections
+    return (first, *(replace(one, folded=True) for one in others), *findings_sections(parts))
 
 
 def _examples(name: str, examples: tuple[Counterexample, ...]) -> Section:
@@ -307,9 +315,6 @@ def stopped_note(name: str, record: Record) -> str:
     return f"Note: {name + ': ' if name else ''}stopped early by the time limit: {left_out}."
 
 
-_PURPOSE = "up to which size no perturbation at all makes the model fail, and how certain that is"
-
-
 def view(
     record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
 ) -> View:
@@ -324,7 +329,7 @@ def view(
         key=lambda c: c.about.of is claims.About.POPULATION,  # so that an assumption is said once
     )
     return View(
-        title=_about(parts),
+        title=page_title(parts, ["any L∞ perturbation"]),
         headline=tuple(c for c in whole if isinstance(c, claims.RadiusQuantile)),
         about=_about(parts),
         warnings=_cautions(parts),
@@ -335,24 +340,19 @@ def view(
         assumptions=(),
         sections=radii_sections(record, parts),
         command=command,
-        purpose=_PURPOSE,
         provenance=tuple((name, tuple(_origin(part))) for name, part in parts.items()),
     )
 
 
 def _about(records: Mapping[str, Record]) -> str:
     """Which models, on which inputs, and what is proved."""
-    first = next(iter(records.values()))
-    models = dict.fromkeys(
-        file_name(r.source.model) if r.source else name or "a model in memory"
-        for name, r in records.items()
-    )
+    models, first = ", ".join(models_in(records)), next(iter(records.values()))
     sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(map(_inputs, records.values())))
     taken = "; as many as needed, in a random order" if first.chooses_inputs else ""
     source, _, within, kept = _question(first)
     selection = " and ".join(dict.fromkeys(_question(r)[1] for r in records.values()))
     return (
-        f"{', '.join(models)} on {file_name(source)}: {selection} ({sizes} inputs{taken}). The "
+        f"{models} on {file_name(source)}: {selection} ({sizes} inputs{taken}). The "
         f"critical radius of an input is the largest L∞ distance{within} up to which all points "
         f"{kept}."
     )

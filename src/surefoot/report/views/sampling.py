@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from surefoot.core.claims import About, Claim, Randomness, ShareKappa, Verdict
@@ -137,7 +138,7 @@ def view(
     plain = [c for c in record.claims if c.about.of is not About.CLASS and c.verdict is None]
     overall, single = by_scope(verdicts)
     return View(
-        title=record.study.words.source,
+        title=provenance.page_title({"": record}),
         headline=tuple(plain[:1]),
         about=provenance.about_run(record),
         warnings=(
@@ -158,7 +159,6 @@ def view(
         answer=_open_classes(record, single),
         then=_replay(record, samples, store),
         command=command or repeat_command(record),
-        purpose=_purpose(record),
         provenance=(("", tuple(provenance.provenance(record))),),
     )
 
@@ -183,19 +183,6 @@ def _requirements(record: Record, single: list[Claim]) -> Table:
         robust = any(isinstance(c, ShareKappa) for c in single)
         words = ("robust share" if robust else "accuracy", "at least")
     return verdict_table(single, *words, class_word(*single))
-
-
-def _purpose(record: Record) -> str:
-    """What the page says, in plain words."""
-    if record.study.method.number("kappa") is not None:
-        what = "how many inputs fail more often than a limit under random perturbations"
-    elif record.study.is_tail:
-        what = "how rare failures under random perturbations are, counted and extrapolated"
-    else:
-        what = "how often the model fails under random perturbations"
-        if counts_kept(record):
-            what = "how accurate the model is under random perturbations"
-    return f"{what}, and how certain that is"
 
 
 def repeat_command(record: Record) -> str:
@@ -312,6 +299,6 @@ def _sections(
         ranks = {row[0]: i for i, row in enumerate(class_table(record, samples).rows)}
         single.sort(key=lambda claim: ranks.get(claim.about.name, len(ranks)))
         tables = {"required": _requirements(record, single), **tables}
-    sections += table_sections(tables)
+    sections += [replace(one, folded=one.id == "contrasts") for one in table_sections(tables)]
     sections.append(weakest_section(record, samples, store))
     return (*sections, provenance.findings_section(record))

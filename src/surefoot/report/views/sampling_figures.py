@@ -299,8 +299,8 @@ def score_sections(record: Record) -> list[Section]:
         "mean and deviation. Dashed: the limit."
     )
     return [
-        Section("scores", "Scores of single inputs", (line,), figures),
-        Section("fits", table.title, table=table),
+        Section("scores", "Scores of single inputs", (line,), figures, folded=True),
+        Section("fits", table.title, table=table, folded=True),
     ]
 
 

@@ -14,7 +14,7 @@ from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.curve_quantity import curve_quantity
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
-from surefoot.report.provenance import preflight_cautions, provenance
+from surefoot.report.provenance import page_title, preflight_cautions, provenance
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Figure, Section, View
 
@@ -212,12 +212,13 @@ def view(
     """The mean over the cells, the heat map, the curves, the table."""
     grid = grid_of(record, suite)
     quantity, clean = str(curve_quantity(record.study.property.kind)), _clean_accuracy(parts)
-    words, model = record.study.words, _model_name(record, parts)
+    words, every = record.study.words, (record, *parts.values())
+    named = next((one for one in every if one.source is not None), record)
     counted = "" if clean is None else f"; clean accuracy {percent(clean)}, counted"
     first = next(iter(parts.values()), record)
     section = _section(record, grid, quantity, clean)
     return View(
-        title=f"{model}{words.source}: {suite.suite}",
+        title=page_title({"": named}, [f"the suite {suite.suite}"]),
         headline=record.claims[:1],
         about=(
             f"{file_name(words.source)}: {record.study.inputs.selection}{counted}; perturbed "
@@ -234,14 +235,8 @@ def view(
         sections=(section,),
         answer=section.table,
         command=command,
-        purpose=f"{quantity} under each perturbation of a suite, and how certain that is",
         provenance=(("", tuple(provenance(first))),) if first is not record else (),
     )
-
-
-def _model_name(record: Record, parts: Mapping[str, Record]) -> str:
-    sources = [one.source for one in (record, *parts.values()) if one.source is not None]
-    return f"{file_name(sources[0].model)} on " if sources else ""
 
 
 def _cautions(parts: Mapping[str, Record]) -> list[Caution]:

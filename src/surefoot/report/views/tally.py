@@ -135,7 +135,6 @@ def _failed(row: InputRow) -> int:
     return round((1 - kept) * row.result.trials)
 
 
-_PURPOSE = "how often such cases fail, from outcomes that were counted elsewhere"
 _CAPTION = "Dot: over these cases. Line: interval for all such cases."
 
 
@@ -161,7 +160,6 @@ def view(
         assumptions=(),
         sections=_sections(record, parts, single),
         command=command,
-        purpose=_PURPOSE,
         provenance=tuple((name, _origin(part)) for name, part in parts.items()),
     )
 
