@@ -14,9 +14,12 @@ QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--ea
 
 def test_estimate_prints_the_claim_and_keeps_stdout_clean(workspace):
     done = workspace.succeed(*QUICK, "--confidence", "0.95", "--report", "report.html")
-    number, headline = done.stdout.splitlines()[:2]
-    assert re.match(r"[\d.]+ % \([\d.]+ % to [\d.]+ %, confidence 95 %\): ", number)
-    assert number.split()[0] in headline
+    headline, *others = done.stdout.splitlines()
+    assert re.search(r"[\d.]+ % \([\d.]+ % to [\d.]+ %, confidence 95 %\)", headline)
+    assert others[-1].startswith("next: ")
+    assert len(done.stdout.split()) < 90
+    in_full = workspace.succeed(*QUICK, "--explain").stdout
+    assert {"Assumptions", "What was run"} <= set(in_full.splitlines())
     assert "evidence in surefoot.db" in done.stderr
     assert "measuring" not in done.stdout
     assert {"surefoot.db", "report.html"} <= workspace.files()
@@ -32,7 +35,7 @@ def test_the_same_command_again_answers_from_the_store(workspace):
 def test_json_is_one_object_with_the_guarantee(workspace):
     done = workspace.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
     output = json.loads(done.stdout)
-    whole = next(c for c in output["claims"] if c["kind"] == "mean_population")
+    whole = next(c for c in output["claims"] if c["kind"] == "accuracy_population")
     assert whole["guarantee"]["footing"] == "conditional"
     assert whole["guarantee"]["assumptions"]
     assert set(whole["interval"]) == {"low", "high"}
@@ -40,7 +43,7 @@ def test_json_is_one_object_with_the_guarantee(workspace):
     assert len(output["inputs"]) == 5
     (required,) = output["verdicts"]
     assert required["verdict"] == {0: "PASS", 2: "UNDECIDED"}[done.returncode]
-    assert required["requirement"] == pytest.approx(0.99)  # of failing: 1 - what is kept
+    assert required["requirement"] == 0.01
     assert required["sentence"].startswith(required["verdict"])
     assert all(row["result"]["guarantee"]["footing"] == "sound" for row in output["inputs"])
 
@@ -179,7 +182,7 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
     both = workspace.run(*plan, "--each", "0.1", "--kappa", "0.1")
     assert both.returncode == 3
     assert "either each (--each) or precision (--precision)" in both.stderr
-    done = workspace.succeed(*plan, "--json", "--confidence", "0.99")
+    done = workspace.succeed(*plan, "--json", "--confidence", "0.99", "--each", "0.02")
     output = json.loads(done.stdout)
     assert output["inputs"] == 40
     assert output["rate"] > 0

@@ -28,7 +28,7 @@ def photos(workspace):
 
 def estimate(workspace, data, *words, perturb="linf:0.02"):
     return workspace.run(
-        "estimate", "model.onnx", data, "--perturb", perturb, "--each", "0.2", *words
+        "estimate", "model.onnx", data, "--perturb", perturb, "--each", "0.2", "--explain", *words
     )
 
 
@@ -101,7 +101,7 @@ def test_sounds_are_estimated_and_need_one_length(workspace):
             file.writeframes((tone * 32767).astype("<i2").tobytes())
     words = ("estimate", "loud:scores", "sounds", "--each", "0.2", "--perturb")
     assert "--length SECONDS" in refused(workspace.run(*words, "snr:10dB"))
-    done = workspace.succeed(*words, "snr:10dB", "--length", "0.45")
+    done = workspace.succeed(*words, "snr:10dB", "--length", "0.45", "--explain")
     assert "10 dB SNR" in done.stdout
     assert "clipped to [-1, 1]" in done.stdout
     assert "needs a unit: write snr:20dB" in refused(workspace.run(*words, "snr:10"))

@@ -99,5 +99,5 @@ def test_a_perturbation_of_ones_own_is_named_by_its_module(workspace):
         "lambda x, u, level: x * (1 - level * u.reshape(-1, *[1] * (x.ndim - 1))))\n"
     )
     env = {**workspace.environment(), "PYTHONPATH": f"{workspace.folder}:{SOURCE}"}
-    done = workspace.succeed(*ESTIMATE, "@mine:dim", env=env)
+    done = workspace.succeed(*ESTIMATE, "@mine:dim", "--explain", env=env)
     assert "a function of the user" in done.stdout

@@ -28,7 +28,7 @@ def test_any_terminal_gets_the_result(workspace, surroundings):
     done = workspace.succeed(
         *QUICK, "--first", "4", env={**os.environ, **surroundings}, encoding=spoken
     )
-    assert "Averaged over these 4 inputs" in " ".join(done.stdout.split())
+    assert "ccuracy on these 4 inputs" in " ".join(done.stdout.split())
 
 
 def test_a_closed_pipe_is_an_error_not_a_refutation(workspace):
@@ -57,7 +57,7 @@ def test_odd_class_names_and_ids_are_shown_as_text(workspace):
     names = np.array(["[/oops]", "a\x01b", *"cdefghij"])
     workspace.save("odd.npz", x=workspace.x[:20], y=workspace.y[:20], ids=ids, class_names=names)
     words = ("--perturb", "linf:90/255", "--each", "0.2", "--report", "r.html")
-    done = workspace.succeed("estimate", "model.onnx", "odd.npz", *words)
+    done = workspace.succeed("estimate", "model.onnx", "odd.npz", *words, "--explain")
     assert "[/oops]" in done.stdout
     assert "\x1b" not in done.stdout
     assert "\x1b" not in (workspace.folder / "r.html").read_text()
@@ -91,7 +91,7 @@ def test_what_the_preflight_wonders_about_is_said_with_the_result(workspace):
 
 
 def test_the_result_names_model_data_selection_and_perturbation(workspace):
-    done = workspace.run(*QUICK, "--random", "5", "--correct-only")
+    done = workspace.run(*QUICK, "--random", "5", "--correct-only", "--explain")
     assert "model.onnx on test.npz: 5 of 40 inputs" in done.stdout
     assert "L∞ ball of radius 32/255" in done.stdout
     record = json.loads(workspace.run("show", "--json").stdout)

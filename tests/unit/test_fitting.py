@@ -8,6 +8,7 @@ import surefoot as sf
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.registry import PROPERTIES
 from surefoot.errors import InvalidArgument
+from surefoot.population import CellMean, CellPasses
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -29,6 +30,8 @@ SMALL = {
         tolerance=0.1, seconds_per_input=0.05, samples=2
     ),
     "set-mean": sf.methods.SetMean(0.3, 0.2),
+    "cell-mean": CellMean(0.3, 0.2, 2),
+    "cell-passes": CellPasses(1, 0.2, 2),
     "population-mean": sf.methods.PopulationMean(0.3, 0.2),
     "attack": sf.methods.Attack(starts=1, iterations=2, targets=1),
     "pgd": sf.methods.PGD(iterations=2),
