@@ -254,7 +254,7 @@ def test_the_tutorial_runs_as_printed_and_prints_what_it_says(tmp_path, monkeypa
         elif part["kind"] == "":
             output = "".join(printed(line) for line in part["block"].splitlines())
     page = (tmp_path / "report.html").read_text()
-    assert "Averaged over these 600 inputs" in page
+    assert "on these 600 inputs" in page
     assert (tmp_path / "digits.onnx").stat().st_size < 20_000
 
 
