@@ -74,8 +74,12 @@ def _quantile(seed: int) -> Outcome:
 @world("radius_quantile", "a requirement at the truth", 0.1)
 def _quantile_required(seed: int) -> Outcome:
     result = _atom_result(seed)
-    below = judged(result.require(ATOM_QUANTILE - 0.0001).verdicts[0], holds=True)
-    above = judged(result.require(ATOM_QUANTILE + 0.0001).verdicts[0], holds=False)
+    below = judged(
+        result.require(ATOM_QUANTILE - 0.0001, accept_clean_accuracy=True).verdicts[0], holds=True
+    )
+    above = judged(
+        result.require(ATOM_QUANTILE + 0.0001, accept_clean_accuracy=True).verdicts[0], holds=False
+    )
     return any_false([below, above]) if below.false and above.false else add_up([below, above])
 
 

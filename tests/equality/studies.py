@@ -162,6 +162,8 @@ REFUSALS = (
     f"{_WRONG} --perturb linf:0.1 --precision 0.1 --each 0.1",
     f"{_WRONG} --perturb linf:0.1 --method magic", f"{_WRONG} --perturb linf:0.1 --about these",
     f"{_WRONG} --perturb linf:0.1 --property topk:0", f"{_WRONG} --perturb linf:0.1 --classes 9",
+    f"{_WRONG} --perturb linf:0.1 --clean-accuracy 90", f"{_WRONG} --perturb linf:0.1 "
+    "--normalise mnist", f"{_WRONG} --perturb linf:0.1 --normalise imagenet --mean 0.5",
     f"{_WRONG} --perturb linf:0.1 --require 1.2", f"{_WRONG} --perturb linf:0.1 --group none",
     f"{_WRONG} --perturb linf --levels 0.1 --require 0.5", f"{_WRONG} --perturb linf:0.1 --first 0",
     "estimate m.py:scores d.npz --perturb linf:0.1 --bounds 1,0",

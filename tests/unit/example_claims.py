@@ -19,7 +19,7 @@ from surefoot.core.claims import (
     Scope,
     Verdict,
 )
-from surefoot.core.reasons import stated
+from surefoot.core.reasons import Why, stated
 from surefoot.core.results import Footing, Guarantee, Interval
 
 SAMPLE = Stated("the inputs are a random sample")
@@ -90,6 +90,10 @@ CLAIMS = {
     ),
     "count_kappa": claim(
         "count_kappa", THESE, SOUND, kappa=0.01, fragile=6, robust=290, at_least=5
+    ),
+    "counted_accuracy": claim(
+        "counted_accuracy", THESE, Guarantee(Footing.SOUND, 0.0), random=Randomness.NOTHING,
+        right=273, requirement=Requirement(0.9, Verdict.PASS)
     ),
     "all_kappa": claim(
         "all_kappa", THESE, SOUND, kappa=0.01, requirement=Requirement(1.0, Verdict.PASS)
@@ -183,6 +187,7 @@ CLAIMS = {
 """One of each kind; the ends of intervals lie just inside the next digit that is printed."""
 
 REQUIRED = {
+    "counted_accuracy": {},
     "all_kappa": {},
     "mean_set": {"requirement": 0.05},
     "suite_mean": {"requirement": 0.6},
@@ -308,7 +313,25 @@ EDGES = {
     },
 }  # fmt: skip
 """By kind and name: what is different about a claim at an edge, such as none, one or all."""
+IMPLAUSIBLE = {
+    "one class": Why.ONE_CLASS_GIVEN.of(10),
+    "labels": Why.LABELS_READ_OTHERWISE.of(
+        0.951, "every label read as one lower (1 as 0, 2 as 1, …)", "are the labels shifted?",
+        "number the classes from 0"
+    ),
+    "normalised": Why.PREPARED_OTHERWISE.of("over-255 imagenet", 60, 12, 64),
+    "channels": Why.PREPARED_OTHERWISE.of("bgr", 60, 12, 64),
+    "layout": Why.PREPARED_OTHERWISE.of("layout", 60, 12, 64),
+    "scale": Why.PREPARED_OTHERWISE.of("times-255", 60, 12, 64),
+    "little skill": Why.LITTLE_SKILL.of(0.0556),
+    "chance": Why.CHANCE_EXPLAINS.of(0.437),
+    "few": Why.FEW_TO_DOUBT.of(Why.CHANCE_EXPLAINS.of(0.437)),
+}  # fmt: skip
+"""Why a PASS would mean nothing."""
 CLAIMS_IN_WORDS = {
+    **{f"implausible, {name}": changed(
+        CLAIMS["mean_set"], requirement=0.05, verdict=Verdict.UNDECIDED,
+        reason=Why.IMPLAUSIBLE.of(45, 300, doubt)) for name, doubt in IMPLAUSIBLE.items()},
     **CLAIMS,
     **{f"{kind}, {name}": changed(CLAIMS[kind], **rest)
        for kind, edges in EDGES.items() for name, rest in edges.items()},

@@ -26,6 +26,8 @@ import numpy as np
 def sums(x):
     mean = np.asarray(x).reshape(len(x), -1).mean(axis=1)
     return np.stack([0.5 - mean, mean - 0.5], axis=1)
+def loud(x):
+    return sums(1.5 * np.abs(np.asarray(x)))
 def good(texts):
     count = np.array([text.count("good") - 0.5 for text in texts])
     return np.stack([-count, count], axis=1)
@@ -76,10 +78,9 @@ def other_texts(_folder):
 
 
 def sounds(folder):
-    for name in ("a/1", "b/2"):
-        (folder / "sounds" / name).parent.mkdir(parents=True)
-        tone(folder / "sounds" / f"{name}.wav")
-    return ("mine.py:sums", "sounds"), {}, "snr:20dB", "true"
+    for name, level in (("a/1", 0.2), ("b/2", 0.9)):
+        tone(folder / "sounds" / f"{name}.wav", level=level)
+    return ("mine.py:loud", "sounds"), {}, "snr:20dB", "true"
 
 
 def arrays(_folder):

@@ -5,12 +5,15 @@ import re
 import numpy as np
 import pytest
 from PIL import Image
-from scipy.stats import binom
+from scipy.stats import binom, hypergeom
 
 import surefoot as sf
-from surefoot.engine.input_check import guessed, label_doubt, names_doubt, permuted, shifted
+from surefoot.core.reasons import Why
+from surefoot.engine.label_check import label_doubt, names_doubt, permuted, shifted
 from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.preflight import examine
+from surefoot.records.record import CleanAnswers
+from surefoot.statistics.plausible import permutation_p, skill_is_small
 from tests.worlds import SHAPE, linear_model, points
 
 NAME = "labels and clean accuracy"
@@ -26,19 +29,20 @@ def world(n=300, classes=10, accuracy=0.95, seed=0):
 
 def test_honest_labels_are_not_doubted():
     for classes, accuracy in [(10, 0.95), (10, 0.5), (3, 0.7), (2, 0.8), (1000, 0.4)]:
-        assert label_doubt(*world(300, classes, accuracy), classes) == ""
+        assert label_doubt(*world(300, classes, accuracy), classes) is None
 
 
 def test_a_missing_class_that_shifted_the_others_is_named():
     """The case of folders 0 to 9 without 6 that were numbered by their place."""
     true, predicted = world()
     kept = true != 6
-    message = label_doubt(np.where(true > 6, true - 1, true)[kept], predicted[kept], 10)
-    assert (
-        "with the labels from 6 on read as one higher (6 as 7, 7 as 8, …) it would be 9" in message
-    )
-    assert "are the labels shifted?" in message
-    assert "--class-names" in message
+    doubt = label_doubt(np.where(true > 6, true - 1, true)[kept], predicted[kept], 10)
+    accuracy, reading, question, way_out = doubt.values
+    assert doubt.why is Why.LABELS_READ_OTHERWISE
+    assert accuracy > 0.9
+    assert reading == "the labels from 6 on read as one higher (6 as 7, 7 as 8, …)"
+    assert question == "are the labels shifted?"
+    assert "--class-names" in way_out
 
 
 @pytest.mark.parametrize(
@@ -51,16 +55,16 @@ def test_a_missing_class_that_shifted_the_others_is_named():
 def test_classes_counted_from_one_are_noticed(shift, words):
     true, predicted = world()
     kept = true + shift >= 0
-    assert words in label_doubt((true + shift)[kept], predicted[kept], 11)
+    assert label_doubt((true + shift)[kept], predicted[kept], 11).values[1] == words
 
 
 def test_classes_in_another_order_are_noticed_with_the_accuracy_they_would_have():
     """Folders 0 to 11 numbered in the order of their texts: 10 and 11 come before 2."""
     true, predicted = world(400, 12)
     place = np.argsort(sorted(range(12), key=str))
-    message = label_doubt(place[true], predicted, 12)
-    assert "(2 as 10, 3 as 11, 4 as 2, …)" in message
-    assert "are the classes in another order?" in message
+    doubt = label_doubt(place[true], predicted, 12)
+    assert "(2 as 10, 3 as 11, 4 as 2, …)" in doubt.values[1]
+    assert doubt.values[2] == "are the classes in another order?"
     check = permuted(place[true], predicted)
     assert check.accuracy == pytest.approx((true == predicted).mean(), abs=0.02)
 
@@ -69,8 +73,8 @@ def test_two_gaps_are_a_renaming_because_one_shift_explains_too_little():
     true, predicted = world(600)
     kept = ~np.isin(true, (3, 6))
     place = np.cumsum(~np.isin(np.arange(10), (3, 6))) - 1
-    message = label_doubt(place[true][kept], predicted[kept], 10)
-    assert "the labels renamed (3 as 4, 4 as 5, 5 as 7, …) it would be 9" in message
+    doubt = label_doubt(place[true][kept], predicted[kept], 10)
+    assert doubt.values[1] == "the labels renamed (3 as 4, 4 as 5, 5 as 7, …)"
 
 
 def test_two_labels_are_never_read_as_one():
@@ -79,18 +83,15 @@ def test_two_labels_are_never_read_as_one():
     constant = np.zeros(300, np.int64)
     assert shifted(labels, constant, 2) is None
     for given in (labels, 1 - labels):
-        message = label_doubt(given, constant, 2)
-        assert message.startswith(
-            ", no better than always answering the most frequent class (90.0 %)"
-        )
+        assert label_doubt(given, constant, 2) == Why.ONE_CLASS_GIVEN.of(2)
 
 
 def test_few_inputs_do_not_cry_wolf():
     """Ten inputs of ten classes can always be renamed to fit."""
     rng = np.random.default_rng(0)
     assert all(permuted(np.arange(10), rng.permutation(10)) is None for _ in range(50))
-    assert label_doubt(np.array([0, 1, 1]), np.array([0, 1, 0]), 2) == ""
-    assert label_doubt(np.array([0, 1]), np.array([1, 0]), 2) == ""
+    assert label_doubt(np.array([0, 1, 1]), np.array([0, 1, 0]), 2) is None
+    assert label_doubt(np.array([0, 1]), np.array([1, 0]), 2).why is Why.FEW_TO_DOUBT
 
 
 @pytest.mark.slow
@@ -118,24 +119,84 @@ def test_a_reading_that_is_exactly_as_good_is_not_proposed():
 
 @pytest.mark.parametrize("n", [30, 100, 300, 3000])
 def test_three_classes_at_forty_percent_do_not_pass(n):
-    assert "better than" in guessed(round(0.4 * n), np.arange(n) % 3, 3)
+    rng = np.random.default_rng(n)
+    labels = np.arange(n) % 3
+    for _ in range(20):
+        right = rng.permutation(n) < round(0.4 * n)
+        doubt = label_doubt(
+            labels, np.where(right, labels, (labels + rng.integers(1, 3, n)) % 3), 3
+        )
+        assert doubt.why in (Why.LITTLE_SKILL, Why.CHANCE_EXPLAINS)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 13, 40, 200])
-@pytest.mark.parametrize("shares", [(1,), (1, 1), (1, 1, 1), (9, 1), (98, 1, 1)])
-def test_a_model_halfway_to_perfect_is_doubted_once_in_a_hundred_at_most(n, shares):
-    """Exactly: the probability of all counts of hits that lead to the remark."""
-    labels = np.repeat(np.arange(len(shares)), shares)[np.arange(n) * sum(shares) // n]
-    classes = 10
-    frequent = np.bincount(labels).max() / n
-    chance = max(1 / classes, frequent if frequent < 1 else 0)
-    doubted = [hits for hits in range(n + 1) if guessed(hits, labels, classes)]
-    assert binom.pmf(doubted, n, (1 + chance) / 2).sum() <= 0.01 + 1e-12
+def test_fifteen_percent_of_ten_classes_is_doubted_and_96_beside_a_majority_of_95_is_not():
+    assert label_doubt(*world(1000, 10, 0.15), 10).why is Why.LITTLE_SKILL
+    labels = np.array([0] * 950 + [1] * 50)
+    predicted = labels.copy()
+    predicted[:10], predicted[950:980] = 1, 0  # 99 % of the majority, 40 % of the others
+    assert (labels == predicted).mean() == 0.96
+    assert label_doubt(labels, predicted, 2) is None
+    chance = np.random.default_rng(0).permutation(labels)
+    assert label_doubt(labels, chance, 2).why in (Why.LITTLE_SKILL, Why.CHANCE_EXPLAINS)
 
 
-def test_inputs_of_one_class_are_compared_with_guessing_only():
-    assert guessed(24, np.full(30, 7), 10) == ""
-    assert "no better than guessing (10.0 %)" in guessed(2, np.full(30, 7), 10)
+def test_fewer_than_thirty_inputs_are_only_remarked_upon():
+    labels, predicted = np.arange(29) % 10, (np.arange(29) + np.arange(29) // 10 + 1) % 10
+    assert label_doubt(labels, predicted, 10).why is Why.FEW_TO_DOUBT
+
+
+def test_a_perfect_model_passes_though_one_input_alone_has_another_class():
+    labels = np.array([0] * 39 + [1])
+    assert label_doubt(labels, labels, 2) is None
+    assert permutation_p(labels, labels) is None
+
+
+def test_two_of_a_thousand_classes_are_no_two_class_problem():
+    """Half of the cats and dogs are called something else: far better than a guess."""
+    labels = np.array([207] * 50 + [281] * 50)
+    predicted = np.where(np.arange(100) % 2, labels, np.arange(100) + 300)
+    assert label_doubt(labels, predicted, 1000) is None
+
+
+def test_the_permutation_test_is_fishers_where_there_are_two_classes():
+    """Two classes with fixed margins: the hits are hypergeometric."""
+    labels = np.repeat([0, 1], [40, 20])
+    for moved in (10, 12, 13, 14):
+        predicted = labels.copy()
+        predicted[:moved], predicted[-moved:] = 1, 0
+        p = hypergeom.sf(20 - moved - 1, 60, 20, 20)
+        assert permutation_p(labels, predicted) == pytest.approx(p, abs=0.02 + 0.4 * p)
+
+
+_SHARES = {"two": [0.5, 0.5], "ten": [0.1] * 10, "95 %": [0.95, 0.05], "uneven": [0.6, 0.3, 0.1]}
+
+
+@pytest.mark.parametrize("mass", ["even", "first classes"])
+@pytest.mark.parametrize("n", [30, 200])
+@pytest.mark.parametrize("shares", _SHARES.values(), ids=_SHARES)
+def test_a_model_of_a_quarter_of_the_skill_is_doubted_once_in_a_hundred_at_most(shares, n, mass):
+    """At the boundary: the skill is just .25, in every class or all of it in the first ones."""
+    rng, classes, runs = np.random.default_rng(n), len(shares), 300
+    mean = 1 / classes + 0.25 * (1 - 1 / classes)
+    recall = np.full(classes, mean)
+    if mass != "even":
+        recall = np.clip(classes * mean - np.arange(classes), 0, 1)
+    doubted = 0
+    for _ in range(runs):
+        labels = rng.permutation(
+            np.concatenate([np.arange(classes), rng.choice(classes, n, p=shares)])
+        )
+        wrong = (labels + rng.integers(1, classes, len(labels))) % classes
+        predicted = np.where(rng.random(len(labels)) < recall[labels], labels, wrong)
+        doubted += skill_is_small(labels, predicted)
+    assert binom.sf(doubted - 1, runs, 0.01) > 0.001
+
+
+def test_inputs_of_one_class_are_doubted_where_hardly_one_gets_it():
+    labels = np.full(40, 7)
+    assert label_doubt(labels, labels, 10) is None
+    assert label_doubt(labels, np.full(40, 3), 10).why is Why.LABELS_READ_OTHERWISE
+    assert label_doubt(labels, np.arange(40) % 10, 10).why is Why.LITTLE_SKILL
 
 
 def test_the_preflight_says_what_the_labels_would_have_to_be():
@@ -143,8 +204,8 @@ def test_the_preflight_says_what_the_labels_would_have_to_be():
     turned = sf.load_inputs(inputs.x, 1 - inputs.labels)
     check = {c.name: c for c in examine(turned, linear_model(), None)}[NAME]
     assert check.status is CheckStatus.WARNING
-    assert "0.0 % of 60 clean inputs get their true label; with the labels renamed" in check.finding
-    assert "(0 as 1, 1 as 0) it would be 100.0 %" in check.finding
+    assert (check.clean.right, check.clean.inputs) == (0, 60)
+    assert check.clean.doubt.values[:2] == (1.0, "the labels renamed (0 as 1, 1 as 0)")
 
 
 def test_the_preflight_refuses_names_of_fewer_classes_than_the_model_has():
@@ -188,16 +249,17 @@ def test_the_proposed_class_names_put_the_labels_right(kind, tmp_path):
 
     def finding(**how):
         checks = examine(sf.load_inputs(**data, **how), model, None)
-        return next(c.finding for c in checks if c.name == NAME)
+        return next(c.clean for c in checks if c.name == NAME)
 
-    proposed = re.search(r"--class-names (\S+) \(class_names=\)", finding())[1]
-    assert finding(class_names=proposed) == "100.0 % of 60 clean inputs get their true label"
+    way_out = finding().doubt.values[3]
+    proposed = re.search(r"--class-names (\S+) \(class_names=\)", way_out)[1]
+    assert finding(class_names=proposed) == CleanAnswers(60, 60)
 
 
 def test_numbers_get_the_line_that_renumbers_them():
     true, predicted = world(300, 3)
     order = np.array([2, 0, 1])
-    message = label_doubt(order[true], predicted, 3)
-    line = re.search(r"y = np\.array\(\[(.*)\]\)\[y\]", message)[1]
+    way_out = label_doubt(order[true], predicted, 3).values[3]
+    line = re.search(r"y = np\.array\(\[(.*)\]\)\[y\]", way_out)[1]
     again = np.array([int(k) for k in line.split(",")])[order[true]]
     assert (again == true).all()

@@ -23,6 +23,7 @@ def certify(
     levels: o.LevelsOptions,
     attack: o.AttackOptions,
     requirement: o.DecisionRequirementOptions,
+    clean: o.CleanOptions,
     inputs: FileOptions,
     running: o.RunOptions,
     batches: o.BatchOptions,
@@ -40,4 +41,6 @@ def certify(
 
     method, gradient_attack = kappa_method(measurement), attack.method()
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
-    return run_sampling(request, levels, requirement, running, batches, caller, gradient_attack)
+    return run_sampling(
+        request, levels, requirement, running, batches, clean, caller, gradient_attack
+    )

@@ -101,6 +101,7 @@ def compare(
     measurement: ComparisonOptions,
     stages: BuSunOptions,
     attack: o.AttackOptions,
+    clean: o.CleanOptions,
     inputs: FileOptions,
     running: o.RunOptions,
     batches: o.BatchOptions,
@@ -138,6 +139,7 @@ def compare(
     needs = None if kept_if is None else v.as_property(kept_if).needs
     as_perturbation(perturb)
     subjects = read_subjects(several, data, inputs, running.seed, needs)
+    clean.check(subjects.inputs)
     kept_if = v.property_for(kept_if, subjects.inputs)
     prop = v.as_property(kept_if)
     request = SamplingRequest(None, data, perturb, inputs, kept_if, method)
@@ -147,8 +149,8 @@ def compare(
     result = run_each(
         run, list(studies), sources, caller, part="model", **running.arguments(), **limits
     )
-    if margin is not None:
-        result = result.require(not_worse=(next(iter(several)), margin))
+    not_worse = None if margin is None else (next(iter(several)), margin)
+    result = clean.require(result, not_worse=not_worse)
     return running.write(result, caller.command)
 
 

@@ -168,6 +168,7 @@ def critical(
     export: ExportOptions,
     radius: RadiusOptions,
     outcome: RadiusOutcome,
+    clean: o.CleanOptions,
     inputs: FileOptions,
     running: o.RunOptions,
     ending: o.ProofTimeOptions,
@@ -199,6 +200,7 @@ def critical(
     gamma = None if outcome.gamma is None else v.as_number("gamma", outcome.gamma)
     check_estimator(method, outcome.estimator, gamma)
     subjects = read_subjects(models, data, inputs, running.seed)
+    clean.check(subjects.inputs)
     studies = _studies(subjects, method, outcome.by_class, running.seed)
     sources = subjects.sources(caller, "", next(iter(studies.values())).property.kind)
     unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
@@ -213,7 +215,7 @@ def critical(
         export.write(studies[name], part.record, path, name, caller.remark)
     if radii:
         result = result.at_radius(*radii)
-    result = result if least is None else result.require(least)
+    result = clean.require(result, least)
     return running.write(result, caller.command, outcome.figure)
 
 

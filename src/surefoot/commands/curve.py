@@ -198,6 +198,7 @@ def curve(
     *,
     measurement: CurveOptions,
     outcome: CurveOutcome,
+    clean: o.CleanOptions,
     inputs: FileOptions,
     running: o.RunOptions,
     batches: o.BatchOptions,
@@ -240,6 +241,7 @@ def curve(
     stated = measurement.property
     needs = None if stated is None else v.as_property(stated).needs
     subjects = read_subjects(models, data, inputs, running.seed, needs)
+    clean.check(subjects.inputs)
     studies, sources = _studies(
         subjects, measurement, perturbations, outcome.by_class, running.seed, caller
     )
@@ -248,7 +250,7 @@ def curve(
         partial(compare, studies), list(studies), sources, caller, part="curve", unit="curves",
         **more,
     )  # fmt: skip
-    result = result if least is None else result.require(least)
+    result = clean.require(result, least)
     return running.write(result, caller.command, outcome.figure)
 
 

@@ -23,6 +23,7 @@ def estimate(
     prop: o.PropertyOptions,
     levels: o.LevelsOptions,
     requirement: o.RequirementOptions,
+    clean: o.CleanOptions,
     inputs: FileOptions,
     running: o.RunOptions,
     batches: o.BatchOptions,
@@ -45,4 +46,4 @@ def estimate(
     of_each = levels.levels is not None or requirement.require_each is not None
     method = mean_or_each(measurement, stages, of_each=of_each)
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
-    return run_sampling(request, levels, requirement, running, batches, caller)
+    return run_sampling(request, levels, requirement, running, batches, clean, caller)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surefoot.executors.pool import AnyExecutor
     from surefoot.region import AnyAttack
     from surefoot.study import Result, Study
+    from surefoot.subject.inputs import Inputs
 
 
 CONFIDENCE = 0.95
@@ -313,12 +314,48 @@ class DecisionRequirementOptions:
 
 
 @dataclass(frozen=True)
+class CleanOptions:
+    """What is required of the clean accuracy, and whether an implausible one is accepted."""
+
+    clean_accuracy: v.Number | None = option(
+        None, "Require that at least this share of these inputs is right when clean: 0.9 (counted)."
+    )
+    accept_clean_accuracy: bool = option(
+        False,
+        "Let requirements pass although clean inputs are answered no better than by a guess, or "
+        "better with another preprocessing (doctor: BAD).",
+    )
+
+    def check(self, inputs: Inputs) -> None:
+        """Refuse a floor that is no share, or where nothing can be counted, before a run."""
+        if self.clean_accuracy is None:
+            return
+        v.share("clean_accuracy", self.clean_accuracy)
+        if inputs.labels is None:
+            raise refused_value(
+                "clean_accuracy", self.clean_accuracy, "needs labels of classes: leave it out"
+            )
+
+    def require(self, result: Result, least: float | None = None, **others: v.Given) -> Result:
+        """The result with the verdict on each requirement, this one included."""
+        floor = self.clean_accuracy
+        if least is None and floor is None and all(one is None for one in others.values()):
+            return result
+        return result.require(
+            least,
+            clean_accuracy=None if floor is None else v.share("clean_accuracy", floor),
+            accept_clean_accuracy=self.accept_clean_accuracy,
+            **others,
+        )
+
+
+@dataclass(frozen=True)
 class Required:
     """What is required of a result, read: of the population, of each class, of these inputs."""
 
-    least: float | None
-    of_each_class: float | dict[str, float] | None
-    of_these: float | None
+    least: float | None = None
+    of_each_class: float | dict[str, float] | None = None
+    of_these: float | None = None
 
     def check_classes(self, study: Study) -> None:
         """Refuse classes that the inputs do not have, before hours of work."""
@@ -327,17 +364,11 @@ class Required:
         if self.of_each_class is not None:
             check_classes(study.spec, study.labels, self.of_each_class)
 
-    def apply(self, result: Result) -> Result:
-        """The result with the verdict on each requirement."""
-        return result.require(self.least, of_each_class=self.of_each_class, of_these=self.of_these)
 
-
-def required(options: RequirementOptions | DecisionRequirementOptions) -> Required | None:
-    """What the options require; None for nothing. What is no share is refused."""
+def required(options: RequirementOptions | DecisionRequirementOptions) -> Required:
+    """What the options require. What is no share is refused."""
     from surefoot.conclude.sampling_requirements import EVERY, share_of_all
 
-    if all(value is None for value in vars(options).values()):
-        return None
     least, each = options.require, options.require_each
     these = getattr(options, "require_these", None)
     every = least == EVERY and isinstance(options, DecisionRequirementOptions)

@@ -168,6 +168,7 @@ def run_sampling(
     requirement: o.RequirementOptions | o.DecisionRequirementOptions,
     running: o.RunOptions,
     batches: o.BatchOptions,
+    clean: o.CleanOptions,
     caller: Caller,
     attack: AnyAttack | None = None,
 ) -> Result:
@@ -177,7 +178,7 @@ def run_sampling(
     running.check()
     more = {**running.arguments(), **batches.arguments(), "attack": attack}
     if levels.levels is not None:
-        if wanted is not None:
+        if wanted != o.Required() or clean.clean_accuracy is not None:
             raise InvalidArgument(
                 "a requirement is about one level: leave out levels (--levels), or leave out "
                 "require (--require) and require_each (--require-each)"
@@ -187,8 +188,8 @@ def run_sampling(
         )
         return running.write(result, caller.command, levels.figure)
     study, source = request.study(running.seed, caller)
-    if wanted is not None:
-        wanted.check_classes(study)
+    wanted.check_classes(study)
+    clean.check(study.inputs)
     with caller.display("inputs") as watch:
         result = study.run(
             on_progress=watch,
@@ -197,7 +198,7 @@ def run_sampling(
             source=source,
             **more,
         )
-    result = result if wanted is None else wanted.apply(result)
+    result = clean.require(result, **vars(wanted))
     return running.write(result, caller.command)
 
 

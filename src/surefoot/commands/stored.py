@@ -352,11 +352,13 @@ def export(
     check_text_file(options.out)
     result = read_run(run, options.store)
     least, each, these = options.require, options.require_each, options.require_these
+    before = result.record.required
     if least is not None or each is not None or these is not None:
         result = result.require(
             "all" if least == "all" else None if least is None else as_number("require", least),
             of_each_class=None if each is None else class_shares("require_each", each),
             of_these=None if these is None else share("require_these", these),
+            accept_clean_accuracy=before is not None and before.accept_clean_accuracy,
         )
     elif result.verdicts and not format_named(options.to).verdicts:
         caller.remark(f"what was required of the run is left out: {options.to} has no place for it")

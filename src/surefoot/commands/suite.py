@@ -82,6 +82,7 @@ def suite(
     data: o.DataArgument,
     *,
     measurement: SuiteOptions,
+    clean: o.CleanOptions,
     inputs: FileOptions,
     running: o.RunOptions,
     batches: o.BatchOptions,
@@ -106,7 +107,7 @@ def suite(
         read_suite(measurement.suite)
     return run_cells(
         model, data, lambda chosen: choose_suite(measurement.suite, chosen),
-        measurement, inputs, running, batches, caller,
+        measurement, clean, inputs, running, batches, caller,
     )  # fmt: skip
 
 
@@ -115,6 +116,7 @@ def run_cells(
     data: v.AnyData,
     suite_for: v.Given,
     measurement: SuiteOptions,
+    clean: o.CleanOptions,
     inputs: FileOptions,
     running: o.RunOptions,
     batches: o.BatchOptions,
@@ -129,6 +131,7 @@ def run_cells(
     given = measurement.property
     needs = None if given is None else v.as_property(given).needs
     subjects = read_subjects({"": model}, data, inputs, running.seed, needs)
+    clean.check(subjects.inputs)
     chosen: Suite = suite_for(subjects.inputs)
     kept_if = ("same" if subjects.inputs.labels is None else "true") if given is None else given
     row = subjects.inputs.x[0]
@@ -160,8 +163,8 @@ def run_cells(
     quiet = replace(caller, announce=lambda _: None)  # the progress says which cell it is
     options = {**running.arguments(), **batches.arguments()}
     result = run_each(run, list(studies), sources, quiet, part="cell", **options)
-    if measurement.require is not None:
-        result = result.require(v.share("require", measurement.require))
+    least = measurement.require
+    result = clean.require(result, None if least is None else v.share("require", least))
     return running.write(result, caller.command, measurement.figure)
 
 

@@ -25,6 +25,7 @@ def tail(
     measurement: o.TailOptions,
     levels: o.LevelsOptions,
     requirement: o.RequirementOptions,
+    clean: o.CleanOptions,
     inputs: FileOptions,
     running: o.RunOptions,
     batches: o.BatchOptions,
@@ -47,4 +48,4 @@ def tail(
     measured = measurement.property or f"confident:{limit}"
     method = tail_method(measurement)
     request = SamplingRequest(model, data, perturb, inputs, measured, method)
-    return run_sampling(request, levels, requirement, running, batches, caller)
+    return run_sampling(request, levels, requirement, running, batches, clean, caller)

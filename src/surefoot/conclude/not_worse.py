@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from surefoot.conclude.sampling import verdict_of
-from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of, without_doubtful
+from surefoot.conclude.scope import (
+    as_in_records,
+    claim_of_population,
+    plausible,
+    sampled_of,
+    without_doubtful,
+)
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Together, jointly
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Scope, Verdict
@@ -271,7 +277,13 @@ _CURVE_OPTIONS = ("low", "high", "thresholds", "scope", "measure", "fixed_draws"
 
 
 def not_worse_than(
-    record: Record, earlier: Record, *, names: tuple[str, str], margin: float, error: float
+    record: Record,
+    earlier: Record,
+    *,
+    names: tuple[str, str],
+    margin: float,
+    error: float,
+    accepted: bool = False,
 ) -> tuple[Claim, ...]:
     """The verdict on a model against an earlier one; on a curve, one for each threshold.
 
@@ -280,7 +292,8 @@ def not_worse_than(
     differences of the population. With the same seed both met the same perturbations, which makes
     the interval shorter; with another it holds as well. Where one run has all inputs of the other,
     those are compared; where each has its own, what is said of the population is. `names` are how
-    the claim calls the two (`different_names`).
+    the claim calls the two (`different_names`). `accepted`: a PASS counts, however implausible the
+    answers to clean inputs are.
     """
     mine, theirs = names
     _check_same_question(record, earlier, theirs)
@@ -297,6 +310,7 @@ def not_worse_than(
     else:
         claims = (_at_one_level(parts, margin, error),)
     claims = without_doubtful(claims, (record, earlier))
+    claims = claims if accepted else plausible(claims, parts)
     return as_in_records(claims, (record, earlier))
 
 

@@ -17,22 +17,27 @@ from surefoot.conclude.sampling_requirements import (
     of_these,
     sampled_claim,
 )
-from surefoot.conclude.scope import groups_in, sampled_of, without_doubtful
+from surefoot.conclude.scope import groups_in, plausible, sampled_of, without_doubtful
 from surefoot.conclude.tally import of_tallies, of_tally
 from surefoot.core.assumptions import Together, jointly
 from surefoot.core.claims import (
     About,
     Claim,
+    Continues,
+    CountedAccuracy,
     CurvePopulation,
     CurveSet,
+    Randomness,
+    Said,
     Scope,
     SuiteMean,
     Verdict,
 )
 from surefoot.core.reasons import Why
-from surefoot.core.results import UNIT, Bracket, Footing, Quantile, Reading
+from surefoot.core.results import UNIT, Bracket, Footing, Guarantee, Quantile, Reading
 from surefoot.errors import InvalidArgument
 from surefoot.population import requirement, requires, requires_of_groups, requires_of_interval
+from surefoot.records.options import refused_value
 from surefoot.records.population import continues_of, population_of
 from surefoot.records.record import Comparison, Curves, Radii, Record, Requirements, Samples, Tally
 from surefoot.report.curve_quantity import quantity_of
@@ -44,13 +49,43 @@ def check_requirements(
 ) -> tuple[Claim, ...]:
     """A claim with a verdict for each requirement.
 
-    On the population there is none where the inputs are plainly no random sample of it.
+    On the population there is none where the inputs are plainly no random sample of it. None is
+    PASS where the answers to clean inputs are implausible, unless that is accepted.
     """
-    if required.number == 0:
+    if required.number == 0 and required.clean_accuracy is None:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
     of_suite = isinstance(record.details, Comparison) and record.details.along == "cell"
-    decided = _of_suite(record, required) if of_suite else _decided(record, parts, required)
-    return without_doubtful(decided, (record, *parts.values()))
+    claims: tuple[Claim, ...] = ()
+    if required.number:
+        claims = _of_suite(record, required) if of_suite else _decided(record, parts, required)
+        claims = without_doubtful(claims, (record, *parts.values()))
+    runs = parts or {"": record}
+    if of_suite:  # of one model, on the same inputs in every cell
+        runs = {"": next(iter(parts.values()))}
+    if required.clean_accuracy is not None:
+        every = (_of_clean(name, one, required.clean_accuracy) for name, one in runs.items())
+        claims = (*claims, *every)
+    return claims if required.accept_clean_accuracy else plausible(claims, runs)
+
+
+def _of_clean(name: str, record: Record, least: float) -> Claim:
+    """The floor of the clean accuracy: counted on these inputs, so that it holds or does not."""
+    clean = record.clean
+    if not 0 <= least <= 1:
+        raise refused_value("clean_accuracy", least, "is no share: write 0.9 for 90 %")
+    if clean is None:
+        raise refused_value(
+            "clean_accuracy", least, "needs a model of classes, and labels: leave it out"
+        )
+    said = Said(
+        Scope(About.THESE, clean.inputs),
+        Randomness.NOTHING,
+        Guarantee.sound(),
+        Continues.ONCE,
+        names=(name,) * bool(name),
+    )
+    verdict = Verdict.PASS if clean.right >= least * clean.inputs else Verdict.FAIL
+    return CountedAccuracy(said, right=clean.right).answered(least, verdict)
 
 
 def _decided(

@@ -10,7 +10,7 @@ from typing import Any
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption
 from surefoot.core.claims import About, Claim, Sampling, Verdict
-from surefoot.core.reasons import Why
+from surefoot.core.reasons import Why, several
 from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
 from surefoot.population import by_group, is_grouped
@@ -133,6 +133,25 @@ def without_doubtful(claims: Iterable[Claim], records: Iterable[Record]) -> tupl
     every = (finding for one in records for finding in one.findings)
     doubt = next((f.finding for f in every if f.doubts_selection), "")
     return tuple(_undecided(claim, doubt) if doubt else claim for claim in claims)
+
+
+def plausible(claims: Iterable[Claim], parts: Mapping[str, Record]) -> tuple[Claim, ...]:
+    """The same verdicts, none of them PASS where a model answers clean inputs implausibly.
+
+    `parts` are the runs by name, one without; a claim that names some of them is about these.
+    """
+    return tuple(_if_plausible(claim, parts) for claim in claims)
+
+
+def _if_plausible(claim: Claim, parts: Mapping[str, Record]) -> Claim:
+    named = [parts[name] for name in claim.names if name in parts] or parts.values()
+    known = [one.clean.blocks for one in named if one.clean is not None]
+    doubts = [doubt for doubt in known if doubt is not None]
+    if not doubts or claim.verdict is Verdict.FAIL or not isinstance(claim, kinds.Required):
+        return claim
+    number = None if claim.requirement is None else claim.requirement.number
+    reason = several([doubts[0], *([] if claim.reason is None else [claim.reason])])
+    return claim.answered(number, Verdict.UNDECIDED, reason)
 
 
 def _undecided(claim: Claim, doubt: str) -> Claim:

@@ -358,6 +358,24 @@ class AccuracyDrop(Measured):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CountedAccuracy(Required):
+    """How many of these inputs get their true label without any perturbation: counted."""
+
+    kind: Literal["counted_accuracy"] = "counted_accuracy"
+    right: int
+
+    @property
+    def value(self) -> float:
+        """The share."""
+        return self.right / self.about.inputs
+
+    @property
+    def interval(self) -> Interval:
+        """The same: it was counted."""
+        return Interval(self.value, self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CountKappa(Claim):
     """How many of these inputs were decided to fail with a probability above κ, and truly do.
 
@@ -628,7 +646,7 @@ AnyClaim = (
     | RobustPopulation | MeanRadiusPopulation | CurvePopulation | CaseFailure | CasesFailed
     | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
     | QuantileDifference | SuiteMean | ClassesDiffer | AccuracySet | AccuracyPopulation
-    | CleanAccuracy | AccuracyDrop
+    | CleanAccuracy | AccuracyDrop | CountedAccuracy
 )  # fmt: skip
 KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
 """All kinds of claims by the name that JSON has; each has a world in the tests."""

@@ -49,6 +49,15 @@ class Why(StrEnum):
     FEW_MODELS = auto()
     EQUAL_VALUES = auto()
 
+    # Answers to clean inputs that make every PASS meaningless.
+    IMPLAUSIBLE = auto()
+    ONE_CLASS_GIVEN = auto()
+    LABELS_READ_OTHERWISE = auto()
+    PREPARED_OTHERWISE = auto()
+    LITTLE_SKILL = auto()
+    CHANCE_EXPLAINS = auto()
+    FEW_TO_DOUBT = auto()
+
     # Scores and their tails.
     EQUAL_SEVERITIES = auto()
     NOT_NORMAL = auto()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
 from surefoot.models.scores import refuse_regressor
+from surefoot.records.record import CleanAnswers
 from surefoot.subject.items import split_numbers
 from surefoot.subject.protocols import Item, Model, Outputs, Scores, to_host
 from surefoot.system.memory_limits import rows_together
@@ -30,14 +31,17 @@ Finding = tuple[CheckStatus, str]
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its name, how it ended, and the finding in words."""
+    """One check: its name, how it ended, the finding in words, and what it counted when clean."""
 
     name: str
     status: CheckStatus
     finding: str
+    clean: CleanAnswers | None = None
 
 
-def checked(name: str, check: Callable[[], Finding]) -> Check:
+def checked(
+    name: str, check: Callable[[], Finding | tuple[CheckStatus, str, CleanAnswers]]
+) -> Check:
     """The check of this name; what it raises on purpose is a finding as well."""
     try:
         return Check(name, *check())

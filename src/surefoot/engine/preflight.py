@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from surefoot.core.tasks import Task
 from surefoot.engine.devices import memory_errors, on_device_of
-from surefoot.engine.input_check import WAY_OUT, label_doubt, names_doubt
+from surefoot.engine.input_check import WAY_OUT
+from surefoot.engine.label_check import label_doubt, names_doubt, preparation_doubt
 from surefoot.engine.outputs import (
     ROUNDING,
     Check,
@@ -36,8 +37,8 @@ from surefoot.engine.perturbation_checks import (
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
 from surefoot.population.copies import copies, copies_note
-from surefoot.records.record import SELECTION
-from surefoot.subject.inputs import Inputs
+from surefoot.records.record import CLEAN, SELECTION, CleanAnswers
+from surefoot.subject.inputs import Classified, Inputs
 from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, Scores, to_host
 from surefoot.system.memory_limits import rows_together
 
@@ -190,7 +191,9 @@ def examine_model(
         yield checked("bounds of the inputs", lambda: _bounds(inputs, model))
     yield checked(f"kind of {unit_of(model)}", lambda: _scores(model))
     if of_classes:
-        yield checked("labels and clean accuracy", lambda: _accuracy(inputs, model, every()))
+        yield checked(CLEAN, lambda: _accuracy(inputs, model, every()))
+    else:
+        yield Check(CLEAN, CheckStatus.OK, "not checked: the model gives no scores of classes")
     caution: str = getattr(model, "caution", "")
     if caution:
         yield Check("the model may change", CheckStatus.WARNING, caution)
@@ -386,8 +389,10 @@ def _scores(model: Model) -> Finding:
     return CheckStatus.OK, f"{model.signature.classes} classes, read as {kind} ({reason})"
 
 
-def _accuracy(inputs: Inputs, model: Model, clean: Outputs) -> Finding:
-    labels = checked_scores(model, clean).argmax(axis=1).astype(np.int64)
+def _accuracy(
+    inputs: Inputs, model: Model, clean: Outputs
+) -> Finding | tuple[CheckStatus, str, CleanAnswers]:
+    predicted = checked_scores(model, clean).argmax(axis=1).astype(np.int64)
     misnamed = names_doubt(len(inputs.class_names), model.signature.classes)
     if misnamed:
         return CheckStatus.FAILED, misnamed
@@ -402,14 +407,18 @@ def _accuracy(inputs: Inputs, model: Model, clean: Outputs) -> Finding:
             f"labels must be below {model.signature.classes}, the number of classes of the model, "
             f"got {inputs.labels.max()}: {WAY_OUT}"
         )
-    accuracy = float((labels == inputs.labels).mean())
-    finding = f"{100 * accuracy:.1f} % of {len(inputs):,} clean inputs get their true label"
+    asked = Classified(inputs.x, inputs.labels, predicted)
+    asked = inputs.classified.get(model.signature.digest, asked)
+    right, number = int((asked.predicted == asked.labels).sum()), len(asked.labels)
+    finding = f"{100 * right / number:.1f} % of {number:,} clean inputs get their true label"
     # The labels as the data write them; empty: numbers as text; None: they are numbers.
     texts: tuple[str, ...] | None = () if NUMBERS in inputs.reading else None
     if LOOKED_UP in inputs.reading or ALPHABETICAL in inputs.reading:
         texts = inputs.class_names
-    doubt = label_doubt(inputs.labels, labels, model.signature.classes, texts)
-    return (CheckStatus.WARNING if doubt else CheckStatus.OK), finding + doubt
+    doubt = preparation_doubt(asked, inputs.frame, model)
+    doubt = doubt or label_doubt(asked.labels, asked.predicted, model.signature.classes, texts)
+    status = CheckStatus.WARNING if doubt else CheckStatus.OK
+    return status, finding, CleanAnswers(right, number, doubt)
 
 
 def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None) -> Finding:

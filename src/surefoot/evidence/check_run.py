@@ -7,12 +7,15 @@ from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
 
+import numpy as np
+
 from surefoot.conclude.comparison import digest_of_parts, joined_record
 from surefoot.conclude.not_worse import not_worse_than
 from surefoot.conclude.radii import at_radii
 from surefoot.conclude.requirements import check_requirements
 from surefoot.conclude.scope import as_in_records
 from surefoot.core.claims import Best, Claim, RobustAtRadius, limit_of
+from surefoot.engine.label_check import label_doubt
 from surefoot.errors import ReplayMismatch
 from surefoot.evidence.answers import Check, Status, of_part
 from surefoot.evidence.recompute import DoesNotFollow, NotRecomputed, recompute
@@ -20,6 +23,7 @@ from surefoot.evidence.statement import Evidence, first_difference
 from surefoot.records.json_records import decisive_json, plain_numbers
 from surefoot.records.record import (
     AttackSummary,
+    CleanAnswers,
     Comparison,
     Details,
     EarlierModel,
@@ -115,7 +119,8 @@ def check_run(evidence: Evidence) -> tuple[list[Check], list[Check]]:
         (others if sampled and isinstance(claim, RobustAtRadius) else stated).append(claim)
     claims = compare_claims(stated, body.claims)
     beside = _check_attack(evidence, others)
-    return claims + beside[0], _check_results(evidence, body) + beside[1]
+    results = _check_results(evidence, body) + _check_clean(record)
+    return claims + beside[0], results + beside[1]
 
 
 def _all_of(
@@ -187,6 +192,30 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
     if different is not None:
         checks.append(Check(Status.REFUTED, f"the summary: {different}"))
     return checks
+
+
+def _check_clean(record: Record) -> list[Check]:
+    """That the doubt about clean inputs, which takes a PASS away, was not left out.
+
+    It is decided again from labels and clean predictions; what only the model can say is trusted,
+    and so is what was counted before correct inputs were chosen.
+    """
+    rows, clean, classes = record.inputs, record.clean, record.study.model.classes
+    known = [(row.label, row.predicted) for row in rows if None not in (row.label, row.predicted)]
+    if len(known) < len(rows) or not rows or record.study.inputs.only:
+        return []
+    subject = "the check of the clean accuracy"
+    if any(not 0 <= one < classes for pair in known for one in pair if one is not None):
+        return [Check(Status.REFUTED, subject, f"a label is none of the {classes:,} classes")]
+    labels, predicted = np.array(known, dtype=np.int64).T
+    counted = int((labels == predicted).sum()), len(rows)
+    own = CleanAnswers(*counted, label_doubt(labels, predicted, classes))
+    stated = (0, 0) if clean is None else (clean.right, clean.inputs)
+    left_out = own.blocks is not None and (clean is None or clean.blocks is None)
+    if counted == stated and not left_out:
+        return []
+    reason = "the file leaves out, or changes, what the labels say of the clean predictions"
+    return [Check(Status.REFUTED, subject, reason)]
 
 
 def _without_model(details: Details) -> Details:
@@ -270,15 +299,16 @@ def _decided(evidence: Evidence, required: Requirements) -> tuple[Claim, ...]:
     """The verdicts; none on an earlier model whose run is not in the file."""
     record, records = evidence.record, _records(evidence)
     verdicts: tuple[Claim, ...] = ()
-    if required.number or required.earlier is None:
+    if required.number or required.clean_accuracy is not None or required.earlier is None:
         verdicts = check_requirements(record, records, required)
         verdicts = as_in_records(verdicts, (record, *records.values()))
     if required.earlier is None or evidence.earlier is None:
         return verdicts
     of = required.earlier
     compared = not_worse_than(
-        record, evidence.earlier.record, names=of.names, margin=of.margin, error=of.error
-    )
+        record, evidence.earlier.record, names=of.names, margin=of.margin, error=of.error,
+        accepted=required.accept_clean_accuracy,
+    )  # fmt: skip
     return (*verdicts, *compared)
 
 

@@ -72,7 +72,7 @@ def _is_number(value: Json) -> bool:
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:surefoot:evidence:v1"
 _ANY_VERSION = PREDICATE_TYPE.removesuffix("1")
-FORMAT = 4
+FORMAT = 5
 """Number of the layout of the predicate."""
 _TABLES = ("inputs", "journal")
 _TOP = (

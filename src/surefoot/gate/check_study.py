@@ -27,7 +27,7 @@ from surefoot.evidence.packed import NEW_COPY
 from surefoot.evidence.statement import Evidence, read_statement
 from surefoot.gate import gate as g
 from surefoot.gate.read_gate import comparison_error, confidence_for
-from surefoot.gate.study_command import COMMANDS, is_requirement, shell_command
+from surefoot.gate.study_command import COMMANDS, OF_CLEAN, is_requirement, shell_command
 from surefoot.records.record import Curves, EarlierModel, Record, Requirements
 from surefoot.report.page import write_page
 from surefoot.report.sentences import measured_words
@@ -212,15 +212,18 @@ def _compared(
         regression.margin,
         comparison_error(study),
     )
+    accepted = bool(study.options.get("accept_clean_accuracy"))
     claims = not_worse_than(
         result.record,
         earlier.record,
         names=required.names,
         margin=required.margin,
         error=required.error,
+        accepted=accepted,
     )
     verdicts = (*result.verdicts, *claims)
-    every = replace(result.record.required or Requirements(), earlier=required)
+    demanded = result.record.required or Requirements(accept_clean_accuracy=accepted)
+    every = replace(demanded, earlier=required)
     record = replace(result.record, required=every, verdicts=verdicts)
     return replace(result, record=record, verdicts=verdicts)
 
@@ -254,7 +257,8 @@ def _takes_confidence(study: g.GateStudy) -> bool:
 def _of_earlier_model(study: g.GateStudy, model: str | None) -> dict[str, Given]:
     """The same of the earlier model: nothing is required of it, and no file is written."""
     files = ("report", "figure", "counterexamples", "vnnlib")
-    values = {n: v for n, v in _values(study).items() if n not in files and not is_requirement(n)}
+    left_out = (*files, *OF_CLEAN)
+    values = {n: v for n, v in _values(study).items() if not (n in left_out or is_requirement(n))}
     return {**values, "model": model}
 
 

@@ -105,6 +105,8 @@ class Gate:
         """How the error is shared, in one sentence."""
         number, name = self.requirements, self.path.name
         if number == 0:
+            if any(study.options.get("clean_accuracy") is not None for study in self.studies):
+                return f"{name} requires what is counted alone: no verdict can be wrong by chance."
             return f"{name} requires nothing: no verdict is given."
         if number == 1:
             return (

@@ -110,8 +110,12 @@ COMMANDS = {verb.__name__: StudyCommand(verb.__name__, verb) for verb in _VERBS}
 
 
 def is_requirement(name: str) -> bool:
-    """Whether the option requires something of the result."""
+    """Whether the option requires something of the result, and so spends a part of the error."""
     return name.startswith("require") or name == "not_worse"
+
+
+OF_CLEAN = ("clean_accuracy", "accept_clean_accuracy")
+"""What is said of the clean accuracy, which is counted: it spends nothing."""
 
 
 def takes_a_path(parameter: option.Parameter) -> bool:

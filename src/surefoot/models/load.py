@@ -71,6 +71,7 @@ def load_model(
     bounds: Sequence[float] | Interval | None = None,
     mean: Sequence[float] | float | None = None,
     std: Sequence[float] | float | None = None,
+    normalise: str | None = None,
     scores: str | None = None,
     shape: Sequence[int] | None = None,
     data_shape: Sequence[int] | None = None,
@@ -87,7 +88,8 @@ def load_model(
     Or behind an address, `https://host/v2/models/name` (Open Inference Protocol v2).
 
     `bounds`: the range of input values (perturbed inputs are clipped to it). `mean`, `std`:
-    normalisation between the perturbation and the network. `scores`: "logits" or "probabilities"
+    normalisation between the perturbation and the network; `normalise` in their place: "imagenet",
+    "cifar10" or "MEAN/STD". `scores`: "logits" or "probabilities"
     where the output does not tell; "values" where it is numbers of any shape that are no class
     scores (a regressor, a segmentation); "objects" where each input gets an object (boxes).
     `shape`: of one input, where the model does not say; `data_shape`: of one input of the data,
@@ -101,7 +103,7 @@ def load_model(
     """
     options = LoadOptions(
         bounds=interval(bounds),
-        normalise=normalisation(mean, std),
+        normalise=normalisation(mean, std, normalise),
         scores=scores_kind(scores),
         shape=None if shape is None else tuple(int(n) for n in shape),
         output=output,

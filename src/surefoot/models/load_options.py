@@ -66,6 +66,12 @@ class Normalise:
         xp = array_namespace(x)
         return (x - xp.asarray(mean, device=x.device)) / xp.asarray(std, device=x.device)
 
+    def before(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+        """What it makes into this batch."""
+        shape = x.shape[1:]
+        before: NDArray[np.floating] = x * _spread(self.std, shape) + _spread(self.mean, shape)
+        return before
+
     def gradient_before(self, gradient: NDArray[np.floating]) -> NDArray[np.floating]:
         """The gradient in what was normalised."""
         return gradient if self.is_identity else gradient / _spread(self.std, gradient.shape[1:])
@@ -184,8 +190,41 @@ def _layouts(shape: tuple[int, ...] | None) -> list[tuple[int, ...]]:
     return [shape, *moved, bare, (1, *bare), (*bare, 1)]
 
 
-def normalisation(mean: Numbers, std: Numbers) -> Normalise:
-    """From a mean, a std or both; one number stands for all channels."""
+CONSTANTS = {
+    "imagenet": Normalise((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "cifar10": Normalise((0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)),
+}
+"""Normalisations by name, of values from 0 to 1: as torchvision's models have it, and the mean and
+standard deviation of the training images of CIFAR-10."""
+
+
+def named_normalisation(text: str) -> Normalise:
+    """The normalisation of this name, or of MEAN/STD: 0.5/0.5, or several numbers each."""
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    try:
+        mean, std = ([float(n) for n in part.split(",")] for part in text.split("/"))
+    except ValueError:
+        raise InvalidArgument(
+            f"normalise (--normalise) {text!r}: choose {' or '.join(CONSTANTS)}, or write MEAN/STD "
+            "as 0.5/0.5 or 0.49,0.48,0.45/0.25,0.24,0.26",
+            option="normalise",
+            value=text,
+        ) from None
+    return normalisation(mean, std)
+
+
+def normalisation(mean: Numbers, std: Numbers, name: str | None = None) -> Normalise:
+    """By its name, or from a mean, a std or both; one number stands for all channels."""
+    if name is not None:
+        if mean is not None or std is not None:
+            raise InvalidArgument(
+                f"normalise (--normalise) {name} is mean and std in one: leave out mean (--mean) "
+                "and std (--std), or normalise",
+                option="normalise",
+                value=name,
+            )
+        return named_normalisation(name)
     shift, divisor = _numbers(mean, 0.0), _numbers(std, 1.0)
     return Normalise(
         shift * len(divisor) if mean is None else shift,

@@ -81,6 +81,11 @@ class FileOptions:
     std: str | float | Sequence[float] | None = option(
         None, "Standard deviation for normalisation, like --mean.", panel=_READING
     )
+    normalise: str | None = option(
+        None,
+        "In place of --mean and --std: imagenet, cifar10, or MEAN/STD as in 0.5/0.5",
+        panel=_READING,
+    )
     scores: str | None = option(
         None,
         "What the model returns, if unclear: logits, probabilities, values (no class scores), "

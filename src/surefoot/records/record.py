@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from surefoot.core.claims import Claim
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
 from surefoot.errors import InvalidArgument
 from surefoot.population.comparison import Difference, Rank
@@ -125,7 +126,9 @@ class EarlierModel:
 class Requirements:
     """What a result must show; None where nothing is required.
 
-    `earlier` spends an error of its own, the others share that of the study.
+    `earlier` spends an error of its own, the others share that of the study; `clean_accuracy` is
+    counted on these inputs and spends nothing. `accept_clean_accuracy`: a PASS counts, however
+    doubtful the answers to clean inputs are.
     """
 
     least: float | None = None
@@ -133,6 +136,8 @@ class Requirements:
     not_worse: tuple[str, float] | None = None
     of_these: float | None = None
     earlier: EarlierModel | None = None
+    clean_accuracy: float | None = None
+    accept_clean_accuracy: bool = False
 
     @property
     def number(self) -> int:
@@ -198,18 +203,49 @@ SELECTION = "selection of the inputs"
 """Name of the check whose warning leaves claims about a population without their assumption."""
 
 
+CLEAN = "labels and clean accuracy"
+"""Name of the check whose doubt takes every PASS away."""
+
+
+@dataclass(frozen=True)
+class CleanAnswers:
+    """How many clean inputs get their true label, and why that is doubtful, where it is.
+
+    With `--correct-only` these are all inputs that were classified, not only those kept.
+    """
+
+    right: int
+    inputs: int
+    doubt: Reason | None = None
+
+    @property
+    def blocks(self) -> Reason | None:
+        """Why no requirement can pass: the doubt, unless the inputs are too few for it."""
+        remark = self.doubt is None or self.doubt.why is Why.FEW_TO_DOUBT
+        return None if remark else Why.IMPLAUSIBLE.of(self.right, self.inputs, self.doubt)
+
+
 @dataclass(frozen=True)
 class Finding:
-    """One check of the preflight: `status` is ok, warning or failed; `finding` says it in words."""
+    """One check of the preflight: `status` is ok, warning or failed; `finding` says it in words.
+
+    `clean` is what was counted, where the check is that of the clean accuracy.
+    """
 
     name: str
     status: str
     finding: str
+    clean: CleanAnswers | None = None
 
     @property
     def is_warning(self) -> bool:
         """Whether it is shown beside the result."""
         return self.status == "warning"
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether the number must not be read without it."""
+        return self.doubts_selection or (self.clean is not None and self.clean.blocks is not None)
 
     @property
     def doubts_selection(self) -> bool:
@@ -439,6 +475,11 @@ class Record:
     def shared_error(self) -> float | None:
         """The error that all claims of a comparison share; None where each has its own."""
         return self.spec.error if isinstance(self.spec, ComparisonSpec) else None
+
+    @property
+    def clean(self) -> CleanAnswers | None:
+        """What the preflight counted of the clean inputs, where labels are known."""
+        return next((one.clean for one in self.findings if one.clean is not None), None)
 
     @property
     def clean_accuracy(self) -> float | None:

@@ -380,6 +380,12 @@ def _(claim: claims.ClassesDiffer) -> str:
     return with_condition(claim, f"{among(claim)}{text} ({confidence_clause(claim)})")
 
 
+@statement.register
+def _(claim: claims.CountedAccuracy) -> str:
+    inputs = scope_phrase(claim)
+    return f"{subject(claim)}{claim.right:,} of {inputs} get their true label when clean (counted)"
+
+
 # Critical radii beside the quantile.
 
 

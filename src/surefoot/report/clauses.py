@@ -393,6 +393,7 @@ _CRITICAL = "mean critical radius"
 _QUANTITIES: dict[type[Claim], str] = {
     claims.SuiteMean: "accuracy, or share kept, averaged over the cells of a suite",
     claims.CountKappa: "number of inputs that fail more often",
+    claims.CountedAccuracy: "share of inputs that get their true label when clean",
     claims.ShareKappa: "share of inputs that fail at most so often",
     claims.Tail: "extrapolated failure probability",
     claims.Radius: "certified radius",

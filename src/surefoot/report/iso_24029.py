@@ -132,6 +132,7 @@ PROPERTIES: dict[type[Claim], tuple[str, tuple[Property, ...]]] = {
     ),
     QuantileDifference: ("how much larger one model's quantile of the critical radius is", _PROVED),
     claims.ClassesDiffer: ("which classes differ", _RESPONSE),
+    claims.CountedAccuracy: ("how many of these inputs are right when clean", _DROPS),
 }
 """What each kind of claim says, and the properties that it is about."""
 

@@ -127,6 +127,12 @@ def _(claim: claims.CountKappa) -> _Parts:
 
 
 @_parts.register
+def _(claim: claims.CountedAccuracy) -> _Parts:
+    number = f"{claim.right:,} of {claim.about.inputs:,}"
+    return number, "", "inputs that get their true label when clean"
+
+
+@_parts.register
 def _(claim: claims.ShareKappa) -> _Parts:
     limit = of_perturbations(claim.kappa)
     return *_shares(claim), f"{scope_phrase(claim)} that fail under at most {limit}"

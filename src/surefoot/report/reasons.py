@@ -88,6 +88,28 @@ def _lower_end_zero(wrong: int, unproved: int, inputs: int) -> str:
     return f"{' and '.join(known)}, so the lower end is 0"
 
 
+_PREPARATIONS = {
+    "over-255": ("values divided by 255", "--scale 255"),
+    "times-255": (
+        "values times 255",
+        "--scale 1 for data of 0 to 255, --scale 0.00392157 for data of 0 to 1, and --bounds 0,255",
+    ),
+    "bgr": ("the channels in reverse order (BGR)", "the channels in that order"),
+    "layout": ("the channels read as the other axis", "arrays whose axes are as their shape says"),
+}
+"""What is done to the images, and what to pass."""
+
+
+def _prepared(name: str, then: int, now: int, inputs: int) -> str:
+    """Of an image prepared otherwise: parts with a name, else a normalisation."""
+    known = [_PREPARATIONS.get(n, (f"normalisation {n}", f"--normalise {n}")) for n in name.split()]
+    words, options = zip(*known, strict=True)
+    return (
+        f"with {' and '.join(words)}, {then} of {inputs} tried are right, not {now}: pass "
+        f"{' '.join(options)}"
+    )
+
+
 def _tested(outcome: str) -> Callable[[float, float], str]:
     def words(level: float, p: float) -> str:
         stated = f"p = {p:.2g}" if p > LEAST_P else f"p < {LEAST_P:g}"
@@ -165,6 +187,28 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     ),
     Why.FEW_MODELS: "{0} models are too few for a correlation: at least three",
     Why.EQUAL_VALUES: "all models have the same value, so there is nothing to correlate",
+    # Answers to clean inputs.
+    Why.IMPLAUSIBLE: lambda right, inputs, doubt: (
+        f"{right:,} of {inputs:,} clean inputs are right ({100 * right / inputs:.1f} %), so a PASS "
+        f"would mean nothing: {doubt} (--accept-clean-accuracy overrides this)"
+    ),
+    Why.ONE_CLASS_GIVEN: (
+        "the model gives all of them one class, and the labels have {0:,}: check scaling, "
+        "normalisation and layout"
+    ),
+    Why.LABELS_READ_OTHERWISE: lambda accuracy, reading, question, way_out: (
+        f"with {reading} it would be {100 * accuracy:.1f} %: {question} Then {way_out}"
+    ),
+    Why.PREPARED_OTHERWISE: _prepared,
+    Why.LITTLE_SKILL: (
+        "hardly better than guessing (balanced skill {0:.2g}, with 99 % confidence below 0.25): "
+        "check scaling, normalisation and labels"
+    ),
+    Why.CHANCE_EXPLAINS: (
+        "no better than the same predictions in random order (p = {0:.2g}): check scaling, "
+        "normalisation and labels"
+    ),
+    Why.FEW_TO_DOUBT: "{0}; the inputs are too few to tell",
     # Tails.
     Why.EQUAL_SEVERITIES: "all {0} severities are {1:g}: there is no distribution to fit",
     Why.NOT_NORMAL: _not_normal,

@@ -135,6 +135,13 @@ def _(claim: claims.SuiteMean) -> tuple[str, str]:
 
 
 @_statements.register
+def _(claim: claims.CountedAccuracy) -> tuple[str, str]:
+    least, inputs = exact_percent(clauses.required_number(claim)), clauses.scope_phrase(claim)
+    right = f"get their true label when clean: {claim.right:,} of {claim.about.inputs:,}, counted"
+    return f"at least {least} of {inputs} {right}", f"fewer than {least} of {inputs} {right}"
+
+
+@_statements.register
 def _(claim: claims.ShareKappa) -> tuple[str, str]:
     least, limit = exact_percent(clauses.required_number(claim)), of_perturbations(claim.kappa)
     over = clauses.over_groups(claim, ",")

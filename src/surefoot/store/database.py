@@ -195,7 +195,7 @@ def _is_no_stop(record: logging.LogRecord) -> bool:
     return kind is None or issubclass(kind, Exception)
 
 
-SCHEMA = 6
+SCHEMA = 7
 TABLES = sa.MetaData()
 META = sa.Table(
     "surefoot_meta",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefoot.engine.outputs import Check, CheckStatus
 from surefoot.engine.preflight import examine
 from surefoot.inputs import fit
 from surefoot.perturb.table import for_columns
-from surefoot.records.record import Finding
+from surefoot.records.record import CleanAnswers, Finding
+from surefoot.report.reasons import reason_words
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation
 
@@ -59,11 +60,24 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
                 f"{len(inputs)} inputs of {content} from {inputs.source} "
                 f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
             ),
-            *findings(examine(inputs, model, perturbation)),
+            *(_bad(one) for one in findings(examine(inputs, model, perturbation))),
         )
     )
 
 
+def _bad(finding: Finding) -> Finding:
+    """A run goes on where no PASS would mean anything; here that is bad."""
+    blocks = finding.clean is not None and finding.clean.blocks is not None
+    return replace(finding, status=str(CheckStatus.FAILED)) if blocks else finding
+
+
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
     """What checks found, as a record holds it."""
-    return tuple(Finding(check.name, str(check.status), check.finding) for check in checks)
+    return tuple(
+        Finding(check.name, str(check.status), check.finding + _doubt(check.clean), check.clean)
+        for check in checks
+    )
+
+
+def _doubt(clean: CleanAnswers | None) -> str:
+    return "" if clean is None or clean.doubt is None else f"; {reason_words(clean.doubt)}"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.catalogue import registry
 from surefoot.core.results import Interval
+from surefoot.engine.label_check import TRIED
 from surefoot.engine.outputs import clean_labels
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection, fit, load_inputs
@@ -22,7 +23,7 @@ from surefoot.models import declared_shape, load_model
 from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
 from surefoot.models.load_options import scores_kind
 from surefoot.records.options import FileOptions
-from surefoot.subject.inputs import Inputs
+from surefoot.subject.inputs import Classified, Inputs
 from surefoot.subject.protocols import Model, Scores, Signature
 
 
@@ -40,21 +41,33 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
             "has no classes: leave it out"
         )
     fitted = [fit(inputs, one.signature.shape) for one in models]
+    asked: list[tuple[NDArray[np.intp], list[NDArray[np.int64]]]] = []
 
     def common_label(rows: NDArray[np.intp]) -> NDArray[np.int64]:
         labels_by_model = [
             clean_labels(m, ready.x[rows]) for m, ready in zip(models, fitted, strict=True)
         ]
+        asked.append((rows, labels_by_model))
         same = np.all([labels == labels_by_model[0] for labels in labels_by_model], axis=0)
         return np.where(same, labels_by_model[0], -1)
 
-    if len(models) == 1:
-        return choose(fitted[0], selection, common_label)
-    return choose(inputs, selection, common_label, f"all {len(models)} models classify")
+    first, who = (fitted[0], "the model classifies")
+    if len(models) > 1:
+        first, who = inputs, f"all {len(models)} models classify"
+    chosen = choose(first, selection, common_label, who)
+    if not asked or inputs.labels is None:
+        return chosen
+    rows = np.concatenate([some for some, _ in asked])
+    each = [np.concatenate(parts) for parts in zip(*(labels for _, labels in asked), strict=True)]
+    answers = {
+        model.signature.digest: Classified(ready.x[rows[:TRIED]], inputs.labels[rows], predicted)
+        for model, ready, predicted in zip(models, fitted, each, strict=True)
+    }
+    return replace(chosen, classified=answers)
 
 
 _READING_OF_MODEL = (
-    "bounds", "mean", "std", "scores", "shape", "output", "device", "half", "trust",
+    "bounds", "mean", "std", "normalise", "scores", "shape", "output", "device", "half", "trust",
     "token_variable",
 )  # fmt: skip
 _READING_OF_DATA = (
@@ -204,6 +217,7 @@ def _model(options: FileOptions, source: Any, inputs: Inputs, bounds_of_data: st
         bounds=bounds if isinstance(bounds, Interval) else registry.numbers(bounds),
         mean=registry.numbers(options.mean),
         std=registry.numbers(options.std),
+        normalise=options.normalise,
         scores=options.scores,
         shape=registry.shape(options.shape),
         data_shape=None if inputs.holds_items else inputs.x.shape[1:],

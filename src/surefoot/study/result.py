@@ -160,8 +160,14 @@ def _ends(interval: Interval | None) -> dict[str, float]:
     return known or {"low": math.nan, "high": math.nan}
 
 
-_OPTIONS = {"least": "--require", "of_these": "--require-these", "of_each_class": "--require-each"}
+_OPTIONS = {
+    "least": "--require",
+    "of_these": "--require-these",
+    "of_each_class": "--require-each",
+    "clean_accuracy": "--clean-accuracy",
+}
 """Of a command, and of `surefoot export`."""
+_ACCEPT = "--accept-clean-accuracy"
 
 
 def required_command(command: str, required: Requirements) -> str:
@@ -169,7 +175,8 @@ def required_command(command: str, required: Requirements) -> str:
 
     One that shows a stored run requires nothing, and a shell names no model of several.
     """
-    asked = {name: value for name, value in vars(required).items() if value is not None}
+    given = vars(required).items()
+    asked = {name: value for name, value in given if value is not None and value is not False}
     if command.startswith("sf."):
         return f"{command}.require({', '.join(f'{name}={v!r}' for name, v in asked.items())})"
     shown = command.startswith("surefoot show ")
@@ -179,6 +186,7 @@ def required_command(command: str, required: Requirements) -> str:
         words = _without_requirements(shlex.split(command))
     except ValueError:  # an evidence file may call anything a command
         return ""
+    words += [_ACCEPT] * bool(asked.pop("accept_clean_accuracy", False))
     return shlex.join(
         [*words, *(word for name, v in asked.items() for word in (_OPTIONS[name], _text(v)))]
     )
@@ -190,7 +198,7 @@ def _without_requirements(words: list[str]) -> list[str]:
     for word in words:
         option, equal, _ = word.partition("=")
         required = option in _OPTIONS.values() and not is_value
-        if not required and not is_value:
+        if not required and not is_value and word != _ACCEPT:
             kept.append(word)
         is_value = required and not equal
     return kept
@@ -265,6 +273,8 @@ class Result:
         of_each_class: OfClasses | None = None,
         of_these: float | None = None,
         not_worse: tuple[str, float] | None = None,
+        clean_accuracy: float | None = None,
+        accept_clean_accuracy: bool = False,
     ) -> Result:
         """The same result with a verdict on each requirement; they share the stated error.
 
@@ -273,6 +283,9 @@ class Result:
         most as often as κ says, and `of_these` that such a share of them does. `of_each_class`:
         the same of every class, or a number for each class named: {"stop": 0.99, "parking": 0.9}.
         `not_worse`: a model, and by how much it may fail more often than the others.
+        `clean_accuracy`: the least share of these inputs that get their true label when clean,
+        which is counted and costs no error. Where the answers to clean inputs are implausible, as
+        `sf.doctor` says, nothing passes unless `accept_clean_accuracy` is true.
         """
         if isinstance(least, str):
             of_these = share_of_all(least, of_these)
@@ -280,7 +293,14 @@ class Result:
         if isinstance(of_each_class, Mapping):  # classes named by text, as a record keeps them
             by_text = {str(name): value for name, value in of_each_class.items()}
             of_each_class = by_text if len(by_text) == len(of_each_class) else of_each_class
-        demanded = Requirements(number, of_each_class, not_worse, of_these)
+        demanded = Requirements(
+            number,
+            of_each_class,
+            not_worse,
+            of_these,
+            clean_accuracy=clean_accuracy,
+            accept_clean_accuracy=accept_clean_accuracy,
+        )
         verdicts = requirements.check_requirements(self.record, self._records, demanded)
         verdicts = as_in_records(verdicts, (self.record, *self._records.values()))
         record = replace(self.record, required=demanded, verdicts=verdicts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,6 +49,17 @@ class Feature:
 
 
 @dataclass(frozen=True, eq=False)
+class Classified:
+    """What a model answers to the inputs among which the correct ones were chosen: all labels and
+    predictions, and the first rows.
+    """
+
+    x: HostArray
+    labels: NDArray[np.int64]
+    predicted: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Inputs:
     """Points with stable ids and, where known, the labels they should get.
 
@@ -63,7 +74,8 @@ class Inputs:
     holds what the output of each input should be, where that is no class number.
 
     Text, bytes and other items are an array of objects of shape (n,); one row has shape ().
-    `digest_item` names items of kinds that have no name of their own.
+    `digest_item` names items of kinds that have no name of their own. `classified` is, by the
+    digest of a model, what it was asked before correct inputs were chosen.
     """
 
     x: HostArray
@@ -82,6 +94,7 @@ class Inputs:
     classes: tuple[int, ...] = ()
     only: str = ""
     selection_doubt: str = ""
+    classified: Mapping[str, Classified] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", tuple(map(escape_unprintable, self.ids)))

@@ -1,0 +1,262 @@
+"""Whether a model answers clean inputs as their labels say: labels, preparation, skill."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr
+
+from surefoot.core.reasons import Reason, Why
+from surefoot.engine.input_check import WAY_OUT
+from surefoot.engine.outputs import clean_outputs
+from surefoot.errors import ModelFailed
+from surefoot.inputs.arrays import channels_last
+from surefoot.models.load_options import CONSTANTS, Normalise, named_normalisation
+from surefoot.statistics.plausible import (
+    ERROR,
+    Classes,
+    balanced_skill,
+    permutation_p,
+    skill_is_small,
+)
+from surefoot.subject.inputs import Classified
+from surefoot.subject.protocols import HostArray, Model
+
+_LEAST_GAIN = 0.10
+"""Accuracy that another reading of the labels must add before the user is asked about it."""
+_RELABELLING_ERROR = 0.001
+"""Probability of asking about shifted or permuted labels where no other reading is better."""
+_PREPARATION_ERROR = 0.005
+"""The same of another preparation of the images, shared over those tried."""
+TRIED = 64
+"""Inputs that are prepared otherwise: one batch of each preparation."""
+_SCREENED = 8
+"""Of them, wrong ones that are prepared first: of a better preparation two or more become right."""
+_HALVES = "0.5/0.5"
+"""The third common normalisation: values from -1 to 1."""
+_LEAST_INPUTS = 30
+"""Inputs below which little skill, or chance, takes no PASS away."""
+_PIXELS_ABOVE = 2.0
+"""Images with larger values are read as pixels from 0 to 255."""
+_MOST_CLASSES = 1000
+"""Classes beyond which the best permutation is not searched: it would take seconds."""
+_LISTED = 20
+"""Classes that are written out in a command; more are better given in a file."""
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """Another reading of the labels: which label is read as what, its accuracy, and a question."""
+
+    description: str
+    accuracy: float
+    question: str
+    read_as: dict[int, int]
+
+    def way_out(self, classes: int, texts: Sequence[str] | None) -> str:
+        """What to do if the question is answered with yes; `texts` as in `label_doubt`."""
+        label_of = {read: label for label, read in self.read_as.items()}
+        if sorted(label_of) != list(range(classes)) or len(self.read_as) < classes:
+            return WAY_OUT
+        order = [label_of[k] for k in range(classes)]
+        if texts is None:
+            numbers = ", ".join(str(self.read_as[k]) for k in range(classes))
+            return f"renumber them: y = np.array([{numbers}])[y]" if classes <= _LISTED else WAY_OUT
+        names = [texts[k] if texts else str(k) for k in order]
+        if classes > _LISTED or any("," in name for name in names):
+            return WAY_OUT
+        names_given = shlex.quote(",".join(names))
+        return f"pass their names in the model's order: --class-names {names_given} (class_names=)"
+
+
+def label_doubt(
+    labels: Classes, predicted: Classes, classes: int, texts: Sequence[str] | None = None
+) -> Reason | None:
+    """Why a PASS would mean nothing, by the labels and what the model predicts; None if it may.
+
+    `texts` are the labels by number as the data write them, which class names in another order
+    number anew; empty: as the number itself. None: the data hold numbers.
+
+    One class for all inputs, though the labels have several. Shifted or permuted: another reading
+    of the labels adds at least 10 points of accuracy, and a one-sided McNemar test rejects that it
+    adds none (error .001 over all readings tried). Little skill, or predictions that random order
+    explains: of fewer than 30 inputs only a remark (`is_remark`).
+    """
+    several = len(np.unique(labels)) > 1
+    if several and len(np.unique(predicted)) == 1:
+        return Why.ONE_CLASS_GIVEN.of(len(np.unique(labels)))
+    better, other = shifted(labels, predicted, classes), permuted(labels, predicted)
+    if better is None or (other is not None and other.accuracy > better.accuracy + _LEAST_GAIN / 2):
+        better = other  # a shift is the simpler explanation where it explains as much
+    if better is not None:
+        way_out = better.way_out(classes, texts)
+        return Why.LABELS_READ_OTHERWISE.of(
+            better.accuracy, better.description, better.question, way_out
+        )
+    doubt = None
+    if skill_is_small(labels, predicted):
+        doubt = Why.LITTLE_SKILL.of(balanced_skill(labels, predicted))
+    elif several and (p := permutation_p(labels, predicted)) is not None and p > ERROR:
+        doubt = Why.CHANCE_EXPLAINS.of(p)
+    return Why.FEW_TO_DOUBT.of(doubt) if doubt and len(labels) < _LEAST_INPUTS else doubt
+
+
+def names_doubt(named: int, classes: int) -> str:
+    """What is wrong where data and model have different numbers of classes; empty if nothing."""
+    if named in (0, classes):
+        return ""
+    return (
+        f"the data name {named} classes and the model has {classes}: pass all class names in the "
+        "model's order (class_names=, --class-names), or leave the labels out (--labels none)"
+    )
+
+
+def shifted(labels: Classes, predicted: Classes, classes: int) -> Relabelling | None:
+    """The labels from some class on read as one higher or one lower, if that is much better.
+
+    Two labels are never read as one: lower is tried only where the class below has no input.
+    """
+    n, step = len(labels), predicted - labels
+    same, up, down = (
+        np.bincount(labels[step == by], minlength=classes).astype(np.int64) for by in (0, 1, -1)
+    )
+    if same.sum() > (1 - _LEAST_GAIN) * n:
+        return None
+    before = np.cumsum(same) - same
+    lost_from = same.sum() - before
+    gained_from = np.stack([np.cumsum(moved[::-1])[::-1] for moved in (up, down)])
+    free = np.bincount(labels + 1, minlength=classes + 1)[:classes] == 0
+    hits = np.where([np.ones(classes, bool), free], before + gained_from, -1)
+    which, start = np.unravel_index(int(np.argmax(hits)), hits.shape)
+    gained, lost = int(gained_from[which, start]), int(lost_from[start])
+    accuracy = float(hits[which, start] / n)
+    p_value = _mcnemar(gained, lost)
+    if accuracy < same.sum() / n + _LEAST_GAIN or p_value > _RELABELLING_ERROR / 4 / classes:
+        return None
+    by, word = ((1, "higher"), (-1, "lower"))[which]
+    affected = [k for k in np.unique(labels).tolist() if k >= max(start, -by)]
+    which_labels = "every label" if labels.min() >= start else f"the labels from {start} on"
+    examples = ", ".join(f"{k} as {k + by}" for k in affected[:2])
+    examples += ", …" if len(affected) > 2 else ""
+    read_as = {k: k + by if k in affected else k for k in np.unique(labels).tolist()}
+    description = f"{which_labels} read as one {word} ({examples})"
+    return Relabelling(description, accuracy, "are the labels shifted?", read_as)
+
+
+def permuted(labels: Classes, predicted: Classes) -> Relabelling | None:
+    """The best one-to-one renaming of the labels, if it is much better than none.
+
+    It is fitted on one half of the inputs and tested on the other, and the other way round, so that
+    a renaming that merely fits the noise is not believed.
+    """
+    n, right = len(labels), labels == predicted
+    rows, columns = np.unique(labels), np.union1d(labels, predicted)
+    if right.sum() > (1 - _LEAST_GAIN) * n or len(columns) > _MOST_CLASSES:
+        return None
+    second = np.random.default_rng(0).permutation(n) % 2 == 1
+    hits, p_value = 0, 1.0
+    for tested in (second, ~second):
+        renaming = _best_renaming(labels[~tested], predicted[~tested], rows, columns)
+        fits = renaming[np.searchsorted(rows, labels[tested])] == predicted[tested]
+        hits += int(fits.sum())
+        gained = int((fits & ~right[tested]).sum())
+        lost = int((right[tested] & ~fits).sum())
+        p_value = min(p_value, _mcnemar(gained, lost))
+    if hits < right.sum() + _LEAST_GAIN * n or p_value > _RELABELLING_ERROR / 4:
+        return None
+    best = _best_renaming(labels, predicted, rows, columns)
+    changes = [f"{k} as {j}" for k, j in zip(rows, best, strict=True) if k != j]
+    examples = ", ".join(changes[:3]) + (", …" if len(changes) > 3 else "")
+    question = "are the classes in another order?"
+    read_as = dict(zip(rows.tolist(), best.tolist(), strict=True))
+    return Relabelling(f"the labels renamed ({examples})", hits / n, question, read_as)
+
+
+def _best_renaming(labels: Classes, predicted: Classes, rows: Classes, columns: Classes) -> Classes:
+    """The class that each label of `rows` is read as; its own unless another fits better."""
+    from scipy.optimize import linear_sum_assignment
+
+    counts = np.zeros((len(rows), len(columns)))
+    cells = np.searchsorted(rows, labels), np.searchsorted(columns, predicted)
+    np.add.at(counts, cells, 1.0)
+    counts += (rows[:, None] == columns) / (len(rows) + 1)
+    _, chosen = linear_sum_assignment(counts, maximize=True)
+    renaming: Classes = columns[chosen]
+    return renaming
+
+
+def _mcnemar(gained: int, lost: int) -> float:
+    """One-sided p-value: a reading that is no better gains this many more inputs than it loses."""
+    return float(bdtr(lost, gained + lost, 0.5))
+
+
+def preparation_doubt(asked: Classified, frame: tuple[int, ...], model: Model) -> Reason | None:
+    """The common preparation of images with which far more get their true label; None for none.
+
+    A few inputs, all over the rows at hand, are tried with each: at least 10 points more, and a
+    one-sided McNemar test rejects that there are none (error .005, shared over those tried). A
+    preparation with which few of some wrong ones become right is not tried on the others.
+    Nothing is tried where so many are right that 10 points cannot be gained.
+    """
+    given = len(asked.x)
+    rows = slice(None, given, -(-given // TRIED))
+    x, labels = asked.x[rows], asked.labels[rows]
+    right = labels == asked.predicted[rows]
+    if not frame or right.mean() > 1 - _LEAST_GAIN:
+        return None
+    tried = list(_preparations(x, frame, model))
+    wrong = np.flatnonzero(~right)
+    few = wrong[:: -(-len(wrong) // _SCREENED)]
+    best, found = right.sum() + _LEAST_GAIN * len(x), None
+    for name, prepared in tried:
+        if _hits(model, prepared[few], labels[few]).sum() < len(few) / 4:
+            continue  # so that a slow model is asked about few inputs
+        hits = _hits(model, prepared, labels)
+        p_value = _mcnemar(int((hits & ~right).sum()), int((right & ~hits).sum()))
+        enough = hits.sum() > best if found else hits.sum() >= best
+        if enough and p_value <= _PREPARATION_ERROR / len(tried):
+            best, found = hits.sum(), name
+    if found is None:
+        return None
+    return Why.PREPARED_OTHERWISE.of(found, int(best), int(right.sum()), len(x))
+
+
+def _hits(model: Model, x: HostArray, labels: Classes) -> NDArray[np.bool_]:
+    """Which of them get their label; none where the model refuses what it is given."""
+    try:
+        outputs = clean_outputs(model, np.ascontiguousarray(x, dtype=np.float32))
+    except ModelFailed:
+        return np.zeros(len(x), dtype=bool)
+    hits: NDArray[np.bool_] = np.asarray(outputs).argmax(axis=1) == labels
+    return hits
+
+
+def _preparations(
+    x: HostArray, frame: tuple[int, ...], model: Model
+) -> Iterator[tuple[str, HostArray]]:
+    """What the model is given instead of these images, each by its name in a reason."""
+    images = x.reshape(len(x), *frame)
+    axis = 0 if len(frame) < 3 else 3 if channels_last(frame) else 1
+    channels = images.shape[axis] if axis else 1
+    if channels > 1:
+        yield "bgr", np.flip(images, axis).reshape(x.shape)
+        end = 1 if axis == 3 else -1
+        moved = np.moveaxis(images, axis, end)  # as a flat row: in the other order
+        if x.shape[1:] == frame:  # as if the other layout had been read as this one
+            moved = np.moveaxis(images.reshape(moved.shape), end, axis)
+        yield "layout", moved.reshape(x.shape)
+    if model.signature.whole_numbers:
+        return
+    pixels = float(np.abs(x).max()) > _PIXELS_ABOVE
+    yield ("over-255", x / 255) if pixels else ("times-255", x * 255)
+    known: Normalise = getattr(model, "normalise", Normalise())
+    base = x / 255 if pixels else x
+    for name in (*CONSTANTS, _HALVES):
+        given = named_normalisation(name)
+        fits = len(given.mean) == 1 or (channels == len(given.mean) and x.shape[1:] == frame)
+        if given != known and fits:
+            yield f"{'over-255 ' * pixels}{name}", known.before(given(base))

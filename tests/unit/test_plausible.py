@@ -1,0 +1,257 @@
+"""A broken pipeline never passes, whatever is asked; a sound one does, and FAIL stays FAIL."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+import surefoot as sf
+from surefoot.core.claims import Verdict
+from surefoot.core.reasons import Why
+from surefoot.errors import InvalidArgument, SurefootWarning
+from surefoot.evidence.check import check_statement
+from surefoot.evidence.envelope import read_envelope
+from surefoot.evidence.statement import read_statement
+from surefoot.models.load_options import CONSTANTS
+from surefoot.testing import RobustnessUndecided
+from tests.unit.small_models import save_graph
+
+CLASSES, SHAPE, N = 4, (3, 6, 6), 60
+RUN = {"store": None, "workers": 1, "progress": False}
+NORMAL = {"normalise": "imagenet", "bounds": (0, 1)}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A network for normalised images that is right on all of them, and images of 0 to 1."""
+    folder, rng = tmp_path_factory.mktemp("plausible"), np.random.default_rng(0)
+    pattern = rng.choice([-1.0, 1.0], (CLASSES, *SHAPE))
+    pattern -= pattern.mean(axis=(2, 3), keepdims=True)
+    y = np.arange(N) % CLASSES
+    x = np.clip(0.45 + 0.12 * pattern[y] + 0.02 * rng.normal(size=(N, *SHAPE)), 0, 1)
+    # A class with large weights throughout wins wherever values are not around 0.
+    weights = pattern.reshape(CLASSES, -1) + np.arange(CLASSES)[:, None] / 4
+    middle = CONSTANTS["imagenet"](x).reshape(N, -1).mean(axis=0)
+    nodes = [
+        helper.make_node("Flatten", ["x"], ["flat"], axis=1),
+        helper.make_node("Gemm", ["flat", "w", "b"], ["sums"]),
+        helper.make_node("Relu", ["sums"], ["held"]),
+        helper.make_node("Gemm", ["held", "eye", "none"], ["scores"]),
+    ]
+    every = {"sound": weights, "constant": np.zeros_like(weights)}
+    for name, w in every.items():
+        bias = np.eye(CLASSES)[0] if name == "constant" else 50 - w @ middle
+        constants = {"w": w.T, "b": bias, "eye": np.eye(CLASSES), "none": np.zeros(CLASSES)}
+        save_graph(
+            folder / f"{name}.onnx", nodes, [("x", TensorProto.FLOAT, ["n", *SHAPE])],
+            [("scores", TensorProto.FLOAT)],
+            {key: value.astype(np.float32) for key, value in constants.items()},
+        )  # fmt: skip
+    np.savez(folder / "test.npz", x=x.astype(np.float32), y=y)
+    np.savez(folder / "moved.npz", x=x.astype(np.float32), y=(y + 1) % CLASSES)
+    np.savez(folder / "times.npz", x=(255 * x).astype(np.float32), y=y)
+    rows = '[[row]]\nperturb = "gaussian"\nlevels = [0.001, 0.002]\n'
+    (folder / "tiny.toml").write_text(rows)
+    return folder
+
+
+BROKEN = {
+    "constant": ("constant.onnx", "test.npz", NORMAL),
+    "not normalised": ("sound.onnx", "test.npz", {"bounds": (0, 1)}),
+    "labels moved": ("sound.onnx", "moved.npz", NORMAL),
+    "times 255": ("sound.onnx", "times.npz", {"normalise": "imagenet", "bounds": (0, 255)}),
+}
+FIXED = {
+    "not normalised": "imagenet",
+    "times 255": "over-255",
+}
+"""The preparation that is proposed."""
+VERBS = {
+    "mean": lambda m, d, o: sf.estimate(m, d, "gaussian:0.001", precision=0.1, require=0.6, **o),
+    "population": lambda m, d, o: sf.estimate(m, d, "gaussian:0.001", each=0.2, require=0.6, **o),
+    "all": lambda m, d, o: sf.certify(m, d, "gaussian:0.001", kappa=0.3, require="all", **o),
+    "share": lambda m, d, o: sf.certify(m, d, "gaussian:0.001", kappa=0.3, require=0.5, **o),
+    "curve": lambda m, d, o: sf.curve(m, d, "gaussian:0..0.001", property="same", require=0.5, **o),
+    "critical": lambda m, d, o: sf.critical(m, d, require=1e-5, quantile_only=True, **o),
+    "suite": lambda m, d, o: sf.suite(
+        m, d, suite=str(Path(m).with_name("tiny.toml")), precision=0.2, require=0.5, **o
+    ),
+    "compare": lambda m, d, o: sf.compare(
+        {"one": m, "two": m}, d, "gaussian:0.001", not_worse=0.9, **o
+    ),
+}
+
+
+def verdicts(result):
+    return {claim.verdict for claim in result.verdicts}
+
+
+def same(verb):
+    """Whether a label is kept is asked, which a broken pipeline answers best."""
+    return {"property": "same"} if verb not in ("curve", "critical") else {}
+
+
+def files(world, name):
+    model, data, options = BROKEN.get(name, ("sound.onnx", "test.npz", NORMAL))
+    return str(world / model), str(world / data), {**options, **RUN}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_sound_model_passes_and_a_broken_pipeline_does_not(world, verb):
+    for name in ("sound", *(BROKEN if verb != "critical" else ["not normalised"])):
+        model, data, options = files(world, name)
+        result = VERBS[verb](model, data, {**options, **same(verb)})
+        passed = verdicts(result) == {Verdict.PASS}
+        assert passed == (name == "sound"), (name, [str(c.reason) for c in result.verdicts])
+        if name != "sound" and Verdict.UNDECIDED in verdicts(result):
+            reason = result.verdicts[0].reason
+            first = reason.values[0] if reason.why is Why.SEVERAL else reason
+            assert first.why is Why.IMPLAUSIBLE
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_doctor_says_bad_and_which_option_helps(world, name):
+    model, data, options = files(world, name)
+    reading = {k: v for k, v in options.items() if k in ("normalise", "bounds")}
+    found = sf.doctor(sf.load_model(model, **reading), sf.load_inputs(data))
+    assert found.bad
+    (clean,) = (one.clean for one in found.findings if one.clean is not None)
+    assert clean.blocks is not None
+    if name in FIXED:
+        assert clean.doubt.why is Why.PREPARED_OTHERWISE
+        assert clean.doubt.values[0] == FIXED[name]
+
+
+def test_with_the_proposed_option_it_passes(world):
+    model, data, options = files(world, "times 255")
+    fixed = {**options, "scale": 255, "bounds": (0, 1), "property": "same"}
+    assert verdicts(VERBS["mean"](model, data, fixed)) == {Verdict.PASS}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_correct_inputs_alone_do_not_hide_the_others(world, name):
+    model, data, options = files(world, name)
+    if name == "labels moved":
+        with pytest.raises(InvalidArgument):  # no input is right
+            VERBS["mean"](model, data, {**options, "correct_only": True})
+        return
+    result = VERBS["mean"](model, data, {**options, "correct_only": True})
+    assert verdicts(result) == {Verdict.UNDECIDED}
+    assert result.record.clean.inputs == N > len(result.inputs)
+
+
+def test_what_is_accepted_passes_and_says_so(world, tmp_path):
+    model, data, options = files(world, "constant")
+    taken = {**options, "property": "same", "accept_clean_accuracy": True}
+    result = VERBS["mean"](model, data, taken)
+    assert verdicts(result) == {Verdict.PASS}
+    assert result.record.required.accept_clean_accuracy
+    evidence = json.loads(read_envelope(result.evidence(tmp_path / "e.json")).payload)
+    assert '"accept_clean_accuracy": true' in json.dumps(evidence)
+    assert "accept_clean_accuracy=True" in result.record.source.command
+
+
+def test_fail_stays_fail(world):
+    model, data, options = files(world, "labels moved")
+    result = VERBS["mean"](model, data, {**options, "property": "true"})
+    assert verdicts(result) == {Verdict.FAIL}
+
+
+@pytest.mark.parametrize(("floor", "verdict"), [(1.0, Verdict.PASS), (0.5, Verdict.PASS)])
+def test_a_floor_of_the_clean_accuracy_is_counted(world, floor, verdict):
+    model, data, options = files(world, "sound")
+    result = sf.estimate(
+        model, data, "gaussian:0.001", precision=0.1, clean_accuracy=floor, **options
+    )
+    (claim,) = result.verdicts
+    assert (claim.kind, claim.right, claim.verdict) == ("counted_accuracy", N, verdict)
+    assert claim.guarantee.error == 0
+    below = replace(result.record, findings=tuple(
+        replace(f, clean=None if f.clean is None else replace(f.clean, right=N - 1))
+        for f in result.record.findings
+    ))  # fmt: skip
+    again = replace(result, record=below).require(clean_accuracy=1.0)
+    assert verdicts(again) == {Verdict.FAIL}
+
+
+def test_a_floor_without_labels_is_refused_before_a_run(world):
+    x = np.load(world / "test.npz")["x"]
+    model, _, options = files(world, "sound")
+    with pytest.raises(InvalidArgument, match="clean_accuracy"):
+        sf.estimate(model, x, "gaussian:0.001", clean_accuracy=0.9, **options)
+    with pytest.raises(InvalidArgument, match="clean_accuracy"):
+        sf.estimate(model, str(world / "test.npz"), "gaussian:0.001", clean_accuracy=90, **options)
+
+
+@pytest.mark.parametrize("verb", ["mean", "share", "curve"])
+def test_evidence_leads_to_the_same_verdict_and_a_doubt_left_out_is_noticed(world, tmp_path, verb):
+    model, data, options = files(world, "constant")
+    result = VERBS[verb](model, data, {**options, **same(verb)})
+    evidence = read_statement(read_envelope(result.evidence(tmp_path / "e.json")).payload)
+    assert check_statement(evidence).exit_code == 0
+    bare = tuple(replace(f, clean=None) for f in evidence.record.findings)
+    hidden = replace(evidence, record=replace(evidence.record, findings=bare))
+    assert check_statement(hidden).exit_code == 1
+
+
+def test_a_study_file_takes_floor_and_acceptance(world):
+    study = f"""
+    error = 0.05
+    [defaults]
+    model = "{world}/constant.onnx"
+    data = "{world}/test.npz"
+    perturb = "gaussian:0.001"
+    property = "same"
+    store = "{world}/gate.db"
+    normalise = "imagenet"
+    precision = 0.1
+    [[study]]
+    name = "blocked"
+    command = "estimate"
+    require = 0.6
+    [[study]]
+    name = "accepted"
+    command = "estimate"
+    require = 0.6
+    accept-clean-accuracy = true
+    [[study]]
+    name = "floor"
+    command = "estimate"
+    clean-accuracy = 0.9
+    """
+    (world / "study.toml").write_text(study)
+    outcomes = sf.run_studies(world / "study.toml")
+    every = {one.name: [v.claim.verdict for v in one.verdicts] for one in outcomes.studies}
+    assert every == {
+        "blocked": [Verdict.UNDECIDED], "accepted": [Verdict.PASS], "floor": [Verdict.FAIL]
+    }  # fmt: skip
+
+
+def test_the_assertion_of_a_test_is_undecided(world):
+    model, data, options = files(world, "constant")
+    options = {k: v for k, v in options.items() if k not in ("store", "workers", "progress")}
+    ask = {"at_least": 0.6, "property": "same", "precision": 0.1, **options}
+    with pytest.raises(RobustnessUndecided), pytest.warns(SurefootWarning, match="one class"):
+        sf.assert_robust(model, data, "gaussian:0.001", **ask)
+    with pytest.warns(SurefootWarning, match="one class"):
+        sf.assert_robust(model, data, "gaussian:0.001", **ask, accept_clean_accuracy=True)
+
+
+def test_normalise_is_mean_and_std_in_one(world):
+    path = str(world / "sound.onnx")
+    by_name = sf.load_model(path, normalise="imagenet")
+    by_numbers = sf.load_model(path, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+    in_text = sf.load_model(path, normalise="0.485,0.456,0.406/0.229,0.224,0.225")
+    assert by_name.signature == by_numbers.signature == in_text.signature
+    for given in ({"normalise": "imagenet", "mean": 0.5}, {"normalise": "mnist"}):
+        with pytest.raises(InvalidArgument, match="normalise"):
+            sf.load_model(path, **given)
+
+
+def test_a_regressor_is_not_checked():
+    model = sf.load_model(lambda x: x[:, :1], shape=(3,), scores="values")
+    found = sf.doctor(model, sf.load_inputs(np.eye(3)))
+    assert [f.clean for f in found.findings if f.name == "labels and clean accuracy"] == [None]
