@@ -97,20 +97,21 @@ def right_results(rows: Sequence[InputRow]) -> list[Any]:
     return [row.result for row in rows if row.result != _WRONG_WHEN_CLEAN]
 
 
-def drop_claims(spec: StudySpec, rows: Sequence[InputRow], said: Said, over: Mean) -> list[Claim]:
+def drop_claims(
+    spec: StudySpec, rows: Sequence[InputRow], said: Said, over: Mean, kept: float | None
+) -> list[Claim]:
     """Clean accuracy and what the perturbation costs, of the population; each at the whole error.
 
-    `rows` have results with unbiased estimates. An input is seen clean and perturbed, so the
-    interval of the difference is that of pairs.
+    `rows` have results with unbiased estimates, `kept` is the best estimate of the accuracy. An
+    input is seen clean and perturbed, so the interval of the difference is that of pairs.
     """
     clean_rows = [replace(row, result=_seen_clean(row)) for row in rows]
     clean, perturbed = sampled_of(clean_rows), sampled_of(rows)
     whole = over.conclude(clean, over.error)
-    after = over.conclude(perturbed, over.error)
-    if not isinstance(whole, Estimate) or not isinstance(after, Estimate):
+    if not isinstance(whole, Estimate) or kept is None:
         return []
     around = over.difference(clean, perturbed, over.error)
-    drop = min(max(whole.value - after.value, around.low), around.high)
+    drop = min(max(whole.value - kept, around.low), around.high)
     said = replace(said, guarantee=replace(said.guarantee, error=over.error, jointly=None))
     under = perturbation_at_level(spec)
     return [

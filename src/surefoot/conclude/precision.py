@@ -140,7 +140,7 @@ def _claims(
             over = Mean(facts.method.error, facts.sampling)
             seen = zip(rows, first, strict=True)
             once = [replace(row, result=_once(c, over.error)) for row, c in seen]
-            of_population += drop_claims(facts.spec, once, said, over)
+            of_population += drop_claims(facts.spec, once, said, over, whole.value)
         if facts.scales_from_inputs:
             of_population = list(map(given_scales, of_population))
         these, claims = claims, of_population + claims

@@ -177,7 +177,7 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     ]
     if isinstance(over, Mean) and facts.spec.means_accuracy and not of_population[0].is_open:
         said = replace(of_population[0].said, continues=Continues.ONCE)
-        of_population[1:1] = drop_claims(facts.spec, rows, said, over)
+        of_population[1:1] = drop_claims(facts.spec, rows, said, over, of_population[0].value)
     claims += [given_scales(claim) if own_scales else claim for claim in of_population]
     claims += _about_every_input(common, rows, kappa)
     if kappa is None:

@@ -201,7 +201,11 @@ def _(claim: claims.CleanAccuracy) -> str:
 def _(claim: claims.AccuracyDrop) -> str:
     around = claim.interval or Interval(-1.0, 1.0)
     where = f"on {scope_phrase(claim)}{over_groups(claim, ',')}"
-    text = f"{claim.under} costs {points_between(around)} of accuracy {where}{bracketed(claim)}"
+    text = f"{claim.under} costs {points_between(around)} of accuracy {where}"
+    if around.low < 0:  # then it may be a gain
+        change = points_range(Interval(-around.high, -around.low))
+        text = f"{claim.under} changes accuracy {where} by {change} points"
+    text += bracketed(claim)
     return subject(claim) + with_condition(claim, text)
 
 

@@ -121,9 +121,10 @@ def signed_points(drop: float) -> str:
 
 @_parts.register
 def _(claim: claims.CountKappa) -> _Parts:
-    number = f"{claim.fragile:,} of {claim.about.inputs:,}"
+    number = f"{claim.fragile:,} of {claim.about.inputs - claim.clean:,}"
     truly = f"{claim.at_least:,} or more truly do" if claim.at_least else ""
-    return number, truly, f"inputs decided to fail under more than {of_perturbations(claim.kappa)}"
+    meaning = f"inputs decided to fail under more than {of_perturbations(claim.kappa)}"
+    return number, truly, meaning + f"; {claim.clean:,} more wrong when clean" * bool(claim.clean)
 
 
 @_parts.register

@@ -37,7 +37,9 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             f"Each input has an interval of its own, ± {width:g} around its estimate or narrower "
             f"(confidence {confidence(error)}, each input by itself)."
         )
-    decided = [r.result for r in record.inputs if isinstance(r.result, Decision)]
+    decided = [
+        r.result for r in record.inputs if isinstance(r.result, Decision) and r.result.trials
+    ]
     every, tried = len(record.inputs), sum(row.result.trials > 0 for row in record.inputs)
     untried = every - tried
     if method.number("kappa") is not None:
