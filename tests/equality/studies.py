@@ -160,7 +160,8 @@ REFUSALS = (
     f"{_WRONG} --perturb linff:0.1", f"{_WRONG} --perturb linf:-1", f"{_WRONG} --perturb linf",
     f"{_WRONG} --perturb linf:0.1 --each 2", f"{_WRONG} --perturb linf:0.1 --confidence 1.5",
     f"{_WRONG} --perturb linf:0.1 --precision 0.1 --each 0.1",
-    f"{_WRONG} --perturb linf:0.1 --method magic", f"{_WRONG} --perturb linf:0.1 --about these",
+    f"{_WRONG} --perturb linf:0.1 --method magic",
+    f"{_WRONG} --perturb linf:0.1 --each 0.1 --about these",
     f"{_WRONG} --perturb linf:0.1 --property topk:0", f"{_WRONG} --perturb linf:0.1 --classes 9",
     f"{_WRONG} --perturb linf:0.1 --clean-accuracy 90", f"{_WRONG} --perturb linf:0.1 "
     "--normalise mnist", f"{_WRONG} --perturb linf:0.1 --normalise imagenet --mean 0.5",

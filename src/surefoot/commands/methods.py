@@ -107,6 +107,8 @@ def estimate_method(
         chosen[field] = (
             v.as_numbers(name, value) if name == "candidates" else v.as_number(name, value)
         )
+        if name == "each" and not 0 < v.as_number(name, value) < 1:
+            raise refused_value(name, value, "must lie between 0 and 1: try 0.02")
     if "width" in takes:
         chosen.setdefault("width", default_width)
     if "error" in takes:
