@@ -53,6 +53,13 @@ def draw_rows(drawn: Drawn, start: int, stop: int) -> Drawn:
     return drawn[start:stop]
 
 
+def draws_together(parts: list[Drawn]) -> Drawn:
+    """Drawn parameters one after the other."""
+    if isinstance(parts[0], tuple):
+        return tuple(draws_together(list(column)) for column in zip(*parts, strict=True))
+    return concatenated(parts)
+
+
 def nan_where_not_finite(outputs: Outputs, severity: Array, limit: float) -> NDArray[np.float64]:
     """The severities in main memory, NaN where an output is no finite number."""
     if isinstance(outputs, list):

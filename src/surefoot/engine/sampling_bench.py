@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -19,6 +19,7 @@ from surefoot.engine import devices, streams
 from surefoot.engine.devices import on_device_of
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.inputs.arrays import channels_last
+from surefoot.perturb._ops.definition import Normal, Uniform
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import (
     Additive,
@@ -96,6 +97,9 @@ def _is_empty(drawn: Drawn) -> bool:
 
 _Judged = tuple[NDArray[np.floating], NDArray[np.floating] | None]
 S_co = TypeVar("S_co", bound=Sampled, covariant=True)
+_FEW_TRIALS = 8
+"""Trials of an input below which one call for all inputs beats one call for each: with more the
+calls are large already, and a perturbation may treat its one input once."""
 _MOST_RESIDENT_BYTES = 2**31
 """Bytes of inputs that stay on the device beside the model: 2 GiB, little on any GPU of today."""
 
@@ -232,6 +236,8 @@ class SamplingBench(Generic[S_co]):
         # At level 0 the inputs are left as they are, which `apply` knows and the compiled code does
         # not (docs/decisions/sampler.md).
         if noise is None or any(task.level == 0 for task in tasks):
+            if self._apply_at_once(tasks):
+                return self._perturbed_at_once(tasks)
             return devices.concatenated([self.perturbed(task) for task in tasks])
         units = sum(task.units for task in tasks)
         out = np.empty((units, *self.inputs.x.shape[1:]), dtype=np.float32)
@@ -239,6 +245,38 @@ class SamplingBench(Generic[S_co]):
             clean = self.model.place(self._clean_inputs(task))
             noise.write(out[end - task.units : end], clean, task)
         return out
+
+    def _apply_at_once(self, tasks: Sequence[Task]) -> bool:
+        """Whether one call can perturb all: few trials each of many inputs, at one level."""
+        few = sum(task.units for task in tasks) < _FEW_TRIALS * len(tasks)
+        single = all(len(task.subject.rows) == 1 for task in tasks)
+        alike = len({task.level for task in tasks}) == 1
+        return len(tasks) > 1 and few and single and alike and not self.inputs.holds_items
+
+    def _perturbed_at_once(self, tasks: Sequence[Task]) -> Array:
+        """The numbers of each task as `perturbed` draws them, then one call for all of them."""
+        x = to_view(
+            self.model.place(self.inputs.x[self._rows_of(tasks)]), self.inputs,
+            self.perturbation.view,
+        )  # fmt: skip
+        drawn = [part for task in tasks for part in self._draws(task, x)]
+        bounds = self.model.signature.bounds
+        y = self.perturbation.apply(x, devices.draws_together(drawn), tasks[0].level, bounds)
+        return from_view(y, self.inputs, self.perturbation.view)
+
+    def _draws(self, task: Task, x: Array) -> Iterator[Drawn]:
+        """What was drawn for each block of a task."""
+        block, shape = self.block, tuple(x.shape[1:])
+        for number in range(task.start // block, (task.stop - 1) // block + 1):
+            source = streams.stream(self.seed, task.subject.name, self.perturbation.kind, number, x)
+            start = max(task.start - number * block, 0)
+            stop = min(task.stop - number * block, block)
+            # A whole block, however few of its trials are asked for: the numbers of a trial must
+            # not depend on the batch it is in. Those of one call come row after row, so that the
+            # rows behind the last one that is asked for can be left out.
+            one_call = isinstance(self.perturbation.draw, Uniform | Normal)
+            drawn = self.perturbation.draw(source, stop if one_call else block, shape)
+            yield devices.draw_rows(drawn, start, stop)
 
     def _clean_inputs(self, task: Task) -> NDArray[np.float32]:
         """The input of each trial, or the only one of all."""
@@ -340,18 +378,12 @@ class SamplingBench(Generic[S_co]):
         clean = self._clean_inputs(task)
         view, block, bounds = self.perturbation.view, self.block, self.model.signature.bounds
         x = to_view(self.model.place(clean), self.inputs, view)
-        parts = []
-        for number in range(task.start // block, (task.stop - 1) // block + 1):
-            source = streams.stream(self.seed, task.subject.name, self.perturbation.kind, number, x)
-            # always a whole block, however few of its trials are asked for: the numbers of a trial
-            # must not depend on the batch it is in
-            drawn = self.perturbation.draw(source, block, tuple(x.shape[1:]))
-            start = max(task.start - number * block, 0)
-            stop = min(task.stop - number * block, block)
-            offset = number * block + start - task.start
-            part = x if len(x) == 1 else x[offset : offset + stop - start]
-            drawn = devices.draw_rows(drawn, start, stop)
+        parts, offset = [], 0
+        for drawn in self._draws(task, x):
+            units = min(block - (task.start + offset) % block, task.units - offset)
+            part = x if len(x) == 1 else x[offset : offset + units]
             parts.append(self.perturbation.apply(part, drawn, task.level, bounds))
+            offset += units
         return from_view(devices.concatenated(parts), self.inputs, view)
 
     def rows_of_task(self, task: Task) -> NDArray[np.intp]:

@@ -26,6 +26,7 @@ _LARGEST_STAKE = 0.97
 """c times the larger of e and 1 - e stays below this: at 1 one trial could end all."""
 _WEIGHTS = np.geomspace(1e-4, 0.96, 160)
 """Weights of a trial among which an allocation chooses: 6 % apart."""
+_INVERSE = 1 / _WEIGHTS
 _TOTALS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.35, 2.75, 3.3, 4.0)
 """Total weights that an allocation tries, in units of log(2/error) / precision. 1 is enough where
 nothing is left to chance; most often about 2; more where chance has cost much already."""
@@ -166,12 +167,15 @@ def _weights(values: Floats, counts: Floats, share: float, chance: float) -> Flo
     cost = np.where(allowed, _cost(np.where(allowed, _WEIGHTS, 0.5), e), np.inf)
     cost = share * cost / (_WEIGHTS * inclusion)
     rows, low, high = np.arange(len(values)), 1e-6, 1e14
+    first, last = 0, len(_WEIGHTS)
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
-        chosen = np.argmin(1 / _WEIGHTS + middle * cost, axis=1)
-        too_much = float(cost[rows, chosen] @ counts) > chance
-        low, high = (middle, high) if too_much else (low, middle)
-    chosen = np.argmin(1 / _WEIGHTS + high * cost, axis=1)
+        chosen = first + np.argmin(_INVERSE[first:last] + middle * cost[:, first:last], axis=1)
+        if float(cost[rows, chosen] @ counts) > chance:  # a higher price, so smaller weights
+            low, last = middle, int(chosen.max()) + 1
+        else:
+            high, first = middle, int(chosen.min())
+    chosen = first + np.argmin(_INVERSE[first:last] + high * cost[:, first:last], axis=1)
     if float(cost[rows, chosen] @ counts) > chance:
         return None
     weights: Floats = _WEIGHTS[chosen]
