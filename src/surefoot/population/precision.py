@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import ClassVar
 
@@ -144,6 +145,13 @@ _SPARE = 1.03
 """The last round has a little more than is expected to be needed, to make another one rare."""
 
 
+@lru_cache(maxsize=64)
+def _expected_trials(size: int, precision: float, error: float) -> int:
+    """If every input fails as often as guessed first; the cells of a suite ask for the same."""
+    guess = np.full(size, _FIRST_GUESS)
+    return math.ceil(allocate(guess, MeanBounds(size), precision, error).total)
+
+
 @dataclass(frozen=True)
 class SetMean:
     """Take trials of those inputs that make the mean uncertain, until it is known to `precision`.
@@ -174,8 +182,7 @@ class SetMean:
         """Trials expected if every input fails as often as guessed first."""
         if not self.size or not self.fresh:
             return self.size
-        guess = np.full(self.size, _FIRST_GUESS)
-        return math.ceil(allocate(guess, MeanBounds(self.size), self.precision, self.error).total)
+        return _expected_trials(self.size, self.precision, self.error)
 
     def steps(self) -> Asks:
         """Rounds until the interval is narrow enough, or the time is up."""

@@ -168,13 +168,16 @@ def _weights(values: Floats, counts: Floats, share: float, chance: float) -> Flo
     cost = share * cost / (_WEIGHTS * inclusion)
     rows, low, high = np.arange(len(values)), 1e-6, 1e14
     first, last = 0, len(_WEIGHTS)
+    dear, cheap = np.zeros(len(values), np.intp), np.full(len(values), last - 1)
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
         chosen = first + np.argmin(_INVERSE[first:last] + middle * cost[:, first:last], axis=1)
         if float(cost[rows, chosen] @ counts) > chance:  # a higher price, so smaller weights
-            low, last = middle, int(chosen.max()) + 1
+            low, cheap, last = middle, chosen, int(chosen.max()) + 1
         else:
-            high, first = middle, int(chosen.min())
+            high, dear, first = middle, chosen, int(chosen.min())
+        if int((cheap - dear).sum()) == 1:  # one step apart: no price between has another choice
+            break
     chosen = first + np.argmin(_INVERSE[first:last] + high * cost[:, first:last], axis=1)
     if float(cost[rows, chosen] @ counts) > chance:
         return None

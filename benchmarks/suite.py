@@ -1,0 +1,143 @@
+"""A suite beside a plain loop over the same perturbed batches, and its trials against one pass.
+
+300 images of CIFAR's size and the 75 cells of `corruptions`. The loop perturbs a batch of images
+with the same code, asks the model and counts, cell by cell, without names for random numbers,
+intervals or a store; its rate in each cell is applied to the trials that the suite took there.
+`over_loop` is the processor time of the loop over that of the suite, all checks included. `passes`
+is how many trials the suite took for each image and cell: one fixed pass takes 1, and knows each
+cell to `one_pass` only.
+
+    python benchmarks/suite.py [FOLDER WITH test.npz AND model.onnx] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import surefoot as sf
+from surefoot.catalogue.suites import SUITES, Suite
+from surefoot.core.counts import Counts
+from surefoot.engine.streams import stream
+from surefoot.population.mean import unequal_error
+from surefoot.statistics.bounds import clopper_pearson
+
+LEAST = 0.85
+IMAGES, QUICK_IMAGES = 300, 100
+PRECISION, QUICK_PRECISION = 0.02, 0.06
+CHANNELS = (3, 32, 48, 64)
+
+
+def network(path: Path) -> None:
+    """Three convolutions and a line on top, with random weights: its answers do not matter."""
+    rng = np.random.default_rng(0)
+    nodes, weights, last = [], [], "x"
+    for i, (wide, out) in enumerate(pairwise(CHANNELS)):
+        w = rng.normal(0, (2 / (9 * wide)) ** 0.5, (out, wide, 3, 3)).astype(np.float32)
+        weights.append(numpy_helper.from_array(w, f"w{i}"))
+        stride = [1, 1] if i == 0 else [2, 2]
+        nodes += [
+            helper.make_node(
+                "Conv",
+                [last, f"w{i}"],
+                [f"c{i}"],
+                kernel_shape=[3, 3],
+                pads=[1] * 4,
+                strides=stride,
+            ),
+            helper.make_node("Relu", [f"c{i}"], [f"r{i}"]),
+        ]
+        last = f"r{i}"
+    top = rng.normal(0, 1, (CHANNELS[-1], 10)).astype(np.float32)
+    weights.append(numpy_helper.from_array(top, "top"))
+    nodes += [
+        helper.make_node("GlobalAveragePool", [last], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "top"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 32, 32])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 10])], weights,
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(made, path)
+
+
+def files(folder: Path, number: int) -> tuple[Path, Path]:
+    """A network, and smooth random images that it mostly knows: the label is its own answer."""
+    model, data = folder / "model.onnx", folder / "test.npz"
+    network(model)
+    rng = np.random.default_rng(1)
+    coarse = rng.random((number, 3, 5, 5))
+    x = np.clip(np.kron(coarse, np.ones((7, 7)))[..., :32, :32], 0, 1).astype(np.float32)
+    y = sf.load_model(model, bounds=(0, 1)).predict(x).argmax(axis=1)
+    np.savez(data, x=x, y=y)
+    return model, data
+
+
+def loop_seconds(model: Any, x: np.ndarray, perturbation: Any, labels: np.ndarray) -> float:  # noqa: ANN401
+    """Of one trial, in a pass over all images in one batch."""
+    bounds, level, best = model.signature.bounds, perturbation.level, float("inf")
+    for number in range(2):
+        start = time.process_time()
+        source = stream(number, "loop", perturbation.kind, 0, x)
+        drawn = perturbation.draw(source, len(x), x.shape[1:])
+        answers = model.predict(model.place(perturbation.apply(x, drawn, level, bounds)))
+        int((answers.argmax(axis=1) == labels).sum())
+        best = min(best, time.process_time() - start)
+    return best / len(x)
+
+
+def main() -> None:
+    """Print both, and the figures as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    number = QUICK_IMAGES if given.quick else IMAGES
+    precision = QUICK_PRECISION if given.quick else PRECISION
+    with tempfile.TemporaryDirectory() as place:
+        model_file, data_file = (
+            (given.folder / "model.onnx", given.folder / "test.npz")
+            if given.folder
+            else files(Path(place), number)
+        )
+        model, inputs = sf.load(model_file, data_file, bounds=(0, 1), first=number)
+        store = str(Path(place) / "suite.db")
+        start = time.process_time()
+        result = sf.suite(
+            model, inputs, suite="corruptions", precision=precision, store=store, workers=1,
+            progress=False,
+        )  # fmt: skip
+        seconds = time.process_time() - start
+        x, labels = inputs.x, inputs.labels
+        loop = 0.0
+        cells = Suite("", SUITES["corruptions"]).perturbations(inputs.frame)
+        for name, part in result.parts.items():
+            loop += part.record.trials * loop_seconds(model, x, cells[name], labels)
+    trials, mean = result.record.trials, result.claims[0]
+    passes = trials / len(x) / len(cells)
+    half = clopper_pearson(Counts(len(x), len(x) // 2), unequal_error(0.05 / 61)).width / 2
+    print(f"{len(x)} images, {len(cells)} cells, {trials:,} trials: {passes:.1f} passes")
+    print(f"suite {seconds:.1f} s ({trials / seconds:,.0f} trials per second), loop {loop:.1f} s")
+    print(f"each cell to ± {precision}; one pass would know it to ± {half:.3f}")
+    figures = {
+        "over_loop": round(loop / seconds, 3), "least": LEAST, "passes": round(passes, 2),
+        "mean_half_width": round(mean.interval.width / 2, 5), "precision": precision,
+        "one_pass": round(half, 4), "trials": trials, "seconds": round(seconds, 1),
+    }  # fmt: skip
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
