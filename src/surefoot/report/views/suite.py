@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 _NAMED_CURVES = 4
 """The weakest rows, whose curves have a colour and a name; the others are grey."""
-_CELL, _ROW = 58, 27
+_OF_ALL_CELLS = (
+    "Files", "Model", "Model input", "Model output", "Inputs", "Selection", "Property", "Method",
+    "Software",
+)  # fmt: skip
+_CELL, _ROW = 66, 27
 """Pixels of a cell of the heat map: wide enough for 100.0 on a phone."""
 _SHADES = ("#b5451b", "#e39a72", "#f3dfd2", "#c5d9e3", "#4d8aa8", "#1d5b7a")
 """From 0 % to 100 %: weak is warm, as everywhere; the ends differ on grey paper by their text."""
@@ -235,8 +239,13 @@ def view(
         sections=(section,),
         answer=section.table,
         command=command,
-        provenance=(("", tuple(provenance(first))),) if first is not record else (),
+        provenance=(("", (("Study", record.digest), *_shared_provenance(first))),),
     )
+
+
+def _shared_provenance(part: Record) -> list[tuple[str, str]]:
+    """What the cells have in common: not the study, the perturbation and the trials of one."""
+    return [row for row in provenance(part) if row[0] in _OF_ALL_CELLS]
 
 
 def _cautions(parts: Mapping[str, Record]) -> list[Caution]:
