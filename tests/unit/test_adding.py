@@ -49,10 +49,6 @@ OWN_ROLE = {
         "commands/critical.py", "conclude/radii.py",
     },
     "NormalTail": {"commands/methods.py"},
-    "SetMean": {"population/cells.py"},  # a cell is such a mean
-    "CellMean": {"study/suite.py"},
-    "CellPasses": {"study/suite.py"},
-    "PopulationMean": {"study/suite.py"},
     "SetMean": {"population/cells.py"},  # a cell of a suite is one
     "CellMean": {"study/suite.py"},
     "CellPasses": {"study/suite.py"},
