@@ -12,6 +12,7 @@ from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.commands.methods import (
     BuSunOptions,
+    check_each,
     estimate_method,
     kappa_method,
     refuse_method,
@@ -87,6 +88,7 @@ class ComparisonOptions:
         if self.kappa is not None:
             test = o.KappaOptions(kappa=self.kappa, confidence=self.confidence)
             return kappa_method(test), kept_if
+        check_each(self.each)
         method = estimate_method(self.each, self.confidence, self.method, stages, _WIDTH)
         return method, kept_if
 

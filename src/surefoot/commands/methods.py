@@ -56,6 +56,7 @@ def mean_or_each(
                 "is for a mean to a precision: add precision (--precision 0.02); an estimate of "
                 "each input is about these inputs and the population anyway",
             )
+        check_each(options.each)
         return estimate_method(options.each, options.confidence, options.method, stages)
     for name, value in own.items():
         if value is not None:
@@ -76,6 +77,12 @@ def mean_or_each(
     stated = o.PRECISION if options.precision is None else options.precision
     precision = v.as_number("precision", stated)
     return MEANS[about](precision=precision, error=v.error_from(options.confidence))
+
+
+def check_each(each: v.Number | None) -> None:
+    """Refuse a width that none can have, by the name that it has where it is given."""
+    if each is not None and not 0 < v.as_number("each", each) < 1:
+        raise refused_value("each", each, "must lie between 0 and 1: try 0.02")
 
 
 def estimate_method(
@@ -107,8 +114,6 @@ def estimate_method(
         chosen[field] = (
             v.as_numbers(name, value) if name == "candidates" else v.as_number(name, value)
         )
-        if name == "each" and not 0 < v.as_number(name, value) < 1:
-            raise refused_value(name, value, "must lie between 0 and 1: try 0.02")
     if "width" in takes:
         chosen.setdefault("width", default_width)
     if "error" in takes:

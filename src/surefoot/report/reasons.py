@@ -229,9 +229,9 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "{0:g} lies within the interval from {1:g} to {2:g}: ask for a smaller width, with more "
         "inputs, or more seconds or nodes for each"
     ),
-    Why.SUITE_OPEN: (
-        "it is {0:.2%} to {1:.2%}: a smaller precision (--precision), or more passes (--passes), "
-        "may decide it"
+    Why.SUITE_OPEN: lambda low, high: (
+        f"it is {_percents(low, high)}: a smaller precision (--precision), or more passes "
+        "(--passes), may decide it"
     ),
     Why.RADII_OPEN: lambda first, low, high, second, least, most: (
         f"it is {_radii(low, high)} with {first} and {_radii(least, most)} with {second}: narrower "
