@@ -68,7 +68,8 @@ def test_a_second_party_with_model_and_data_runs_trials_again(tmp_path, monkeypa
     relu_net(tmp_path / "other.onnx", shape, seed=9)
     np.savez(tmp_path / "test.npz", x=batch(6, shape), y=[0, 0, 1, 1, 2, 2])
     reading = ("--bounds", "0,1", "--first", "5")
-    noise = ("--perturb", "linf:0.1+gaussian:0.05", "--each", "0.1")
+    noise = ("--perturb", "linf:0.1+gaussian:0.05", "--each", "0.3",
+             "--property", "same")  # fmt: skip
     surefoot("estimate", "model.onnx", "test.npz", *noise, *reading)
     surefoot("evidence")
     verify = ("verify", "run.evidence.json", "--data", "test.npz", "--seed", "7")

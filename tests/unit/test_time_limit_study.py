@@ -20,15 +20,15 @@ SHORT = 0.05
 
 
 def test_a_study_refuses_before_it_makes_a_store(tmp_path):
-    with pytest.raises(InvalidArgument, match="BuSun cannot"):
+    with pytest.raises(InvalidArgument, match="conclude early"):
         study().run(str(tmp_path / "s.db"), time_limit=5)
-    with pytest.raises(InvalidArgument, match="Stubborn cannot"):
+    with pytest.raises(InvalidArgument, match="conclude early"):
         sf.compare(
             {"a": slow_study(), "b": slow_study(Stubborn())},
             store=str(tmp_path / "s.db"),
             time_limit=5,
         )
-    with pytest.raises(InvalidArgument, match="BuSun cannot"):
+    with pytest.raises(InvalidArgument, match="conclude early"):
         sf.sweep(study(), (0.1, 0.2), time_limit=5)
     assert list(tmp_path.iterdir()) == []
 

@@ -115,7 +115,7 @@ def test_classes_and_models_side_by_side(tmp_path):
     assert both.parts["one"].details.curve == both.parts["two"].details.curve
     assert {claim.names for claim in both.claims} == {("one",), ("two",)}
     page = both.report(tmp_path / "c.html").read_text()
-    assert page.count("<svg") == 2  # one figure for both, one for the classes
+    assert page.count("<svg") == 4  # one figure for both, one for the classes, each for a phone too
     assert all(f"{name}: accuracy on these 240 inputs" in page for name in ("one", "two"))
 
 
