@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.claims import Verdict
 from surefoot.core.counts import Counts
+from surefoot.recheck.trials import trials_that_differ
 from surefoot.records.record import OtherLabel
 from surefoot.store.chains import evidence_from_text, evidence_to_text
 from tests.claims.parts import QUICK, Shift, sign_model
@@ -46,3 +48,20 @@ def test_counts_that_cannot_be_are_refused(text):
 def test_counts_add_up():
     assert Counts(5, 3, 1) + Counts(2, 1, 1) == Counts(7, 4, 2)
     assert Counts(5, 3) + Counts(2, 1) == Counts(7, 4)
+
+
+def test_an_altered_count_of_the_other_label_is_another_outcome():
+    assert trials_that_differ(Counts(5, 3, 2), Counts(5, 3, 0)) == 2
+    assert trials_that_differ(Counts(5, 3, 0), Counts(5, 3)) == 1
+    assert trials_that_differ(Counts(5, 3, 2), Counts(5, 3, 2)) == 0
+
+
+@pytest.mark.parametrize(("right", "least"), [(55, 0.55), (93, 0.93), (81, 0.81)])
+def test_a_count_of_exactly_what_is_required_passes(right, least):
+    """In floating point 0.55 * 100 is more than 55, and 1 - 0.07 less than 0.93."""
+    x = np.where(np.arange(100) < right, 3.0, -1.0)
+    inputs = sf.load_inputs(np.stack([x, x], 1).astype(np.float32), np.ones(100, int))
+    method = sf.methods.SetMean(0.02, 0.1)
+    result = sf.Study(sign_model(), inputs, Shift(0.5), method).run(**QUICK)
+    required = result.require(least, clean_accuracy=least, accept_clean_accuracy=True)
+    assert [claim.verdict for claim in required.verdicts] == [Verdict.PASS, Verdict.PASS]

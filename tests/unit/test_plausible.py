@@ -11,11 +11,13 @@ from onnx import TensorProto, helper
 import surefoot as sf
 from surefoot.core.claims import Verdict
 from surefoot.core.reasons import Why
+from surefoot.engine.label_check import preparation_doubt
 from surefoot.errors import InvalidArgument, SurefootWarning
 from surefoot.evidence.check import check_statement
 from surefoot.evidence.envelope import read_envelope
 from surefoot.evidence.statement import read_statement
 from surefoot.models.load_options import CONSTANTS
+from surefoot.subject.inputs import Classified
 from surefoot.testing import RobustnessUndecided
 from tests.unit.small_models import save_graph
 
@@ -255,3 +257,14 @@ def test_a_regressor_is_not_checked():
     model = sf.load_model(lambda x: x[:, :1], shape=(3,), scores="values")
     found = sf.doctor(model, sf.load_inputs(np.eye(3)))
     assert [f.clean for f in found.findings if f.name == "labels and clean accuracy"] == [None]
+
+
+def test_of_one_class_no_preparation_looks_better():
+    """One that answers the only class for whatever it gets would: it says nothing."""
+    x = np.random.default_rng(3).random((60, 3, 8, 8), dtype=np.float32)
+    asked = Classified(x, np.zeros(60, np.int64), np.repeat([0, 1], [45, 15]))
+    model = sf.load_model(
+        lambda b: np.stack([0.9 - b.mean(axis=(1, 2, 3)), b.mean(axis=(1, 2, 3))], 1),
+        shape=(3, 8, 8), scores="logits",
+    )  # fmt: skip
+    assert preparation_doubt(asked, (3, 8, 8), model) is None

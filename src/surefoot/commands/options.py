@@ -290,8 +290,8 @@ class RequirementOptions:
 
     require: v.Number | None = option(
         None,
-        "Require that at least this share of perturbations is kept, on average over the "
-        "population: 0.95.",
+        "Require at least this accuracy when perturbed: 0.8 (without labels: this share of labels "
+        "kept).",
         common=True,
     )
     require_each: v.ClassShares | None = option(None, _EACH_HELP)

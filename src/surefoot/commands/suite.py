@@ -32,11 +32,13 @@ class SuiteOptions:
         None,
         "corruptions, corruptions-extra, noise, weather, geometry, sensor, table, text, "
         "audio, or a file of your own, mine.toml (default: what suits the data).",
+        common=True,
     )
     precision: v.Number | None = option(
         None,
         f"Half-width of the interval of each cell (default: {PRECISION}; of inputs of more than "
         f"{_LARGE_INPUT:,} values one pass).",
+        common=True,
     )
     passes: int | None = option(
         None, "Instead of --precision: trials of each input in each cell.", least=1
@@ -46,7 +48,7 @@ class SuiteOptions:
     )
     confidence: v.Number = same_option(o.EstimateOptions, "confidence")
     require: v.Number | None = option(
-        None, "Require that the mean over all cells is at least this: 0.6."
+        None, "Require that the mean over all cells is at least this: 0.6.", common=True
     )
     property: str | object | None = option(
         None,

@@ -84,8 +84,11 @@ def _of_clean(name: str, record: Record, least: float) -> Claim:
         Continues.ONCE,
         names=(name,) * bool(name),
     )
-    verdict = Verdict.PASS if clean.right >= least * clean.inputs else Verdict.FAIL
-    return CountedAccuracy(said, right=clean.right).answered(least, verdict)
+    # a tie counts as wrong, as in the trials; a share by division is the number that was written
+    tied = sum(row.label == row.predicted and row.clean_kept is False for row in record.inputs)
+    right = clean.right - tied
+    verdict = Verdict.PASS if right / clean.inputs >= least else Verdict.FAIL
+    return CountedAccuracy(said, right=right).answered(least, verdict)
 
 
 def _decided(

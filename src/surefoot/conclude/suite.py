@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from surefoot.conclude.accuracy import failure_interval
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together
 from surefoot.core.claims import About, Claim, Continues, Randomness
@@ -17,6 +18,8 @@ from surefoot.report.curve_quantity import curve_quantity
 from surefoot.statistics.stratified_mean import MeanBounds
 
 _SHARED = ("model", "property", "bounds", "generator")
+_DIGITS = 12
+"""Of a mean of counts: all that floating point leaves of it."""
 _ROUNDING = 1 + 1e-9
 """Errors are parts of a whole: a division may be off by its last digit."""
 
@@ -60,8 +63,11 @@ def _kept(name: str, record: Record, about: About) -> Estimate:
     if not isinstance(details, Samples) or record.claims[0].about.of is not about:
         raise InvalidArgument(f"{name} is no cell of this suite: run the suite again")
     known = details.whole if about is About.POPULATION else details.studied
-    if not isinstance(known, Estimate):
-        raise InvalidArgument(f"{name} has no mean: give it trials, and run the suite again")
+    if not isinstance(known, Estimate) or not record.trials:
+        raise InvalidArgument(
+            f"{name} had no trial: run the same suite again, which goes on where it stopped; with "
+            "a time limit (--time-limit), a longer one"
+        )
     return known
 
 
@@ -91,11 +97,13 @@ def _claims(
     """The mean over the cells, then each cell; the weakest first."""
     cells = [_cell(records[name], one) for name, one in kept.items()]
     failing = mean_of_cells(_independent(records, cells), share)
-    around = Interval(1 - failing.high, 1 - failing.low)
-    mean = sum(one.value for one in kept.values()) / len(kept)
+    around, mean = failure_interval(failing), sum(one.value for one in kept.values()) / len(kept)
     first, weakest = records[weakest_first[0]], kept[weakest_first[0]]
     together = Jointly(Together.CELLS, len(records))
     random = any(not cell.exact for cell in cells)
+    if not random:  # a count of exactly 92 % meets a requirement of 92 %
+        mean = round(mean, _DIGITS)
+        around = Interval(mean, mean)
     assumptions = tuple(
         dict.fromkeys(a for r in records.values() for a in r.claims[0].guarantee.assumptions)
     )
@@ -133,7 +141,7 @@ def _claims(
 
 def _cell(record: Record, kept: Estimate) -> Cell:
     """Its failure probability, and its part in the mean."""
-    failure = Interval(1 - kept.interval.high, 1 - kept.interval.low)
+    failure = failure_interval(kept.interval)
     exact = kept.guarantee.error == 0 and failure.width == 0
     part: MeanBounds | Counts | None = None
     if isinstance(record.details, Samples):

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from surefoot.core.reasons import Reason, Why
@@ -207,16 +206,19 @@ def preparation_doubt(asked: Classified, frame: tuple[int, ...], model: Model) -
     rows = slice(None, given, -(-given // TRIED))
     x, labels = asked.x[rows], asked.labels[rows]
     right = labels == asked.predicted[rows]
-    if not frame or right.mean() > 1 - _LEAST_GAIN:
-        return None
+    if not frame or right.mean() > 1 - _LEAST_GAIN or len(np.unique(labels)) < 2:
+        return None  # of one class a preparation that always answers it would look best
     tried = list(_preparations(x, frame, model))
     wrong = np.flatnonzero(~right)
     few = wrong[:: -(-len(wrong) // _SCREENED)]
     best, found = right.sum() + _LEAST_GAIN * len(x), None
     for name, prepared in tried:
-        if _hits(model, prepared[few], labels[few]).sum() < len(few) / 4:
+        if (_answers(model, prepared[few]) == labels[few]).sum() < len(few) / 4:
             continue  # so that a slow model is asked about few inputs
-        hits = _hits(model, prepared, labels)
+        answers = _answers(model, prepared)
+        if len(np.unique(answers)) < 2:
+            continue
+        hits = answers == labels
         p_value = _mcnemar(int((hits & ~right).sum()), int((right & ~hits).sum()))
         enough = hits.sum() > best if found else hits.sum() >= best
         if enough and p_value <= _PREPARATION_ERROR / len(tried):
@@ -226,14 +228,14 @@ def preparation_doubt(asked: Classified, frame: tuple[int, ...], model: Model) -
     return Why.PREPARED_OTHERWISE.of(found, int(best), int(right.sum()), len(x))
 
 
-def _hits(model: Model, x: HostArray, labels: Classes) -> NDArray[np.bool_]:
-    """Which of them get their label; none where the model refuses what it is given."""
+def _answers(model: Model, x: HostArray) -> Classes:
+    """The class that each gets; -1 where the model refuses what it is given."""
     try:
         outputs = clean_outputs(model, np.ascontiguousarray(x, dtype=np.float32))
     except ModelFailed:
-        return np.zeros(len(x), dtype=bool)
-    hits: NDArray[np.bool_] = np.asarray(outputs).argmax(axis=1) == labels
-    return hits
+        return np.full(len(x), -1)
+    answers: Classes = np.asarray(outputs).argmax(axis=1)
+    return answers
 
 
 def _preparations(

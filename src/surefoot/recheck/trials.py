@@ -163,7 +163,9 @@ def trials_that_differ(recorded: Answer, again: Answer) -> int:
     """How many trials at least have another outcome."""
     match recorded, again:
         case Counts(), Counts():
-            return abs(recorded.kept - again.kept)
+            both = (recorded.other is None) == (again.other is None)
+            second = abs((recorded.other or 0) - (again.other or 0)) if both else 1
+            return max(abs(recorded.kept - again.kept), second)
         case Outcomes(), Outcomes():
             return sum(a != b for a, b in zip(recorded.marks, again.marks, strict=True))
         case Severities(), Severities():
