@@ -8,7 +8,7 @@ CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--ka
 
 
 def test_certify_sets_the_attack_beside_accuracy_and_the_robust_share(workspace):
-    done = workspace.run(*CERTIFY, "--report", "a.html")
+    done = workspace.run(*CERTIFY, "--report", "a.html", "--explain")
     assert done.returncode in (0, 1, 2), done.stderr
     assert "withstood the attack" in done.stdout
     assert "1 descent of 8 steps towards each of 9 target classes" in done.stdout
@@ -51,7 +51,7 @@ def test_an_attack_where_there_is_no_ball_says_so_and_changes_nothing_else(works
     assert attacked.returncode == plain.returncode, attacked.stderr
     assert "the perturbation rotation offers none" in attacked.stdout
     assert "attack" not in plain.stdout
-    assert plain.stdout.splitlines()[:2] == attacked.stdout.splitlines()[:2]
+    assert plain.stdout.splitlines()[0] == attacked.stdout.splitlines()[0]
 
 
 def test_pgd_and_a_function_of_the_user_are_chosen_by_name(workspace):

@@ -33,7 +33,7 @@ RUN = ("critical", "small.onnx", "points.npz", "--bounds", "0,1", "--seconds-per
 
 
 def test_brackets_quantile_and_page(small):
-    done = small.succeed(*RUN, "--report", "c.html", "--figure", "c.png")
+    done = small.succeed(*RUN, "--report", "c.html", "--figure", "c.png", "--explain")
     assert (
         "No size of perturbation is shown that all but 5 % of inputs of this kind withstand"
         in done.stdout
@@ -41,14 +41,14 @@ def test_brackets_quantile_and_page(small):
     assert "12 of 12 brackets are closed" in done.stdout
     assert (small.folder / "c.png").stat().st_size > 1000
     assert 'id="distribution"' in (small.folder / "c.html").read_text()
-    again = small.run(*RUN)
+    again = small.run(*RUN, "--explain")
     assert (
         again.stdout.rpartition("surefoot critical")[0]
         == done.stdout.rpartition("surefoot critical")[0]
         != ""
     )
     assert "was already finished" in again.stderr
-    assert small.run("show").stdout == done.stdout
+    assert small.run("show", "--explain").stdout == done.stdout
     ends = brackets_in(small.run(*RUN, "--json").stdout)
     assert len(ends) == 12
     assert all(low <= high for low, high in ends.values())
@@ -69,7 +69,7 @@ def test_a_requirement_decides_the_exit_code(small):
         (("--tolerance", "0"), "got 0"),
         (("--quantile", "2"), "got 2"),
         (("--seconds-per-input", "-1"), "got -1"),
-        (("--figure", "f.pdf"), ".svg, .png, .json"),
+        (("--figure", "f.gif"), ".svg, .png, .pdf, .json"),
         (("--require", "-1"), "(--require) must be a radius above 0, got -1"),
         (("--require", "0"), "(--require) must be a radius above 0, got 0"),
         (("--vnnlib", "points.npz"), "points.npz is a file"),
@@ -90,7 +90,9 @@ def test_a_network_that_is_too_large_is_refused(workspace):
 
 
 def test_only_what_the_quantile_needs(small):
-    done = small.succeed(*RUN, "--quantile-only", "--quantile", "0.5", "--samples", "20")
+    done = small.succeed(
+        *RUN, "--quantile-only", "--quantile", "0.5", "--samples", "20", "--explain"
+    )
     assert "no further than the quantile needs" in done.stdout
     small.succeed(*RUN, "--within", "0.3", "--quantile", "0.5")
     bad = small.run(*RUN, "--within", "0")
@@ -153,7 +155,9 @@ VERONA = """,network_path,image_id,epsilon_value,smallest_sat_value,total_time,v
 def test_brackets_of_others_are_read(workspace):
     (workspace.folder / "r.csv").write_text(CSV)
     (workspace.folder / "v.csv").write_text(VERONA)
-    done = workspace.succeed("brackets", "r.csv", "--quantile", "0.5", "--report", "b.html")
+    done = workspace.succeed(
+        "brackets", "r.csv", "--quantile", "0.5", "--report", "b.html", "--explain"
+    )
     assert "were not checked here" in done.stdout
     assert "Pairs of networks" in done.stdout
     assert "r.csv" in (workspace.folder / "b.html").read_text()
@@ -212,7 +216,7 @@ def test_another_prover_in_place_of_ours(small):
         known = abs(float(point.sum(dtype=float)) - 1) / 2
         assert low - 1e-6 <= known <= high + 1e-6
         assert high - low <= 0.00201
-    plain = small.run(*RUN, "--first", "3", "--verifier", command)
+    plain = small.run(*RUN, "--first", "3", "--verifier", command, "--explain")
     assert "in its own arithmetic, and were not checked here" in plain.stdout
     for words, said in (
         (("--verifier", "tool {onnx}"), "must name {onnx} and {vnnlib}"),

@@ -25,19 +25,20 @@ def full(workspace):
 
 
 def test_a_curve_says_up_to_which_level_and_how_sure(full):
-    done = full.succeed(*BLUR, "--threshold", "0.8,0.6", "--report", "c.html", "--figure", "c.svg")
-    numbers = done.stdout.splitlines()[:2]
-    assert all(re.match(r"[\d.]+ pixels \([\d.]+ to [\d.]+, confidence", n) for n in numbers)
-    assert done.stdout.count("below the lower of its values") == 1, "the others refer to it"
+    words = (*BLUR, "--threshold", "0.8,0.6", "--explain")
+    done = full.succeed(*words, "--report", "c.html", "--figure", "c.svg")
+    first = done.stdout.splitlines()[0]
+    assert re.search(r"[\d.]+ pixels \([\d.]+ to [\d.]+, confidence", first)
+    assert done.stdout.count("below the lower of its values") == 1, "exactly, once"
     page = (full.folder / "c.html").read_text()
     assert 'id="strips"' in page
     assert "surefoot curve model.onnx more.npz" in page
     assert (full.folder / "c.svg").read_text().startswith("<svg")
-    again = full.run(*BLUR, "--threshold", "0.8,0.6")
+    again = full.run(*words)
     said, repeated = (run.stdout.rpartition("surefoot curve")[0] for run in (done, again))
     assert repeated == said != ""
     assert "was already finished" in again.stderr
-    assert full.run("show").stdout == done.stdout
+    assert full.run("show", "--explain").stdout == done.stdout
     assert full.run("report", "--out", "d.html").returncode == 0
     assert full.run("replay", "", "0", "0").returncode == 3  # it has no trials of one level
 
@@ -54,7 +55,7 @@ def test_several_perturbations_models_and_classes_in_one_call(full):
     assert one["curve"] == two["curve"]  # the same network meets the same noise
     assert len(one["classes"]) == 10
     page = (full.folder / "c.html").read_text()
-    assert page.count("<svg") == 6  # one a perturbation, one of classes each
+    assert page.count("<svg") == 12  # one a perturbation, one of classes each, and for phones
 
 
 @pytest.mark.parametrize(("least", "code"), [("0.1", 0), ("0.9", 1)])
@@ -96,8 +97,8 @@ def test_draws_are_fresh_unless_they_are_fixed(full):
     words = ("curve", "model.onnx", "more.npz", "--first", "20", "--threshold", "0.6",
              "--perturb", "gaussian:0..0.6", "--resolution", "0.2")  # fmt: skip
     fresh, fixed = full.run(*words, "--time-limit", "1"), full.run(*words, "--fixed-draws")
-    assert "these draws" not in fresh.stdout.splitlines()[1]
-    assert "for these draws of the noise (seed 1)" in fixed.stdout.splitlines()[1]
+    assert "these draws" not in fresh.stdout.splitlines()[0]
+    assert "for these draws of the noise (seed 1)" in fixed.stdout.splitlines()[0]
 
 
 def test_a_contradicted_assumption_is_said_beside_the_result(full):
@@ -109,7 +110,7 @@ def test_a_contradicted_assumption_is_said_beside_the_result(full):
 def test_a_sequence_goes_from_nothing_to_all_of_it(full):
     words = ("curve", "model.onnx", "more.npz", "--first", "40", "--perturb")
     done = full.succeed(*words, "blur:0..3+jpeg:0.5")
-    assert " of blur + jpeg " in done.stdout.splitlines()[1]
+    assert " of blur + jpeg " in done.stdout.splitlines()[0]
     same = full.run(*words, "blur:3+jpeg:0.5")
     assert "was already finished" in same.stderr
 
@@ -134,7 +135,7 @@ def test_population_confidence_and_unlabelled_data(full):
         full.succeed(*BLUR, *words, "--json", "--resolution", "0.02")
     plain = ("curve", "model.onnx", "plain.npz", "--perturb", "blur:0..3", "--resolution", "0.02")
     done = full.succeed(*plain)
-    assert done.stdout.splitlines()[1].startswith("Share of labels kept on these 150 inputs")
+    assert done.stdout.splitlines()[0].startswith("Share of labels kept on these 150 inputs")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_population_confidence_and_unlabelled_data(full):
         ("blur:0..2 --compare-methods --scope population", "leave out"),
         ("blur:0..2 --compare-methods --require 0.5", "for one method"),
         ("blur:0..2 --figure no/f.svg", "there is no folder"),
-        ("blur:0..2 --figure f.pdf", ".svg, .png, .json"),
+        ("blur:0..2 --figure f.gif", ".svg, .png, .pdf, .json"),
     ],
 )
 def test_bad_input_gets_one_sentence(full, words, said):

@@ -114,6 +114,7 @@ def view(
     methods = {name: part.study.method.kind for name, part in parts.items()}
     first = next(iter(methods.values()))
     others = {name for name, method in methods.items() if method != first}
+    sections = _sections(parts, curves)
     return View(
         title=page_title(parts, [_levels(parts[n], one.curve) for n, one in curves.items()]),
         headline=tuple(c for c in shown if not others.intersection(c.names)),
@@ -124,7 +125,8 @@ def view(
         verdicts=verdicts,
         facts=tuple(_facts(parts, curves)),
         assumptions=(),
-        sections=_sections(parts, curves),
+        sections=sections,
+        answer=sections[0].table if len(parts) > 1 else None,
         command=command,
         provenance=tuple((name, tuple(provenance(part))) for name, part in parts.items()),
     )

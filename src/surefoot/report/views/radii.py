@@ -339,6 +339,7 @@ def view(
         facts=_facts(parts),
         assumptions=(),
         sections=radii_sections(record, parts),
+        answer=tables.pair_table(record) if len(parts) > 1 else None,
         command=command,
         provenance=tuple((name, tuple(_origin(part))) for name, part in parts.items()),
     )

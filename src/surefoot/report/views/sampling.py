@@ -158,15 +158,17 @@ def view(
         page_facts=page_facts_of(samples),
         assumptions=_assumptions(record, samples),
         sections=_sections(record, samples, single, store),
-        answer=_open_classes(record, single),
+        answer=_answer(record, samples, single),
         then=_replay(record, samples, store),
         command=command or repeat_command(record),
         provenance=(("", tuple(provenance.provenance(record))),),
     )
 
 
-def _open_classes(record: Record, single: list[Claim]) -> Table | None:
-    """The classes that do not meet what is required of each; None where all do."""
+def _answer(record: Record, samples: Samples, single: list[Claim]) -> Table | None:
+    """Classes that do not meet what is required of each, or what an attack came to; else None."""
+    if samples.attack is not None:
+        return baseline_table(record, samples)
     failing = [claim for claim in single if claim.verdict is not Verdict.PASS]
     return _requirements(record, failing) if failing else None
 

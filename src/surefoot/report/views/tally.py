@@ -145,6 +145,7 @@ def view(
     several = isinstance(next(iter(parts.values())).details, Tally) and len(parts) > 1
     claims = [c for c in record.claims if c.about.of is not About.CLASS]
     overall, single = by_scope(verdicts)
+    sections = _sections(record, parts, single)
     cautions = [*preflight_cautions(record)] if several else []
     for name, part in parts.items():
         cautions += preflight_cautions(part, name)
@@ -158,7 +159,8 @@ def view(
         verdicts=overall,
         facts=tuple(_facts(record, parts)),
         assumptions=(),
-        sections=_sections(record, parts, single),
+        sections=sections,
+        answer=sections[0].table,
         command=command,
         provenance=tuple((name, _origin(part)) for name, part in parts.items()),
     )
