@@ -199,7 +199,7 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(
 
     def study(address):
         model, inputs = loaded(address, str(folder / "test.npz"))
-        method = sf.methods.ExactSequential(width=0.3, error=0.05)
+        method = sf.methods.ExactSequential(width=0.1, error=0.05)  # trials enough to die among
         return sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), method)
 
     port, starting = str(free_port()), threading.Lock()
