@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.catalogue.suites import SUITES, Suite, choose_suite, read_suite, suite_of_texts
+from surefoot.catalogue.suites import SUITES, Suite, choose_suite, read_suite
 from surefoot.core.claims import About, Verdict
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
@@ -93,13 +93,6 @@ def test_a_file_names_its_rows_and_cells(tmp_path):
         "camera-tilt 2", "camera-tilt 5", "fog s1", "fog s5", "motion 2+jpeg:0.5"
     ]  # fmt: skip
     assert len(suite.perturbations((3, 32, 32))) == 5
-
-
-def test_perturbations_in_a_list_are_rows_of_their_kind():
-    suite = suite_of_texts(["gaussian:0.1", "linf:8/255", "gaussian:0.2"])
-    assert list(suite.texts) == ["gaussian 0.1", "gaussian 0.2", "linf 8/255"]
-    with pytest.raises(InvalidArgument):
-        suite_of_texts(["linf:0.1", "linf:0.1"])
 
 
 def test_grey_images_have_no_rows_for_colours(images):

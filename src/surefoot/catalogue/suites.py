@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surefoot.catalogue.parse import at_level, level_reader, own_text, parse_perturbation, parts_of
+from surefoot.catalogue.parse import at_level, level_reader, parse_perturbation
 from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import cell_name
@@ -184,22 +183,6 @@ def _that_fit(suite: Suite, inputs: Inputs) -> Suite:
 
 def _kind(row: Row) -> str:
     return next(iter(row.cells.values())).partition(":")[0]
-
-
-def suite_of_texts(texts: Sequence[str], name: str = "perturbations") -> Suite:
-    """Several perturbations as they are written, linf:8/255, in rows of the same kind."""
-    rows: dict[str, dict[str, str]] = {}
-    for text in map(str.strip, texts):
-        single = own_text(text) is None and "|" not in text and len(parts_of(text)) == 1
-        kind, _, level = text.partition(":") if single else (text, "", "")
-        cells = rows.setdefault("".join(kind.split()), {})
-        column = "".join(level.split()) or "–"
-        if column in cells:
-            raise InvalidArgument(f"{text} is given twice: leave one out", option="perturb")
-        cells[column] = text
-    suite = Suite(name, tuple(Row(row, cells) for row, cells in rows.items()))
-    suite.perturbations()
-    return suite
 
 
 _KEYS = {"name", "perturb", "levels", "severities"}

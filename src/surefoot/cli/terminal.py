@@ -39,7 +39,7 @@ _STYLES = {"Notes": "yellow"}
 """Paragraphs that stand out."""
 
 
-def print_view(view: View, *, explain: bool = False) -> None:
+def print_view(view: View, *, explain: bool = False, page: bool = False) -> None:
     """Print the answer, the verdicts and what is wrong; what they rest on where it is wanted."""
     console = open_console()
     for line in view.headings:
@@ -51,7 +51,7 @@ def print_view(view: View, *, explain: bool = False) -> None:
     if not explain:
         if view.answer is not None:
             print_table(console, view.answer)
-        _print_line(console, f"next: {view.next_step}")
+        _print_line(console, f"next: {view.next_step(page=page)}")
         return
     if view.what_fails:
         _print_line(console, view.what_fails)
@@ -210,11 +210,11 @@ def run_command(
         answer = function(**given)
     if isinstance(answer, Answer):
         return print_answer(answer, as_json=json)
-    store = getattr(given.get("running"), "store", None)
+    store, page = (getattr(given.get("running"), name, None) for name in ("store", "report"))
     say_what_is_from_store(answer, store)
     for group in given.values():
         say_files(getattr(group, "figure", None), getattr(group, "report", None))
-    return present(answer, as_json=json, explain=explain, store=store)
+    return present(answer, as_json=json, explain=explain, store=store, page=page is not None)
 
 
 def print_answer(answer: Answer, *, as_json: bool = False, console: Console | None = None) -> int:
@@ -240,14 +240,19 @@ def shell_caller(*, as_json: bool = False) -> Caller:
 
 
 def present(
-    result: Result, *, as_json: bool = False, explain: bool = False, store: str | None = None
+    result: Result,
+    *,
+    as_json: bool = False,
+    explain: bool = False,
+    store: str | None = None,
+    page: bool = False,
 ) -> int:
-    """Print the result; the exit code answers the requirement."""
+    """Print the result; the exit code answers the requirement. `page`: it is written already."""
     try:
         if as_json:
             typer.echo(result.to_json())
         else:
-            print_view(result.view, explain=explain)
+            print_view(result.view, explain=explain, page=page)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # rich turns a closed pipe into an exit
         close_quietly()  # `surefoot … | head` ends with the code of the result

@@ -73,8 +73,8 @@ def _prints(
 def estimate() -> None:
     """Estimate how accurate a model is under random perturbations, with an interval.
 
-    The mean over these inputs to ± 0.02, with few trials. Single inputs and classes are asked for
-    with --each 0.02. Without labels: how often it keeps the label of the clean input. If the run
+    The mean over these inputs to ± 0.02, with few trials. For single inputs and classes
+    take --each 0.02. Without labels: how often it keeps the label of the clean input. If the run
     is interrupted, the same command continues it.
 
     Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --report report.html

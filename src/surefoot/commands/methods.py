@@ -43,7 +43,7 @@ def mean_or_each(
 ) -> v.AnyMethod:
     """The method for a mean to a precision, or for each input to a width.
 
-    `of_each`: something is asked for that only estimates of each input answer.
+    `of_each`: something is wanted that only estimates of each input answer.
     """
     from surefoot.catalogue.methods import MEANS
 

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from surefoot.catalogue.suites import Suite
     from surefoot.commands.caller import Caller
     from surefoot.records.record import Source
-    from surefoot.study import Result, Study
+    from surefoot.study import Result
     from surefoot.study.suite import CellPlan, SuiteForecast
 
-PRECISION = 0.02
 _LARGE_INPUT = 50_000
 """Values of an input beyond which models are slow: there a pass over the inputs is the default."""
 
@@ -36,7 +35,7 @@ class SuiteOptions:
     )
     precision: v.Number | None = option(
         None,
-        f"Half-width of the interval of each cell (default: {PRECISION}; of inputs of more than "
+        f"Half-width of the interval of each cell (default: {o.PRECISION}; of inputs of more than "
         f"{_LARGE_INPUT:,} values one pass).",
         common=True,
     )
@@ -74,7 +73,7 @@ class SuiteOptions:
         precision, passes = self.precision, self.passes
         large = values > _LARGE_INPUT and about[self.about] is About.THESE
         if precision is None and passes is None:
-            precision, passes = (None, 1) if large else (PRECISION, None)
+            precision, passes = (None, 1) if large else (o.PRECISION, None)
         number = None if precision is None else v.as_number("precision", precision)
         return CellPlan(number, passes, about[self.about], v.error_from(self.confidence))
 
@@ -99,6 +98,10 @@ def suite(
     Example: sf.suite("model.onnx", "test.npz", suite="weather", precision=0.05)
     """
     from surefoot.catalogue.suites import choose_suite, read_suite
+    from surefoot.commands.request import read_subjects, run_each
+    from surefoot.study import Study
+    from surefoot.study.run import RunSettings
+    from surefoot.study.suite import cell_studies, run_suite
 
     running.check()
     check_figure_file(measurement.figure)
@@ -107,44 +110,19 @@ def suite(
         v.share("require", measurement.require)
     if isinstance(measurement.suite, str | Path) and str(measurement.suite).endswith(".toml"):
         read_suite(measurement.suite)
-    return run_cells(
-        model, data, lambda chosen: choose_suite(measurement.suite, chosen),
-        measurement, clean, inputs, running, batches, caller,
-    )  # fmt: skip
-
-
-def run_cells(
-    model: v.AnyModel,
-    data: v.AnyData,
-    suite_for: v.Given,
-    measurement: SuiteOptions,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
-    caller: Caller,
-) -> Result:
-    """Read model and data, run the cells of the suite for them, write the files."""
-    from surefoot.commands.request import read_subjects, run_each
-    from surefoot.study import Study
-    from surefoot.study.run import RunSettings
-    from surefoot.study.suite import cell_studies, run_suite
-
     given = measurement.property
     needs = None if given is None else v.as_property(given).needs
     subjects = read_subjects({"": model}, data, inputs, running.seed, needs)
     clean.check(subjects.inputs)
-    chosen: Suite = suite_for(subjects.inputs)
-    kept_if = ("same" if subjects.inputs.labels is None else "true") if given is None else given
-    row = subjects.inputs.x[0]
-    plan = measurement.plan(getattr(row, "size", 0))
+    chosen = choose_suite(measurement.suite, subjects.inputs)
+    kept_if = v.property_for(given, subjects.inputs)
+    plan = measurement.plan(getattr(subjects.inputs.x[0], "size", 0))
     cells = chosen.perturbations(subjects.inputs.frame)
     first = next(iter(cells.values()))
-    method = plan.method(1, 1)
-    prop = v.as_property(kept_if)
-    whole: Study = Study(
-        subjects.models[""], subjects.inputs, first, method, property=prop, seed=running.seed
-    )
+    whole = Study(
+        subjects.models[""], subjects.inputs, first, plan.method(1, 1),
+        property=v.as_property(kept_if), seed=running.seed,
+    )  # fmt: skip
     studies = cell_studies(whole, cells, plan)
     source = subjects.source("", caller, chosen.name, kept_if)
     sources = _sources(source, chosen)
@@ -181,8 +159,8 @@ def _budget_words(plan: CellPlan, measurement: SuiteOptions) -> str:
     if plan.passes is None or measurement.passes is not None:
         return ""
     return (
-        f"inputs are large: {plan.passes} trial of each in every cell (--precision {PRECISION} for "
-        "narrower intervals)"
+        f"inputs are large: {plan.passes} trial of each in every cell "
+        f"(--precision {o.PRECISION} for narrower intervals)"
     )
 
 

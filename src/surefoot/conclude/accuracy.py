@@ -67,7 +67,7 @@ def kept_interval(claim: MeanClaim) -> Interval | None:
 
 def right_when_clean(rows: Sequence[InputRow]) -> int:
     """How many get their true label when clean; a tie counts as wrong, as in trials."""
-    return sum(row.clean_kept is not False for row in rows)
+    return sum(row.right_when_clean for row in rows)
 
 
 _WRONG_WHEN_CLEAN = Decision("right when clean", False, Guarantee.sound(), 0, p_value=0.0)
@@ -121,7 +121,7 @@ def drop_claims(
 
 
 def with_other_label(body: RecordBody, entries: Mapping[str, Sequence[Entry]]) -> RecordBody:
-    """What follows from the trials, with how often inputs had the label that is not asked for."""
+    """What follows from the trials, with how often inputs had the other of their two labels."""
     if not isinstance(body.details, Samples):
         return body
     names = [row.id for row in body.inputs if row.label is not None and row.label != row.predicted]

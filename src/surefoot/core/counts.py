@@ -30,7 +30,7 @@ class Counts:
     """How many trials were run, and how many of them were kept.
 
     `other`: of an input whose clean label is not the true one, how many had the other of the two
-    labels; None where both are the same, or where labels are not what is asked for.
+    labels; None where both are the same, or where the property is not about labels.
     """
 
     trials: int

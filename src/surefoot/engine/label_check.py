@@ -26,9 +26,9 @@ from surefoot.subject.inputs import Classified
 from surefoot.subject.protocols import HostArray, Model
 
 _LEAST_GAIN = 0.10
-"""Accuracy that another reading of the labels must add before the user is asked about it."""
+"""Accuracy that another reading of the labels must add before a PASS is doubted."""
 _RELABELLING_ERROR = 0.001
-"""Probability of asking about shifted or permuted labels where no other reading is better."""
+"""Probability of doubting labels as shifted or permuted where no other reading is better."""
 _PREPARATION_ERROR = 0.005
 """The same of another preparation of the images, shared over those tried."""
 TRIED = 64
@@ -84,7 +84,7 @@ def label_doubt(
     One class for all inputs, though the labels have several. Shifted or permuted: another reading
     of the labels adds at least 10 points of accuracy, and a one-sided McNemar test rejects that it
     adds none (error .001 over all readings tried). Little skill, or predictions that random order
-    explains: of fewer than 30 inputs only a remark (`is_remark`).
+    explains: of fewer than 30 inputs only a remark (`FEW_TO_DOUBT`).
     """
     several = len(np.unique(labels)) > 1
     if several and len(np.unique(predicted)) == 1:
@@ -194,7 +194,7 @@ def _mcnemar(gained: int, lost: int) -> float:
     return float(bdtr(lost, gained + lost, 0.5))
 
 
-def preparation_doubt(asked: Classified, frame: tuple[int, ...], model: Model) -> Reason | None:
+def preparation_doubt(clean: Classified, frame: tuple[int, ...], model: Model) -> Reason | None:
     """The common preparation of images with which far more get their true label; None for none.
 
     A few inputs, all over the rows at hand, are tried with each: at least 10 points more, and a
@@ -202,10 +202,10 @@ def preparation_doubt(asked: Classified, frame: tuple[int, ...], model: Model) -
     preparation with which few of some wrong ones become right is not tried on the others.
     Nothing is tried where so many are right that 10 points cannot be gained.
     """
-    given = len(asked.x)
+    given = len(clean.x)
     rows = slice(None, given, -(-given // TRIED))
-    x, labels = asked.x[rows], asked.labels[rows]
-    right = labels == asked.predicted[rows]
+    x, labels = clean.x[rows], clean.labels[rows]
+    right = labels == clean.predicted[rows]
     if not frame or right.mean() > 1 - _LEAST_GAIN or len(np.unique(labels)) < 2:
         return None  # of one class a preparation that always answers it would look best
     tried = list(_preparations(x, frame, model))
@@ -214,7 +214,7 @@ def preparation_doubt(asked: Classified, frame: tuple[int, ...], model: Model) -
     best, found = right.sum() + _LEAST_GAIN * len(x), None
     for name, prepared in tried:
         if (_answers(model, prepared[few]) == labels[few]).sum() < len(few) / 4:
-            continue  # so that a slow model is asked about few inputs
+            continue  # so that a slow model sees few inputs
         answers = _answers(model, prepared)
         if len(np.unique(answers)) < 2:
             continue

@@ -275,7 +275,7 @@ def _examine_answers(
     """Whether answers repeat, and are the same whatever the order and the size of the batch.
 
     Where a few inputs in reverse order and alone get the outputs that they get among all others,
-    all of that holds. Only where they do not, the model is asked again, to find which it is.
+    all of that holds. Only where they do not, the model runs again, to find which it is.
     """
     alone = [*rows[:: -(-len(rows) // _ALONE)], len(x) - 1]
     turned = single = np.nan
@@ -407,16 +407,16 @@ def _accuracy(
             f"labels must be below {model.signature.classes}, the number of classes of the model, "
             f"got {inputs.labels.max()}: {WAY_OUT}"
         )
-    asked = Classified(inputs.x, inputs.labels, predicted)
-    asked = inputs.classified.get(model.signature.digest, asked)
-    right, number = int((asked.predicted == asked.labels).sum()), len(asked.labels)
+    seen = Classified(inputs.x, inputs.labels, predicted)
+    seen = inputs.classified.get(model.signature.digest, seen)
+    right, number = int((seen.predicted == seen.labels).sum()), len(seen.labels)
     finding = f"{100 * right / number:.1f} % of {number:,} clean inputs get their true label"
     # The labels as the data write them; empty: numbers as text; None: they are numbers.
     texts: tuple[str, ...] | None = () if NUMBERS in inputs.reading else None
     if LOOKED_UP in inputs.reading or ALPHABETICAL in inputs.reading:
         texts = inputs.class_names
-    doubt = preparation_doubt(asked, inputs.frame, model)
-    doubt = doubt or label_doubt(asked.labels, asked.predicted, model.signature.classes, texts)
+    doubt = preparation_doubt(seen, inputs.frame, model)
+    doubt = doubt or label_doubt(seen.labels, seen.predicted, model.signature.classes, texts)
     status = CheckStatus.WARNING if doubt else CheckStatus.OK
     return status, finding, CleanAnswers(right, number, doubt)
 

@@ -20,8 +20,11 @@ from surefoot.core.results import Guarantee, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population.mean import unequal_error
 from surefoot.population.precision import Asks, SetMean, Tally, check_precision
-from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.bounds import check_error, clopper_pearson
 from surefoot.statistics.stratified_mean import MeanBounds
+
+_ROUNDING = 1 + 1e-9
+"""Weights are sums of parts: equal ones may differ in their last digits."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class CellPasses:
     about: ClassVar[About] = About.THESE
 
     def __post_init__(self) -> None:
-        check_precision(0.1, self.error)
+        check_error(self.error)
         _check_cells(self.cells)
         if self.passes < 1:
             raise InvalidArgument(f"passes must be an integer ≥ 1, got {self.passes}")
@@ -150,7 +153,7 @@ def _over_drawn(parts: Sequence[MeanBounds | Counts | None], error: float) -> In
         trials = sum(one.trials for one in counts)
         return clopper_pearson(Counts(trials, failed), unequal_error(error))
     weights = [one.weight for one in bounds]
-    if not bounds or len(bounds) < len(parts) or max(weights) > min(weights) * (1 + 1e-9):
+    if not bounds or len(bounds) < len(parts) or max(weights) > min(weights) * _ROUNDING:
         return None
     upper, lower = (math.fsum(getattr(one, end) for one in bounds) for end in ("upper", "lower"))
     return MeanBounds(len(bounds), math.fsum(weights), upper, lower).interval(error)

@@ -483,9 +483,12 @@ class Record:
 
     @property
     def clean_accuracy(self) -> float | None:
-        """The share of clean inputs that get their true label, where labels are known."""
+        """The share of clean inputs that get their true label, where labels are known.
+
+        A tie counts as wrong, as in trials.
+        """
         known = [row for row in self.inputs if row.label is not None]
-        return sum(row.label == row.predicted for row in known) / len(known) if known else None
+        return sum(row.right_when_clean for row in known) / len(known) if known else None
 
 
 @dataclass(frozen=True)

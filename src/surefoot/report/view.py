@@ -177,11 +177,11 @@ class View:
         exact = [assumption_words(one) for one in known]
         return [*(with_full_stop(capitalised(words)) for words in exact), *self.assumptions]
 
-    @property
-    def next_step(self) -> str:
-        """What a reader may do now, in one line."""
-        more = "--explain prints every claim, --report page.html writes the page"
-        return "; ".join(filter(None, [self.then, more]))
+    def next_step(self, *, page: bool) -> str:
+        """What a reader may do now, in one line; `page`: it is written already."""
+        write = "" if page else "--report page.html writes the page"
+        steps = [self.then, "--explain prints every claim", write]
+        return "; ".join(filter(None, steps))
 
     @property
     def headings(self) -> list[str]:

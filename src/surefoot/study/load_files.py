@@ -41,13 +41,13 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
             "has no classes: leave it out"
         )
     fitted = [fit(inputs, one.signature.shape) for one in models]
-    asked: list[tuple[NDArray[np.intp], list[NDArray[np.int64]]]] = []
+    seen: list[tuple[NDArray[np.intp], list[NDArray[np.int64]]]] = []
 
     def common_label(rows: NDArray[np.intp]) -> NDArray[np.int64]:
         labels_by_model = [
             clean_labels(m, ready.x[rows]) for m, ready in zip(models, fitted, strict=True)
         ]
-        asked.append((rows, labels_by_model))
+        seen.append((rows, labels_by_model))
         same = np.all([labels == labels_by_model[0] for labels in labels_by_model], axis=0)
         return np.where(same, labels_by_model[0], -1)
 
@@ -55,10 +55,10 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
     if len(models) > 1:
         first, who = inputs, f"all {len(models)} models classify"
     chosen = choose(first, selection, common_label, who)
-    if not asked or inputs.labels is None:
+    if not seen or inputs.labels is None:
         return chosen
-    rows = np.concatenate([some for some, _ in asked])
-    each = [np.concatenate(parts) for parts in zip(*(labels for _, labels in asked), strict=True)]
+    rows = np.concatenate([some for some, _ in seen])
+    each = [np.concatenate(parts) for parts in zip(*(labels for _, labels in seen), strict=True)]
     answers = {
         model.signature.digest: Classified(ready.x[rows[:TRIED]], inputs.labels[rows], predicted)
         for model, ready, predicted in zip(models, fitted, each, strict=True)

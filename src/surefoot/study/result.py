@@ -176,9 +176,9 @@ def required_command(command: str, required: Requirements) -> str:
     One that shows a stored run requires nothing, and a shell names no model of several.
     """
     given = vars(required).items()
-    asked = {name: value for name, value in given if value is not None and value is not False}
+    stated = {name: value for name, value in given if value is not None and value is not False}
     if command.startswith("sf."):
-        return f"{command}.require({', '.join(f'{name}={v!r}' for name, v in asked.items())})"
+        return f"{command}.require({', '.join(f'{name}={v!r}' for name, v in stated.items())})"
     shown = command.startswith("surefoot show ")
     if not command.startswith("surefoot ") or shown or required.not_worse is not None:
         return ""
@@ -186,9 +186,9 @@ def required_command(command: str, required: Requirements) -> str:
         words = _without_requirements(shlex.split(command))
     except ValueError:  # an evidence file may call anything a command
         return ""
-    words += [_ACCEPT] * bool(asked.pop("accept_clean_accuracy", False))
+    words += [_ACCEPT] * bool(stated.pop("accept_clean_accuracy", False))
     return shlex.join(
-        [*words, *(word for name, v in asked.items() for word in (_OPTIONS[name], _text(v)))]
+        [*words, *(word for name, v in stated.items() for word in (_OPTIONS[name], _text(v)))]
     )
 
 

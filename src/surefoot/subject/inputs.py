@@ -75,7 +75,7 @@ class Inputs:
 
     Text, bytes and other items are an array of objects of shape (n,); one row has shape ().
     `digest_item` names items of kinds that have no name of their own. `classified` is, by the
-    digest of a model, what it was asked before correct inputs were chosen.
+    digest of a model, what it answered before correct inputs were chosen.
     """
 
     x: HostArray
