@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import beta
 
 import surefoot as sf
+from surefoot.conclude.comparison import PERTURBED
 from surefoot.conclude.not_worse import not_worse_than
+from surefoot.records.record import under
 from tests.claims.parts import QUICK, noise_study, normal_inputs, sign_model
 from tests.claims.sampled import SPREAD
-from tests.claims.worlds import Outcome, judged, missed, of_kind, world
+from tests.claims.worlds import Outcome, any_false, judged, missed, of_kind, world
 
 
 def _pair(seed: int, n: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
@@ -50,6 +55,35 @@ def _identical(seed: int) -> Outcome:
     claim = of_kind(result.claims, "difference")[0]
     around = claim.interval
     return Outcome(1, int(around is None or around.low != 0 or around.high != 0))
+
+
+_NOISE = (0.5, 1.0, 2.0)
+
+
+@cache
+def _mean_failure(level: float) -> float:
+    """In the population of `_pair`, under noise of this size."""
+    p = 0.6 * beta.ppf((np.arange(20_000) + 0.5) / 20_000, 1, 5)
+    return float(ndtr(ndtri(p) / level).mean())
+
+
+@world("difference", "equal models under three perturbations, everything together", 0.2)
+def _perturbed(seed: int) -> Outcome:
+    """False where any difference, ranking or interval of a cell is."""
+    studies = _models(_pair(seed, 25, 0.0), seed)
+    cells = {
+        under(name, str(level)): replace(study, perturbation=sf.perturb.GaussianNoise(level))
+        for level in _NOISE
+        for name, study in studies.items()
+    }
+    result = sf.compare(cells, along=PERTURBED, error=0.2, **QUICK)
+    outcomes = [missed(claim, 0.0) for claim in of_kind(result.claims, "difference")]
+    outcomes += [Outcome(1, int(len(c.names) < 2)) for c in of_kind(result.claims, "best")]
+    for claim in of_kind(result.claims, "mean_population"):
+        outcomes.append(missed(claim, _mean_failure(float(claim.names[0].split()[-1]))))
+    assert len(outcomes) == 4 * len(_NOISE)
+    assert {claim.guarantee.error for claim in result.claims} == {0.2}
+    return any_false(outcomes)
 
 
 @world("best", "the best of two, slightly", 0.1)

@@ -295,7 +295,14 @@ EDGES = {
         "more": {"value": 0.03, "interval": Interval(0.01, 0.05)},
         "robust share": {"value": 0.03, "interval": Interval(0.01, 0.05), "kappa": 0.01},
     },
-    "best": {"one": {"names": ("a.onnx",), "guarantee": SOUND}, "every": {"names": tuple("abc")}},
+    "best": {
+        "one": {"names": ("a.onnx",), "guarantee": SOUND},
+        "every": {"names": tuple("abc")},
+        "every perturbed": {
+            "names": ("a under blur:1", "b under blur:1"), "models": 2,
+            "guarantee": replace(SAMPLED, jointly=Jointly(Together.PERTURBED, 4)),
+        },
+    },
     "suite_mean": {
         "nothing random": {
             "guarantee": Guarantee(Footing.SOUND, 0.0), "random": Randomness.NOTHING,

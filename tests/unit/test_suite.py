@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.catalogue.suites import SUITES, Suite, choose_suite, read_suite
+from surefoot.catalogue.suites import SUITES, Suite, choose_suite, read_suite, suite_of
 from surefoot.core.claims import About, Verdict
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
@@ -195,3 +195,50 @@ def test_one_call_for_many_inputs_perturbs_as_one_call_for_each(text, images):
     ]
     alone = np.concatenate([bench.perturbed(task) for task in tasks])
     assert np.array_equal(bench.perturbed_all(tasks), alone)
+
+
+def test_several_perturbations_of_estimate_are_a_suite(images, tmp_path):
+    options = {"precision": 0.1, "store": str(tmp_path / "s.db"), "workers": 1, "bounds": (0, 1)}
+    rows = ["gaussian:0.2", "blur:1", "gaussian:0.4"]
+    asked = sf.estimate(scores, images, rows, progress=False, require=0.01, batch=256, **options)
+    own = run(images, suite=suite_of(rows), store=options["store"])
+    assert asked.record.claims == own.record.claims
+    assert all(part.from_store for part in own.parts.values())
+    assert asked.verdicts[0].verdict is Verdict.PASS
+    assert list(asked.parts) == ["gaussian 0.2", "gaussian 0.4", "blur 1"]
+    objects = [sf.perturb.GaussianNoise(0.2), sf.perturb.GaussianBlur(1.0)]
+    assert list(suite_of(objects).texts) == ["gaussian 0.2", "blur 1"]
+    for wrong in ({"each": 0.1}, {"levels": [0.1, 0.2]}, {"require_each": 0.5}):
+        with pytest.raises(InvalidArgument, match="one perturbation"):
+            sf.estimate(
+                scores, images, rows, progress=False, **{**options, "precision": None, **wrong}
+            )
+    for given in ([], ["gaussian:0.2"] * 2, ["gaussian:0.2", "gausian:0.1"]):
+        with pytest.raises(InvalidArgument):
+            sf.estimate(scores, images, given, progress=False, **options)
+
+
+def test_models_are_compared_under_several_perturbations_at_one_error(images, tmp_path):
+    other = lambda x: scores(x) * -1  # noqa: E731
+    store = str(tmp_path / "s.db")
+    options = {"each": 0.2, "store": store, "workers": 1, "bounds": (0, 1), "progress": False}
+    perturbations = ["gaussian:0.2", "blur:1"]
+    result = sf.compare(
+        {"good": scores, "bad": other}, images, perturbations, not_worse=0.1, **options
+    )
+    assert result.details.along == "perturbed model"
+    pairs = [claim for claim in result.claims if claim.kind == "difference"]
+    assert [pair.names for pair in pairs] == [
+        tuple(f"{model} under {text}" for model in ("good", "bad")) for text in perturbations
+    ]
+    assert {claim.guarantee.error for claim in result.claims} == {0.05}
+    assert [claim.verdict for claim in result.verdicts] == [Verdict.UNDECIDED] * 2
+    accepted = result.require(not_worse=("good", 0.1), accept_clean_accuracy=True)
+    assert [claim.verdict for claim in accepted.verdicts] == [Verdict.PASS] * 2
+    alone = sf.compare({"good": scores, "bad": other}, images, "gaussian:0.2", **options)
+    assert all(part.from_store for part in alone.parts.values())
+    assert alone.claims[1].interval.width < pairs[0].interval.width
+    with pytest.raises(InvalidArgument, match="one perturbation"):
+        sf.compare(
+            {"good": scores, "bad": other}, images, perturbations, reference=[1, 2], **options
+        )

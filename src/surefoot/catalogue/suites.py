@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ _SEVERITIES = ("s1", "s2", "s3", "s4", "s5")
 _SIGNAL_LENGTH = 256
 """Values along the longest axis from which inputs that are neither images nor tables are taken for
 signals; rows of fewer numbers are measurements of any kind, and their user says which suite."""
+_NAMED_KINDS = 4
+"""Perturbations that are the name of a suite of them: more would make its sentence long."""
 _MOST_BYTES = 1_000_000
 _MOST_CELLS = 1000
 """Of a file: beyond it the shared error leaves next to nothing for each cell."""
@@ -26,10 +29,10 @@ _MOST_CELLS = 1000
 
 @dataclass(frozen=True)
 class Row:
-    """A perturbation at several levels: the text of each cell, by the name of its column."""
+    """A perturbation at several levels, by the name of its column: as text, or one in memory."""
 
     name: str
-    cells: dict[str, str]
+    cells: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Suite:
     left_out: str = ""
 
     @property
-    def texts(self) -> dict[str, str]:
-        """The perturbation of every cell, by its name: glass s5."""
+    def texts(self) -> dict[str, Any]:
+        """The perturbation of every cell as it was given, by its name: glass s5."""
         return {
             cell_name(row.name, column): text
             for row in self.rows
@@ -51,7 +54,31 @@ class Suite:
 
     def perturbations(self, frame: tuple[int, ...] = ()) -> dict[str, Perturbation]:
         """Every cell read; a severity means another level on small images than on large ones."""
-        return {name: parse_perturbation(text, frame) for name, text in self.texts.items()}
+        return {
+            name: parse_perturbation(given, frame) if isinstance(given, str) else given
+            for name, given in self.texts.items()
+        }
+
+
+def suite_of(perturbations: Sequence[Any]) -> Suite:
+    """These perturbations, each with its level: a row for each kind, a column for each level."""
+    rows: dict[str, dict[str, Any]] = {}
+    for given in perturbations:
+        if isinstance(given, str):
+            parse_perturbation(given)  # refuses a mistake before files are read
+            kind, _, level = given.strip().partition(":")
+        else:
+            kind, level = given.kind, "" if given.level is None else level_words(given.level)
+        column = "".join(level.split()) or "–"
+        if column in rows.setdefault(kind, {}):
+            raise InvalidArgument(
+                f"the perturbation {cell_name(kind, column)} is given twice: leave one out",
+                option="perturb",
+                value=given,
+            )
+        rows[kind][column] = given
+    name = ", ".join(rows) if len(rows) <= _NAMED_KINDS else f"{len(rows)} perturbations"
+    return Suite(name, tuple(Row(kind, cells) for kind, cells in rows.items()))
 
 
 def _published(*names: str) -> tuple[Row, ...]:
@@ -182,7 +209,7 @@ def _that_fit(suite: Suite, inputs: Inputs) -> Suite:
 
 
 def _kind(row: Row) -> str:
-    return next(iter(row.cells.values())).partition(":")[0]
+    return str(next(iter(row.cells.values()))).partition(":")[0]
 
 
 _KEYS = {"name", "perturb", "levels", "severities"}

@@ -98,7 +98,7 @@ def compare(
         v.AnyModel, o.several_models("MODEL MODEL... DATA", "Two or more models, then the data.")
     ],
     data: v.AnyData,
-    perturb: o.Perturb,
+    perturb: o.SeveralPerturb,
     *,
     measurement: ComparisonOptions,
     stages: BuSunOptions,
@@ -112,16 +112,18 @@ def compare(
     """Rank models by how often they fail on the same perturbed inputs, with intervals.
 
     `models`: two or more, in a list or by name in a dict; data and perturbation as for
-    `sf.estimate`; the options are those of `surefoot compare`. Studies that you built yourself are
-    compared by `sf.compare({"new": study, "old": other})`, with the arguments of `study.run`;
-    results that you have, such as those of a store, by `sf.compare({"new": result, "old": other})`.
+    `sf.estimate`; of several perturbations in a list, all pairs of models under each. The options
+    are those of `surefoot compare`. Studies that you built yourself are compared by
+    `sf.compare({"new": study, "old": other})`, with the arguments of `study.run`; results that you
+    have, such as those of a store, by `sf.compare({"new": result, "old": other})`.
 
     Example: sf.compare(["model.onnx", "old.onnx"], "test.npz", "linf:8/255", not_worse=0.02)
     """
     from functools import partial
 
     from surefoot.commands.request import SamplingRequest, named_models, read_subjects, run_each
-    from surefoot.commands.values import as_perturbation
+    from surefoot.conclude.comparison import MODELS, PERTURBED
+    from surefoot.records.record import under
     from surefoot.study.study import compare as run_all
 
     several = named_models(models)
@@ -139,21 +141,43 @@ def compare(
     values = _reference(measurement.reference, several)
     method, kept_if = measurement.chosen(stages)
     needs = None if kept_if is None else v.as_property(kept_if).needs
-    as_perturbation(perturb)
+    perturbations = o.one_or_several(perturb)
+    if len(perturbations) > 1:
+        o.refuse_with_several(
+            {"reference": measurement.reference, "attack": gradient_attack and "attack"}
+        )
     subjects = read_subjects(several, data, inputs, running.seed, needs)
     clean.check(subjects.inputs)
     kept_if = v.property_for(kept_if, subjects.inputs)
     prop = v.as_property(kept_if)
-    request = SamplingRequest(None, data, perturb, inputs, kept_if, method)
-    studies = {name: request.of_model(name, subjects, prop, running.seed) for name in several}
-    sources = subjects.sources(caller, perturb, kept_if)
-    run = partial(run_all, studies, reference=values, attack=gradient_attack)
+    studies: dict[str, v.Given] = {}
+    sources: dict[str, v.Given] | None = {}
+    for words, one in _by_words(perturbations).items():
+        request = SamplingRequest(None, data, one, inputs, kept_if, method)
+        known = subjects.sources(caller, one, kept_if)
+        for name in several:
+            key = name if len(perturbations) == 1 else under(name, words)
+            studies[key] = request.of_model(name, subjects, prop, running.seed)
+            sources = None if known is None or sources is None else {**sources, key: known[name]}
+    along = MODELS if len(perturbations) == 1 else PERTURBED
+    run = partial(run_all, studies, reference=values, attack=gradient_attack, along=along)
     result = run_each(
-        run, list(studies), sources, caller, part="model", **running.arguments(), **limits
+        run, list(studies), sources, caller, part=along, **running.arguments(), **limits
     )
     not_worse = None if margin is None else (next(iter(several)), margin)
     result = clean.require(result, not_worse=not_worse)
     return running.write(result, caller.command)
+
+
+def _by_words(perturbations: Sequence[v.AnyPerturbation]) -> dict[str, v.AnyPerturbation]:
+    """Each by its text; of one in memory by its name and level."""
+    named: dict[str, v.AnyPerturbation] = {}
+    for one in perturbations:
+        words = one.strip() if isinstance(one, str) else f"{one.kind}:{one.level:g}"
+        if words in named:
+            raise refused_value("perturb", words, "is given twice: leave one out")
+        named[words] = one
+    return named
 
 
 def _reference(given: v.Given, models: Mapping[str, v.Given]) -> dict[str, float] | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def estimate(
     model: o.ModelArgument,
     data: o.DataArgument,
-    perturb: o.Perturb,
+    perturb: o.SeveralPerturb,
     *,
     measurement: o.EstimateOptions,
     stages: BuSunOptions,
@@ -36,14 +36,30 @@ def estimate(
 
     `model` is a path, a module, an estimator, a function or a loaded model; `data` a path,
     `(x, y)`, an array, a dataset or loaded inputs; `perturb` text such as "linf:8/255" or an object
-    of `sf.perturb`. The options are those of `surefoot estimate`. With a `store` an interrupted
-    call goes on where it stopped; `store=None` keeps nothing.
+    of `sf.perturb`; of several in a list it is `sf.suite` with these rows. The options are those of
+    `surefoot estimate`. With a `store` an interrupted call goes on where it stopped; `store=None`
+    keeps nothing.
 
     Example: sf.estimate("model.onnx", "test.npz", "linf:8/255", require=0.8)
     """
     from surefoot.commands.request import SamplingRequest, run_sampling
 
+    several = o.one_or_several(perturb)
+    if len(several) > 1:
+        from surefoot.catalogue.suites import suite_of
+        from surefoot.commands.suite import SuiteOptions, suite
+
+        one = {"each": measurement.each, "method": measurement.method, "levels": levels.levels}
+        o.refuse_with_several({**one, **vars(stages), "require_each": requirement.require_each})
+        cells = SuiteOptions(
+            suite_of(several), measurement.precision, None, measurement.about,
+            measurement.confidence, requirement.require, prop.property, levels.figure,
+        )  # fmt: skip
+        return suite(
+            model, data, measurement=cells, clean=clean, inputs=inputs, running=running,
+            batches=batches, caller=caller,
+        )  # fmt: skip
     of_each = levels.levels is not None or requirement.require_each is not None
     method = mean_or_each(measurement, stages, of_each=of_each)
-    request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
+    request = SamplingRequest(model, data, several[0], inputs, prop.property, method)
     return run_sampling(request, levels, requirement, running, batches, clean, caller)

@@ -66,6 +66,36 @@ Perturb = Annotated[
 ]
 
 
+SeveralPerturb = Annotated[
+    v.AnyPerturbation,
+    Option(
+        "Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
+        "blur:1+jpeg:0.5, or your own function, mine.py:halve:0.5; `surefoot perturb --list` "
+        "lists all. Repeat it for a table of several.",
+        repeats=True,
+    ),
+]
+
+
+def one_or_several(perturb: v.AnyPerturbation) -> tuple[v.AnyPerturbation, ...]:
+    """The perturbations of an option that may be repeated."""
+    given = tuple(perturb) if isinstance(perturb, list | tuple) else (perturb,)
+    if not given:
+        raise refused("perturb", perturb, "is an empty list: give one perturbation or more")
+    for one in given:
+        v.as_perturbation(one)  # refuses a mistake before files are read
+    return given
+
+
+def refuse_with_several(given: dict[str, v.Given]) -> None:
+    """Refuse options that are about one perturbation."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise refused_value(
+                name, value, "is for one perturbation: leave it out, or run each by itself"
+            )
+
+
 @dataclass(frozen=True)
 class EstimateOptions:
     """How precisely a failure probability is estimated, and by which method."""
@@ -152,7 +182,9 @@ class LevelsOptions:
         "requirement.",
     )
     figure: str | Path | None = option(
-        None, "With --levels: write the figure here: curve.svg, .png, .pdf or .json."
+        None,
+        "With --levels or several --perturb: write the figure here: curve.svg, .png, .pdf or "
+        ".json.",
     )
 
     def check(self) -> None:

@@ -149,7 +149,7 @@ def suite(
 
 
 def _sources(source: Source | None, suite: Suite) -> dict[str, Source] | None:
-    if source is None:
+    if source is None or not all(isinstance(text, str) for text in suite.texts.values()):
         return None
     return {name: replace(source, perturb=text) for name, text in suite.texts.items()}
 

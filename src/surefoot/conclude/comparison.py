@@ -24,13 +24,22 @@ from surefoot.population.comparison import (
 )
 from surefoot.population.requirement import sound
 from surefoot.records.population import continues_of, identical_pairs, population_of, rows_by_id
-from surefoot.records.record import Comparison, Member, Radii, Record, Samples
+from surefoot.records.record import (
+    Comparison,
+    Member,
+    Radii,
+    Record,
+    Samples,
+    models_under,
+    under,
+)
 from surefoot.records.spec import BracketFileSpec, ComparisonSpec
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.bounds import shares
 
-MODELS, LEVELS, CURVES, CELLS = "model", "level", "curve", "cell"
-"""What differs between the studies; curves and radii stand side by side."""
+MODELS, LEVELS, CURVES, CELLS, PERTURBED = "model", "level", "curve", "cell", "perturbed model"
+"""What differs between the studies; curves and radii stand side by side. Perturbed models are those
+of several models, each under several perturbations."""
 _TOGETHER = {MODELS: Together.MODELS, LEVELS: Together.LEVELS}
 _SHARED = ("property", "method", "population", "seed", "bounds", "by_class")
 
@@ -78,6 +87,44 @@ def compare_samples(
     agrees = None if reference is None else _agreement(members, spent)
     comparison = Comparison(along, tuple(members), pairs, agrees)
     return comparison, _claims(records, comparison, spent), spent
+
+
+def compare_perturbed(
+    records: Mapping[str, Record], error: float | None
+) -> tuple[Comparison, tuple[Claim, ...], float]:
+    """Models compared under each perturbation at an equal part of the error, so all hold together.
+
+    Whatever the trials under different perturbations have in common: the errors add up.
+    """
+    split = models_under(records)
+    first = next(iter(records.values()))
+    spent = population_of(first).error if error is None else error
+    together = Jointly(Together.PERTURBED, len(records))
+    members: list[Member] = []
+    pairs: list[Difference] = []
+    claims: list[Claim] = []
+    for words, models in split.items():
+        _check_same_models(split, words)
+        named = {under(name, words): record for name, record in models.items()}
+        one, said, _ = compare_samples(named, MODELS, spent / len(split), None)
+        members += one.members
+        pairs += one.differences
+        for claim in said:
+            promise = replace(claim.guarantee, jointly=together)
+            promise = replace(promise, error=spent if promise.error else 0.0)
+            claims.append(claim.saying(guarantee=promise))
+    return Comparison(PERTURBED, tuple(members), tuple(pairs)), tuple(claims), spent
+
+
+def _check_same_models(split: Mapping[str, Mapping[str, Record]], words: str) -> None:
+    """Every perturbation with the same models, inputs and question as the first one."""
+    first, models = next(iter(split.values())), split[words]
+    for name, record in first.items():
+        if name not in models or len(first) != len(models):
+            raise InvalidArgument(f"{name} was not studied under {words}: study all under all")
+        _refuse_other_parts(name, record, words, models[name], ("model", *_SHARED), "perturbation")
+        if _other_inputs(record, models[name]):
+            raise InvalidArgument(f"{words} was studied on other inputs: study all on the same")
 
 
 def _claims(
@@ -297,6 +344,8 @@ def joined_record(
         comparison, claims = join_cells(records, error, suite)
     elif along == CURVES:
         comparison, claims = compare_curves(records)
+    elif along == PERTURBED:
+        comparison, claims, error = compare_perturbed(records, error)
     else:
         comparison, claims, error = compare_samples(records, along, error, reference)
     first: Record = next(iter(records.values()))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from surefoot.conclude.comparison import MODELS, PERTURBED
 from surefoot.conclude.not_worse import curve_claims, not_worse_claim
 from surefoot.conclude.radii import claim_of_ranks
 from surefoot.conclude.sampling import verdict_of
@@ -39,7 +40,17 @@ from surefoot.errors import InvalidArgument
 from surefoot.population import requirement, requires, requires_of_groups, requires_of_interval
 from surefoot.records.options import refused_value
 from surefoot.records.population import continues_of, population_of
-from surefoot.records.record import Comparison, Curves, Radii, Record, Requirements, Samples, Tally
+from surefoot.records.record import (
+    Comparison,
+    Curves,
+    Radii,
+    Record,
+    Requirements,
+    Samples,
+    Tally,
+    models_under,
+    under,
+)
 from surefoot.report.curve_quantity import quantity_of
 from surefoot.statistics.bounds import shares
 
@@ -62,8 +73,12 @@ def check_requirements(
     runs = parts or {"": record}
     if of_suite:  # of one model, on the same inputs in every cell
         runs = {"": next(iter(parts.values()))}
+    models = runs
+    if isinstance(record.details, Comparison) and record.details.along == PERTURBED:
+        models = next(iter(models_under(parts).values()))
+        runs = {**parts, **models}
     if required.clean_accuracy is not None:
-        every = (_of_clean(name, one, required.clean_accuracy) for name, one in runs.items())
+        every = (_of_clean(name, one, required.clean_accuracy) for name, one in models.items())
         claims = (*claims, *every)
     return claims if required.accept_clean_accuracy else plausible(claims, runs)
 
@@ -246,13 +261,38 @@ def _of_models(
             "models side by side take one requirement, not_worse=(name, margin): pass that alone"
         )
     name, margin = required.not_worse
+    details = record.details
+    if isinstance(details, Comparison) and details.along == PERTURBED:
+        return _under_each(record, parts, name, margin)
     if name not in parts:
         raise InvalidArgument(
             f"there is no {name!r} among those compared: choose one of {', '.join(parts)}"
         )
     first = next(iter(parts.values()))
-    models = isinstance(record.details, Comparison) and record.details.along == "model"
+    models = isinstance(details, Comparison) and details.along == MODELS
     if not isinstance(first.details, Samples) or not models:
         raise InvalidArgument("not_worse compares models at one level: use sf.compare")
     error = record.shared_error or population_of(first).error
     return (not_worse_claim(parts, name, margin, error),)
+
+
+def _under_each(
+    record: Record, parts: Mapping[str, Record], name: str, margin: float
+) -> tuple[Claim, ...]:
+    """A verdict for each perturbation, each at an equal part of the error."""
+    split = models_under(parts)
+    error = record.shared_error or population_of(next(iter(parts.values()))).error
+    claims = []
+    for words, models in split.items():
+        if name not in models:
+            raise InvalidArgument(
+                f"there is no {name!r} among those compared: choose one of {', '.join(models)}"
+            )
+        named = {under(model, words): part for model, part in models.items()}
+        claim = not_worse_claim(named, under(name, words), margin, error / len(split))
+        together = jointly(Together.VERDICTS, len(split))
+        if claim.guarantee.error:
+            promise = replace(claim.guarantee, error=error, jointly=together)
+            claim = claim.saying(guarantee=promise)
+        claims.append(claim)
+    return tuple(claims)

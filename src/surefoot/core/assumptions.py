@@ -117,6 +117,8 @@ class Together(StrEnum):
     LEVELS = "levels"
     FILES = "files"
     CELLS = "cells"
+    VERDICTS = "verdicts, one for each perturbation"
+    PERTURBED = "models, each under every perturbation"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from surefoot.study import Result
 
 _NEAR_WORDS = 3
 _SEVERAL_MODELS = ("compare", "curve", "critical")
-_SEVERAL_PERTURBATIONS = ("curve",)
+_SEVERAL_PERTURBATIONS = ("curve", "estimate", "compare")
 _SCALARS = (str, bool, int, float)
 _KIND_WORDS: dict[type, str] = {
     str: "text in quotes",

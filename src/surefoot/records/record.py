@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from surefoot.core.claims import Claim
 from surefoot.core.reasons import Reason, Why
@@ -16,6 +16,8 @@ from surefoot.records.spec import ComparisonSpec, Spec, StudySpec
 from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
 from surefoot.statistics.stratified_mean import MeanBounds
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -414,6 +416,20 @@ def row_and_column(cell: str) -> tuple[str, str]:
     """The other way round."""
     row, _, column = cell.rpartition(" ")
     return row, column
+
+
+def under(model: str, perturbation: str) -> str:
+    """What a model under one of several perturbations is called."""
+    return f"{model} under {perturbation}"
+
+
+def models_under(parts: Mapping[str, Part]) -> dict[str, dict[str, Part]]:
+    """By perturbation, then by model: what `under` named."""
+    split: dict[str, dict[str, Part]] = {}
+    for name, part in parts.items():
+        model, _, perturbation = name.rpartition(" under ")
+        split.setdefault(perturbation, {})[model] = part
+    return split
 
 
 @dataclass(frozen=True)

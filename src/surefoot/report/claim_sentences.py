@@ -6,6 +6,7 @@ import math
 from functools import singledispatch
 
 from surefoot.core import claims
+from surefoot.core.assumptions import Together
 from surefoot.core.claims import About, Claim, CleanFault, CurveQuantity, Outcomes, Verdict
 from surefoot.core.results import UNIT, Interval
 from surefoot.report.clauses import (
@@ -344,7 +345,10 @@ def _outcome(around: Interval) -> str:
 @statement.register
 def _(claim: claims.Best) -> str:
     number, names = claim.models, claim.names
-    if len(names) == number:
+    together = claim.guarantee.jointly
+    if len(names) == number and together is not None and together.of is Together.PERTURBED:
+        text = f"none of {', '.join(names)} is shown to be less robust than another"
+    elif len(names) == number:
         text = f"none of the {number} models is shown to be less robust than another"
     elif len(names) == 1:
         text = f"{names[0]} is the most robust of {number} models"

@@ -207,6 +207,8 @@ _TOGETHER = {
     Together.LEVELS: "everything said of these {n} levels",
     Together.FILES: "everything said of these {n} files",
     Together.CELLS: "all {n} cells and their mean",
+    Together.VERDICTS: "the verdicts under {all} perturbations",
+    Together.PERTURBED: "everything said of these {n} pairs of model and perturbation",
 }
 
 

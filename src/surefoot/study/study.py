@@ -91,13 +91,14 @@ def compare(
     time_limit: float | None = None,
     executor: AnyExecutor = None,
     on_workers: Callable[[WorkerNote], None] = warn_of_fallback,
+    along: str = MODELS,
 ) -> Result:
     """Models on the same inputs and perturbations; curves or radii side by side.
 
     `reference` holds a number for each model, such as its accuracy on corrupted data, to
     correlate with. Every study keeps its own record in the store. `attack`: the failure rate of an
     attack on each as well. `on_start` is called with a name before that study runs.
-    `time_limit` is for each study by itself.
+    `time_limit` is for each study by itself. `along`: what differs, models or perturbed models.
     """
     if not studies:
         raise InvalidArgument("there is nothing to compare: give two studies or more, by name")
@@ -119,8 +120,8 @@ def compare(
         on_progress=on_progress, attack=attack, on_interrupt=on_interrupt, time_limit=time_limit,
         executor=executor, on_workers=on_workers,
     )  # fmt: skip
-    along = MODELS if needs == {Needs.SAMPLES} else CURVES
-    return kept(join_results(parts, along, error, reference), store)
+    side_by_side = along if needs == {Needs.SAMPLES} else CURVES
+    return kept(join_results(parts, side_by_side, error, reference), store)
 
 
 def sweep(

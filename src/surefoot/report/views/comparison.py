@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from surefoot.core.claims import Best, Claim, FailureDifference
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided
 from surefoot.population import sound
-from surefoot.records.record import Comparison, Member, Record
+from surefoot.records.record import Comparison, Member, Record, models_under
 from surefoot.report.clauses import capitalised, confidence_clause, continuation_note
 from surefoot.report.figures import (
     STEADY,
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     import altair as alt
     from altair.typing import ChartType
 
+_FIRST_SAID = 3
+"""Perturbations whose outcome is said before the table, which has all of them."""
 _IN_WORDS = 12
 """Models or levels in words: a description is listened to."""
 
@@ -61,7 +63,7 @@ def comparison_chart(record: Record, comparison: Comparison) -> ChartType:
 
     points = _points_of(record, comparison)
     title = f"{quantity_heading(record)} (%)"
-    if comparison.along == "model":
+    if comparison.along != "level":
         return interval_chart(points, "name", title, alt.Scale(zero=False), 26)
     return _levels(points, title)
 
@@ -93,14 +95,14 @@ def describe_comparison(record: Record, comparison: Comparison) -> str:
     """Every model or level with its value and interval."""
     rows = _points_of(record, comparison)
     words = [
-        f"{row['name'] if comparison.along == 'model' else four_digits(number(row, 'level'))}: "
+        f"{row['name'] if comparison.along != 'level' else four_digits(number(row, 'level'))}: "
         f"{percent(number(row, 'value') / 100)} "
         f"({percent_range(Interval(number(row, 'low') / 100, number(row, 'high') / 100))})"
         for row in rows[:_IN_WORDS]
     ]
     more = len(rows) - _IN_WORDS
     words += [f"{more} more"] if more > 0 else []
-    what = "by model" if comparison.along == "model" else "by level"
+    what = f"by {comparison.along}"
     return f"{quantity_heading(record).capitalize()} {what}: {'; '.join(words)}."
 
 
@@ -140,8 +142,37 @@ def _levels(points: Sequence[Row], title: str) -> alt.LayerChart:
     return layers.properties(width=WIDTH, height=240)
 
 
+def _table_of_perturbed(record: Record, comparison: Comparison) -> Table:
+    """A row for each model, a column for each perturbation, each cell with its interval."""
+    split, tail = models_under({m.name: m for m in comparison.members}), record.study.is_tail
+    first = next(iter(split.values()))
+    rows = []
+    for model in sorted(first, key=lambda m: -sum(_kept(own[m]) for own in split.values())):
+        clean = first[model].accuracy
+        cells = []
+        for own in split.values():
+            whole = own[model].whole
+            value, *more = (
+                () if whole is None else (tail_cells if tail else mean_cells)(record, whole)
+            )
+            cells.append(f"{value} ({more[-1]})")
+        rows.append((model, *([] if clean is None else [percent(clean)]), *cells))
+    counted = [] if next(iter(first.values())).accuracy is None else ["clean accuracy, counted"]
+    claim = next(c for c in record.claims if not isinstance(c, Best | FailureDifference))
+    note = with_full_stop(capitalised(confidence_clause(claim)))
+    title = f"{capitalised(quantity_heading(record))} by model and perturbation"
+    return Table(title, ("model", *counted, *split), tuple(rows), 1, note)
+
+
+def _kept(member: Member) -> float:
+    whole = None if member.whole is None else sound(member.whole)
+    return whole.value if isinstance(whole, Estimate) else 0.0
+
+
 def member_table(record: Record, comparison: Comparison) -> Table:
     """A row for each model or level."""
+    if comparison.along == "perturbed model":
+        return _table_of_perturbed(record, comparison)
     models, tail = comparison.along == "model", record.study.is_tail
     attacks = {m.name: m.attack for m in comparison.members}
     columns: dict[str, Callable[[Member], str]] = {
@@ -191,6 +222,8 @@ def view(
     best: tuple[Claim, ...] = tuple(c for c in record.claims if isinstance(c, Best))
     pairs: tuple[Claim, ...] = _pairs(record)
     headline, rest = (best, pairs) if len(pairs) > 1 else (pairs, best)
+    if comparison.along == "perturbed model":
+        headline, rest = _under_each(best, pairs)
     ranked = [c for c in record.claims if c.names[:1] == (comparison.members[0].name,)]
     own = tuple(c for c in ranked if not isinstance(c, Best | FailureDifference))[:1]
     if not best:
@@ -217,13 +250,31 @@ def view(
     )
 
 
+def _under_each(
+    best: tuple[Claim, ...], pairs: tuple[Claim, ...]
+) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
+    """What is said first, of a few perturbations: those where models are shown to differ."""
+    two = len(best) == len(pairs)
+    first, others = (pairs, best) if two else (best, pairs)
+
+    def is_open(claim: Claim) -> bool:
+        if isinstance(claim, Best):
+            return len(claim.names) == claim.models
+        return claim.interval is None or claim.interval.low <= 0 <= claim.interval.high
+
+    ordered = tuple(sorted(first, key=is_open))
+    return ordered[:_FIRST_SAID], (*ordered[_FIRST_SAID:], *others)
+
+
 def _about(record: Record, comparison: Comparison, parts: Mapping[str, Record]) -> str:
     specs = [part.study for part in parts.values()]
     words = max(specs, key=lambda spec: spec.perturbation.number("level") or 0.0).words
     highest = "at the highest level " if comparison.along == "level" else ""
+    met = "; ".join(dict.fromkeys(spec.words.perturbation for spec in specs))
     return (
         f"{file_name(words.source)}: {record.study.inputs.selection}; {highest}"
-        f"{words.perturbation}; perturbed inputs must {words.property}, else they fail."
+        f"{words.perturbation if highest else met}; perturbed inputs must {words.property}, else "
+        "they fail."
     )
 
 
