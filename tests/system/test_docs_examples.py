@@ -72,9 +72,9 @@ NOT_RUN_PYTHON = {
 }
 SMALLER = (("--quick",), ("--first", "6"))
 """Added to the commands of papers, whose experiments take hours."""
-FEWER = re.compile(r"critical |tail |(estimate|curve) .*mine\.py:")
-"""Commands that take six inputs too: they solve or fit for each input, or call a function of Python
-for each trial, and show the same on a few."""
+FEWER = re.compile(r"critical |tail |suite |(estimate|curve) .*mine\.py:")
+"""Commands that take six inputs too: they solve or fit for each input, run
+dozens of cells, or call a function of Python for each trial, and show the same on a few."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +212,7 @@ def test_a_command_runs_as_printed(example, request, monkeypatch, tmp_path, caps
         return
     if FEWER.match(example.text):
         words = [*shlex.split(re.sub(r" --first \d+", "", example.text)), "--first", "6"]
+        words += ["--precision", "0.3"] if words[0] == "suite" else []  # of dozens of cells
     done = CliRunner().invoke(app, words, standalone_mode=False)
     assert done.exception is None, done.exception
     undecided = REQUIREMENT_OPTIONS & set(words) and (example.page != HELP or words[0] == "compare")
