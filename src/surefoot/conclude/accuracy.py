@@ -10,7 +10,7 @@ from surefoot.catalogue.registry import complement
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.scope import sampled_of
 from surefoot.core import claims as kinds
-from surefoot.core.claims import About, Claim, Said
+from surefoot.core.claims import About, Claim, Height, Said
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Pinned, Settled
 from surefoot.core.results import Decision, Estimate, Guarantee, Interval
@@ -18,7 +18,7 @@ from surefoot.core.tasks import Entry
 from surefoot.population import Mean
 from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples
 from surefoot.records.spec import StudySpec
-from surefoot.report.curve_quantity import perturbation_at_level
+from surefoot.report.curve_quantity import curve_quantity, perturbation_at_level
 
 MeanClaim = (
     kinds.MeanSet | kinds.MeanPopulation | kinds.AccuracySet | kinds.AccuracyPopulation
@@ -32,6 +32,13 @@ def failure_interval(interval: Interval) -> Interval:
     meets a requirement of 93 %.
     """
     return Interval(max(0.0, complement(interval.high)), min(1.0, complement(interval.low)))
+
+
+def kept_as(spec: StudySpec) -> Height | None:
+    """What a trial that does not fail is, where it has a name; a tail is of rare failures."""
+    height = curve_quantity(spec.property.kind)
+    named = height in (Height.ACCURACY, Height.LABELS_KEPT)
+    return height if named and not spec.is_tail else None
 
 
 def claim_of_mean(

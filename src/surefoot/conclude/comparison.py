@@ -141,7 +141,7 @@ def _claims(
         trials=sum(r.trials for r in records.values()),
         continues=continues_of(population_of(first), sampled_of(first.inputs)),
     )
-    mean, kappa = isinstance(model, MeanClaim), limit_of(model)
+    failing, kappa = isinstance(model, MeanClaim) and model.kept is None, limit_of(model)
     claims: list[Claim] = []
     if comparison.differences:
         assumptions = tuple(
@@ -160,8 +160,8 @@ def _claims(
                     names=(d.first, d.second),
                 ),
                 kappa=kappa,
-                value=0.0 - d.value if mean else d.value,
-                interval=-d.interval if mean else d.interval,
+                value=0.0 - d.value if failing else d.value,
+                interval=-d.interval if failing else d.interval,
             )
             for d in comparison.differences
         ]

@@ -99,6 +99,7 @@ def _claim(
         sum(part.trials for part in parts.values()),
         (name, *(other for other in parts if other != name)),
         reason,
+        model.kept,
     )
     return kinds.NotWorse(
         said, requirement=kinds.Requirement(margin, verdict), kappa=kinds.limit_of(model)

@@ -14,6 +14,7 @@ from surefoot.conclude.accuracy import (
     claim_of_mean,
     drop_claims,
     failure_interval,
+    kept_as,
     right_results,
     wrong_when_clean,
 )
@@ -28,7 +29,17 @@ from surefoot.conclude.scope import (
 )
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, Together, jointly
-from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope, Verdict
+from surefoot.core.claims import (
+    About,
+    Claim,
+    Continues,
+    Height,
+    Randomness,
+    Said,
+    Sampling,
+    Scope,
+    Verdict,
+)
 from surefoot.core.reasons import Reason
 from surefoot.core.results import (
     NO_GUARANTEE,
@@ -76,6 +87,7 @@ class Common:
     sampling: Sampling
     trials: int
     groups: int = 0
+    kept: Height | None = None
 
     @property
     def population(self) -> Scope:
@@ -88,13 +100,14 @@ class Common:
 
     def of(self, scope: Scope, guarantee: Guarantee, continues: Continues = Continues.ONCE) -> Said:
         """What is said of this scope."""
-        return Said(scope, self.random, guarantee, continues, self.trials)
+        return Said(scope, self.random, guarantee, continues, self.trials, kept=self.kept)
 
 
 def common_of(facts: StudyFacts, rows: Sequence[InputRow]) -> Common:
     """What all claims of this study share."""
     groups = len({row.group for row in rows if row.group})
-    return Common(facts.randomness, len(rows), facts.sampling, trials_of(rows), groups)
+    trials, kept = trials_of(rows), kept_as(facts.spec)
+    return Common(facts.randomness, len(rows), facts.sampling, trials, groups, kept)
 
 
 def conclude_samples(

@@ -30,7 +30,7 @@ from surefoot.conclude.scope import (
 )
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, Together
-from surefoot.core.claims import About, Claim, Requirement, Said, Scope, Verdict
+from surefoot.core.claims import About, Claim, Requirement, Scope, Verdict
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Undecided
@@ -172,12 +172,11 @@ def sampled_claim(record: Record, over: Population, decided: Decided, least: flo
         model = replace(model, clean=wrong_when_clean(decided.rows))
     claim = replace(
         model,
-        said=Said(
-            replace(scope, sampling=model.about.sampling),
-            model.random,
-            Guarantee(guarantee.footing, guarantee.error, assumed, together),
-            model.continues,
-            record.trials if decided.rows is None else trials_of(decided.rows),
+        said=replace(
+            model.said,
+            about=replace(scope, sampling=model.about.sampling),
+            guarantee=Guarantee(guarantee.footing, guarantee.error, assumed, together),
+            trials=record.trials if decided.rows is None else trials_of(decided.rows),
             reason=reason,
         ),
         value=None,
@@ -245,22 +244,22 @@ def of_precision(record: Record, least: float) -> Claim:
     kept, claim = kept_interval(measured) or UNIT, replace(measured, value=None)
     accuracy = isinstance(measured, kinds.AccuracySet | kinds.AccuracyPopulation)
     number = least if accuracy else most
+    in_kept = accuracy or measured.kept is not None
     if kept.low >= least:
         return claim.answered(number, Verdict.PASS)
     if kept.high < least:
         return claim.answered(number, Verdict.FAIL)
     needed, late = _least_trials(record, most), measured.reason is not None
-    around = failure_interval(kept)
     if out_of_reach(record, least):
-        reason = Why.OUT_OF_REACH.of(around.low, around.high, needed, most)
-        return claim.answered(number, Verdict.UNDECIDED, reason)
-    if claim.about.of is About.POPULATION:
+        ways = [Why.OUT_OF_REACH.of(needed)]
+    elif claim.about.of is About.POPULATION:
         ways = [_new_run(record, most)]
     else:
         ways = [(Why.MORE_TIME_MAY_DECIDE if late else Why.NARROWER_MAY_DECIDE).of()]
         ways += [Why.TRIALS_NEEDED.of(needed)] * (needed > record.trials)
-    ends = (kept.low, kept.high) if accuracy else (around.low, around.high)
-    reason = (Why.ACCURACY_OPEN if accuracy else Why.FAILURE_OPEN).of(*ends, *ways)
+    around = kept if in_kept else failure_interval(kept)
+    open_ = Why.ACCURACY_OPEN if in_kept else Why.FAILURE_OPEN
+    reason = open_.of(around.low, around.high, *ways)
     return claim.answered(number, Verdict.UNDECIDED, reason)
 
 

@@ -110,7 +110,8 @@ class Said:
     """What every claim carries: about what it is, what was random, what is promised.
 
     `names` are the models, files or classes that it speaks of, in order. `reason` says why it is
-    undecided, or what limits it.
+    undecided, or what limits it. `kept` is what a trial that does not fail is, where
+    it has a name: right, or with the label of the clean input.
     """
 
     about: Scope
@@ -120,6 +121,7 @@ class Said:
     trials: int = 0
     names: tuple[str, ...] = ()
     reason: Reason | None = None
+    kept: Height | None = None
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,11 @@ class Claim:
     def reason(self) -> Reason | None:
         """Why it is undecided, or what limits it."""
         return self.said.reason
+
+    @property
+    def kept(self) -> Height | None:
+        """What a trial that does not fail is, where it has a name."""
+        return self.said.kept
 
     @property
     def is_open(self) -> bool:
@@ -558,7 +565,8 @@ class CaseDifference(Measured):
 class FailureDifference(Measured):
     """How much more often one model fails than another.
 
-    With κ it is how much larger its share of inputs is that fail at most that often.
+    Where `kept` has a name, it is how much more often it is kept: the more accurate one has the
+    larger number. With κ it is how much larger its share of inputs is that fail at most that often.
     """
 
     kind: Literal["difference"] = "difference"

@@ -7,7 +7,15 @@ from functools import singledispatch
 
 from surefoot.core import claims
 from surefoot.core.assumptions import Together
-from surefoot.core.claims import About, Claim, CleanFault, CurveQuantity, Outcomes, Verdict
+from surefoot.core.claims import (
+    About,
+    Claim,
+    CleanFault,
+    CurveQuantity,
+    Height,
+    Outcomes,
+    Verdict,
+)
 from surefoot.core.results import UNIT, Interval
 from surefoot.report.clauses import (
     among,
@@ -17,6 +25,8 @@ from surefoot.report.clauses import (
     class_word,
     confidence_clause,
     counts_inputs,
+    fails,
+    in_kept,
     interval_percent,
     over_groups,
     remarks,
@@ -55,7 +65,7 @@ def _(claim: claims.Failure) -> str:
     value = "an unknown share" if claim.value is None else percent(claim.value)
     return with_condition(
         claim,
-        f"input {claim.about.name} fails under {value} of the perturbations"
+        f"input {claim.about.name} {fails(claim)[0]} under {value} of the perturbations"
         f"{bracketed(claim, interval_percent(claim))}",
     )
 
@@ -66,13 +76,14 @@ def _(claim: claims.Kappa) -> str:
     if claim.decision is Verdict.UNDECIDED:
         counted, certain = "", confidence_clause(claim)
         if claim.interval is not None and certain:
-            counted = f"; {interval_percent(claim)} of its perturbations fail ({certain})"
+            share = f"{interval_percent(claim)} of its perturbations ({certain})"
+            counted = f"; it {fails(claim)[0]} under {share}"
         return with_condition(
             claim, f"{name} is not decided: {reason_words(claim.reason)}{counted}"
         )
     side = "at most" if claim.decision is Verdict.PASS else "more than"
     limit = f"{side} {of_perturbations(claim.kappa)}"
-    return with_condition(claim, f"{name} fails under {limit}{bracketed(claim)}")
+    return with_condition(claim, f"{name} {fails(claim)[0]} under {limit}{bracketed(claim)}")
 
 
 @statement.register
@@ -104,7 +115,7 @@ def _(claim: claims.Worst) -> str:
     return with_condition(
         claim,
         f"input {claim.about.name} failed most often of the {claim.about.inputs:,} in this run: it "
-        f"fails under {interval_percent(claim)} of the perturbations{bracketed(claim)}"
+        f"{fails(claim)[0]} under {interval_percent(claim)} of the perturbations{bracketed(claim)}"
         f"{_CLEAN_FAULTS[claim.clean_fault]}",
     )
 
@@ -130,14 +141,16 @@ def _(claim: claims.Tail) -> str:
 
 def _share_failing(claim: claims.MeanSet | claims.MeanPopulation) -> str:
     """The mean where nothing is random: an input fails when perturbed, or it does not."""
+    claim = in_kept(claim)
     scope, around = scope_phrase(claim), interval_percent(claim)
     over, certain = over_groups(claim, ","), bracketed(claim)
-    text = f"{around} of {scope}{over} fail when perturbed{certain}"
+    do = f"{'fail' if claim.kept is None else 'keep their label'} when perturbed"
+    text = f"{around} of {scope}{over} {do}{certain}"
     if claim.about.of is About.THESE and claim.value is not None:
-        text = f"{percent(claim.value)} of {scope} fail when perturbed{bracketed(claim, around)}"
-        failing = claim.value * claim.about.inputs
+        text = f"{percent(claim.value)} of {scope} {do}{bracketed(claim, around)}"
+        number = claim.value * claim.about.inputs
         if claim.interval is not None and claim.interval.width == 0:
-            text = f"{failing:,.0f} of {scope} fail when perturbed (counted: nothing is random)"
+            text = f"{number:,.0f} of {scope} {do} (counted: nothing is random)"
     return subject(claim) + with_condition(claim, text)
 
 
@@ -145,22 +158,35 @@ def _share_failing(claim: claims.MeanSet | claims.MeanPopulation) -> str:
 def _(claim: claims.MeanSet) -> str:
     if counts_inputs(claim) and claim.interval != UNIT:
         return _share_failing(claim)
+    claim = in_kept(claim)
     value = "" if claim.value is None else f"{percent(claim.value)} of "
     text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"
+    if claim.kept is not None:
+        text = f"{_keep_label(claim, value or 'an unknown share of ')}"
     return subject(claim) + with_condition(claim, text + bracketed(claim, interval_percent(claim)))
+
+
+def _keep_label(claim: Claim, share: str) -> str:
+    """That inputs keep their label under such a share of the perturbations, on average."""
+    scope = scope_phrase(claim)
+    if scope == "this input":
+        return f"this input keeps its label under {share}the perturbations"
+    over = over_groups(claim) or ", on average" * (claim.about.of is About.THESE)
+    return f"{scope} keep their label under {share}the perturbations{over}"
 
 
 @statement.register
 def _(claim: claims.MeanPopulation) -> str:
     if claim.interval == UNIT:
-        return _says_nothing(claim, f"how often the model fails on {scope_phrase(claim)}")
+        do = f"{scope_phrase(claim)} keep their label"
+        do = f"the model fails on {scope_phrase(claim)}" if claim.kept is None else do
+        return _says_nothing(claim, f"how often {do}")
     if counts_inputs(claim):
         return _share_failing(claim)
-    return subject(claim) + with_condition(
-        claim,
-        f"{interval_percent(claim)} of the perturbations make the model fail on "
-        f"{scope_phrase(claim)}{over_groups(claim)}{bracketed(claim)}",
-    )
+    share = f"{interval_percent(in_kept(claim))} of "
+    text = f"{share}the perturbations make the model fail on {scope_phrase(claim)}"
+    text = f"{text}{over_groups(claim)}" if claim.kept is None else _keep_label(claim, share)
+    return subject(claim) + with_condition(claim, text + bracketed(claim))
 
 
 @statement.register
@@ -204,7 +230,7 @@ def _(claim: claims.AccuracyDrop) -> str:
     where = f"on {scope_phrase(claim)}{over_groups(claim, ',')}"
     text = f"{claim.under} costs {points_between(around)} of accuracy {where}"
     if around.low < 0:  # then it may be a gain
-        change = points_range(Interval(-around.high, -around.low))
+        change = points_range(-around)
         text = f"{claim.under} changes accuracy {where} by {change} points"
     text += bracketed(claim)
     return subject(claim) + with_condition(claim, text)
@@ -245,7 +271,7 @@ def _(claim: claims.CountKappa) -> str:
     were = "was" if 1 in (number, n) else "were"
     open_ = n - number - claim.robust
     undecided = f", {open_:,} {'is' if open_ == 1 else 'are'} undecided" if open_ else ""
-    truly = f"; at least {least:,} truly fail{'s' * (least == 1)} more often than that"
+    truly = f"; at least {least:,} truly {fails(claim)[least != 1]} more often than that"
     if least == 0:
         truly = "; that any truly does is not shown: a few decisions may be wrong" * bool(number)
     inputs = "1 input" if n == 1 else scope_phrase(claim)
@@ -258,7 +284,7 @@ def _(claim: claims.CountKappa) -> str:
         certain = f" ({confidence_clause(claim)} for each decision, not for all together)"
     return with_condition(
         claim,
-        f"{wrong}{number:,} of {inputs} {were} decided to fail under more than "
+        f"{wrong}{number:,} of {inputs} {were} decided {fails(claim)[2]} under more than "
         f"{of_perturbations(claim.kappa)}, {claim.robust:,} under at most that{undecided}{truly}"
         f"{certain}",
     )
@@ -269,19 +295,21 @@ def _(claim: claims.AllKappa) -> str:
     every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
     if claim.clean:
         every = f"{_wrong_clause(claim)}every one of the others"
-    text = f"{every} fails under at most {of_perturbations(claim.kappa)}{bracketed(claim)}"
-    return with_condition(claim, text)
+    limit = of_perturbations(claim.kappa)
+    return with_condition(
+        claim, f"{every} {fails(claim)[0]} under at most {limit}{bracketed(claim)}"
+    )
 
 
 @statement.register
 def _(claim: claims.ShareKappa) -> str:
-    limit = of_perturbations(claim.kappa)
+    limit = f"{fails(claim)[1]} under at most {of_perturbations(claim.kappa)}"
     if claim.interval == UNIT:
-        return _says_nothing(claim, f"how many {scope_phrase(claim)} fail under at most {limit}")
+        return _says_nothing(claim, f"how many {scope_phrase(claim)} {limit}")
     return subject(claim) + with_condition(
         claim,
         f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} "
-        f"{right_and(claim)}fail under at most {limit}{bracketed(claim)}",
+        f"{right_and(claim)}{limit}{bracketed(claim)}",
     )
 
 
@@ -321,13 +349,12 @@ def _(claim: claims.FailureDifference | claims.CaseDifference) -> str:
     around, value = claim.interval, claim.value or 0.0
     if around is None:
         return f"by how much {first} and {second} differ is not shown"
-    text = f"fails {points_apart(value)} {'less' if value < 0 else 'more'} often than"
-    between = more_or_less(around)
+    text, between = _apart(claim, value), more_or_less(around)
     if isinstance(claim, claims.CaseDifference):
         over = over_cases(claim)
         on = f"on the same {claim.about.inputs:,} cases{over}{',' if over else ''}"
     elif around.low == around.high == 0:
-        return f"{first} and {second} are the same model: they fail equally often"
+        return f"{first} and {second} are the same model"
     else:
         on = f"{among(claim)}on the same inputs and perturbations{over_groups(claim, ',')}"
         if claim.kappa is not None:
@@ -338,23 +365,37 @@ def _(claim: claims.FailureDifference | claims.CaseDifference) -> str:
     return with_condition(claim, f"{on} {first} {text} {second}{known}: {_outcome(around)}")
 
 
+def _apart(claim: Claim, value: float) -> str:
+    """By how much the first fails more often, or how much more it keeps where that has a name."""
+    size, more = points_apart(value), "less" if value < 0 else "more"
+    if claim.kept is Height.ACCURACY:
+        return f"is {size} {more} accurate than"
+    return f"{'fails' if claim.kept is None else 'keeps its label'} {size} {more} often than"
+
+
 def _outcome(around: Interval) -> str:
     return "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
 
 
 @statement.register
 def _(claim: claims.Best) -> str:
-    number, names = claim.models, claim.names
+    number, names, good = claim.models, claim.names, quality(claim)
     together = claim.guarantee.jointly
     if len(names) == number and together is not None and together.of is Together.PERTURBED:
-        text = f"none of {', '.join(names)} is shown to be less robust than another"
+        text = f"none of {', '.join(names)} is shown to be less {good} than another"
     elif len(names) == number:
-        text = f"none of the {number} models is shown to be less robust than another"
+        text = f"none of the {number} models is shown to be less {good} than another"
     elif len(names) == 1:
-        text = f"{names[0]} is the most robust of {number} models"
+        text = f"{names[0]} is the most {good} of {number} models"
     else:
-        text = f"the most robust of {number} models is {', '.join(names[:-1])} or {names[-1]}"
+        text = f"the most {good} of {number} models is {', '.join(names[:-1])} or {names[-1]}"
     return with_condition(claim, among(claim) + text + over_groups(claim) + bracketed(claim))
+
+
+def quality(claim: claims.Best | claims.FailureDifference) -> str:
+    """What a better model is more of."""
+    accurate = claim.kept is Height.ACCURACY and claim.kappa is None
+    return "accurate" if accurate else "robust"
 
 
 @statement.register
@@ -371,16 +412,24 @@ def _(claim: claims.QuantileDifference) -> str:
     )
 
 
+_DIFFER: dict[Height | None, tuple[str, str]] = {
+    None: ("fails more often", "how often the model fails"),
+    Height.ACCURACY: ("is more accurate", "accuracy under the perturbation"),
+    Height.LABELS_KEPT: ("changes its label more often", "how often the model changes its label"),
+}
+
+
 @statement.register
 def _(claim: claims.ClassesDiffer) -> str:
     differ, pairs, word = claim.differ, claim.pairs, class_word(claim)
     every = f"{differ:,} of the {pairs:,} pairs of {word}es"
-    text = f"in {every} the model fails more often on one {word} than on the other"
+    more, difference = _DIFFER[claim.kept]
+    text = f"in {every} the model {more} on one {word} than on the other"
     if differ == 0:
         of = f"the two {word}es" if pairs == 1 else f"any of the {pairs:,} pairs of {word}es"
         if pairs == 1 and claim.classes > 2:
             of += f" that have more than one {'group' if claim.about.groups else 'input'}"
-        text = f"no difference in how often the model fails is shown between {of}"
+        text = f"no difference in {difference} is shown between {of}"
         condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
         return f"{among(claim)}{text} ({confidence_clause(claim)}){condition}"
     if differ < pairs:

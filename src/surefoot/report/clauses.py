@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
+from surefoot.catalogue.registry import complement
 from surefoot.core import assumptions, claims
 from surefoot.core.assumptions import Assumed, Assumption, CurveShape, Jointly, Stated, Together
 from surefoot.core.claims import (
@@ -11,12 +14,15 @@ from surefoot.core.claims import (
     Claim,
     ClassesDiffer,
     Continues,
+    Height,
     Outcomes,
     Randomness,
     Sampling,
 )
+from surefoot.core.results import Interval
 from surefoot.report.formatting import confidence, percent_range
 
+AnyOne = TypeVar("AnyOne", bound=Claim)
 _GROUPS = "an independent random sample of groups"
 _ASSUMED = {
     Assumed.SAMPLED: (
@@ -326,6 +332,18 @@ def counts_inputs(claim: Claim) -> bool:
     return claim.random is Randomness.NOTHING and scope_phrase(claim) != "this input"
 
 
+_FAILS: dict[Height | None, tuple[str, str, str]] = {
+    None: ("fails", "fail", "to fail"),
+    Height.ACCURACY: ("is wrong", "are wrong", "to be wrong"),
+    Height.LABELS_KEPT: ("changes its label", "change their label", "to change their label"),
+}
+
+
+def fails(claim: Claim) -> tuple[str, str, str]:
+    """What an input does where it fails: of one, of several, and as what was decided of several."""
+    return _FAILS[claim.kept]
+
+
 def over_groups(claim: Claim, after: str = "") -> str:
     """That the quantity is an average over groups, after a comma; empty where it is not.
 
@@ -359,6 +377,19 @@ def interval_percent(claim: Claim) -> str:
     return "" if claim.interval is None else percent_range(claim.interval)
 
 
+def in_kept(claim: AnyOne) -> AnyOne:
+    """A mean of failing as the share that is kept, where that has a name."""
+    if claim.kept is None or not isinstance(claim, claims.MeanSet | claims.MeanPopulation):
+        return claim
+    around, value, required = claim.interval, claim.value, claim.requirement
+    if around is not None:
+        around = Interval(complement(around.high), complement(around.low))
+    if required is not None and required.number is not None:
+        required = replace(required, number=complement(required.number))
+    value = None if value is None else 1 - value
+    return replace(claim, interval=around, value=value, requirement=required)
+
+
 def quantity_words(claim: Claim) -> str:
     """What the number of the claim is of, as a noun phrase."""
     match claim:
@@ -376,9 +407,8 @@ def quantity_words(claim: Claim) -> str:
             claims.CaseFailure(counted=of)
             | claims.CasesFailed(counted=of)
             | claims.CaseDifference(counted=of)
+            | claims.NotWorse(counted=Outcomes() as of)
         ):
-            return _COUNTED[of]
-        case claims.NotWorse(counted=Outcomes() as of):
             return _COUNTED[of]
         case (
             claims.NotWorse(kappa=float())
@@ -386,8 +416,10 @@ def quantity_words(claim: Claim) -> str:
             | claims.FailureDifference(kappa=float())
         ):
             return _QUANTITIES[claims.ShareKappa]
+        case claims.NotWorse() | claims.Best() | claims.FailureDifference() if claim.kept:
+            return str(claim.kept)
         case _:
-            return _QUANTITIES.get(type(claim), "failure probability")
+            return _QUANTITIES.get(type(claim), _PROBABILITIES.get(claim.kept, _FAILURE))
 
 
 _ROBUST = "share of inputs that keep their label at every point of the ball"
@@ -395,6 +427,10 @@ _CRITICAL = "mean critical radius"
 _QUANTITIES: dict[type[Claim], str] = {
     claims.SuiteMean: "accuracy, or share kept, averaged over the cells of a suite",
     claims.CountKappa: "number of inputs that fail more often",
+    claims.AccuracySet: "accuracy",
+    claims.AccuracyPopulation: "accuracy",
+    claims.CleanAccuracy: "accuracy when clean",
+    claims.AccuracyDrop: "drop in accuracy",
     claims.CountedAccuracy: "share of inputs that get their true label when clean",
     claims.ShareKappa: "share of inputs that fail at most so often",
     claims.Tail: "extrapolated failure probability",
@@ -409,7 +445,11 @@ _QUANTITIES: dict[type[Claim], str] = {
     claims.RadiusNotWorse: _CRITICAL,
     ClassesDiffer: "pairs of classes that differ",
 }
-"""Of the others it is the failure probability."""
+_FAILURE = "failure probability"
+_PROBABILITIES: dict[Height | None, str] = {
+    Height.LABELS_KEPT: "probability that the label changes"
+}
+"""Of the other kinds of claims, by what is kept."""
 _COUNTED = {
     Outcomes.CASES: "share of cases that fail",
     Outcomes.TRIALS: "share of trials that fail, averaged over cases",

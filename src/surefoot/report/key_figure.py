@@ -9,7 +9,14 @@ from surefoot.core import claims
 from surefoot.core.claims import About, Claim
 from surefoot.core.results import UNIT, Interval
 from surefoot.report.claim_sentences import case_scope, levels_of, over_cases
-from surefoot.report.clauses import counts_inputs, over_groups, sample_condition, scope_phrase
+from surefoot.report.clauses import (
+    counts_inputs,
+    fails,
+    in_kept,
+    over_groups,
+    sample_condition,
+    scope_phrase,
+)
 from surefoot.report.formatting import (
     at_least,
     confidence,
@@ -77,11 +84,15 @@ def _around(claim: Claim) -> Interval:
 @singledispatch
 def _parts(claim: Claim) -> _Parts:
     """A share of perturbations, unless the kind says otherwise below."""
+    claim = in_kept(claim)
     number, around = _shares(claim)
+    kept = claim.kept is not None and claim.about.of is not About.INPUT
     if counts_inputs(claim) and claim.about.of is not About.INPUT:
-        return number, around, f"share of {scope_phrase(claim)} that fail when perturbed"
+        do = "keep their label" if kept else "fail"
+        return number, around, f"share of {scope_phrase(claim)} that {do} when perturbed"
     one = claim.about.of is About.INPUT or scope_phrase(claim) == "this input"
-    return number, around, f"{'' if one else 'mean '}failure probability of {scope_phrase(claim)}"
+    mean = "share of labels kept," if kept else f"{'' if one else 'mean '}failure probability of"
+    return number, around, f"{mean} {scope_phrase(claim)}"
 
 
 def _shares(claim: Claim) -> tuple[str, str]:
@@ -123,7 +134,7 @@ def signed_points(drop: float) -> str:
 def _(claim: claims.CountKappa) -> _Parts:
     number = f"{claim.fragile:,} of {claim.about.inputs - claim.clean:,}"
     truly = f"{claim.at_least:,} or more truly do" if claim.at_least else ""
-    meaning = f"inputs decided to fail under more than {of_perturbations(claim.kappa)}"
+    meaning = f"inputs decided {fails(claim)[2]} under more than {of_perturbations(claim.kappa)}"
     return number, truly, meaning + f"; {claim.clean:,} more wrong when clean" * bool(claim.clean)
 
 
@@ -136,7 +147,7 @@ def _(claim: claims.CountedAccuracy) -> _Parts:
 @_parts.register
 def _(claim: claims.ShareKappa) -> _Parts:
     limit = of_perturbations(claim.kappa)
-    return *_shares(claim), f"{scope_phrase(claim)} that fail under at most {limit}"
+    return *_shares(claim), f"{scope_phrase(claim)} that {fails(claim)[1]} under at most {limit}"
 
 
 @_parts.register
@@ -192,6 +203,10 @@ def _(claim: claims.FailureDifference | claims.CaseDifference) -> _Parts:
     meaning = f"how much more often {first} fails than {second}"
     if isinstance(claim, claims.FailureDifference) and claim.kappa is not None:
         meaning = f"how much larger the robust share of {first} is than that of {second}"
+    elif claim.kept is claims.Height.ACCURACY:
+        meaning = f"how much more accurate {first} is than {second}"
+    elif claim.kept is not None:
+        meaning = f"how much more often {first} keeps its label than {second}"
     return f"{points(claim.value or 0.0)} points", points_range(_around(claim)), meaning
 
 

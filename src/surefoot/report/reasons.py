@@ -43,12 +43,12 @@ def _radii(low: float, high: float) -> str:
     return radius_range(Interval(low, high))
 
 
-def _trials_needed(trials: float, what: str) -> str:
+def _trials_needed(trials: float) -> str:
     """To two digits, downwards: no more is known than that fewer are not enough."""
     if math.isinf(trials):
-        return f"no number of trials shows {what}"
+        return "no number of trials shows it"
     unit = 10 ** max(0, math.floor(math.log10(trials)) - 1)
-    return f"at least {trials // unit * unit:,.0f} trials are needed to show {what}"
+    return f"at least {trials // unit * unit:,.0f} trials are needed to show it"
 
 
 def _of_these(robust: int, inputs: int, fragile: int, passing: float, failing: float) -> str:
@@ -137,7 +137,7 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     ),
     Why.NARROWER_MAY_DECIDE: "a smaller precision (--precision) may decide it",
     Why.MORE_TIME_MAY_DECIDE: "more time may decide it",
-    Why.TRIALS_NEEDED: lambda trials: _trials_needed(trials, "it"),
+    Why.TRIALS_NEEDED: _trials_needed,
     Why.PROOFS_MAY_DECIDE: "more seconds, or nodes, for the open ones may decide it",
     Why.NEW_RUN_MAY_DECIDE: (
         "a new run with more inputs may decide it, but the quantile is close to the required radius"
@@ -166,13 +166,11 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.FAILURE_OPEN: lambda low, high, *ways: f"{_percents(low, high)} fail: {'; '.join(ways)}",
     Why.ACCURACY_OPEN: lambda low, high, *ways: f"it is {_percents(low, high)}: {'; '.join(ways)}",
     Why.NONE_RIGHT_WHEN_CLEAN: "all {0:,} inputs are wrong when clean, so that none is left",
-    Why.OUT_OF_REACH: lambda low, high, trials, most: (
-        f"{_percents(low, high)} fail, and "
-        + _trials_needed(trials, f"that {'so little' if most else 'nothing'} fails")
-        + ": require less, or prove it (surefoot critical)"
+    Why.OUT_OF_REACH: lambda trials: (
+        f"{_trials_needed(trials)}: require less, or prove it (surefoot critical)"
     ),
     Why.MAY_BE_WORSE: lambda name, margin, forecast, *others: (
-        f"{name} may be less robust than {', '.join(others)} by more than {margin!r}: {forecast}"
+        f"{name} may be worse than {', '.join(others)} by more than {margin!r}: {forecast}"
     ),
     Why.OTHER_INPUTS: (
         "the difference is {0:+.3g} to {1:+.3g} points; on other inputs nothing cancels that the "

@@ -90,33 +90,26 @@ def _statements(claim: Claim) -> tuple[str, str]:
 @_statements.register
 def _(claim: claims.AllKappa) -> tuple[str, str]:
     inputs, limit = clauses.scope_phrase(claim), of_perturbations(claim.kappa)
+    fails, fail, _ = clauses.fails(claim)
+    if claim.requirement is not None and clauses.required_number(claim) < 1:
+        share = exact_percent(clauses.required_number(claim))
+        few = f"of {inputs} {fail} under at most {limit}"
+        return f"at least {share} {few}", f"fewer than {share} {few}"
+    every, some = f"every one of {inputs}", f"at least one of {inputs}"
     if claim.clean:
         right = claim.about.inputs - claim.clean
         others = f"the {right:,} of {inputs} that are right when clean"
-        return (
-            f"every one of {others} fails under at most {limit}",
-            f"at least one of {others} fails under more than {limit}",
-        )
-    if claim.requirement is not None and clauses.required_number(claim) < 1:
-        share = exact_percent(clauses.required_number(claim))
-        return (
-            f"at least {share} of {inputs} fail under at most {limit}",
-            f"fewer than {share} of {inputs} fail under at most {limit}",
-        )
-    if claim.about.inputs == 1:
-        return (
-            f"this input fails under at most {limit}",
-            f"this input fails under more than {limit}",
-        )
-    return (
-        f"every one of {inputs} fails under at most {limit}",
-        f"at least one of {inputs} fails under more than {limit}",
-    )
+        every, some = f"every one of {others}", f"at least one of {others}"
+    elif claim.about.inputs == 1:
+        every = some = "this input"
+    return f"{every} {fails} under at most {limit}", f"{some} {fails} under more than {limit}"
 
 
 @_statements.register
 def _(claim: claims.MeanSet | claims.MeanPopulation) -> tuple[str, str]:
-    most = exact_percent(clauses.required_number(claim))
+    most = exact_percent(clauses.required_number(clauses.in_kept(claim)))
+    if claim.kept is not None:
+        return _kept_statements(claim, most)
     fails = "of the perturbations make the model fail on"
     over = clauses.over_groups(claim)
     if clauses.counts_inputs(claim):
@@ -125,6 +118,17 @@ def _(claim: claims.MeanSet | claims.MeanPopulation) -> tuple[str, str]:
         f"at most {most} {fails} {clauses.scope_phrase(claim)}{over}",
         f"more than {most} {fails} {_some_scope(claim)}{over}",
     )
+
+
+def _kept_statements(claim: Claim, least: str) -> tuple[str, str]:
+    """The same of labels, as the share that is kept."""
+    scope, some, over = clauses.scope_phrase(claim), _some_scope(claim), clauses.over_groups(claim)
+    if clauses.counts_inputs(claim):
+        keep = f"{clauses.over_groups(claim, ',')} keep their label when perturbed"
+        return f"at least {least} of {scope}{keep}", f"fewer than {least} of {some}{keep}"
+    keep = f"keep{'s its' if scope == 'this input' else ' their'} label under"
+    of = f"of the perturbations{over}"
+    return f"{scope} {keep} at least {least} {of}", f"{some} {keep} less than {least} {of}"
 
 
 @_statements.register
@@ -144,12 +148,10 @@ def _(claim: claims.CountedAccuracy) -> tuple[str, str]:
 @_statements.register
 def _(claim: claims.ShareKappa) -> tuple[str, str]:
     least, limit = exact_percent(clauses.required_number(claim)), of_perturbations(claim.kappa)
-    over = clauses.over_groups(claim, ",")
+    do = f"{clauses.over_groups(claim, ',')} {right_and(claim)}{clauses.fails(claim)[1]}"
     return (
-        f"at least {least} of {clauses.scope_phrase(claim)}{over} {right_and(claim)}fail under at "
-        f"most {limit}",
-        f"fewer than {least} of {_some_scope(claim)}{over} {right_and(claim)}fail under at most "
-        f"{limit}",
+        f"at least {least} of {clauses.scope_phrase(claim)}{do} under at most {limit}",
+        f"fewer than {least} of {_some_scope(claim)}{do} under at most {limit}",
     )
 
 
@@ -218,16 +220,24 @@ def _(claim: claims.NotWorse) -> tuple[str, str]:
     every = " and ".join(others) + over
     some = every if len(others) == 1 else f"one of {', '.join(others)}{over}"
     if claim.kappa is not None:
-        share = f"{head}of {first} the share of inputs that fail under at most "
-        share += f"{of_perturbations(claim.kappa)} is"
+        share = f"{head}of {first} the share of inputs that {clauses.fails(claim)[1]} under at "
+        share += f"most {of_perturbations(claim.kappa)} is"
         return (
             f"{share} at most {most} smaller than of {every}",
             f"{share} more than {most} smaller than of {some}",
         )
+    worse, than = _WORSE[claim.kept]
     return (
-        f"{head}{first} fails at most {most} more often than {every}",
-        f"{head}{first} fails over {most} more often than {some}",
+        f"{head}{first} {worse} at most {most} {than} {every}",
+        f"{head}{first} {worse} over {most} {than} {some}",
     )
+
+
+_WORSE: dict[claims.Height | None, tuple[str, str]] = {
+    None: ("fails", "more often than"),
+    claims.Height.ACCURACY: ("is", "less accurate than"),
+    claims.Height.LABELS_KEPT: ("keeps its label", "less often than"),
+}
 
 
 @_statements.register

@@ -10,7 +10,7 @@ from typing import ClassVar
 from surefoot.core.claims import CaseDifference, Claim, FailureDifference, Verdict
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
 from surefoot.records.record import CleanLoss, Record
-from surefoot.report.clauses import required_number
+from surefoot.report.clauses import in_kept, required_number
 from surefoot.report.formatting import (
     exact_percent,
     one_in,
@@ -126,7 +126,7 @@ def verdict_table(
 ) -> Table:
     """What is decided of each class, all together; of equal verdicts in the order given."""
     rows = tuple(
-        (c.about.name, f"{side} {exact_percent(required_number(c))}", outcome)
+        (c.about.name, f"{side} {exact_percent(required_number(in_kept(c)))}", outcome)
         for verdict, outcome in _OUTCOMES.items()
         for c in claims
         if c.verdict is verdict
@@ -176,13 +176,14 @@ def quantity_heading(record: Record) -> str:
     if kappa is not None:
         return f"share that fails under at most {one_in(kappa)}"
     if counts_kept(record):
-        return "accuracy"
+        return "accuracy" if record.study.means_accuracy else "labels kept"
     return "counted failure probability" if record.study.is_tail else "failure probability"
 
 
 def counts_kept(record: Record) -> bool:
-    """Whether a large number is good: an accuracy or a robust share, not a failure probability."""
-    return record.study.means_accuracy or record.study.method.number("kappa") is not None
+    """Whether a large number is good: accuracy, labels kept, a robust share; not of failing."""
+    of_labels = record.study.property.kind in ("true", "same") and not record.study.is_tail
+    return of_labels or record.study.method.number("kappa") is not None
 
 
 def claim_cells(claim: Claim | None) -> tuple[str, str]:

@@ -259,6 +259,7 @@ class Result:
             )
         method = self.record.study.method
         claim = claim_about(row, self.claims[0].random, method.kind, method.number("kappa"))
+        claim = claim.saying(kept=self.claims[0].kept)
         return as_in_records((claim,), [self.record])[0]
 
     @cached_property

@@ -11,7 +11,7 @@ from surefoot.core.claims import Claim, Tail
 from surefoot.core.results import UNIT, Footing
 from surefoot.report import formatting
 from surefoot.report.claim_sentences import Cases, case_scope
-from surefoot.report.clauses import scope_phrase
+from surefoot.report.clauses import fails, in_kept, scope_phrase
 from surefoot.report.export.run import ExportedRun
 from surefoot.report.formatting import percent_range
 from surefoot.report.key_figure import key_figure
@@ -58,7 +58,9 @@ def metrics_of(claims: Iterable[Claim]) -> list[Metric]:
         if isinstance(claim, Tail):
             metrics += _extrapolation(claim)
         elif claim.guarantee.footing is not Footing.NONE and around is not None:
-            value, low, high = map(_finite, (claim.value, around.low, around.high))
+            shown = in_kept(claim)  # as its words have it
+            around = shown.interval or around
+            value, low, high = map(_finite, (shown.value, around.low, around.high))
             name, number, interval = _words(claim)
             scope = case_scope(claim) if isinstance(claim, Cases) else scope_phrase(claim)
             metrics.append(Metric(claim, name, scope, value, low, high, error, number, interval))
@@ -91,7 +93,7 @@ def _words(claim: Claim) -> tuple[str, str, str]:
             return f"{share} {claim.radius:.4g}", "", percent_range(around)
         case claims.CountKappa():
             limit = formatting.of_perturbations(claim.kappa)
-            name = f"number of {scope} that fail under more than {limit}"
+            name = f"number of {scope} that {fails(claim)[1]} under more than {limit}"
             return name, f"{claim.fragile:,}", f"{around.low:,.0f} to {around.high:,.0f}"
         case claims.MeanRadiusPopulation():
             name = f"{key_figure(claim).meaning}, none counted as more than {claim.ceiling:g}"

@@ -11,6 +11,7 @@ from surefoot.core.claims import Best, Claim, FailureDifference
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided
 from surefoot.population import sound
 from surefoot.records.record import Comparison, Member, Record, models_under
+from surefoot.report.claim_sentences import quality
 from surefoot.report.clauses import capitalised, confidence_clause, continuation_note
 from surefoot.report.figures import (
     STEADY,
@@ -356,9 +357,12 @@ def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
     figure = Figure(partial(comparison_chart, record, comparison), caption, "figure", words)
     sections = [Section("members", table.title, (), (figure,), table)]
     if claims := _pairs(record):
-        shares = claims[0].kappa is not None
-        difference = "robust share, difference (points)" if shares else "fails more (points)"
-        headings = (difference, "more robust")
-        pairs = pair_table(claims, "model", headings, same="the same model", larger_wins=shares)
+        shares, kept = claims[0].kappa is not None, claims[0].kept is not None
+        height = "robust share" if shares else quantity_heading(record)
+        difference = f"{height}, difference" if shares or kept else "fails more"
+        headings = (f"{difference} (points)", f"more {quality(claims[0])}")
+        pairs = pair_table(
+            claims, "model", headings, same="the same model", larger_wins=shares or kept
+        )
         sections.append(Section("pairs", pairs.title, table=pairs))
     return tuple(sections)

@@ -14,13 +14,14 @@ from surefoot.report.clauses import by_scope, class_word, continuation_note
 from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
 from surefoot.report.reasons import reason_words
-from surefoot.report.tables import Table, counts_kept, loss_cell, verdict_table
+from surefoot.report.tables import Table, counts_kept, loss_cell, quantity_heading, verdict_table
 from surefoot.report.view import Caution, Figure, Section, View, table_sections
 from surefoot.report.views import sampling_figures
 from surefoot.report.views.attack import baseline_table, no_gradient_cautions
 from surefoot.report.views.sampling_tables import (
     class_table,
     contrast_table,
+    failing_words,
     few_trials_words,
     replay_command,
     tried_estimates,
@@ -65,7 +66,8 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             f"{ties_clause(record)}."
         )
     if (other := samples.other_label) is not None:
-        had = "keep their wrong label" if counts_kept(record) else "get their true label"
+        wanted = record.study.property.kind == "true"
+        had = "keep their wrong label" if wanted else "get their true label"
         lines.append(
             f"The {other.inputs:,} inputs that are wrong when clean {had} in {other.had_it:,} of "
             f"their {other.trials:,} trials."
@@ -178,14 +180,15 @@ def _replay(record: Record, samples: Samples, store: str) -> str:
     if record.source is None or not samples.examples:
         return ""
     first = samples.examples[0]
-    return f"{replay_command(record, first.id, first.trial, store)} shows a failing input"
+    command = replay_command(record, first.id, first.trial, store)
+    return f"{command} shows an input that {failing_words(record)}"
 
 
 def _requirements(record: Record, single: list[Claim]) -> Table:
     words = ("fails under", "at most")
     if counts_kept(record):
         robust = any(isinstance(c, ShareKappa) for c in single)
-        words = ("robust share" if robust else "accuracy", "at least")
+        words = ("robust share" if robust else quantity_heading(record), "at least")
     return verdict_table(single, *words, class_word(*single))
 
 
@@ -281,7 +284,7 @@ def _sections(
         ) + _not_drawn(record)
         draw = partial(sampling_figures.tail_chart, record)
         figures.append(Figure(draw, caption, "tails", sampling_figures.describe_tails(record)))
-    title = "How many inputs failed" if few else "How often each input fails"
+    title = "How many inputs failed" if few else f"How often each input {failing_words(record)}"
     sections = [Section("distribution", title, figures=tuple(figures))]
     sections += sampling_figures.score_sections(record)
     if samples.attack is not None:

@@ -23,7 +23,7 @@ from surefoot.core.results import (
 )
 from surefoot.records.record import InputRow, Record, Samples
 from surefoot.report import formatting
-from surefoot.report.clauses import class_word
+from surefoot.report.clauses import class_word, in_kept
 from surefoot.report.figures import (
     INK,
     QUIET,
@@ -42,7 +42,12 @@ from surefoot.report.figures import (
 from surefoot.report.formatting import exact_percent, percent, percent_range
 from surefoot.report.tables import Table, counts_kept, quantity_heading
 from surefoot.report.view import Figure, Section
-from surefoot.report.views.sampling_tables import count_inputs, counted_of, few_trials_words
+from surefoot.report.views.sampling_tables import (
+    count_inputs,
+    counted_of,
+    failing_words,
+    few_trials_words,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -109,7 +114,7 @@ def _histogram(record: Record) -> ChartType:
     bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
         x=alt.X(
             "low:Q",
-            title="share of perturbations under which the input fails (%)",
+            title=f"share of perturbations under which the input {failing_words(record)} (%)",
             scale=alt.Scale(domain=[_NONE - 3, 100], nice=False),
             axis=axis,
         ),
@@ -242,7 +247,7 @@ def _decided_classes(record: Record) -> list[tuple[float, str, Interval]]:
     """Value, name and interval of each class that has them."""
     return [
         (claim.value, claim.about.name, claim.interval)
-        for claim in record.claims
+        for claim in map(in_kept, record.claims)
         if claim.about.of is About.CLASS and claim.interval is not None and claim.value is not None
     ]
 

@@ -10,7 +10,7 @@ from surefoot.core.claims import About, Claim
 from surefoot.core.results import Bracket, Decision, Estimate, InputResult, Interval
 from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
 from surefoot.report import formatting, tables
-from surefoot.report.clauses import capitalised, class_word, confidence_clause
+from surefoot.report.clauses import capitalised, class_word, confidence_clause, fails, in_kept
 from surefoot.report.clean_faults import clean_faults_note
 from surefoot.report.tables import Table
 from surefoot.report.view import Card, LabelledImage, Section
@@ -85,7 +85,7 @@ _CONTRAST_ROWS = 12
 
 def class_table(record: Record, samples: Samples) -> Table:
     """What is claimed of each class, all together; the weakest first."""
-    claims = {c.about.name: c for c in record.claims if c.about.of is About.CLASS}
+    claims = {c.about.name: in_kept(c) for c in record.claims if c.about.of is About.CLASS}
     together = next((confidence_clause(c) for c in claims.values() if c.interval is not None), "")
     note = f"{capitalised(together)}." if together else ""
     robust, word = tables.counts_kept(record), class_word(*claims.values())
@@ -125,19 +125,26 @@ def contrast_table(record: Record, samples: Samples) -> Table | None:
         "blank below ten values. A binomial test of all trials is not made: trials of the same "
         "input are no sample of its class."
     )
+    kept = tables.counts_kept(record)
     rows = tuple(
         (
             c.first,
             c.second,
-            formatting.points(-c.difference),
+            formatting.points(c.difference if kept else -c.difference),
             formatting.p_value(c.permutation),
             "" if c.welch is None else formatting.p_value(c.welch),
         )
         for c in ordered[:_CONTRAST_ROWS]
     )
     word = class_word(*record.claims)
-    headings = (word, f"and {word}", "fails more (points)", "permutation p", "Welch p")
+    difference = f"{tables.quantity_heading(record)}, difference" if kept else "fails more"
+    headings = (word, f"and {word}", f"{difference} (points)", "permutation p", "Welch p")
     return Table(f"Do {word}es differ?", headings, rows, 2, note, page_only=True)
+
+
+def failing_words(record: Record) -> str:
+    """What an input does where it fails: is wrong, changes its label, or fails."""
+    return fails(record.claims[0])[0]
 
 
 def fails_under(record: Record, result: InputResult) -> str:
@@ -162,13 +169,13 @@ def example_table(record: Record, samples: Samples) -> Table:
     texts = any(map(shows_texts, samples.examples))
     truth = "true class" if record.study.model.classes else "true output"
     results = {row.id: row.result for row in record.inputs}
-    fails = [fails_under(record, results[e.id]) for e in samples.examples]
-    often = "how often" if any(is_count(words) for words in fails) else "fails under"
+    often_failed = [fails_under(record, results[e.id]) for e in samples.examples]
+    often = "how often" if any(map(is_count, often_failed)) else f"{failing_words(record)} under"
     labelled = any(e.true_class for e in samples.examples)
     true, shown = (truth,) * labelled, ("before", "after") * texts
-    headings = ("input", often, *true, "clean", "fails as", "in trial", *shown)
+    headings = ("input", often, *true, "clean", "perturbed", "in trial", *shown)
     rows = []
-    for e, words in zip(samples.examples, fails, strict=True):
+    for e, words in zip(samples.examples, often_failed, strict=True):
         own = shortened_pair(e.before, e.after, TERMINAL_WIDTH) * texts
         classes = (*((e.true_class,) * labelled), e.clean_class, e.failed_class)
         rows.append((e.id, words, *classes, f"{e.trial}", *own))
@@ -202,7 +209,8 @@ def weakest_section(record: Record, samples: Samples, store: str) -> Section:
         kappa = record.study.method.number("kappa")
         failed = "failed in any trial."
         if kappa is not None:
-            failed = f"was decided to fail under more than {formatting.of_perturbations(kappa)}."
+            limit = formatting.of_perturbations(kappa)
+            failed = f"was decided to be one that {failing_words(record)} under more than {limit}."
         lines = (f"{others} {failed}", *filter(None, [wrong]))
         return Section("weakest", "Weakest inputs", lines)
     said = [fails_under(record, results[e.id]) for e in samples.examples]
@@ -229,10 +237,10 @@ def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
         ),
     )
     labels = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
-    fails = fails_under(record, result)
-    fails = fails if is_count(fails) else f"fails under {fails}"
+    often = fails_under(record, result)
+    often = often if is_count(often) else f"{failing_words(record)} under {often}"
     return Card(
-        title=f"{e.id} {fails}{true_class}",
+        title=f"{e.id} {often}{true_class}",
         text="" if e.image else labels,
         images=images if e.image else (),
         changes=e.changes,
