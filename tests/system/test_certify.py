@@ -12,7 +12,7 @@ CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--f
 
 def test_certify_without_a_requirement_counts_and_gives_no_verdict(workspace):
     done = workspace.succeed(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
-    assert re.search(r"\d+ of .* decided to fail under more than 1 in 1,000", done.stdout)
+    assert re.search(r"\d+ of .* decided to be wrong under more than 1 in 1,000", done.stdout)
     assert not {"PASS:", "FAIL:", "UNDECIDED:"} & set(done.stdout.split())
 
 

@@ -320,6 +320,24 @@ EDGES = {
     },
 }  # fmt: skip
 """By kind and name: what is different about a claim at an edge, such as none, one or all."""
+KEPT_AS = {
+    f"{kind}, {name}": (kind, {"kept": kept, **rest})
+    for name, kept in (("true label", Height.ACCURACY), ("label", Height.LABELS_KEPT))
+    for kind, rest in {
+        "failure": {}, "kappa": {}, "worst": {}, "count_kappa": {"clean": 4},
+        "all_kappa": {}, "share_kappa": {"requirement": 0.9}, "best": {}, "not_worse": {},
+        "difference": {"value": 0.01, "interval": Interval(-0.05401, 0.02109)}, "classes": {},
+    }.items()
+} | {
+    f"{kind}, labels kept{more}": (kind, {"kept": Height.LABELS_KEPT, **rest})
+    for kind in ("mean_set", "mean_population")
+    for more, rest in {
+        "": {}, ", required": {"requirement": 0.05}, ", counted": _COUNTED,
+        ", nothing": {"interval": Interval(0.0, 1.0)},
+        ", refuted": {"requirement": 0.05, "verdict": Verdict.FAIL},
+    }.items()
+} | {"mean_set, labels kept, one": ("mean_set", {"kept": Height.LABELS_KEPT, **_ONE})}  # fmt: skip
+"""By name: the kind, and what is different where a trial that is kept has a name."""
 IMPLAUSIBLE = {
     "one class": Why.ONE_CLASS_GIVEN.of(10),
     "labels": Why.LABELS_READ_OTHERWISE.of(
@@ -340,6 +358,7 @@ CLAIMS_IN_WORDS = {
         CLAIMS["mean_set"], requirement=0.05, verdict=Verdict.UNDECIDED,
         reason=Why.IMPLAUSIBLE.of(45, 300, doubt)) for name, doubt in IMPLAUSIBLE.items()},
     **CLAIMS,
+    **{name: changed(CLAIMS[kind], **rest) for name, (kind, rest) in KEPT_AS.items()},
     **{f"{kind}, {name}": changed(CLAIMS[kind], **rest)
        for kind, edges in EDGES.items() for name, rest in edges.items()},
     **{f"{kind}: {verdict}": changed(CLAIMS[kind], **rest, verdict=verdict, reason=reason)

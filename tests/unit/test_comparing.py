@@ -100,8 +100,8 @@ def test_a_worse_model_is_ranked_below_with_its_interval():
     assert result.details.differences[0].better == "good"
     claim = next(c for c in result.claims if c.kind == "difference")
     assert claim.names == ("worse", "good")
-    assert claim.value > 0  # it fails more often
-    assert claim.interval.low > 0
+    assert claim.value < 0  # it keeps its label less often
+    assert claim.interval.high < 0
     verdict = {
         name: result.require(not_worse=(name, margin), accept_clean_accuracy=True)
         .verdicts[0]

@@ -26,7 +26,7 @@ from surefoot.core.claims import KINDS, Verdict
 from surefoot.core.results import UNIT, Footing, Guarantee, Interval
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.records.record import Source
-from surefoot.report.clauses import assumptions_of
+from surefoot.report.clauses import assumptions_of, in_kept
 from surefoot.report.export.metrics import metrics_of
 from surefoot.report.export.run import ExportedRun
 from surefoot.report.export.sentence import AFTER, PUBLISHED, citations, claim_sentence
@@ -59,7 +59,7 @@ def hostile(plain):
         words=replace(words, perturbation=HOSTILE, property=HOSTILE, source=HOSTILE),
         inputs=replace(record.spec.inputs, selection=HOSTILE),
     )
-    tiny = replace(record.claims[0], value=1e-09, interval=Interval(0.0, 2e-09))
+    tiny = replace(record.claims[0].saying(kept=None), value=1e-09, interval=Interval(0.0, 2e-09))
     about = replace(record.claims[-1].about, name=HOSTILE)
     class_ = record.claims[0].saying(about=about, names=(HOSTILE,))
     command = shlex.join(["surefoot", "estimate", HOSTILE])
@@ -161,7 +161,7 @@ def test_a_benchmark_of_the_hub_gets_the_first_number(hostile):
     text = hostile.export(to="hugging-face", **place)
     (entry,) = cards.parse_eval_result_entries(yaml.safe_load(text))
     assert (entry.dataset_id, entry.task_id) == ("org/benchmark", "blur")
-    assert entry.value == hostile.claims[0].value
+    assert entry.value == in_kept(hostile.claims[0]).value
     assert entry.notes.startswith(sentence(hostile.claims[0]))
     with pytest.raises(InvalidArgument, match="--dataset-id"):
         hostile.export(to="hugging-face", benchmark_task="blur")
@@ -410,7 +410,7 @@ def test_the_papers_are_those_of_the_catalogue_of_the_citation_and_of_the_pages(
 def test_tables_hold_the_numbers_of_the_claims_and_no_name_is_markup(plain, hostile):
     head, *rows = csv.reader(io.StringIO(plain.export(to="csv")))
     first = dict(zip(head, rows[0], strict=True))
-    claim = plain.claims[0]
+    claim = in_kept(plain.claims[0])
     ends = (claim.value, claim.interval.low, claim.interval.high, claim.guarantee.error)
     assert [float(first[key]) for key in ("value", "low", "high", "error_probability")] == [*ends]
     table = plain.require(0.5).export(to="csv")

@@ -17,7 +17,7 @@ from tests.unit.test_gate_run import CURVE, PERTURB, folder, run, study  # noqa:
 
 BAD = "model = 'models.py:bad'\n"
 BEFORE = "previous-model = 'models.py:good'"
-WORSE = "models.py:bad fails over 1 point more often than models.py:good"
+WORSE = "models.py:bad is over 1 point less accurate than models.py:good"
 TESTED = 'perturb = "gaussian:1"\nproperty = "true"\n'
 
 

@@ -171,7 +171,7 @@ def test_a_model_is_compared_with_an_earlier_one_on_the_same_trials(folder):
     outcomes = verdicts(run(worse, same, better, few, words=["--json"]))
     assert [o for o, _ in outcomes] == ["refuted", "undecided", "passed", "undecided"]
     sentence = outcomes[0][1][0]
-    assert "models.py:bad fails over 1 point more often than models.py:good" in sentence
+    assert "models.py:bad is over 1 point less accurate than models.py:good" in sentence
     assert "confidence 98 %" in sentence
 
 
@@ -185,7 +185,7 @@ def test_a_model_is_compared_with_the_evidence_of_an_earlier_one(folder):
     against = ["--not-worse-than", "old/noise.evidence.json", "--margin", "0.1", "--json"]
     (outcome, sentences), = verdicts(run(newer, words=against))  # fmt: skip
     assert outcome == "refuted"
-    assert "more often than models.py:good of noise.evidence.json" in sentences[0]
+    assert "less accurate than models.py:good of noise.evidence.json" in sentences[0]
     (same, _), = verdicts(run(study("noise", ""), words=against))  # fmt: skip
     assert same == "passed"
 

@@ -34,12 +34,12 @@ EXAMPLES = [
      "0.001; it does show at most 0.00165"),
     (Why.FAILURE_OPEN.of(0.02, 0.08, Why.MORE_TIME_MAY_DECIDE.of(), Why.TRIALS_NEEDED.of(2994)),
      "2 % to 8 % fail: more time may decide it; at least 2,900 trials are needed to show it"),
-    (Why.OUT_OF_REACH.of(0.0, 0.08, math.inf, 0.0),
-     "0 % to 8 % fail, and no number of trials shows that nothing fails: require less, or prove it "
-     "(surefoot critical)"),
-    (Why.OUT_OF_REACH.of(0.0, 0.08, 3e11, 1e-11),
-     "0 % to 8 % fail, and at least 300,000,000,000 trials are needed to show that so little "
-     "fails: require less, or prove it (surefoot critical)"),
+    (Why.FAILURE_OPEN.of(0.0, 0.08, Why.OUT_OF_REACH.of(math.inf)),
+     "0 % to 8 % fail: no number of trials shows it: require less, or prove it (surefoot "
+     "critical)"),
+    (Why.OUT_OF_REACH.of(3e11),
+     "at least 300,000,000,000 trials are needed to show it: require less, or prove it (surefoot "
+     "critical)"),
     (Why.PRECISION_LIMITED.of(1, 0.475, 96),
      "1 input allows ± 0.47, and more trials would hardly narrow it; about 96 inputs would be "
      "enough"),

@@ -7,7 +7,13 @@ from dataclasses import replace
 import pytest
 
 from surefoot.core.claims import About
-from surefoot.report.clauses import AS_ABOVE, SAME_ASSUMPTION, assumptions_of, repeated_assumption
+from surefoot.report.clauses import (
+    AS_ABOVE,
+    SAME_ASSUMPTION,
+    assumptions_of,
+    in_kept,
+    repeated_assumption,
+)
 from surefoot.report.formatting import percent_range, radius_range
 from surefoot.report.sentences import briefly, sentence
 from surefoot.report.tables import OF_POPULATION
@@ -113,7 +119,8 @@ def test_what_is_no_claim_is_a_plain_count(result):
 
 
 def test_every_interval_in_a_table_is_that_of_a_claim(result):
-    claims = [c for c in (*result.claims, *result.verdicts) if c.interval is not None]
+    every = (*result.claims, *result.verdicts)
+    claims = [in_kept(c) for c in every if c.interval is not None]
     claimed = {percent_range(c.interval) for c in claims}
     claimed |= {radius_range(c.interval) for c in claims}
     for table in result.view.tables:

@@ -162,7 +162,7 @@ def _(claim: claims.MeanSet) -> str:
     value = "" if claim.value is None else f"{percent(claim.value)} of "
     text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"
     if claim.kept is not None:
-        text = f"{_keep_label(claim, value or 'an unknown share of ')}"
+        text = _keep_label(claim, value or "an unknown share of ")
     return subject(claim) + with_condition(claim, text + bracketed(claim, interval_percent(claim)))
 
 
@@ -171,7 +171,7 @@ def _keep_label(claim: Claim, share: str) -> str:
     scope = scope_phrase(claim)
     if scope == "this input":
         return f"this input keeps its label under {share}the perturbations"
-    over = over_groups(claim) or ", on average" * (claim.about.of is About.THESE)
+    over = over_groups(claim) or ", on average"
     return f"{scope} keep their label under {share}the perturbations{over}"
 
 

@@ -126,8 +126,9 @@ def _kept_statements(claim: Claim, least: str) -> tuple[str, str]:
     if clauses.counts_inputs(claim):
         keep = f"{clauses.over_groups(claim, ',')} keep their label when perturbed"
         return f"at least {least} of {scope}{keep}", f"fewer than {least} of {some}{keep}"
-    keep = f"keep{'s its' if scope == 'this input' else ' their'} label under"
-    of = f"of the perturbations{over}"
+    one = scope == "this input"
+    keep = f"keep{'s its' if one else ' their'} label under"
+    of = f"of the perturbations{over or ', on average' * (not one)}"
     return f"{scope} {keep} at least {least} {of}", f"{some} {keep} less than {least} {of}"
 
 
