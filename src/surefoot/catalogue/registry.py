@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 
@@ -164,11 +163,6 @@ def numbers(value: str | Sequence[float] | float | None) -> tuple[float, ...] | 
     if isinstance(value, str):
         return tuple(number(part) for part in value.split(","))
     return tuple(float(part) for part in np.atleast_1d(np.asarray(value, dtype=float)))
-
-
-def complement(share: float) -> float:
-    """The rest of 1, of the decimal number that a person wrote: 0.1 of 0.9, not 0.09999999999…"""
-    return float(1 - Decimal(repr(float(share))))
 
 
 MOST_DIGITS = 18

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.catalogue.registry import complement
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.scope import sampled_of
 from surefoot.core import claims as kinds
 from surefoot.core.claims import About, Claim, Height, Said
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Pinned, Settled
-from surefoot.core.results import Decision, Estimate, Guarantee, Interval
+from surefoot.core.results import Decision, Estimate, Guarantee, Interval, complement
 from surefoot.core.tasks import Entry
 from surefoot.population import Mean
 from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from surefoot.catalogue.registry import MOST_DIGITS, complement
+from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.accuracy import (
     MeanClaim,
     failure_interval,
@@ -33,7 +33,7 @@ from surefoot.core.assumptions import Assumed, Jointly, Together
 from surefoot.core.claims import About, Claim, Requirement, Scope, Verdict
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Reason, Why
-from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Undecided
+from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Undecided, complement
 from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each, robust_of_these
 from surefoot.population.requirement import enough, more_inputs

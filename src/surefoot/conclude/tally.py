@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from surefoot.catalogue.registry import complement
 from surefoot.conclude.accuracy import failure_interval
 from surefoot.conclude.comparison import digest_of_parts
 from surefoot.conclude.sampling import conclude_classes, verdict_of
@@ -30,6 +29,7 @@ from surefoot.core.results import (
     Guarantee,
     Undecided,
     Whole,
+    complement,
 )
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcomes.rows import Case, OutcomeFile

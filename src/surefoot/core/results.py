@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import Self
 
@@ -14,6 +15,11 @@ from surefoot.errors import InvalidArgument
 LEAST_PROBABILITY = 1e-300
 """Smaller probabilities are stated as "below" this one: floating point ends a little further down,
 and a probability above 0 must not be stated as 0."""
+
+
+def complement(share: float) -> float:
+    """The rest of 1, of the decimal number that a person wrote: 0.1 of 0.9, not 0.09999999999…"""
+    return float(1 - Decimal(repr(float(share))))
 
 
 @dataclass(frozen=True)

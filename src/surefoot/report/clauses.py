@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from surefoot.catalogue.registry import complement
 from surefoot.core import assumptions, claims
 from surefoot.core.assumptions import Assumed, Assumption, CurveShape, Jointly, Stated, Together
 from surefoot.core.claims import (
@@ -19,7 +18,7 @@ from surefoot.core.claims import (
     Randomness,
     Sampling,
 )
-from surefoot.core.results import Interval
+from surefoot.core.results import Interval, complement
 from surefoot.report.formatting import confidence, percent_range
 
 AnyOne = TypeVar("AnyOne", bound=Claim)
