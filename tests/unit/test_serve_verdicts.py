@@ -10,7 +10,6 @@ import pytest
 import surefoot as sf
 from surefoot.core.claims import Verdict
 from surefoot.records.record import Source
-from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import required_statement
 from surefoot.report.view import Figure
 from surefoot.store import open_existing
@@ -91,24 +90,20 @@ def test_the_list_marks_and_filters_verdicts_and_a_run_says_the_sentence(runs, c
     assert ("every night: run" in words_of(shown)) is is_named
     assert (digest in rows_of(client.get("/?q=every+night"))) is is_named
     assert rows_of(client.get("/?verdict=nonsense")) == {}
-    about = [key_figure(c).line for c in result.claims if c.about.of is claim.about.of]
-    others = [key_figure(c).line for c in result.claims if c.about.of is not claim.about.of]
-    number, _, meaning = about[0].partition(": ")
-    row = words_of(page)
-    assert f"{verdict} required: {required_statement(claim)} {number} {meaning}" in row
-    assert others and not any(line.partition(": ")[0] in row for line in others)
+    number, _, meaning = result.view.key_figures[0].line.partition(": ")
+    required = f"{verdict} required: {required_statement(claim)}"
+    assert f"{required} {number} {meaning}" in words_of(page)
 
 
 def test_the_worst_of_several_verdicts_counts_and_long_or_damaged_ends_are_read(runs, monkeypatch):
     with closing(open_existing(runs[0], read_only=True)) as store:
         keys = [line.key for line in store.listing().lines()]
-        whole = store.listing().verdicts(keys)
-        assert sorted([c.verdict for c in own] for own in whole.values()) == [
-            ["FAIL"], ["PASS"], ["UNDECIDED"],
-        ]  # fmt: skip
+        whole = store.listing().endings(keys)
         monkeypatch.setattr("surefoot.store.sql_listing._END", 40)
-        assert store.listing().verdicts(keys) == whole
-    (failed,), (passed,), (open_,) = sorted(whole.values(), key=lambda own: own[0].verdict)
+        assert store.listing().endings(keys) == whole
+    verdicts = [claim for ending in whole.values() for claim in ending.verdicts]
+    failed, passed, open_ = sorted(verdicts, key=lambda claim: claim.verdict)
+    assert [one.verdict for one in (failed, passed, open_)] == ["FAIL", "PASS", "UNDECIDED"]
     assert worst([passed, open_, failed]) is failed
     assert worst([passed, open_]) is open_
     assert worst([]) is None

@@ -137,33 +137,41 @@ def _listed(location: str) -> Answer:
             "last_write": r.last_write,
             "model": "" if r.source is None else r.source.model,
             "command": "" if r.source is None else r.source.command,
+            "preprocessing": r.spec.preparation,
+            "clean_accuracy": r.clean_accuracy.get("", dict(r.clean_accuracy) or None),
         }
         for r in runs
     ]
     if not runs:
         return Answer([f"{store} has no runs yet"], json.dumps(fields))
-    names = "run,started,last write,state,command,model,data,method,perturbation,trials"
-    headings = tuple(names.split(","))
-    table = Table(f"Runs in {store}", headings, tuple(map(_row, runs)), len(headings) - 1)
+    names = "run,begun,state,command,model,preprocessing,data,perturbation,clean accuracy,trials"
+    headings, cells = tuple(names.split(",")), {cell for r in runs for cell in r.cells}
+    rows = tuple(_row(r) for r in runs if r.digest not in cells)
+    note = f"{len(cells):,} cells of suites are not listed: --json has them." if cells else ""
+    table = Table(f"Runs in {store}", headings, rows, len(headings) - 2, note)
     return Answer([table], json.dumps(fields))
 
 
 def _row(run: RunSummary) -> tuple[str, ...]:
+    from surefoot.report.accuracy import clean_words
     from surefoot.report.formatting import file_name
 
     words, source = run.spec.words, run.source
-    state = "finished" if run.finished else "unfinished"
+    written = run.last_write[:19].replace("T", " ")
+    state = "finished" if run.finished else f"unfinished, last written {written}"
     command = [] if source is None else source.command.split()
     return (
         run.digest[:12],
         run.started[:16].replace("T", " "),
-        run.last_write[:19].replace("T", " "),
         "stopped by the time limit" if run.stopped else state,
         command[1] if len(command) > 1 else "",  # estimate, certify; empty where Python called it
         "(in Python)" if source is None else file_name(source.model),
+        run.spec.preparation or "none",
         words.source,
-        run.spec.method.kind,
-        (source.perturb if source else "") or words.perturbation,
+        f"{len(run.cells):,} cells"
+        if run.cells
+        else (source.perturb if source else "") or words.perturbation,
+        clean_words(run.clean_accuracy),
         f"{run.trials:,}",
     )
 

@@ -150,6 +150,11 @@ class StudySpec:
     kind: Literal["study"] = "study"
 
     @cached_property
+    def preparation(self) -> str:
+        """What is done to values before the model, in words: by the reader, then by the model."""
+        return "; ".join(filter(None, [self.inputs.reading, self.model.preparation]))
+
+    @cached_property
     def is_tail(self) -> bool:
         """Whether the tail of the scores is extrapolated."""
         return self.population is not None and self.population.kind == "tail-mean"

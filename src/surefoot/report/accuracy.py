@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from surefoot.core.claims import (
@@ -86,6 +86,11 @@ class Accuracy:
     def line(self) -> str:
         """All of it in one line."""
         return "; ".join(figure.line for figure in self.key_figures)
+
+
+def clean_words(shares: Mapping[str, float]) -> str:
+    """Clean accuracy as a list of runs shows it, of each model where there are several."""
+    return ", ".join(f"{name} {percent(share)}".strip() for name, share in shares.items())
 
 
 def accuracy_of(claims: Iterable[Claim]) -> Accuracy | None:

@@ -24,9 +24,10 @@ from surefoot.serve.guard import Guard
 from surefoot.serve.live import StorePoller, live_messages
 from surefoot.serve.pages import policy_of_report, render, script, stylesheet
 from surefoot.serve.replay import Replayer
-from surefoot.serve.runs import Filter, ListedRun, State, comparability, run_page
+from surefoot.serve.runs import Filter, ListedRun, State, comparability, run_page, with_headlines
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import NotThere, ServedStore, served_stores
+from surefoot.serve.trends import Trend, trends
 from surefoot.store.runs import FirstFailure, RunLine
 from surefoot.system.user_code import raised_words
 
@@ -60,6 +61,7 @@ class Dashboard:
             values.text(request, "state"),
             values.whole(store, "store") if store else None,
             values.text(request, "verdict"),
+            bool(values.text(request, "cells")),
         )
         page = run_page(self.stores, wanted, values.whole(values.text(request, "page"), "page", 1))
         return HTMLResponse(
@@ -73,9 +75,31 @@ class Dashboard:
         """What is known of one run, and where more is."""
         store, line = self._run(request)
         result = store.result(line) if line.finished else None
-        listed = ListedRun(store, line)
+        (listed,) = with_headlines([(store, line)], [])
         view = None if result is None else result.view
-        return HTMLResponse(render("run.html.j2", run=listed, view=view, result=result))
+        trend = self._trend(line, [])
+        page = render("run.html.j2", run=listed, view=view, result=result, trend=trend)
+        return HTMLResponse(page)
+
+    def trends(self, request: Request) -> Response:
+        """The questions that several versions of a model answered; of one run, its own."""
+        name, problems = values.text(request, "run"), list[str]()
+        if not name:
+            found = trends(self.stores, problems)
+            return HTMLResponse(render("trends.html.j2", trends=found, problems=problems))
+        _, line = self._stored(*name.partition(":")[::2])
+        trend = self._trend(line, problems)
+        if trend is None:
+            raise NotThere(
+                f"run {line.digest[:12]} has no other version yet: run the same study of another "
+                "model"
+            )
+        return HTMLResponse(render("trend.html.j2", trend=trend, problems=problems))
+
+    def _trend(self, line: RunLine, problems: list[str]) -> Trend | None:
+        found = trends(self.stores, problems, line.question) if line.question else []
+        own = (t for t in found if line.digest in {run.line.digest for run in t.runs})
+        return next(own, None)
 
     def report(self, request: Request) -> Response:
         """The report, as `surefoot report` writes it."""
@@ -141,7 +165,7 @@ class Dashboard:
         # as the list names runs: number of the store, colon, digest
         pair = [self._stored(*name.partition(":")[::2]) for name in names]
         results = [store.result(line) for store, line in pair]
-        runs = [ListedRun(store, line) for store, line in pair]
+        runs = [with_headlines([one], [])[0] for one in pair]
         answer = comparability(results[0].record, results[1].record)
         shown = list(zip(runs, (result.view for result in results), strict=True))
         return HTMLResponse(render("compare.html.j2", runs=shown, answer=answer))
@@ -247,6 +271,7 @@ def create_app(settings: Settings) -> Guard:
         Route("/", pages.list_runs),
         Route("/live", pages.live),
         Route("/compare", pages.compare),
+        Route("/trends", pages.trends),
         Route("/static/style.css", pages.style),
         Route("/static/live.js", pages.script),
         Route(_RUN_ADDRESS, pages.show_run),

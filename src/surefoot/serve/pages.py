@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import count
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment
+from jinja2 import ChoiceLoader, Environment
 from markupsafe import Markup
 
 from surefoot.report.page import template_environment
@@ -24,6 +25,8 @@ _PART = re.compile(r"[^/\\_:,+@\s-]{1,20}[/\\_:,+@\s-]{0,4}|[/\\_:,+@\s-]{1,20}"
 @cache
 def _templates() -> Environment:
     templates = template_environment("surefoot.serve")
+    own, reports = templates.loader, template_environment("surefoot.report").loader
+    templates.loader = ChoiceLoader([one for one in (own, reports) if one is not None])
     templates.filters["breakable"] = breakable
     templates.globals["run_address"] = run_address
     templates.globals["query"] = query
@@ -32,7 +35,8 @@ def _templates() -> Environment:
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401  what a template shows
     """A page; every value is escaped, and control characters in it are written out."""
-    return escape_controls(_templates().get_template(template).render(**values))
+    number = count(1).__next__  # of the figures of this page
+    return escape_controls(_templates().get_template(template).render(number=number, **values))
 
 
 def breakable(name: str) -> Markup:

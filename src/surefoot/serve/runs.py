@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
@@ -25,11 +25,12 @@ from surefoot.core.procedure import Needs
 from surefoot.errors import SurefootError
 from surefoot.records.record import Comparison, Record
 from surefoot.records.spec import ComparisonSpec, StudySpec
+from surefoot.report.accuracy import accuracy_of, clean_words
 from surefoot.report.key_figure import KeyFigure, key_figure
-from surefoot.report.sentences import measured_claims, required_statement
+from surefoot.report.sentences import required_statement
 from surefoot.serve.pages import PageNumbers
 from surefoot.serve.stores import ServedStore
-from surefoot.store.runs import RunLine, RunPosition
+from surefoot.store.runs import RunEnding, RunLine, RunPosition
 
 RECENT_SECONDS = 60.0
 """Since the last write: a run that writes more seldom has slow batches, or was stopped."""
@@ -119,12 +120,16 @@ _NO_NUMBER = re.compile(r"\b(inf|nan)\b")
 
 @dataclass(frozen=True)
 class Filter:
-    """What a reader looks for: words that all occur, a state, a store by number, a verdict."""
+    """What a reader looks for: words that all occur, a state, a store by number, a verdict.
+
+    `cells`: the cells of suites too, each a run of its own.
+    """
 
     text: str = ""
     state: str = ""
     store: int | None = None
     verdict: str = ""
+    cells: bool = False
 
     def fits(self, store: ServedStore, line: RunLine) -> bool:
         """Whether a run is among those, whatever its verdict."""
@@ -137,15 +142,32 @@ class Filter:
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A run as the list shows it: `verdict` is the worst, and `key` the number that decided it.
-
-    Without a verdict `key` is the number of the report; None where it is not known.
-    """
+    """A run as the list shows it, with the first claims of its record and what its end says."""
 
     store: ServedStore
     line: RunLine
-    key: KeyFigure | None = None
-    verdict: Claim | None = None
+    claims: tuple[Claim, ...] = ()
+    ending: RunEnding = field(default_factory=RunEnding)
+
+    @cached_property
+    def verdict(self) -> Claim | None:
+        """The worst of its verdicts, with its claim."""
+        return worst(self.ending.verdicts) if self.claims else None
+
+    @cached_property
+    def key(self) -> KeyFigure | None:
+        """The number of the report; none where it cannot be one: a list checks no seal."""
+        try:
+            figure = headline_figure(self.claims)
+            is_number = figure is None or not _NO_NUMBER.search(figure.number)
+            return figure if is_number else None
+        except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError):
+            return None
+
+    @property
+    def clean(self) -> str:
+        """Clean accuracy, of each model where there are several; empty where it is not known."""
+        return clean_words(self.ending.clean)
 
     @cached_property
     def state(self) -> State:
@@ -163,9 +185,27 @@ class ListedRun:
         return PurePath(self.line.model).name or "(in Python)"
 
     @property
+    def perturbation(self) -> str:
+        """The one that it applies; of a suite how many cells it has."""
+        cells = len(self.ending.cells)
+        return f"a suite of {cells:,} cells" if cells else self.line.perturbation
+
+    @property
     def data(self) -> str:
         """The file of the inputs."""
         return PurePath(self.line.data).name or self.line.data
+
+    @property
+    def says_twice(self) -> bool:
+        """Whether what is required says already what the number is of."""
+        claim, verdict = headline(self.claims), self.verdict
+        if claim is None or verdict is None:
+            return False
+        return (claim.kind, claim.about, claim.names) == (
+            verdict.kind,
+            verdict.about,
+            verdict.names,
+        )
 
     @property
     def required(self) -> str:
@@ -198,12 +238,13 @@ class ListedRun:
 
 @dataclass(frozen=True)
 class RunPage:
-    """One page of the list, and what could not be read."""
+    """One page of the list, what could not be read, and how many cells of suites are left out."""
 
     runs: tuple[ListedRun, ...]
     numbers: PageNumbers
     total: int
     problems: tuple[str, ...]
+    hidden: int = 0
 
     @property
     def live(self) -> bool:
@@ -214,19 +255,22 @@ class RunPage:
 def run_page(stores: Sequence[ServedStore], wanted: Filter, page: int) -> RunPage:
     """A page of the runs that fit; a store that cannot be read is a sentence."""
     fitting: list[tuple[ServedStore, RunLine]] = []
-    total, problems = 0, list[str]()
+    total, hidden, problems = 0, 0, list[str]()
     for store in stores:
         try:
             lines = store.lines()
             total += len(lines)
-            fitting += _fitting(store, lines, wanted)
+            own, cells = _fitting(store, lines, wanted), store.cells(lines)
+            shown = [pair for pair in own if wanted.cells or pair[1].digest not in cells]
+            hidden += len(own) - len(shown)
+            fitting += shown
         except SurefootError as error:
             problems.append(str(error))
     fitting.sort(key=lambda pair: (pair[1].started, pair[1].key), reverse=True)
     numbers = PageNumbers.of(page, len(fitting), ROWS)
     chosen = fitting[numbers.start : numbers.stop]
-    runs = _with_headlines(chosen, problems)
-    return RunPage(runs, numbers, total, tuple(problems))
+    runs = with_headlines(chosen, problems)
+    return RunPage(runs, numbers, total, tuple(problems), hidden)
 
 
 def _fitting(
@@ -235,9 +279,9 @@ def _fitting(
     fitting = [line for line in lines if wanted.fits(store, line)]
     if wanted.verdict:
         keys = [line.key for line in fitting if line.finished]
-        verdicts = store.ask(lambda runs: runs.verdicts(keys))
-        of_run = {one.key: worst(verdicts.get(one.key, ())) for one in fitting}
-        fitting = [o for o in fitting if (v := of_run[o.key]) and v.verdict == wanted.verdict]
+        ends = store.ask(lambda runs: runs.endings(keys))
+        of_run = {key: worst(ending.verdicts) for key, ending in ends.items()}
+        fitting = [o for o in fitting if (v := of_run.get(o.key)) and v.verdict == wanted.verdict]
     return [(store, line) for line in fitting]
 
 
@@ -247,7 +291,7 @@ def worst(verdicts: Sequence[Claim]) -> Claim | None:
     return next((one for word in order for one in verdicts if one.verdict is word), None)
 
 
-def _with_headlines(
+def with_headlines(
     chosen: Sequence[tuple[ServedStore, RunLine]], problems: list[str]
 ) -> tuple[ListedRun, ...]:
     """The runs with their numbers and verdicts; what cannot be read is added to the problems."""
@@ -255,50 +299,41 @@ def _with_headlines(
     for store in {store.number: store for store, _ in chosen}.values():
         keys = [line.key for own, line in chosen if own is store and line.finished]
         try:
-            claims, verdicts = store.claims(keys)
+            claims, endings = store.claims(keys)
         except SurefootError as error:
             problems.append(str(error))
             continue
         for key, own in claims.items():
-            verdict, at = worst(verdicts.get(key, ())) if own else None, (store.number, key)
-            runs[at] = replace(runs[at], key=_number(own, verdict), verdict=verdict)
+            at = store.number, key
+            runs[at] = replace(runs[at], claims=own, ending=endings.get(key, RunEnding()))
     return tuple(runs.values())
 
 
-def _number(claims: Sequence[Claim], verdict: Claim | None) -> KeyFigure | None:
-    """The number of a run; none where it cannot be one: a list checks no seal."""
-    try:
-        measured = [] if verdict is None else measured_claims(verdict, claims)
-        figure = headline(claims) if verdict is None else None
-        if measured:
-            figure = key_figure(measured[0])
-        is_number = figure is None or not _NO_NUMBER.search(figure.number)
-        return figure if is_number else None
-    except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError):
-        return None
-
-
-def headline(claims: Sequence[Claim]) -> KeyFigure | None:
-    """The number at the top of the report: of a quantile if there is one, else the first claim.
+def headline(claims: Sequence[Claim]) -> Claim | None:
+    """The claim at the top of the report: of a quantile if there is one, else the first.
 
     Of several models it is that of the comparison, of several levels that of the highest one.
     """
     plain = [c for c in claims if c.about.of is not About.CLASS and c.verdict is None]
-    if plain and isinstance(plain[0], Best):
-        return _of_comparison(plain[0], plain[1:])
+    if plain and isinstance(plain[0], Best):  # of two models their difference, else the first one
+        best, two = plain[0], len(plain[0].names) == 2
+        own = (c for c in plain[1:] if two or c.names == best.names[:1])
+        return next((c for c in own if isinstance(c, FailureDifference) is two), best)
     quantiles = [c for c in plain if isinstance(c, RadiusQuantile)]
     of_levels = plain and plain[0].names and not isinstance(plain[0], CurveSet | CurvePopulation)
     first = quantiles[:1] or (plain[-1:] if of_levels else plain[:1])
-    return key_figure(first[0]) if first else None
+    return first[0] if first else None
 
 
-def _of_comparison(best: Claim, others: Sequence[Claim]) -> KeyFigure:
-    """Two models: their difference. More: the number of the first-ranked one."""
-    two = len(best.names) == 2
-    for claim in others:
-        if isinstance(claim, FailureDifference) is two and (two or claim.names == best.names[:1]):
-            return key_figure(claim)
-    return KeyFigure(f"{len(best.names)} models", "", "", "compared: the page of the run says more")
+def headline_figure(claims: Sequence[Claim]) -> KeyFigure | None:
+    """The number at the top of the report."""
+    claim = headline(claims)
+    if claim is None or isinstance(claim, Best):
+        many = "" if claim is None else f"{len(claim.names)} models"
+        return KeyFigure(many, "", "", "compared: the page of the run says more") if many else None
+    compares = any(isinstance(one, Best) for one in claims)
+    accuracy = None if compares else accuracy_of([claim])
+    return key_figure(claim) if accuracy is None else accuracy.key_figures[0]
 
 
 _QUANTITIES = {

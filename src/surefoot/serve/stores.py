@@ -18,15 +18,13 @@ from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
 from surefoot.store import SavedStore, open_existing
 from surefoot.store.locations import public_location
-from surefoot.store.runs import FirstFailure, RunLine, RunListing
+from surefoot.store.runs import FirstFailure, RunEnding, RunLine, RunListing
 
 if TYPE_CHECKING:
     from surefoot.study.result import Result
 
 
 V = TypeVar("V")
-_Claims = Mapping[int, tuple[Claim, ...]]
-"""Of runs, by their keys."""
 
 
 class BoundedCache(Generic[V]):
@@ -113,9 +111,18 @@ class ServedStore:
             raise NotThere(f"{self.name}: there is no run {digest[:12]}: choose one of the list")
         return line
 
-    def claims(self, keys: Sequence[int]) -> tuple[_Claims, _Claims]:
-        """The first claims of finished runs, and those with a verdict."""
-        return self.ask(lambda runs: (runs.headlines(keys), runs.verdicts(keys)))
+    def claims(
+        self, keys: Sequence[int]
+    ) -> tuple[Mapping[int, tuple[Claim, ...]], Mapping[int, RunEnding]]:
+        """The first claims of finished runs, and what the ends of their records say."""
+        return self.ask(lambda runs: (runs.headlines(keys), runs.endings(keys)))
+
+    def cells(self, lines: Sequence[RunLine]) -> set[str]:
+        """The digests of runs that are cells of a suite."""
+        # a suite is finished without a journal of its own
+        keys = [line.key for line in lines if line.finished and not line.rows]
+        endings = self.ask(lambda runs: runs.endings(keys))
+        return {digest for ending in endings.values() for digest in ending.cells.values()}
 
     def first_failures(self, line: RunLine, subjects: Sequence[str]) -> dict[str, FirstFailure]:
         """Where inputs first failed, as far as the journal says."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from surefoot.core.claims import Claim
@@ -17,7 +17,9 @@ class RunSummary:
     """One run of a store, as a list shows it.
 
     `stopped`: it has a record, but a time limit ended it; the same command goes on. `last_write`:
-    when a process last added evidence or finished it.
+    when a process last added evidence or finished it. `clean_accuracy`: by the name of each model
+    where there are several; empty where the run is not finished or has no labels. `cells`: of a
+    suite, the digests of the runs that it is made of.
     """
 
     digest: str
@@ -29,6 +31,8 @@ class RunSummary:
     source: Source | None = None
     stopped: bool = False
     last_write: str = ""
+    clean_accuracy: Mapping[str, float] = field(default_factory=dict)
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,9 @@ class RunPosition:
 class RunLine(RunPosition):
     """One run of a store as a list shows it; nothing of it is checked against its seal.
 
-    `problem` says what of the run cannot be read.
+    `problem` says what of the run cannot be read. `preparation`: what is done to values before the
+    model, in words. `question` names data, perturbation, property and range of values: runs of one
+    question measure the same of different models, each with its own `version`.
     """
 
     started: str
@@ -121,6 +127,9 @@ class RunLine(RunPosition):
     command: str = ""
     study: str = ""
     problem: str = ""
+    preparation: str = ""
+    question: str = ""
+    version: str = ""
 
     @property
     def words(self) -> str:
@@ -128,6 +137,19 @@ class RunLine(RunPosition):
         named = (self.digest, self.study, self.command, self.model, self.data)
         parts = (*named, self.perturbation, self.method)
         return "\n".join(parts).lower()
+
+
+@dataclass(frozen=True)
+class RunEnding:
+    """What the end of a record says: its verdicts, clean accuracy, and what it is made of.
+
+    `clean`: by the name of each model that it compares, or by an empty name. `cells`: those of a
+    suite, their digests by their names.
+    """
+
+    verdicts: tuple[Claim, ...] = ()
+    clean: Mapping[str, float] = field(default_factory=dict)
+    cells: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -152,8 +174,8 @@ class RunListing(Protocol):
     def headlines(self, keys: Sequence[int]) -> Mapping[int, tuple[Claim, ...]]:
         """The first claims of finished runs, as they are stored."""
 
-    def verdicts(self, keys: Sequence[int]) -> Mapping[int, tuple[Claim, ...]]:
-        """The verdicts of finished runs with their claims; none where nothing was required."""
+    def endings(self, keys: Sequence[int]) -> Mapping[int, RunEnding]:
+        """What the ends of records say; of a damaged one nothing."""
 
     def positions(self, since: str, most: int) -> list[RunPosition]:
         """Runs without a record, and those written to after `since`; the last `most` of them."""

@@ -16,12 +16,12 @@ from surefoot.records.spec import StudySpec
 from surefoot.store import database as databases
 from surefoot.store.chains import Chains, seal_of
 from surefoot.store.database import JOURNAL, RUNS, Database, TableRow, readable_text
-from surefoot.store.runs import RunCheck, RunSummary, choose_name, choose_run
+from surefoot.store.runs import RunCheck, RunEnding, RunSummary, choose_name, choose_run
 from surefoot.store.sql_journal import SqlJournal, now
 from surefoot.store.sql_listing import Listing
 
 
-def summary_of(row: TableRow, where: str) -> RunSummary:
+def summary_of(row: TableRow, where: str, ending: RunEnding | None = None) -> RunSummary:
     """The run in this row, which has all columns but the record."""
     if not (isinstance(row.digest, str) and row.digest):
         raise StoreDamaged(where, "a run has no name")
@@ -51,6 +51,8 @@ def summary_of(row: TableRow, where: str) -> RunSummary:
         source,
         bool(row.stopped),
         row.written,
+        ending.clean if ending else {},
+        tuple(ending.cells.values()) if ending else (),
     )
 
 
@@ -196,13 +198,17 @@ class SqlStore:
 
     def runs(self) -> list[RunSummary]:
         """All runs, the oldest first."""
+        rows = self._run_rows()
+        endings = self.listing().endings([row.id for row in rows if row.has_record])
+        return [summary_of(row, self.where, endings.get(row.id)) for row in rows]
+
+    def _run_rows(self) -> list[Any]:
         if not self._has_tables:
             return []
         columns = [c for c in RUNS.c if c.name not in ("record", "environment")]
         has_record = RUNS.c.record.is_not(None).label("has_record")
         query = sa.select(*columns, has_record).order_by(RUNS.c.started, RUNS.c.id)
-        rows: list[Any] = self._database.read(lambda db: list(db.execute(query)))
-        return [summary_of(row, self.where) for row in rows]
+        return self._database.read(lambda db: list(db.execute(query)))
 
     def listing(self) -> Listing:
         """What a list of runs shows, without reading journals and whole records."""
@@ -210,7 +216,8 @@ class SqlStore:
 
     def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
-        run = choose_run(self.runs(), prefix, self.where)
+        runs = [summary_of(row, self.where) for row in self._run_rows()]
+        run = choose_run(runs, prefix, self.where)
         record = self.stored(run.digest)
         if record is None:
             raise StoreFailed(

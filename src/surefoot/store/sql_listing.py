@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -14,15 +17,19 @@ from surefoot.errors import StoreFailed
 from surefoot.records.json_records import claim_from_plain
 from surefoot.store.chains import evidence_from_text
 from surefoot.store.database import JOURNAL, RUNS, Database, Query, TableRow, readable_text
-from surefoot.store.runs import FirstFailure, RunLine, RunPosition
+from surefoot.store.runs import FirstFailure, RunEnding, RunLine, RunPosition
+
+V = TypeVar("V")
 
 _BEGINNING = 65_536
 """Characters of a record that hold its spec and its first claims, unless it has many classes."""
 _CLAIMS = 24
 """Claims of a record that are read: the headline is among the first, also of six models."""
-_END = 4_096
-"""Characters of a record that hold its verdicts, its last field, unless it has many."""
-_VERDICTS = '"verdicts": '
+_END = 8_192
+"""Characters of a record that hold what comes after its details, unless it has many verdicts."""
+_FINDINGS, _MEMBERS = '"findings": ', '"details": {"along": '
+"""Where the end of a record begins; of a comparison it has the members too. As keys they stand
+nowhere else: within a string of JSON quotes have a backslash."""
 _SPEC, _LIST = '"spec": ', '"claims": ['
 _UNREADABLE = "this run is damaged: surefoot show --check says more"
 
@@ -47,19 +54,28 @@ class Listing:
         found = self._in_records(keys, sa.func.substr(RUNS.c.record, 1, _BEGINNING), _claims)
         return {key: claims or () for key, claims in found.items()}
 
-    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
-        """The verdicts of finished runs with their claims; none where they are damaged."""
+    def endings(self, keys: Sequence[int]) -> dict[int, RunEnding]:
+        """What the ends of records say; of a damaged one nothing."""
         size = sa.func.length(RUNS.c.record)
         end = sa.func.substr(RUNS.c.record, sa.case((size > _END, size - _END), else_=1))
-        found = self._in_records(keys, end, _verdicts)
-        return {key: claims for key, claims in found.items() if claims}
+        found = self._in_records(keys, end, _ending)
+        known = {key: ending or RunEnding() for key, ending in found.items()}
+        first_cells = {k: next(iter(one.cells.values())) for k, one in known.items() if one.cells}
+        if first_cells:  # a suite has one model and one set of inputs: those of each cell
+            is_cell = RUNS.c.digest.in_(first_cells.values())
+            rows = self._all(sa.select(RUNS.c.id, RUNS.c.digest).where(is_cell))
+            cells = self.endings([row.id for row in rows])
+            clean = {row.digest: cells[row.id].clean for row in rows if row.id in cells}
+            for key, digest in first_cells.items():
+                known[key] = replace(known[key], clean=clean.get(digest, {}))
+        return known
 
     def _in_records(
         self,
         keys: Sequence[int],
         part: sa.ColumnElement[str],
-        read: Callable[[str], tuple[Claim, ...] | None],
-    ) -> dict[int, tuple[Claim, ...] | None]:
+        read: Callable[[str], V | None],
+    ) -> dict[int, V | None]:
         """What is read in a part of each record; in the whole of those where the part has none."""
 
         def texts(keys: Sequence[int], value: sa.ColumnElement[str]) -> Sequence[TableRow]:
@@ -117,14 +133,18 @@ def _line(row: TableRow) -> RunLine:
         perturbation = str(source.get("perturb") or words["perturbation"])
         named = str(words["source"]), str(method["kind"]), _whole(inputs["number"])
         model, command, study = (str(source.get(n, "")) for n in ("model", "command", "study"))
+        prepared = inputs["reading"], spec["model"]["preparation"]
+        asked = inputs["digest"], *(spec[n] for n in ("perturbation", "property", "bounds"))
+        more = "; ".join(filter(None, prepared)), _digest(asked), _digest(spec["model"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         problem, perturbation, named = _UNREADABLE, "", ("", "", 0)
         model = command = study = ""
+        more = "", "", ""
     data, kind, number = named
     seconds = row.seconds if isinstance(row.seconds, float | int) else 0.0
     return RunLine(
         *_position(row), str(row.started or ""), float(seconds), kind, number, perturbation, data,
-        model, command, study, problem,
+        model, command, study, problem, *more,
     )  # fmt: skip
 
 
@@ -133,6 +153,10 @@ def _position(row: TableRow) -> tuple[int, str, int, int, str, str, bool]:
     written, finished = str(row.written or ""), str(row.finished or "")
     number, trials, rows = int(row.id), _whole(row.trials), _whole(row.rows)
     return number, str(row.digest), trials, rows, written, finished, bool(row.stopped)
+
+
+def _digest(value: object) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _whole(value: object) -> int:
@@ -153,17 +177,27 @@ def _claims(record: str) -> tuple[Claim, ...] | None:
     return tuple(claims) or None
 
 
-def _verdicts(record: str) -> tuple[Claim, ...] | None:
-    """The verdicts at the end of a record; None where they do not begin in this text."""
-    # As a key it stands nowhere else: within a string of JSON its quotes have a backslash.
-    _, key, claims = record.rpartition(_VERDICTS)
-    if not key:
-        return None
+def _ending(record: str) -> RunEnding | None:
+    """What the end of a record says; None where that does not begin in this text."""
+    own = record.rfind(_MEMBERS)
+    at = own if own >= 0 else record.rfind(_FINDINGS)
     try:
-        values, _ = json.JSONDecoder().raw_decode(claims)
-        return tuple(map(claim_from_plain, values))
-    except (ValueError, TypeError, RecursionError, StoreFailed):
-        return ()
+        fields = json.loads("{" + record[at:]) if at >= 0 else {}
+        if not fields.get("findings") and "details" not in fields and record[:1] != "{":
+            return None  # a comparison has no findings, and its members are before this text
+        details = fields.get("details", {"along": "", "members": ()})
+        members, of_cells = details["members"], details["along"] == "cell"
+        shares = {str(one["name"]): one["accuracy"] for one in members}
+        for one in fields["findings"]:
+            if one["clean"] is not None:
+                shares[""] = one["clean"]["right"] / one["clean"]["inputs"]
+        return RunEnding(
+            tuple(map(claim_from_plain, fields["verdicts"])),
+            {name: float(share) for name, share in shares.items() if share is not None},
+            {str(one["name"]): str(one["digest"]) for one in members if of_cells},
+        )
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, StoreFailed):
+        return RunEnding()
 
 
 def _first_failure(row: TableRow) -> FirstFailure | None:

@@ -1,0 +1,110 @@
+"""Runs that ask one question of several versions of a model, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from surefoot.errors import SurefootError
+from surefoot.report.sentences import measured_claims
+from surefoot.report.trend import Trended, Version, trend_figure
+from surefoot.report.view import Figure
+from surefoot.serve.runs import ListedRun, headline, with_headlines
+from surefoot.serve.stores import ServedStore
+from surefoot.store.runs import RunLine
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The runs, the oldest first, each with the one claim that is shown; `required` of each."""
+
+    runs: tuple[ListedRun, ...]
+    required: float | None
+
+    @property
+    def last(self) -> ListedRun:
+        """The newest run."""
+        return self.runs[-1]
+
+    @property
+    def figure(self) -> Figure:
+        """Named by their files, or by their times where these do not tell them apart."""
+        names = [run.model for run in self.runs]
+        if len(set(names)) < len(names):
+            names = [f"{run.started} {run.line.digest[:4]}" for run in self.runs]
+        versions = [
+            Version(name, claim, run.ending.clean.get(""))
+            for name, run in zip(names, self.runs, strict=True)
+            for claim in run.claims
+            if isinstance(claim, Trended)
+        ]
+        return trend_figure(versions, self.required)
+
+
+def trends(
+    stores: Sequence[ServedStore], problems: list[str], question: str | None = None
+) -> list[Trend]:
+    """The questions that several versions answered, or this one; the last answered first."""
+    found: dict[str, tuple[ServedStore, RunLine]] = {}
+    versions: dict[str, set[str]] = {}
+    for store in stores:
+        try:
+            lines = store.lines()
+            cells = store.cells(lines)
+        except SurefootError as error:
+            problems.append(str(error))
+            continue
+        for line in lines:
+            asked = line.question if question in (None, line.question) else ""
+            if asked and line.finished and line.digest not in cells:
+                found[line.digest] = store, line
+                versions.setdefault(asked, set()).add(line.version)
+    several = [pair for pair in found.values() if len(versions[pair[1].question]) > 1]
+    groups: dict[Hashable, list[ListedRun]] = {}
+    for run in sorted(with_headlines(several, problems), key=lambda run: run.line.started):
+        claim = _shown_claim(run)
+        if claim is not None:
+            own = replace(run, claims=(claim,))
+            groups.setdefault(_asked(own, claim), []).append(own)
+    made = [
+        Trend(tuple(runs), _required_of(runs[0]))
+        for runs in groups.values()
+        if len({run.line.version for run in runs}) > 1
+    ]
+    return sorted(made, key=lambda trend: trend.last.line.started, reverse=True)
+
+
+def _shown_claim(run: ListedRun) -> Trended | None:
+    """The claim that the requirement is measured by, without one that of the headline."""
+    decided = [
+        one for verdict in run.ending.verdicts for one in measured_claims(verdict, run.claims)
+    ]
+    for claim in (*decided, headline(run.claims)):
+        around = None if claim is None else claim.interval
+        if not isinstance(claim, Trended) or claim.names or around is None or claim.value is None:
+            continue
+        if 0 <= around.low <= claim.value <= around.high <= 1:  # a list checks no seal
+            return claim
+    return None
+
+
+def _asked(run: ListedRun, claim: Trended) -> Hashable:
+    """What must be the same of all versions, beside the question of their specs."""
+    about, ending = claim.about, run.ending
+    required = tuple(
+        (one.kind, one.about.of, one.about.name, one.requirement and one.requirement.number)
+        for one in ending.verdicts
+    )
+    same = claim.kind, about.of, about.name, about.only, claim.guarantee.error
+    return run.line.question, *same, tuple(sorted(ending.cells)), required
+
+
+def _required_of(run: ListedRun) -> float | None:
+    """The number that was required of the claim that is shown."""
+    (claim,) = run.claims
+    numbers = [
+        one.requirement.number
+        for one in run.ending.verdicts
+        if one.requirement and measured_claims(one, run.claims) == [claim]
+    ]
+    return numbers[0] if numbers else None
