@@ -12,7 +12,7 @@ from surefoot.core.results import Footing, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, RobustShare, differences, not_worse
 from surefoot.population.comparison import _holds
-from surefoot.statistics import betting
+from surefoot.statistics.paired import lower_limit
 from tests.promises.local_results import SOUND, allowed, counted, decided
 
 
@@ -55,7 +55,7 @@ def test_the_difference_of_robust_shares_covers_it_when_decisions_err_at_full_ra
 def test_a_difference_of_shares_is_corrected_for_wrong_decisions():
     a = [decided(True)] * 100
     b = [decided(False)] * 100
-    plain = 2 * betting(np.ones(100), 0.05).low - 1
+    plain = lower_limit(100, 100, 0, 0.025)
     pairwise = RobustShare(0.05).difference(a, b, 0.05)
     assert pairwise.low == pytest.approx((plain - 0.05) / 0.95)
     assert pairwise.high == 1.0

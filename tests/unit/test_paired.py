@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from surefoot.statistics.paired import one_trial, uniforms
+import numpy as np
+import pytest
+from scipy.special import gammaln, xlogy
+
+from surefoot.core.results import Interval
+from surefoot.statistics import paired
+from surefoot.statistics.paired import lower_limit, one_trial, uniforms
 
 
 def test_the_numbers_of_a_seed_are_the_same_everywhere() -> None:
@@ -26,3 +32,49 @@ def test_one_trial_has_the_probabilities_of_its_input_in_any_order() -> None:
     assert (first[a >= b] >= second[a >= b]).all()  # one number decides for both
     ones = one_trial(np.array([0.0, 1.0, 1.0]))[0]
     assert ones.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(("pairs", "error"), [(1, 0.05), (7, 0.05), (11, 0.2), (13, 0.004)])
+def test_a_lower_limit_is_exact_for_every_table(pairs: int, error: float) -> None:
+    """Too high with at most the error, at every difference and every discordant share."""
+    tables = np.array([(b, c) for b in range(pairs + 1) for c in range(pairs + 1 - b)])
+    limits = np.array([lower_limit(pairs, int(b), int(c), error) for b, c in tables])
+    counts = np.column_stack([tables, pairs - tables.sum(axis=1)])
+    ways = gammaln(pairs + 1) - gammaln(counts + 1).sum(axis=1)
+    worst = 0.0
+    for limit in np.unique(limits[limits > -1]):
+        true = limit - 1e-9
+        share = np.linspace(abs(true), 1, 501)
+        p = np.maximum([(share + true) / 2, (share - true) / 2, 1 - share], 0)
+        masses = np.exp(ways + xlogy(counts[None], p.T[:, None]).sum(axis=2))
+        worst = max(worst, float(masses[:, limits >= limit].sum(axis=1).max()))
+    assert worst <= error
+    assert worst > 0.95 * error or pairs == 1  # nothing is given away
+
+
+def test_a_lower_limit_rises_with_one_count_and_falls_with_the_other() -> None:
+    limits = {(b, c): lower_limit(9, b, c, 0.05) for b in range(10) for c in range(10 - b)}
+    for (b, c), limit in limits.items():
+        assert limit <= limits.get((b + 1, c), 1.0) + 1e-5
+        assert limit >= limits.get((b, c + 1), -1.0) - 1e-5
+
+
+@pytest.mark.parametrize(
+    ("pairs", "first", "second"), [(1000, 200, 180), (5000, 5, 2), (60, 60, 0)]
+)
+def test_the_tail_is_bounded_at_every_discordant_share(pairs: int, first: int, second: int) -> None:
+    limit = paired._score_limit(pairs, first, second, 0.05)
+    region = paired._region(pairs, limit, 1.0, 0.05)
+    for supposed in (lower_limit(pairs, first, second, 0.05), -0.01, 0.0):
+        shares = Interval(abs(supposed), min(1.0, (first + second + 60) / pairs))
+        bound = paired._largest_tail(region, supposed, shares)
+        each = np.linspace(shares.low, shares.high, 2001)
+        tails = paired._tail(region, (each + supposed) / 2, (each - supposed) / 2)
+        assert tails.max() - 1e-12 <= bound <= 1.06 * tails.max() + 1e-12
+
+
+def test_a_limit_of_many_pairs_is_near_the_normal_one() -> None:
+    for pairs, first, second in [(1000, 20, 30), (5000, 500, 480), (20_000, 40, 60)]:
+        seen = (first - second) / pairs
+        normal = seen - 1.645 * math.sqrt(first + second) / pairs
+        assert abs(lower_limit(pairs, first, second, 0.05) - normal) < 0.06 * (seen - normal)

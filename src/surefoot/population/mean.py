@@ -32,6 +32,7 @@ from surefoot.population.requirement import PValues, assumptions_of_sample
 from surefoot.statistics.bounds import clopper_pearson, shares
 from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above
 from surefoot.statistics.kappa import tail_above
+from surefoot.statistics.paired import ONE_TRIAL, lower_difference
 
 _HOEFFDING = 0.25
 """Hoeffding's theorem compares tails of at most this probability: P(at least 2 of 2) at p = 1/2."""
@@ -113,8 +114,11 @@ class _CountedMean:
         """How much larger the first mean is: an interval from the same inputs seen twice."""
         a, b = (_Bounds.of(local) for local in (first, second))
         slack = a.slack + b.slack
-        low = 2 * lower_end((1 + a.lows - b.highs) / 2, error / 2) - 1 - slack
-        high = 1 - 2 * lower_end((1 - a.highs + b.lows) / 2, error / 2) + slack
+        exact = 1.0 if a.single and b.single else ONE_TRIAL
+        if self.sampling is Sampling.STRATIFIED:  # pairs of several distributions
+            exact = 0.0
+        low = lower_difference(a.lows, b.highs, error / 2, exact) - slack
+        high = slack - lower_difference(b.lows, a.highs, error / 2, exact)
         low, high = max(-1.0, low), min(1.0, high)
         return Interval(low, max(low, high))
 

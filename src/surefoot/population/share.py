@@ -19,8 +19,9 @@ from surefoot.population.groups import Sampled, averages, distinct, is_grouped, 
 from surefoot.population.mean import counted, unequal_error, unequal_p_value
 from surefoot.population.requirement import PValues, assumptions_of_sample
 from surefoot.statistics.bounds import check_error, clopper_pearson
-from surefoot.statistics.intervals import betting, lower_end, p_value_above
+from surefoot.statistics.intervals import lower_end, p_value_above
 from surefoot.statistics.kappa import tail_above, upwards
+from surefoot.statistics.paired import ONE_TRIAL, lower_difference
 
 _ROUNDING = 1e-12
 """Relative: two probabilities closer than this count as equal."""
@@ -86,9 +87,13 @@ class RobustShare:
     ) -> Interval:
         """How much larger the first share is: an interval from the same inputs decided twice."""
         a = max(_decision_error(first), _decision_error(second))
-        lows = (1 + _declared(first, True) - (1.0 - _declared(second, False))) / 2
-        highs = (1 + (1.0 - _declared(first, False)) - _declared(second, True)) / 2
-        low, high = 2 * betting(lows, error).low - 1, 2 * betting(highs, error).high - 1
+        exact = ONE_TRIAL if is_grouped(first) else 1.0
+        if self.sampling is Sampling.STRATIFIED:  # pairs of several distributions
+            exact = 0.0
+        robust, other = _declared(first, True), _declared(second, True)
+        maybe, other_maybe = (1.0 - _declared(local, False) for local in (first, second))
+        low = lower_difference(robust, other_maybe, error / 2, exact)
+        high = -lower_difference(other, maybe, error / 2, exact)
         return Interval(max(-1.0, (low - a) / (1 - a)), min(1.0, (high + a) / (1 - a)))
 
     def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
