@@ -12,9 +12,10 @@ from scipy.special import ndtr
 import surefoot as sf
 from surefoot.core.claims import About
 from surefoot.core.results import Interval
+from surefoot.records.record import BASELINE
 from surefoot.study.run import RunSettings
 from surefoot.study.suite import CellPlan, cell_studies, run_suite
-from tests.claims.parts import QUICK, Shift, noise_study, normal_inputs
+from tests.claims.parts import QUICK, Shift, noise_study, normal_inputs, sign_model
 from tests.claims.worlds import Outcome, any_false, missed, world
 
 HEAVY = np.array([0.0] * 12 + [0.01] * 4 + [0.1, 0.3, 0.5, 0.7, 0.95, 1.0])
@@ -51,6 +52,49 @@ def outcome(p: np.ndarray, truth: Mapping[str, float], plan: CellPlan, seed: int
         assert whole.interval.width <= np.mean(widths) + 1e-12
         assert widths.count(0.0) >= len(SHIFTS)
     return any_false([mean, *each])
+
+
+OTHER = np.tile([0.05, 0.2, 0.35, 0.6, 0.9], 5)[: len(HEAVY)]
+"""The failure probabilities of the baseline on the same inputs."""
+ROWS = {"gaussian": LEVELS, "shift": SHIFTS}
+
+
+def beside(p: np.ndarray, other: np.ndarray, plan: CellPlan, seed: int) -> Outcome:
+    """The mCE and every cell of both models, false where anything is."""
+    inputs = normal_inputs(p, other)
+    half, studies = replace(plan, error=plan.error / 2), {}
+    for column, (prefix, failing) in enumerate(zip(("", BASELINE), (p, other), strict=True)):
+        method = sf.methods.SetMean(0.1, 0.1)
+        study = noise_study(failing, method, seed, inputs=inputs, model=sign_model(column))
+        studies |= {f"{prefix}{n}": s for n, s in cell_studies(study, CELLS, half).items()}
+    result = run_suite(studies, "world", plan.error, RunSettings(**QUICK))
+    mean, ratio, *cells = result.claims
+    assert {one.guarantee.error for one in (mean, ratio)} == {plan.error}
+    known = [accuracies(inputs.x[:, i].astype(np.float64)) for i in range(2)]
+    errors = [
+        [sum(1 - truth[f"{row} {level}"] for level in levels) for row, levels in ROWS.items()]
+        for truth in known
+    ]
+    right = float(np.mean(np.divide(*errors)))
+    each = [missed(_rounded(claim), 1 - known[0][claim.names[0]]) for claim in cells]
+    for member in result.details.members:
+        name, truth = member.name, known[0]
+        if name.startswith(BASELINE):
+            name, truth = name.removeprefix(BASELINE), known[1]
+        low, high = member.whole.interval.low - 1e-9, member.whole.interval.high + 1e-9
+        each.append(Outcome(1, int(not low <= truth[name] <= high)))
+    over = missed(_rounded(mean), float(np.mean(list(known[0].values()))))
+    return any_false([missed(_rounded(ratio), right), over, *each])
+
+
+@world("corruption_error", "two models, to a precision", 0.2)
+def _ratio(seed: int) -> Outcome:
+    return beside(HEAVY, OTHER, CellPlan(0.12, error=0.2), seed)
+
+
+@world("corruption_error", "two models, one pass", 0.2)
+def _ratio_of_passes(seed: int) -> Outcome:
+    return beside(np.tile(HEAVY, 3), np.tile(OTHER, 3), CellPlan(None, 1, error=0.2), seed)
 
 
 def _rounded(claim: Any) -> Any:

@@ -19,6 +19,7 @@ LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
 RUNS = {
     "radius": 5,
+    "corruption_error": 6,
     "robust_accuracy": 6,
     "radius_quantile": 6,
     "quantile_difference": 4,

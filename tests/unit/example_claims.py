@@ -178,6 +178,11 @@ CLAIMS = {
         height=Height.ACCURACY, weakest="glass s5", lowest=0.18,
         lowest_interval=Interval(0.15009, 0.2099)
     ),
+    "corruption_error": claim(
+        "corruption_error", THESE,
+        Guarantee(Footing.SOUND, 0.05, (), Jointly(Together.CELLS, 150)),
+        value=0.841, interval=Interval(0.80209, 0.8799), suite="corruptions", rows=15
+    ),
     "classes": claim(
         "classes", POPULATION,
         Guarantee(Footing.CONDITIONAL, 0.01, (ALIKE,), Jointly(Together.PAIRS, 45)),
@@ -310,6 +315,15 @@ EDGES = {
         },
         "labels kept, of the population": {
             "height": Height.LABELS_KEPT, "about": POPULATION, "guarantee": SAMPLED,
+        },
+    },
+    "corruption_error": {
+        "nothing random": {
+            "guarantee": Guarantee(Footing.SOUND, 0.0), "random": Randomness.NOTHING,
+            "interval": Interval(0.841, 0.841),
+        },
+        "a baseline without errors": {
+            "value": None, "interval": None, "reason": Why.BASELINE_RIGHT.of("fog"),
         },
     },
     "classes": {

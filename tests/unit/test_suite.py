@@ -9,10 +9,11 @@ import surefoot as sf
 from surefoot.catalogue.suites import SUITES, Suite, choose_suite, read_suite, suite_of
 from surefoot.core.claims import About, Verdict
 from surefoot.core.counts import Counts
+from surefoot.core.reasons import Why
 from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
-from surefoot.population.cells import Cell, mean_of_cells
+from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
 from surefoot.statistics.stratified_mean import MeanBounds
 from surefoot.study.load_files import SELECTION_SEEDS
 from surefoot.study.suite import CellPlan, cell_seed, cell_studies
@@ -242,3 +243,32 @@ def test_models_are_compared_under_several_perturbations_at_one_error(images, tm
         sf.compare(
             {"good": scores, "bad": other}, images, perturbations, reference=[1, 2], **options
         )
+
+
+def test_the_mean_of_ratios_is_within_what_parts_and_sums_allow():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        x, y = rng.uniform(0.1, 4, 15), rng.uniform(0.5, 4.5, 15)
+        above = [Interval(max(0.0, a - 0.1), a + 0.1) for a in x]
+        below = [Interval(b - 0.1, b + 0.1) for b in y]
+        sums = [Interval(float(one.sum()) - 0.2, float(one.sum()) + 0.2) for one in (x, y)]
+        around = mean_ratio(above, below, *sums)
+        ends = [a.low / b.high for a, b in zip(above, below, strict=True)]
+        assert around.low <= (x / y).mean() <= around.high
+        assert around.low > np.mean(ends)
+
+
+def test_a_baseline_adds_the_mce_and_halves_the_error_of_each_model(images, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(f'{ROW}[[row]]\nperturb = "blur"\nlevels = [1]\n')
+
+    result = run(images, suite=file, baseline=lambda x: scores(x)[:, ::-1])
+    mean, ratio, *cells = result.claims
+    assert (ratio.kind, ratio.rows, len(cells)) == ("corruption_error", 2, 3)
+    assert ratio.interval.low <= ratio.value < ratio.interval.high < 1
+    assert ratio.guarantee.error == mean.guarantee.error == 0.05
+    assert result.parts["gaussian 0.1"].record.study.method.number("error") == 0.05 / 2 / 3
+    assert len(result.details.members) == 6
+    never = run(images, suite=file, baseline=lambda x: 2 * scores(x)).claims[1]
+    assert never.interval is None
+    assert never.reason.why is Why.BASELINE_RIGHT

@@ -55,6 +55,9 @@ class SuiteOptions:
         "same).",
     )
     figure: str | Path | None = option(None, "Write the figure here: suite.svg, .png or .json.")
+    baseline: str | Path | object | None = option(
+        None, "Another model, run beside this one: the mCE, errors over those of the baseline."
+    )
 
     def plan(self, values: int) -> CellPlan:
         """How each cell is measured; `values` are those of one input."""
@@ -99,6 +102,7 @@ def suite(
     """
     from surefoot.catalogue.suites import choose_suite, read_suite
     from surefoot.commands.request import read_subjects, run_each
+    from surefoot.records.record import BASELINE
     from surefoot.study import Study
     from surefoot.study.run import RunSettings
     from surefoot.study.suite import cell_studies, run_suite
@@ -112,20 +116,29 @@ def suite(
         read_suite(measurement.suite)
     given = measurement.property
     needs = None if given is None else v.as_property(given).needs
-    subjects = read_subjects({"": model}, data, inputs, running.seed, needs)
+    beside = {} if measurement.baseline is None else {BASELINE: measurement.baseline}
+    subjects = read_subjects({"": model, **beside}, data, inputs, running.seed, needs)
     clean.check(subjects.inputs)
     chosen = choose_suite(measurement.suite, subjects.inputs)
     kept_if = v.property_for(given, subjects.inputs)
     plan = measurement.plan(getattr(subjects.inputs.x[0], "size", 0))
     cells = chosen.perturbations(subjects.inputs.frame)
     first = next(iter(cells.values()))
-    whole = Study(
-        subjects.models[""], subjects.inputs, first, plan.method(1, 1),
-        property=v.as_property(kept_if), seed=running.seed,
-    )  # fmt: skip
-    studies = cell_studies(whole, cells, plan)
-    source = subjects.source("", caller, chosen.name, kept_if)
-    sources = _sources(source, chosen)
+    studies: dict[str, Study] = {}
+    sources: dict[str, Source] | None = {}
+    each = replace(plan, error=plan.error / 2) if beside else plan
+    for name, one in subjects.models.items():
+        whole = Study(
+            one, subjects.inputs, first, plan.method(1, 1), property=v.as_property(kept_if),
+            seed=running.seed,
+        )  # fmt: skip
+        own = cell_studies(whole, cells, each)
+        studies |= {f"{name}{cell}": study for cell, study in own.items()}
+        known = _sources(subjects.source(name, caller, chosen.name, kept_if), chosen)
+        if known is None or sources is None:
+            sources = None
+        else:
+            sources |= {f"{name}{cell}": source for cell, source in known.items()}
     for words in filter(None, [chosen.left_out, _budget_words(plan, measurement)]):
         caller.remark(words)
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from surefoot.conclude.accuracy import failure_interval
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together
-from surefoot.core.claims import About, Claim, Continues, Randomness
+from surefoot.core.claims import About, Claim, Continues, Randomness, Said
 from surefoot.core.counts import Counts
-from surefoot.core.results import Estimate, Footing, Guarantee, Interval
+from surefoot.core.reasons import Why
+from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.population.cells import Cell, mean_of_cells
-from surefoot.records.record import Comparison, Member, Record, Samples
+from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
+from surefoot.records.record import (
+    BASELINE,
+    Comparison,
+    Member,
+    Record,
+    Samples,
+    row_and_column,
+)
 from surefoot.report.curve_quantity import curve_quantity
 from surefoot.statistics.stratified_mean import MeanBounds
 
@@ -36,12 +45,34 @@ def error_of_cells(error: float, drawn: int, every: int, about: About) -> float:
 def join_cells(
     records: Mapping[str, Record], error: float, suite: str
 ) -> tuple[Comparison, tuple[Claim, ...]]:
-    """The cells, the weakest first, with the claims that hold of them together."""
+    """The cells, the weakest first, with the claims that hold of them together.
+
+    With a baseline each of the two models has half of the error.
+    """
+    own = {name: record for name, record in records.items() if not name.startswith(BASELINE)}
+    others = {n.removeprefix(BASELINE): r for n, r in records.items() if n not in own}
+    half = error / 2 if others else error
+    together, spent = Jointly(Together.CELLS, len(records)), error
+    members, claims, total = _joined(own, half, suite, together, spent)
+    if not others:
+        return Comparison("cell", members, suite=suite), claims
+    _check_baseline(own, others)
+    beside, of_baseline, total_below = _joined(others, half, suite, together, spent)
+    named = tuple(replace(m, name=f"{BASELINE}{m.name}") for m in beside)
+    said = (claims[0] if claims[0].guarantee.error else of_baseline[0]).said  # random if either is
+    ratio = _corruption_error(members, beside, total, total_below, suite, said)
+    return Comparison("cell", (*members, *named), suite=suite), (claims[0], ratio, *claims[1:])
+
+
+def _joined(
+    records: Mapping[str, Record], share_of_all: float, suite: str, together: Jointly, error: float
+) -> tuple[tuple[Member, ...], tuple[Claim, ...], Interval]:
+    """The cells of one model, which spend a share of the error, and its errors added up."""
     _check_same_question(records)
     about = next(iter(records.values())).claims[0].about.of
     kept = {name: _kept(name, record, about) for name, record in records.items()}
     drawn = [name for name, one in kept.items() if one.guarantee.error > 0]
-    share = error_of_cells(error, len(drawn), len(records), about)
+    share = error_of_cells(share_of_all, len(drawn), len(records), about)
     for name in drawn:
         if kept[name].guarantee.error > share * _ROUNDING:
             raise InvalidArgument(
@@ -53,8 +84,65 @@ def join_cells(
          for name, r in records.items()),
         key=lambda m: kept[m.name].value,
     )  # fmt: skip
-    claims = _claims(records, kept, [m.name for m in members], error, share, suite)
-    return Comparison("cell", tuple(members), suite=suite), claims
+    names = [m.name for m in members]
+    claims = _claims(records, kept, names, error, share, suite, together)
+    mean = failure_interval(claims[0].interval or UNIT)
+    total = Interval(len(members) * mean.low, len(members) * mean.high)
+    return tuple(members), claims, total
+
+
+def _check_baseline(own: Mapping[str, Record], others: Mapping[str, Record]) -> None:
+    """The same cells, on the same inputs."""
+    for name, record in own.items():
+        if name not in others or len(own) != len(others):
+            raise InvalidArgument(f"the baseline has no cell {name}: run the suite again")
+        mine, theirs = record.study, others[name].study
+        for part in ("perturbation", "property", "seed"):
+            if getattr(mine, part) != getattr(theirs, part):
+                raise InvalidArgument(f"{name} has another {part} for the baseline: run it again")
+        if mine.inputs.digest != theirs.inputs.digest:
+            raise InvalidArgument("the baseline was studied on other inputs: run the suite again")
+
+
+def _corruption_error(
+    members: Sequence[Member],
+    beside: Sequence[Member],
+    total: Interval,
+    total_below: Interval,
+    suite: str,
+    said: Said,
+) -> kinds.CorruptionError:
+    """The mean over the rows of errors over those of the baseline."""
+    above, below = _row_errors(members), _row_errors(beside)
+    claim = kinds.CorruptionError(said, suite=suite, rows=len(above), value=None, interval=None)
+    right = next((row for row, (_, around) in below.items() if around.low <= 0), None)
+    if right is not None:
+        return claim.saying(reason=Why.BASELINE_RIGHT.of(right))
+    value = sum(one / below[row][0] for row, (one, _) in above.items()) / len(above)
+    around = mean_ratio(
+        [one for _, one in above.values()], [below[row][1] for row in above], total, total_below
+    )
+    if said.random is Randomness.NOTHING:  # counted, and its ends differ by rounding alone
+        around = Interval(value, value)
+    return replace(claim, value=min(max(value, around.low), around.high), interval=around)
+
+
+def _row_errors(members: Sequence[Member]) -> dict[str, tuple[float, Interval]]:
+    """The errors of each row added up over its levels, with the ends of its cells."""
+    rows: dict[str, list[Estimate]] = {}
+    for member in members:
+        if isinstance(member.whole, Estimate):
+            rows.setdefault(row_and_column(member.name)[0], []).append(member.whole)
+    return {
+        row: (
+            math.fsum(1 - one.value for one in cells),
+            Interval(
+                math.fsum(1 - one.interval.high for one in cells),
+                math.fsum(1 - one.interval.low for one in cells),
+            ),
+        )
+        for row, cells in rows.items()
+    }
 
 
 def _kept(name: str, record: Record, about: About) -> Estimate:
@@ -93,13 +181,13 @@ def _claims(
     error: float,
     share: float,
     suite: str,
+    together: Jointly,
 ) -> tuple[Claim, ...]:
     """The mean over the cells, then each cell; the weakest first."""
     cells = [_cell(records[name], one) for name, one in kept.items()]
     failing = mean_of_cells(_independent(records, cells), share)
     around, mean = failure_interval(failing), sum(one.value for one in kept.values()) / len(kept)
     first, weakest = records[weakest_first[0]], kept[weakest_first[0]]
-    together = Jointly(Together.CELLS, len(records))
     random = any(not cell.exact for cell in cells)
     if not random:  # a count of exactly 92 % meets a requirement of 92 %
         mean = round(mean, _DIGITS)

@@ -639,6 +639,19 @@ class SuiteMean(Measured, Required):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CorruptionError(Measured):
+    """The mCE of Hendrycks & Dietterich (2019), where a model is measured beside a baseline.
+
+    For each of so many `rows` of a suite the errors over its levels are added up and divided by
+    those of the baseline; the mean of these ratios.
+    """
+
+    kind: Literal["corruption_error"] = "corruption_error"
+    suite: str
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClassesDiffer(Claim):
     """How many of so many pairs of classes differ; a class of one input makes no pair."""
 
@@ -653,8 +666,8 @@ AnyClaim = (
     | RobustAtRadius | Severity | MeanRadius | MeanPopulation | ShareKappa | RadiusQuantile
     | RobustPopulation | MeanRadiusPopulation | CurvePopulation | CaseFailure | CasesFailed
     | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
-    | QuantileDifference | SuiteMean | ClassesDiffer | AccuracySet | AccuracyPopulation
-    | CleanAccuracy | AccuracyDrop | CountedAccuracy
+    | QuantileDifference | SuiteMean | CorruptionError | ClassesDiffer | AccuracySet
+    | AccuracyPopulation | CleanAccuracy | AccuracyDrop | CountedAccuracy
 )  # fmt: skip
 KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
 """All kinds of claims by the name that JSON has; each has a world in the tests."""

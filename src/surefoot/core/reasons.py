@@ -70,6 +70,7 @@ class Why(StrEnum):
     RADIUS_OF_GROUPS_OPEN = auto()
     WITHIN_INTERVAL = auto()
     SUITE_OPEN = auto()
+    BASELINE_RIGHT = auto()
     RADII_OPEN = auto()
     POINT_FAILED = auto()
     INPUTS_CHOSEN = auto()

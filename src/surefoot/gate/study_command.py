@@ -188,7 +188,7 @@ def _placed(command: StudyCommand, name: str, value: Given, folder: Path) -> Giv
         return [_placed(command, name, one, folder) for one in value]
     if not isinstance(value, str):
         return value
-    if name == "model":
+    if name in ("model", "baseline"):
         return placed_model(value, folder)
     if name in _OWN_FUNCTIONS:
         return _OWN_CODE.sub(lambda m: beside(folder, m["file"]), value)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.core.claims import About
 from surefoot.core.counts import Counts
@@ -157,3 +158,38 @@ def _over_drawn(parts: Sequence[MeanBounds | Counts | None], error: float) -> In
         return None
     upper, lower = (math.fsum(getattr(one, end) for one in bounds) for end in ("upper", "lower"))
     return MeanBounds(len(bounds), math.fsum(weights), upper, lower).interval(error)
+
+
+_MULTIPLIERS = np.concatenate([[0.0], np.geomspace(0.25, 4.0, 33)])
+"""Of what is added for each total, in units of what it is worth in the middle of the intervals."""
+
+
+def mean_ratio(
+    above: Sequence[Interval], below: Sequence[Interval], total: Interval, total_below: Interval
+) -> Interval:
+    """The mean of the ratios above/below, if each lies in its interval and both sums in theirs.
+
+    Lagrange: whatever the multipliers a and b are, mean ratio ≤ Σ max(x/y − a x + b y) + a max Σx −
+    b min Σy over the intervals, with the ratios x/y divided by their number; the same with min. The
+    totals are known better than their parts, so that this is far narrower than the mean of the
+    ratios of ends (a = b = 0). All of `below` is above 0.
+    """
+    number, x = len(above), np.array([[one.low, one.high] for one in above])
+    y = np.array([[one.low, one.high] for one in below])
+    middle = y.mean(axis=1)
+    worth = float((1 / middle).mean()), float((x.mean(axis=1) / middle**2).mean())
+    a, b = (m[..., None] for m in np.meshgrid(*(w / number * _MULTIPLIERS for w in worth)))
+
+    def cost(of: int, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        ends: NDArray[np.float64] = x[:, of] / at / number - a * x[:, of] + b * at
+        return ends
+
+    most = np.max([cost(i, y[:, j]) for i in (0, 1) for j in (0, 1)], axis=0).sum(axis=-1)
+    most = most + a[..., 0] * total.high - b[..., 0] * total_below.low
+    least = []
+    for i in (0, 1):  # convex in y: least where its slope is 0, or at an end
+        with np.errstate(divide="ignore"):
+            flat = np.where(b > 0, np.sqrt(x[:, i] / number / np.where(b > 0, b, 1.0)), np.inf)
+        least.append(cost(i, np.clip(flat, y[:, 0], y[:, 1])))
+    low = np.min(least, axis=0).sum(axis=-1) + a[..., 0] * total.low - b[..., 0] * total_below.high
+    return Interval(float(low.max()), max(float(low.max()), float(most.min())))

@@ -418,6 +418,10 @@ def row_and_column(cell: str) -> tuple[str, str]:
     return row, column
 
 
+BASELINE = "baseline "
+"""Before the name of a cell: of the model that the others are compared with."""
+
+
 def under(model: str, perturbation: str) -> str:
     """What a model under one of several perturbations is called."""
     return f"{model} under {perturbation}"

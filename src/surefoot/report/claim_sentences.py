@@ -259,6 +259,17 @@ def _(claim: claims.SuiteMean) -> str:
     )
 
 
+@statement.register
+def _(claim: claims.CorruptionError) -> str:
+    of = f"the mCE of {claim.rows:,} perturbations against the baseline"
+    if claim.interval is None or claim.value is None:
+        return f"{of} is undecided: {reason_words(claim.reason)}"
+    around = percent_range(claim.interval) if claim.interval.width else ""
+    certain = ", ".join(filter(None, [around, confidence_clause(claim)]))
+    text = f"{of} is {percent(claim.value)}" + (f" ({certain})" if certain else "")
+    return with_condition(claim, text)
+
+
 def height_words(height: claims.Height) -> str:
     """With its article, as the subject of a sentence."""
     return height if height is claims.Height.ACCURACY else f"the {height}"

@@ -425,6 +425,7 @@ _ROBUST = "share of inputs that keep their label at every point of the ball"
 _CRITICAL = "mean critical radius"
 _QUANTITIES: dict[type[Claim], str] = {
     claims.SuiteMean: "accuracy, or share kept, averaged over the cells of a suite",
+    claims.CorruptionError: "errors over those of the baseline, averaged over perturbations",
     claims.CountKappa: "number of inputs that fail more often",
     claims.AccuracySet: "accuracy",
     claims.AccuracyPopulation: "accuracy",

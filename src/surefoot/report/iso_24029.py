@@ -76,6 +76,7 @@ PROPERTIES: dict[type[Claim], tuple[str, tuple[Property, ...]]] = {
     Tail: ("an extrapolated failure probability, beside the count", _LIMIT),
     claims.MeanSet: ("the mean failure probability of these inputs", _RESPONSE),
     claims.SuiteMean: ("the accuracy averaged over the cells of a suite", _RESPONSE),
+    claims.CorruptionError: ("the mean corruption error against a baseline", _RESPONSE),
     claims.AccuracySet: ("the accuracy on these inputs when perturbed", _RESPONSE),
     claims.AccuracyPopulation: ("the accuracy on the population when perturbed", _RESPONSE),
     claims.AccuracyDrop: ("how much accuracy the perturbation costs in the population", _DROPS),

@@ -226,6 +226,13 @@ def _(claim: claims.SuiteMean) -> _Parts:
 
 
 @_parts.register
+def _(claim: claims.CorruptionError) -> _Parts:
+    number = "undecided" if claim.value is None else percent(claim.value)
+    around = "" if claim.interval is None else percent_range(claim.interval)
+    return number, around, f"mCE of {claim.rows:,} perturbations against the baseline"
+
+
+@_parts.register
 def _(claim: claims.CaseFailure) -> _Parts:
     return *_shares(claim), f"failure rate of {case_scope(claim)}{over_cases(claim)}"
 

@@ -231,6 +231,10 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         f"it is {_percents(low, high)}: a smaller precision (--precision), or more passes "
         "(--passes), may decide it"
     ),
+    Why.BASELINE_RIGHT: (
+        "the baseline is not shown to fail at all under {0}, by whose errors those of the model "
+        "are divided: take another baseline, a smaller precision (--precision) or other rows"
+    ),
     Why.RADII_OPEN: lambda first, low, high, second, least, most: (
         f"it is {_radii(low, high)} with {first} and {_radii(least, most)} with {second}: narrower "
         "brackets (--tolerance, more seconds or nodes for each input) or a larger margin may "

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from surefoot.core.claims import Claim
+from surefoot.core.claims import Claim, CorruptionError, SuiteMean
 from surefoot.core.results import Estimate
-from surefoot.records.record import Comparison, Record, row_and_column
+from surefoot.records.record import BASELINE, Comparison, Record, row_and_column
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.curve_quantity import curve_quantity
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.provenance import page_title, preflight_cautions, provenance
+from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Figure, Section, View
 
@@ -28,6 +29,9 @@ _OF_ALL_CELLS = (
     "Files", "Model", "Model input", "Model output", "Inputs", "Selection", "Property", "Method",
     "Software",
 )  # fmt: skip
+_NAMED_LATE = 5
+"""Cells named that are not known to the precision."""
+_ROUNDING = 1 + 1e-9
 _CELL, _ROW = 66, 27
 """Pixels of a cell of the heat map: wide enough for 100.0 on a phone."""
 _SHADES = ("#b5451b", "#e39a72", "#f3dfd2", "#c5d9e3", "#4d8aa8", "#1d5b7a")
@@ -45,6 +49,8 @@ class Cell:
     kept: Estimate
     order: int
     digest: str
+    level: float | None
+    error_of_baseline: float | None
 
 
 @dataclass(frozen=True)
@@ -60,16 +66,42 @@ class Grid:
         cells = self.rows[row]
         return sum(cell.kept.value for cell in cells) / len(cells)
 
+    def levels(self, row: str) -> str:
+        """What the published severities of a row stand for; empty where levels are headings."""
+        cells = self.rows[row]
+        known = [cell.level for cell in cells if cell.level is not None]
+        if not all(_severity(c.column) for c in cells) or len(known) < len(cells):
+            return ""
+        same = all(_severity(cell.column) == cell.level for cell in cells)
+        return "" if same else ", ".join(f"{level:.3g}" for level in known)
+
+    def corruption_error(self, row: str) -> float | None:
+        """Errors over those of the baseline; None without one, or where it has none."""
+        below = [cell.error_of_baseline for cell in self.rows[row]]
+        total = sum(one or 0.0 for one in below)
+        known = total and None not in below
+        return sum(1 - cell.kept.value for cell in self.rows[row]) / total if known else None
+
+
+def _severity(column: str) -> int | None:
+    return int(column[1:]) if column.startswith("s") and column[1:].isdigit() else None
+
 
 def grid_of(record: Record, suite: Comparison) -> Grid:
     """Rows sorted by weakness, the cells of each in the order of the suite."""
-    names = list(getattr(record.spec, "names", ()))
+    names = [n for n in getattr(record.spec, "names", ()) if not n.startswith(BASELINE)]
     rows: dict[str, list[Cell]] = {}
-    for member in sorted(suite.members, key=lambda m: names.index(m.name)):
+    members = {member.name: member for member in suite.members}
+    for member in (members[name] for name in names):
         if isinstance(member.whole, Estimate):
             row, column = row_and_column(member.name)
             own = rows.setdefault(row, [])
-            own.append(Cell(row, column, member.whole, len(own), member.digest))
+            beside = members.get(f"{BASELINE}{member.name}")
+            other = beside.whole if beside is not None else None
+            failing = 1 - other.value if isinstance(other, Estimate) else None
+            own.append(
+                Cell(row, column, member.whole, len(own), member.digest, member.level, failing)
+            )
     ranked = sorted(rows, key=lambda row: sum(c.kept.value for c in rows[row]) / len(rows[row]))
     columns = [tuple(cell.column for cell in cells) for cells in rows.values()]
     shared = len(set(columns)) == 1
@@ -109,7 +141,7 @@ def _rows_of(grid: Grid) -> list[Row]:
 
 
 def _axis_title(grid: Grid) -> str:
-    published = all(c.startswith("s") and c[1:].isdigit() for c in grid.columns)
+    published = all(map(_severity, grid.columns))
     return "severity" if published else "level" if grid.shared else "level, from the first on"
 
 
@@ -171,39 +203,63 @@ def _clean_accuracy(parts: Mapping[str, Record]) -> float | None:
     return first.clean_accuracy
 
 
-def suite_table(record: Record, grid: Grid) -> Table:
-    """A row for each perturbation, a cell for each level, each with its interval."""
+def suite_table(
+    record: Record, grid: Grid, clean: float | None = None, *, intervals: bool = True
+) -> Table:
+    """A row for each perturbation, a cell for each level, each with its interval.
+
+    Below it what else belongs to the answer; without intervals the widest of them.
+    """
+    named = {row: grid.levels(row) for row in grid.rows}
+    ratios = {row: grid.corruption_error(row) for row in grid.rows}
     rows = []
     for row, cells in grid.rows.items():
-        texts = [f"{'' if grid.shared else f'{c.column}: '}{_with_interval(c.kept)}" for c in cells]
-        blank = [""] * (len(grid.columns) - len(cells))
-        rows.append((row, *texts, *blank, f"{100 * grid.mean(row):.1f}"))
+        texts = [
+            f"{'' if grid.shared else f'{c.column}: '}"
+            f"{_with_interval(c.kept) if intervals else f'{100 * c.kept.value:.1f}'}"
+            for c in cells
+        ]
+        texts += [""] * (len(grid.columns) - len(cells))
+        texts = [row, *([named[row]] if any(named.values()) else []), *texts]
+        texts.append(f"{100 * grid.mean(row):.1f}")
+        if any(ratios.values()):
+            ratio = ratios[row]
+            texts.append("–" if ratio is None else f"{100 * ratio:.1f}")
+        rows.append(tuple(texts))
     quantity = curve_quantity(record.study.property.kind)
     title = f"{capitalised(str(quantity))} (%) by perturbation, the weakest first"
+    widest = max(c.kept.interval.width for cells in grid.rows.values() for c in cells) / 2
     note = "In brackets the interval of each cell; without brackets: counted, nothing is random."
+    if not intervals:
+        note = f"Every cell to ± {100 * widest:.1f} points or better." if widest else ""
     certain = with_full_stop(capitalised(confidence_clause(record.claims[0])))
-    words = " ".join(filter(None, [note, "" if certain == "." else certain]))
-    headings = ("perturbation", *grid.columns, "mean")
-    return Table(title, headings, tuple(rows), 1, words, visible_rows=25)
+    mce = [with_full_stop(sentence(c)) for c in record.claims if isinstance(c, CorruptionError)]
+    counted = "" if clean is None else f"Clean accuracy {percent(clean)}, counted."
+    words = [*mce, counted, _late(record, grid), note, "" if certain == "." else certain]
+    headings = ["perturbation", *(["levels"] if any(named.values()) else []), *grid.columns, "mean"]
+    headings += ["CE"] if any(ratios.values()) else []
+    return Table(
+        title, tuple(headings), tuple(rows), 1, " ".join(filter(None, words)),
+        visible_rows=25, whole=not intervals,
+    )  # fmt: skip
+
+
+def _late(record: Record, grid: Grid) -> str:
+    """The cells that are not known as well as was asked for: a time limit, or too few inputs."""
+    precision = record.study.method.number("precision")
+    every = [cell for cells in grid.rows.values() for cell in cells]
+    wide = [c for c in every if precision and c.kept.interval.width / 2 > precision * _ROUNDING]
+    if not wide or precision is None:
+        return ""
+    named = [f"{c.row} {c.column} (± {50 * c.kept.interval.width:.1f})" for c in wide[:_NAMED_LATE]]
+    more = f" and {len(wide) - _NAMED_LATE:,} more" if len(wide) > _NAMED_LATE else ""
+    return f"Not known to ± {100 * precision:.3g} points: {', '.join(named)}{more}."
 
 
 def _with_interval(kept: Estimate) -> str:
     low, high = 100 * kept.interval.low, 100 * kept.interval.high
     around = f" ({low:.1f}–{high:.1f})" if high > low else ""
     return f"{100 * kept.value:.1f}{around}"
-
-
-def terminal_table(record: Record, grid: Grid) -> Table:
-    """The same without intervals, of which the widest stands below."""
-    rows = []
-    for row, cells in grid.rows.items():
-        texts = [f"{'' if grid.shared else f'{c.column}: '}{100 * c.kept.value:.1f}" for c in cells]
-        blank = [""] * (len(grid.columns) - len(cells))
-        rows.append((row, *texts, *blank, f"{100 * grid.mean(row):.1f}"))
-    widest = max(c.kept.interval.width for cells in grid.rows.values() for c in cells) / 2
-    note = f"Every cell to ± {100 * widest:.1f} points or better." if widest else ""
-    table = suite_table(record, grid)
-    return Table(table.title, table.headings, tuple(rows), 1, note, whole=True)
 
 
 def view(
@@ -223,7 +279,7 @@ def view(
     section = _section(record, grid, quantity, clean)
     return View(
         title=page_title({"": named}, [f"the suite {suite.suite}"]),
-        headline=record.claims[:1],
+        headline=tuple(c for c in record.claims if isinstance(c, SuiteMean | CorruptionError)),
         about=(
             f"{file_name(words.source)}: {record.study.inputs.selection}{counted}; perturbed "
             f"inputs must {words.property}."
@@ -280,5 +336,6 @@ def _section(record: Record, grid: Grid, quantity: str, clean: float | None) -> 
         figures.append(Figure(partial(_curves, grid, quantity, clean), caption, "curves", words))
     return Section(
         "cells", f"{capitalised(quantity)} by perturbation and level", (), tuple(figures),
-        suite_table(record, grid), terminal_table=terminal_table(record, grid),
+        suite_table(record, grid, clean),
+        terminal_table=suite_table(record, grid, clean, intervals=False),
     )  # fmt: skip
