@@ -371,6 +371,9 @@ CLAIMS_IN_WORDS = {
     **{f"implausible, {name}": changed(
         CLAIMS["mean_set"], requirement=0.05, verdict=Verdict.UNDECIDED,
         reason=Why.IMPLAUSIBLE.of(45, 300, doubt)) for name, doubt in IMPLAUSIBLE.items()},
+    "implausible, strength": changed(
+        CLAIMS["mean_set"], requirement=0.05, verdict=Verdict.UNDECIDED,
+        reason=Why.HARDLY_A_CHANGE.of(0.72, 255.0)),
     **CLAIMS,
     **{name: changed(CLAIMS[kind], **rest) for name, (kind, rest) in KEPT_AS.items()},
     **{f"{kind}, {name}": changed(CLAIMS[kind], **rest)

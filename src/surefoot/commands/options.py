@@ -355,7 +355,7 @@ class CleanOptions:
     accept_clean_accuracy: bool = option(
         False,
         "Let requirements pass although clean inputs are answered no better than by a guess, or "
-        "better with another preprocessing (doctor: BAD).",
+        "better with another preprocessing, or the level hardly changes images (doctor: BAD).",
     )
 
     def check(self, inputs: Inputs) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from surefoot.catalogue.methods import METHODS
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.scope import sampled_of
 from surefoot.core import claims as kinds
 from surefoot.core.claims import About, Claim, Height, Said
 from surefoot.core.counts import Counts
-from surefoot.core.procedure import Pinned, Settled
+from surefoot.core.procedure import Needs, Pinned, Settled
 from surefoot.core.results import Decision, Estimate, Guarantee, Interval, complement
 from surefoot.core.tasks import Entry
 from surefoot.population import Mean
@@ -80,13 +81,38 @@ _WRONG_WHEN_CLEAN = Decision("right when clean", False, Guarantee.sound(), 0, p_
 """The result of an input that has no trials since its clean label is not the true one."""
 
 
+@dataclass(frozen=True)
+class OneTrial:
+    """What takes the place of a method where nothing is random: further trials say the same."""
+
+    kappa: float | None
+
+    def steps(self) -> Generator[int, Counts, Estimate | Decision]:
+        """Whether the input is kept, with certainty."""
+        counts = yield 1
+        kept, sure = counts.rate, Guarantee.sound()
+        exact = Estimate(kept, Interval(kept, kept), sure, 1, kept, 1)
+        if self.kappa is None:
+            return exact
+        claim = f"the failure probability is at most {self.kappa!r}"
+        return Decision(claim, kept == 1, sure, 1, counts.kept, 0.0, exact)
+
+
+def method_of_trials(facts: StudyFacts) -> Any:  # noqa: ANN401  any method
+    """The method; of a perturbation that draws nothing one trial, unless tails are fitted."""
+    counts = facts.needs is Needs.SAMPLES and facts.method.evidence is Counts
+    if facts.draws or not counts or facts.spec.method.kind not in METHODS:  # a user's own is kept
+        return facts.method
+    return OneTrial(getattr(facts.method, "kappa", None))
+
+
 def procedures_of(facts: StudyFacts, kept: Mapping[str, bool | None]) -> dict[str, Any]:
     """The method for each input by name, where it is known whether the property keeps it clean.
 
     An input with a wrong label when clean is not robust, whatever perturbations say: where each
     input is decided on, it is so before any trial.
     """
-    pinned: Any = Pinned(facts.method, facts.level)
+    pinned: Any = Pinned(method_of_trials(facts), facts.level)
     if not facts.spec.means_accuracy or not hasattr(facts.method, "kappa"):
         return dict.fromkeys(kept, pinned)
     settled = Settled(_WRONG_WHEN_CLEAN)

@@ -71,12 +71,9 @@ def check_requirements(
         claims = _of_suite(record, required) if of_suite else _decided(record, parts, required)
         claims = without_doubtful(claims, (record, *parts.values()))
     runs = parts or {"": record}
-    if of_suite:  # of one model, on the same inputs in every cell
-        runs = {"": next(iter(parts.values()))}
-    models = runs
+    models = {"": next(iter(runs.values()))} if of_suite else runs  # of one model in every cell
     if isinstance(record.details, Comparison) and record.details.along == PERTURBED:
         models = next(iter(models_under(parts).values()))
-        runs = {**parts, **models}
     if required.clean_accuracy is not None:
         every = (_of_clean(name, one, required.clean_accuracy) for name, one in models.items())
         claims = (*claims, *every)
@@ -99,11 +96,9 @@ def _of_clean(name: str, record: Record, least: float) -> Claim:
         Continues.ONCE,
         names=(name,) * bool(name),
     )
-    # a tie counts as wrong, as in the trials; a share by division is the number that was written
-    tied = sum(row.label == row.predicted and row.clean_kept is False for row in record.inputs)
-    right = clean.right - tied
-    verdict = Verdict.PASS if right / clean.inputs >= least else Verdict.FAIL
-    return CountedAccuracy(said, right=right).answered(least, verdict)
+    # a share by division is the number that was written
+    verdict = Verdict.PASS if clean.right / clean.inputs >= least else Verdict.FAIL
+    return CountedAccuracy(said, right=clean.right).answered(least, verdict)
 
 
 def _decided(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
 
 from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.accuracy import (
@@ -219,11 +218,9 @@ def of_these(record: Record, least: float, error: float) -> Claim:
         raise InvalidArgument(
             f"a share of these inputs lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
         )
-    clean = counted.clean if least == 1 else 0
-    every: list[Any] = [row.result for row in record.inputs]
-    local = right_results(record.inputs) if clean else every
-    verdict, reason = verdict_of(robust_of_these(local, least, error))
-    if not local:
+    local, clean = right_results(record.inputs), counted.clean if least == 1 else 0
+    verdict, reason = verdict_of(robust_of_these(local, least, error, counted.clean - clean))
+    if clean and not local:
         reason = Why.NONE_RIGHT_WHEN_CLEAN.of(clean)
     said = replace(counted.said, guarantee=Guarantee.sound(error), reason=reason)
     requirement = Requirement(least, verdict)

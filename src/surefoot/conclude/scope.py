@@ -136,7 +136,7 @@ def without_doubtful(claims: Iterable[Claim], records: Iterable[Record]) -> tupl
 
 
 def plausible(claims: Iterable[Claim], parts: Mapping[str, Record]) -> tuple[Claim, ...]:
-    """The same verdicts, none of them PASS where a model answers clean inputs implausibly.
+    """The same verdicts, none of them PASS where model and data do not fit, as a check says.
 
     `parts` are the runs by name, one without; a claim that names some of them is about these.
     """
@@ -144,9 +144,10 @@ def plausible(claims: Iterable[Claim], parts: Mapping[str, Record]) -> tuple[Cla
 
 
 def _if_plausible(claim: Claim, parts: Mapping[str, Record]) -> Claim:
-    named = [parts[name] for name in claim.names if name in parts] or parts.values()
-    known = [one.clean.blocks for one in named if one.clean is not None]
-    doubts = [doubt for doubt in known if doubt is not None]
+    names = set(claim.names)  # of a model, too, which has a run under each perturbation
+    own = [one for key, one in parts.items() if names & {key, key.rpartition(" under ")[0]}]
+    named = own or parts.values()
+    doubts = [one.blocks for one in named if one.blocks is not None]
     if not doubts or claim.verdict is Verdict.FAIL or not isinstance(claim, kinds.Required):
         return claim
     number = None if claim.requirement is None else claim.requirement.number

@@ -57,6 +57,7 @@ class Why(StrEnum):
     LITTLE_SKILL = auto()
     CHANCE_EXPLAINS = auto()
     FEW_TO_DOUBT = auto()
+    HARDLY_A_CHANGE = auto()
 
     # Scores and their tails.
     EQUAL_SEVERITIES = auto()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from surefoot.core.reasons import Reason, Why
@@ -24,18 +25,24 @@ from surefoot.statistics.plausible import (
 )
 from surefoot.subject.inputs import Classified
 from surefoot.subject.protocols import HostArray, Model
+from surefoot.system.memory_limits import rows_together
 
 _LEAST_GAIN = 0.10
 """Accuracy that another reading of the labels must add before a PASS is doubted."""
+_LEAST_PREPARED_GAIN = 0.05
+"""The same of another preparation of the images: fewer are tried, and none is fitted."""
 _RELABELLING_ERROR = 0.001
 """Probability of doubting labels as shifted or permuted where no other reading is better."""
 _PREPARATION_ERROR = 0.005
 """The same of another preparation of the images, shared over those tried."""
-TRIED = 64
+_TRIED = 64
 """Inputs that are prepared otherwise: one batch of each preparation."""
+_MOST_TRIED = 512
+"""Inputs of a preparation with which more of the first ones are right, but not surely."""
 _SCREENED = 4
-"""Of them, wrong ones that are prepared first: of a better preparation one or more becomes right.
-Few, as a network of ImageNet's size takes 40 ms a row on one core."""
+"""Wrong inputs that are prepared first, of ImageNet's size: 40 ms a row on one core. Of smaller
+images as many values, since the fewer they are, the more often a better preparation is missed."""
+_SCREENED_VALUES = _SCREENED * 3 * 224 * 224
 _HALVES = "0.5/0.5"
 """The third common normalisation: values from -1 to 1."""
 _LEAST_INPUTS = 30
@@ -194,38 +201,50 @@ def _mcnemar(gained: int, lost: int) -> float:
     return float(bdtr(lost, gained + lost, 0.5))
 
 
+def most_tried(row_bytes: int) -> int:
+    """Inputs that are prepared otherwise at most: of large ones as many as memory has room for."""
+    return min(_MOST_TRIED, rows_together(row_bytes))
+
+
 def preparation_doubt(clean: Classified, frame: tuple[int, ...], model: Model) -> Reason | None:
     """The common preparation of images with which far more get their true label; None for none.
 
-    A few inputs, all over the rows at hand, are tried with each: at least 10 points more, and a
-    one-sided McNemar test rejects that there are none (error .005, shared over those tried). A
-    preparation with which few of some wrong ones become right is not tried on the others.
-    Nothing is tried where so many are right that 10 points cannot be gained.
+    Inputs from all over the rows at hand are tried with each: at least 5 points more, and a
+    one-sided McNemar test rejects that there are none. Where more are right, but not surely, more
+    inputs are tried (error .005, shared over the preparations and the two tests of each). One with
+    which hardly any wrong input becomes right is not tried on others. Nothing is tried where so
+    many are right that 5 points cannot be gained.
     """
     given = len(clean.x)
-    rows = slice(None, given, -(-given // TRIED))
-    x, labels = clean.x[rows], clean.labels[rows]
-    right = labels == clean.predicted[rows]
-    if not frame or right.mean() > 1 - _LEAST_GAIN or len(np.unique(labels)) < 2:
+    labels, right = clean.labels[:given], clean.right[:given]
+    if not frame or right.mean() > 1 - _LEAST_PREPARED_GAIN or len(np.unique(labels)) < 2:
         return None  # of one class a preparation that always answers it would look best
-    tried = list(_preparations(x, frame, model))
-    wrong = np.flatnonzero(~right)
-    few = wrong[:: -(-len(wrong) // _SCREENED)]
-    best, found = right.sum() + _LEAST_GAIN * len(x), None
-    for name, prepared in tried:
-        if (_answers(model, prepared[few]) == labels[few]).sum() < len(few) / 4:
-            continue  # so that a slow model sees few inputs
-        answers = _answers(model, prepared)
-        if len(np.unique(answers)) < 2:
-            continue
-        hits = answers == labels
-        p_value = _mcnemar(int((hits & ~right).sum()), int((right & ~hits).sum()))
-        enough = hits.sum() > best if found else hits.sum() >= best
-        if enough and p_value <= _PREPARATION_ERROR / len(tried):
-            best, found = hits.sum(), name
-    if found is None:
-        return None
-    return Why.PREPARED_OTHERWISE.of(found, int(best), int(right.sum()), len(x))
+    tried, wrong = list(_preparations(clean.x, frame, model)), np.flatnonzero(~right)
+    few = _spread(wrong, min(_TRIED, max(_SCREENED, _SCREENED_VALUES // clean.x[0].size)))
+    most = min(given, most_tried(clean.x[0].nbytes))
+    sizes = sorted({min(_TRIED, most), most})
+    tests = [(few, len(wrong) / given, 0.0)]  # the first decides nothing: a slow model sees few
+    level = _PREPARATION_ERROR / max(1, len(tried)) / len(sizes)
+    tests += [(_spread(np.arange(given), size), 1.0, level) for size in sizes]
+    found: list[tuple[float, str, int, int, int]] = []
+    for name, prepare in tried:
+        for rows, part, error in tests:
+            answers, before = _answers(model, prepare(clean.x[rows])), right[rows]
+            hits = answers == labels[rows]
+            gained, lost = int((hits & ~before).sum()), int((before & ~hits).sum())
+            gain = part * (gained - lost) / len(rows)
+            if gain < _LEAST_PREPARED_GAIN / 2 or (error and len(np.unique(answers)) < 2):
+                break
+            if gain >= _LEAST_PREPARED_GAIN and _mcnemar(gained, lost) <= error:
+                found.append((gain, name, int(hits.sum()), int(before.sum()), len(rows)))
+                break
+    best = max(found, key=lambda one: one[0], default=None)
+    return None if best is None else Why.PREPARED_OTHERWISE.of(*best[1:])
+
+
+def _spread(rows: NDArray[np.intp], number: int) -> NDArray[np.intp]:
+    """At most so many of these, from all over them."""
+    return rows[np.linspace(0, len(rows) - 1, min(number, len(rows))).astype(np.intp)]
 
 
 def _answers(model: Model, x: HostArray) -> Classes:
@@ -240,26 +259,35 @@ def _answers(model: Model, x: HostArray) -> Classes:
 
 def _preparations(
     x: HostArray, frame: tuple[int, ...], model: Model
-) -> Iterator[tuple[str, HostArray]]:
-    """What the model is given instead of these images, each by its name in a reason."""
-    images = x.reshape(len(x), *frame)
+) -> Iterator[tuple[str, Callable[[HostArray], HostArray]]]:
+    """What makes of images such as these what the model is given instead, by its name."""
     axis = 0 if len(frame) < 3 else 3 if channels_last(frame) else 1
-    channels = images.shape[axis] if axis else 1
-    if channels > 1:
-        yield "bgr", np.flip(images, axis).reshape(x.shape)
+    channels = frame[axis - 1] if axis else 1
+
+    def other_layout(x: HostArray) -> HostArray:
+        images = x.reshape(len(x), *frame)
         end = 1 if axis == 3 else -1
         moved = np.moveaxis(images, axis, end)  # as a flat row: in the other order
         if x.shape[1:] == frame:  # as if the other layout had been read as this one
             moved = np.moveaxis(images.reshape(moved.shape), end, axis)
-        yield "layout", moved.reshape(x.shape)
+        return moved.reshape(x.shape)
+
+    if channels > 1:
+        yield "bgr", lambda x: np.flip(x.reshape(len(x), *frame), axis).reshape(x.shape)
+        yield "layout", other_layout
     if model.signature.whole_numbers:
         return
-    pixels = float(np.abs(x).max()) > _PIXELS_ABOVE
-    yield ("over-255", x / 255) if pixels else ("times-255", x * 255)
+    pixels = max(float(x.max()), -float(x.min())) > _PIXELS_ABOVE
+    yield ("over-255", lambda x: x / 255) if pixels else ("times-255", lambda x: x * 255)
     known: Normalise = getattr(model, "normalise", Normalise())
-    base = x / 255 if pixels else x
+    over, scale = ("over-255 ", 255) if pixels else ("", 1)
     for name in (*CONSTANTS, _HALVES):
         given = named_normalisation(name)
         fits = len(given.mean) == 1 or (channels == len(given.mean) and x.shape[1:] == frame)
         if given != known and fits:
-            yield f"{'over-255 ' * pixels}{name}", known.before(given(base))
+            yield f"{over}{name}", _normalised(known, given, scale)
+
+
+def _normalised(known: Normalise, given: Normalise, scale: int) -> Callable[[HostArray], HostArray]:
+    """What the model normalises, as it is known to, to what another normalisation gives."""
+    return lambda x: known.before(given(x / scale))

@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.reasons import Reason
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
 from surefoot.models.scores import refuse_regressor
 from surefoot.records.record import CleanAnswers
@@ -31,16 +32,21 @@ Finding = tuple[CheckStatus, str]
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its name, how it ended, the finding in words, and what it counted when clean."""
+    """One check: its name, how it ended, the finding in words, and what it counted when clean.
+
+    `doubt` is why no requirement can pass, where clean answers are not the reason.
+    """
 
     name: str
     status: CheckStatus
     finding: str
     clean: CleanAnswers | None = None
+    doubt: Reason | None = None
 
 
 def checked(
-    name: str, check: Callable[[], Finding | tuple[CheckStatus, str, CleanAnswers]]
+    name: str,
+    check: Callable[[], Finding | tuple[CheckStatus, str, CleanAnswers | None, Reason | None]],
 ) -> Check:
     """The check of this name; what it raises on purpose is a finding as well."""
     try:
@@ -150,11 +156,17 @@ def clean_outputs(model: Model, x: NDArray[np.float32], batch: int | None = None
     return joined([outputs for _, outputs in clean_batches(model, x, batch)])
 
 
-def clean_labels(model: Model, x: NDArray[np.float32]) -> NDArray[np.int64]:
-    """The label that the model predicts for each clean input."""
-    scores = checked_scores(model, clean_outputs(model, x))
-    labels: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
-    return labels
+def clean_labels(
+    model: Model, x: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The label that each clean input gets, and whether it alone has the highest score."""
+    return labels_of(checked_scores(model, clean_outputs(model, x)))
+
+
+def labels_of(scores: NDArray[np.floating]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The label of the highest score, and whether no other has it: a tie counts as wrong."""
+    alone = (scores == scores.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    return scores.argmax(axis=1).astype(np.int64), alone
 
 
 def checked_scores(model: Model, scores: Outputs) -> NDArray[np.floating]:

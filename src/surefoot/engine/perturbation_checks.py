@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.counts import Counts
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.outputs import Check, CheckStatus, Finding, checked
 from surefoot.engine.sampling_bench import SamplingBench
@@ -22,7 +23,7 @@ from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.properties import SameLabel
 from surefoot.subject.inputs import Category, Inputs
 from surefoot.subject.items import same_item
-from surefoot.subject.protocols import Item, Model, Perturbation, to_host
+from surefoot.subject.protocols import HostArray, Item, Model, Perturbation, to_host
 from surefoot.system.memory_limits import pieces, rows_together
 
 SAMPLE = 16
@@ -34,6 +35,11 @@ _ROUNDING = 1e-5
 _LEAST_CHANGE = 1 / 1000
 """Part of the data's range that a perturbation should move a value by; below it the level is
 probably in another unit."""
+_PIXEL_SPAN = 100
+"""Range of images from which on they are pixels of 0 to 255 or more, not of 0 to 1."""
+_GREY_LEVEL = 0.9 / 255
+"""Part of that range that any change is meant to be: one grey level, of which uniform noise stays
+a little short. Of a range of more than 255 it is one unit, as sensors of 16 bits have it."""
 _SHOWN = 3
 """Columns named in a finding."""
 _SMALL = 0.25
@@ -104,8 +110,13 @@ def bench_for_checks(
     return SamplingBench(inputs, labels, model, perturbation, SameLabel(), Counts, seed=0)
 
 
-def check_strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
-    """Whether the perturbation changes the inputs noticeably."""
+def check_strength(
+    inputs: Inputs, model: Model, perturbation: Perturbation
+) -> Finding | tuple[CheckStatus, str, None, Reason]:
+    """Whether the perturbation changes the inputs noticeably.
+
+    Less than a grey level in pixels of 0 to 255 takes a PASS away.
+    """
     bench, level = bench_for_checks(inputs, model, perturbation), level_of(perturbation)
     if inputs.holds_items:
         same = [
@@ -117,27 +128,50 @@ def check_strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> 
         if not all(same):
             return CheckStatus.OK, finding
         return CheckStatus.WARNING, f"{finding}: choose another perturbation or a higher level"
-    subject, change = inputs.subjects()[0], 0.0
-    for trials in pieces(TRIALS, inputs.row_bytes):
-        perturbed = to_host(bench.perturbed(Task(subject, level, trials.start, trials.stop)))
-        moved = perturbed - inputs.x[:1]
-        change = max(change, float(moved.max()), -float(moved.min()))
+    first = inputs.subjects()[0]
+    change = _largest_change(bench, first, level)
     low, high = inputs.x.min(axis=0), inputs.x.max(axis=0)
     span = float(high.max() - low.min())
     finding = f"values change by up to {change:.2g}; the data range over {span:.3g}"
     if inputs.features and inputs.x.ndim == 2 and change > 0:
         ranges = np.where(high > low, high - low, 1)
-        change, span = float((np.abs(perturbed - inputs.x[:1]) / ranges).max()), 1.0
+        change, span = _largest_change(bench, first, level, ranges), 1.0
         finding = f"a value changes by up to {100 * change:.2g} % of the range of its column"
     if change == 0:
         return CheckStatus.WARNING, (
             "the perturbation changes nothing in these inputs: choose another one or a higher level"
         )
+    hardly = finding + ": hardly a change; is the level in the unit of the data?"
+    if _below_grey_level(bench, level, span):
+        return CheckStatus.WARNING, hardly, None, Why.HARDLY_A_CHANGE.of(change, span)
     if change < _LEAST_CHANGE * span:
-        return CheckStatus.WARNING, (
-            finding + ": hardly a change; is the level in the unit of the data?"
-        )
+        return CheckStatus.WARNING, hardly
     return CheckStatus.OK, finding
+
+
+def _below_grey_level(bench: SamplingBench[Counts], level: float, span: float) -> bool:
+    """Whether these are pixels of 0 to 255, and no trial of several images changes one by a level.
+
+    Of noise on every value its own level counts: of many values some change by far more.
+    """
+    if not bench.inputs.frame or span < _PIXEL_SPAN:
+        return False
+    least = _GREY_LEVEL * min(span, 255)
+    if getattr(bench.perturbation, "additive", None) is not None:
+        return level < least
+    subjects = bench.inputs.subjects()[:SAMPLE]
+    return all(_largest_change(bench, one, level) < least for one in subjects)
+
+
+def _largest_change(
+    bench: SamplingBench[Counts], subject: Subject, level: float, ranges: HostArray | float = 1.0
+) -> float:
+    """By how much a few trials of an input change a value, in these units."""
+    clean, change = bench.inputs.x[list(subject.rows)], 0.0
+    for trials in pieces(TRIALS, bench.inputs.row_bytes):
+        perturbed = to_host(bench.perturbed(Task(subject, level, trials.start, trials.stop)))
+        change = max(change, float((np.abs(perturbed - clean) / ranges).max()))
+    return change
 
 
 def _changeable_texts(inputs: Inputs, part: Any) -> Finding:  # noqa: ANN401  `OfTexts`

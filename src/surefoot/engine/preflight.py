@@ -24,6 +24,7 @@ from surefoot.engine.outputs import (
     clean_batch_size,
     clean_outputs,
     joined,
+    labels_of,
     largest_difference,
     same_outputs,
     unit_of,
@@ -391,8 +392,8 @@ def _scores(model: Model) -> Finding:
 
 def _accuracy(
     inputs: Inputs, model: Model, clean: Outputs
-) -> Finding | tuple[CheckStatus, str, CleanAnswers]:
-    predicted = checked_scores(model, clean).argmax(axis=1).astype(np.int64)
+) -> Finding | tuple[CheckStatus, str, CleanAnswers, None]:
+    predicted, alone = labels_of(checked_scores(model, clean))
     misnamed = names_doubt(len(inputs.class_names), model.signature.classes)
     if misnamed:
         return CheckStatus.FAILED, misnamed
@@ -407,9 +408,9 @@ def _accuracy(
             f"labels must be below {model.signature.classes}, the number of classes of the model, "
             f"got {inputs.labels.max()}: {WAY_OUT}"
         )
-    seen = Classified(inputs.x, inputs.labels, predicted)
+    seen = Classified(inputs.x, inputs.labels, predicted, alone & (predicted == inputs.labels))
     seen = inputs.classified.get(model.signature.digest, seen)
-    right, number = int((seen.predicted == seen.labels).sum()), len(seen.labels)
+    right, number = int(seen.right.sum()), len(seen.labels)
     finding = f"{100 * right / number:.1f} % of {number:,} clean inputs get their true label"
     # The labels as the data write them; empty: numbers as text; None: they are numbers.
     texts: tuple[str, ...] | None = () if NUMBERS in inputs.reading else None
@@ -418,7 +419,7 @@ def _accuracy(
     doubt = preparation_doubt(seen, inputs.frame, model)
     doubt = doubt or label_doubt(seen.labels, seen.predicted, model.signature.classes, texts)
     status = CheckStatus.WARNING if doubt else CheckStatus.OK
-    return status, finding, CleanAnswers(right, number, doubt)
+    return status, finding, CleanAnswers(right, number, doubt), None
 
 
 def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None) -> Finding:

@@ -208,12 +208,15 @@ def _check_clean(record: Record) -> list[Check]:
     if any(not 0 <= one < classes for pair in known for one in pair if one is not None):
         return [Check(Status.REFUTED, subject, f"a label is none of the {classes:,} classes")]
     labels, predicted = np.array(known, dtype=np.int64).T
-    counted = int((labels == predicted).sum()), len(rows)
-    own = CleanAnswers(*counted, label_doubt(labels, predicted, classes))
-    stated = (0, 0) if clean is None else (clean.right, clean.inputs)
-    left_out = own.blocks is not None and (clean is None or clean.blocks is None)
-    if counted == stated and not left_out:
-        return []
+    # a tie counts as wrong: how many there are only properties of the highest score say
+    says_ties = record.study.property.kind in ("same", "true")
+    same = [row.clean_kept if says_ties else None for row in rows if row.label == row.predicted]
+    own = CleanAnswers(len(same), len(rows), label_doubt(labels, predicted, classes))
+    if clean is not None and clean.inputs == len(rows):
+        left_out = own.blocks is not None and clean.blocks is None
+        most = len(same) - same.count(False)
+        if same.count(True) <= clean.right <= most and not left_out:
+            return []
     reason = "the file leaves out, or changes, what the labels say of the clean predictions"
     return [Check(Status.REFUTED, subject, reason)]
 

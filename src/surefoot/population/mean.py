@@ -101,6 +101,9 @@ class _CountedMean:
             return None
         rates, sizes = (np.array(column) for column in zip(*known, strict=True))
         kept, total = np.rint(rates * sizes).astype(np.int64), int(sizes.sum())
+        if not any(r.guarantee.error for r in estimates if isinstance(r, Estimate)):
+            mean = int(kept.sum()) / total  # nothing is random: one trial of each is all there is
+            return Estimate(mean, Interval(mean, mean), Guarantee.sound(), total)
         if len(set(sizes.tolist())) == 1:
             around = clopper_pearson(Counts(total, int(kept.sum())), unequal_error(self.error))
         else:
@@ -255,6 +258,8 @@ def weakest(local: Sequence[Result], error: float) -> tuple[int, Interval] | Non
 
 
 def _interval(result: Result, estimate: Estimate, error: float) -> Interval | None:
+    if estimate.guarantee.error == 0:
+        return estimate.interval
     if estimate.unbiased is not None and estimate.unbiased_from:
         size = estimate.unbiased_from
         return clopper_pearson(Counts(size, round(estimate.unbiased * size)), error)

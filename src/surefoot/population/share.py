@@ -156,10 +156,13 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
     return robust_of_these(local, 1.0, _decision_error(local))
 
 
-def robust_of_these(local: Sequence[Result], least: float, error: float) -> Decision | Undecided:
+def robust_of_these(
+    local: Sequence[Result], least: float, error: float, wrong: int = 0
+) -> Decision | Undecided:
     """Whether a share of at least `least` of the inputs studied have a failure probability ≤ κ.
 
-    With m inputs required to be robust and a the error of each decision: were fewer than m robust,
+    `wrong` more inputs have none, as is known without trials: they count in the share. Of the n
+    others, with m inputs required to be robust and a the error of each decision: were fewer robust,
     at least f = n - m + 1 would be fragile, and of these no more than Binomial(f, a) be declared
     robust. Held if so many were declared robust that this happens with at most `error`; for all
     inputs that is every one of them, at a ≤ error. Refuted if `fragile_at_least` says that f are
@@ -167,18 +170,21 @@ def robust_of_these(local: Sequence[Result], least: float, error: float) -> Deci
     """
     n, trials = len(local), sum(r.trials for r in local)
     decisions = [r for r in local if isinstance(r, Decision)]
+    every = n + wrong
+    a, m = _decision_error(local), math.ceil(least * every - _ROUNDING * every)
+    claim, promise = f"{m} of {every} inputs studied are robust", Guarantee.sound(error)
+    if m > n:
+        return Decision(claim, False, promise, trials)
     if not decisions:
         return Undecided(Why.NOTHING_DECIDED.of(), trials)
-    a, m = _decision_error(local), math.ceil(least * n - _ROUNDING * n)
     f = n - m + 1
     robust = sum(r.holds for r in decisions)
-    claim = f"for {m} of {n} inputs studied {decisions[0].claim}"
-    promise = Guarantee.sound(error)
     if m == 0 or _too_many_robust(robust - (n - f), f, a, error):
         return Decision(claim, True, promise, trials)
     if fragile_at_least(local, error) >= f:
         return Decision(claim, False, promise, trials)
-    return Undecided(_open_reason(n, m, robust, len(decisions) - robust, a, error), trials)
+    fragile = len(decisions) - robust
+    return Undecided(_open_reason(n, m, robust, fragile, a, error, wrong), trials)
 
 
 def _too_many_robust(wrongly: int, fragile: int, a: float, error: float) -> bool:
@@ -186,13 +192,16 @@ def _too_many_robust(wrongly: int, fragile: int, a: float, error: float) -> bool
     return wrongly > 0 and tail_above(wrongly, fragile, a) <= error * (1 + _ROUNDING)
 
 
-def _open_reason(n: int, m: int, robust: int, fragile: int, a: float, error: float) -> Reason:
-    """What was decided, and what either verdict would take."""
+def _open_reason(
+    n: int, m: int, robust: int, fragile: int, a: float, error: float, wrong: int
+) -> Reason:
+    """What was decided, and what either verdict would take; `wrong` more are not robust."""
     f = n - m + 1
     enough = next((k for k in range(1, f + 1) if _too_many_robust(k, f, a, error)), None)
     passing = None if enough is None else n - f + enough
-    number = refutation_limits(m, a, error).number + n - m
-    return Why.SHARE_OF_THESE_OPEN.of(robust, n, fragile, passing, number if number <= n else None)
+    number, n = refutation_limits(m, a, error).number + n - m + wrong, n + wrong
+    failing = number if number <= n else None
+    return Why.SHARE_OF_THESE_OPEN.of(robust, n, fragile + wrong, passing, failing)
 
 
 def fragile_at_least(local: Sequence[Result], error: float) -> int:

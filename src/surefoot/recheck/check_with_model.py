@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from surefoot.conclude.curves import WHOLE
+from surefoot.core.claims import Verdict
 from surefoot.core.procedure import Needs
 from surefoot.engine.outputs import ROUNDING
+from surefoot.errors import InvalidArgument
 from surefoot.evidence.answers import Again, Check, EvidenceCheck, Status, any_is, of_part
 from surefoot.evidence.check import not_covered
 from surefoot.evidence.check_words import check_rebuilt_words
@@ -19,7 +22,9 @@ from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, rebuild
 from surefoot.recheck.trials import check_attacks, check_trials
 from surefoot.recheck.words import why_else
 from surefoot.records.record import Curves, InputRow, Samples
+from surefoot.report.reasons import reason_words
 from surefoot.study.measure import clean_loss, subjects_of
+from surefoot.study.run import preflight
 from surefoot.study.study import Study
 
 
@@ -121,6 +126,10 @@ def check_with_model(
         for run in rebuilt.runs
         for one in check_rebuilt_words(run.evidence, run.study.spec.words)
     ]
+    passed = any(one.verdict is Verdict.PASS for one in evidence.record.verdicts)
+    required = evidence.record.required
+    if passed and required is not None and not required.accept_clean_accuracy:
+        words += [one for run in rebuilt.runs for one in _doubts_left_out(run)]
     checks = (*inputs, *(one for other in others for one in other.trials), *words)
     forger = (*(line for other in others for line in other.forger), _SEEDS, _REQUIREMENT)
     again = Again(
@@ -131,6 +140,16 @@ def check_with_model(
     )
     whole = len(rebuilt.runs) == len(evidence.members)
     return replace(check, again=again, not_covered=not_covered(evidence, with_model=whole))
+
+
+def _doubts_left_out(run: RebuiltRun) -> list[Check]:
+    """What the checks of model and data say here against a PASS, where the file does not."""
+    with suppress(InvalidArgument):  # a model that no run would begin with
+        found = [one.blocks for one in preflight(run.study) if one.blocks is not None]
+        if found and run.evidence.record.blocks is None:
+            no = Check(Status.REFUTED, "No: nothing may pass.", reason_words(found[0]))
+            return [of_part(run.name, no)]
+    return []
 
 
 def _run_again(runs: Sequence[RebuiltRun], request: RerunRequest) -> list[Again]:

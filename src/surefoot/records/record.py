@@ -231,13 +231,20 @@ class CleanAnswers:
 class Finding:
     """One check of the preflight: `status` is ok, warning or failed; `finding` says it in words.
 
-    `clean` is what was counted, where the check is that of the clean accuracy.
+    `clean` is what was counted, where the check is that of the clean accuracy; `doubt` why no
+    requirement can pass, where another check says so.
     """
 
     name: str
     status: str
     finding: str
     clean: CleanAnswers | None = None
+    doubt: Reason | None = None
+
+    @property
+    def blocks(self) -> Reason | None:
+        """Why no requirement can pass, where that is found."""
+        return self.doubt if self.clean is None else self.clean.blocks
 
     @property
     def is_warning(self) -> bool:
@@ -247,7 +254,7 @@ class Finding:
     @property
     def is_urgent(self) -> bool:
         """Whether the number must not be read without it."""
-        return self.doubts_selection or (self.clean is not None and self.clean.blocks is not None)
+        return self.doubts_selection or self.blocks is not None
 
     @property
     def doubts_selection(self) -> bool:
@@ -502,11 +509,18 @@ class Record:
         return next((one.clean for one in self.findings if one.clean is not None), None)
 
     @property
+    def blocks(self) -> Reason | None:
+        """Why no requirement of this run can pass: what was found first."""
+        return next((one.blocks for one in self.findings if one.blocks is not None), None)
+
+    @property
     def clean_accuracy(self) -> float | None:
         """The share of clean inputs that get their true label, where labels are known.
 
         A tie counts as wrong, as in trials.
         """
+        if self.clean is not None and self.clean.inputs == len(self.inputs):
+            return self.clean.right / self.clean.inputs
         known = [row for row in self.inputs if row.label is not None]
         return sum(row.right_when_clean for row in known) / len(known) if known else None
 

@@ -207,6 +207,12 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "normalisation and labels"
     ),
     Why.FEW_TO_DOUBT: "{0}; the inputs are too few to tell",
+    Why.HARDLY_A_CHANGE: (
+        "the images range over {1:.3g}, and trials of the first change a value by up to {0:.2g}, "
+        "so a PASS would mean nothing: give the level in the unit of the data, or pass --scale 255 "
+        "where the model takes values from 0 to 1, else --bounds 0,255 where a level is a share of "
+        "the range (--accept-clean-accuracy overrides this)"
+    ),
     # Tails.
     Why.EQUAL_SEVERITIES: "all {0} severities are {1:g}: there is no distribution to fit",
     Why.NOT_NORMAL: _not_normal,

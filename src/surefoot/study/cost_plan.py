@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
 
+from surefoot.conclude.accuracy import method_of_trials
 from surefoot.conclude.precision import mean_procedure
 from surefoot.core.claims import About
 from surefoot.core.procedure import Needs
@@ -67,7 +68,7 @@ def plan(study: StudyParts, assumed: Sequence[float], workers: int | None) -> Pl
     bench, subjects, level = study.bench(), study.fitted.subjects(), study.level
     batch, threads = batch_size(study, bench, subjects[0], level), workers_for(study, workers)
     tasks, settled = [Task(subjects[0], level, 0, batch)], not study.facts.draws
-    if settled and study.needs is Needs.MEAN:  # further trials of one input would cost nothing
+    if settled:  # further trials of one input would cost nothing
         tasks = [Task(subject, level, 0, 1) for subject in subjects[:batch]]
     with open_pool(threads) as pool:
         start = time.perf_counter()
@@ -76,14 +77,15 @@ def plan(study: StudyParts, assumed: Sequence[float], workers: int | None) -> Pl
     rate = 2 * threads * sum(task.units for task in tasks) / seconds
     if study.needs is Needs.MEAN:
         return _plan_of_mean(study, assumed, rate, threads)
-    rehearsals = tuple(simulate_trials(study.method, p) for p in (_SETTLED if settled else assumed))
+    method = method_of_trials(study.facts)
+    rehearsals = tuple(simulate_trials(method, p) for p in (_SETTLED if settled else assumed))
     return Plan(len(study.fitted), rate, threads, rehearsals, notes=(_ONE_ANSWER,) * settled)
 
 
 _SETTLED = (1.0, 0.0)
 _ONE_ANSWER = (
-    "Nothing is random about this perturbation: each input is always kept or always fails, and the "
-    "mean over the inputs takes one trial of each (precision=0.02, --precision 0.02)."
+    "Nothing is random about this perturbation: each input is always kept or always fails, so that "
+    "one trial of it is enough."
 )
 
 

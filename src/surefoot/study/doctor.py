@@ -67,15 +67,15 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
 
 def _bad(finding: Finding) -> Finding:
     """A run goes on where no PASS would mean anything; here that is bad."""
-    blocks = finding.clean is not None and finding.clean.blocks is not None
+    blocks = finding.blocks is not None
     return replace(finding, status=str(CheckStatus.FAILED)) if blocks else finding
 
 
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
     """What checks found, as a record holds it."""
     return tuple(
-        Finding(check.name, str(check.status), check.finding + _doubt(check.clean), check.clean)
-        for check in checks
+        Finding(one.name, str(one.status), one.finding + _doubt(one.clean), one.clean, one.doubt)
+        for one in checks
     )
 
 

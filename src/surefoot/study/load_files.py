@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.catalogue import registry
 from surefoot.core.results import Interval
-from surefoot.engine.label_check import TRIED
+from surefoot.engine.label_check import most_tried
 from surefoot.engine.outputs import clean_labels
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection, fit, load_inputs
@@ -41,15 +41,14 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
             "has no classes: leave it out"
         )
     fitted = [fit(inputs, one.signature.shape) for one in models]
-    seen: list[tuple[NDArray[np.intp], list[NDArray[np.int64]]]] = []
+    seen: list[tuple[NDArray[np.intp], list[tuple[NDArray[np.int64], NDArray[np.bool_]]]]] = []
 
     def common_label(rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        labels_by_model = [
-            clean_labels(m, ready.x[rows]) for m, ready in zip(models, fitted, strict=True)
-        ]
-        seen.append((rows, labels_by_model))
-        same = np.all([labels == labels_by_model[0] for labels in labels_by_model], axis=0)
-        return np.where(same, labels_by_model[0], -1)
+        answers = [clean_labels(m, ready.x[rows]) for m, ready in zip(models, fitted, strict=True)]
+        seen.append((rows, answers))
+        first, _ = answers[0]
+        same = np.all([alone & (labels == first) for labels, alone in answers], axis=0)
+        return np.where(same, first, -1)
 
     first, who = (fitted[0], "the model classifies")
     if len(models) > 1:
@@ -58,11 +57,13 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
     if not seen or inputs.labels is None:
         return chosen
     rows = np.concatenate([some for some, _ in seen])
-    each = [np.concatenate(parts) for parts in zip(*(labels for _, labels in seen), strict=True)]
-    answers = {
-        model.signature.digest: Classified(ready.x[rows[:TRIED]], inputs.labels[rows], predicted)
-        for model, ready, predicted in zip(models, fitted, each, strict=True)
-    }
+    labels, answers = inputs.labels[rows], {}
+    for i, (one, ready) in enumerate(zip(models, fitted, strict=True)):
+        predicted, alone = (np.concatenate(p) for p in zip(*(a[i] for _, a in seen), strict=True))
+        answers[one.signature.digest] = Classified(
+            ready.x[rows[: most_tried(ready.row_bytes)]], labels, predicted,
+            alone & (predicted == labels),
+        )  # fmt: skip
     return replace(chosen, classified=answers)
 
 

@@ -51,12 +51,13 @@ class Feature:
 @dataclass(frozen=True, eq=False)
 class Classified:
     """What a model answers to the inputs among which the correct ones were chosen: all labels and
-    predictions, and the first rows.
+    predictions, which are right (a tie is not), and the first rows.
     """
 
     x: HostArray
     labels: NDArray[np.int64]
     predicted: NDArray[np.int64]
+    right: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,8 +82,7 @@ class _Requirement:
 
     def way_out(self, result: Result) -> str:
         """What may decide it besides what the claim names, where it is undecided."""
-        clean = result.record.clean
-        if clean is not None and clean.blocks is not None:
+        if result.record.blocks is not None:
             return ""  # nothing may: the claim says so
         if not self.of_decisions and out_of_reach(result.record, self.at_least):
             return ""
