@@ -1,6 +1,5 @@
 """Bad input gets one sentence with the value and the way out, exit code 3, nothing half-written."""
 
-import sqlite3
 import subprocess
 
 import numpy as np
@@ -91,48 +90,6 @@ def test_bad_input_is_one_sentence_and_exit_code_three(workspace, prepare, words
     assert says in lines[0]
     assert done.stdout == ""
     assert workspace.files() == before, "something was written"
-
-
-def test_a_model_that_dies_mid_run_names_the_trials_and_leaves_no_report(workspace):
-    (workspace.folder / "moody.py").write_text(
-        "import numpy as np\n"
-        "calls = 0\n"
-        "def classify(x):\n"
-        "    global calls\n"
-        "    calls += 1\n"
-        "    if calls > 50:\n"
-        "        raise ConnectionError('endpoint lost')\n"
-        "    total = x.reshape(len(x), -1).mean(axis=1, keepdims=True)\n"
-        "    return np.hstack([total, 0.3 - total])\n"
-    )
-    workspace.save("two.npz", x=workspace.x[:10])
-    done = workspace.run("estimate", "moody:classify", "two.npz", *OK, "--batch", "3")
-    assert done.returncode == 3
-    assert "endpoint lost" in done.stderr
-    assert "trials" in done.stderr
-    assert "report.html" not in workspace.files()
-
-
-def test_a_foreign_store_is_left_alone(workspace):
-    with sqlite3.connect(workspace.folder / "other.db") as db:
-        db.execute("CREATE TABLE songs (title TEXT)")
-    db.close()
-    before = (workspace.folder / "other.db").read_bytes()
-    done = workspace.run("estimate", "model.onnx", "test.npz", *OK, "--store", "other.db")
-    assert done.returncode == 3
-    assert "another program" in done.stderr
-    assert (workspace.folder / "other.db").read_bytes() == before
-
-
-@pytest.mark.parametrize("schema", ["1", "99"])
-def test_a_store_of_another_version_is_refused(workspace, schema):
-    assert workspace.run("estimate", "model.onnx", "test.npz", *OK, "--first", "2").returncode == 0
-    with sqlite3.connect(workspace.folder / "surefoot.db") as db:
-        db.execute("UPDATE surefoot_meta SET value = ?", (schema,))
-    db.close()
-    done = workspace.run("show")
-    assert done.returncode == 3
-    assert "another version of surefoot" in done.stderr
 
 
 def run_limited(workspace, blocks, *words):

@@ -4,7 +4,6 @@ import json
 import re
 
 import numpy as np
-import pytest
 
 import surefoot as sf
 from surefoot.statistics.planning import simulate_trials
@@ -48,52 +47,11 @@ def test_json_is_one_object_with_the_guarantee(workspace):
     assert all(row["result"]["guarantee"]["footing"] == "sound" for row in output["inputs"])
 
 
-@pytest.mark.parametrize(
-    ("require", "code", "word"),
-    [("0.05", 0, "PASS"), ("0.999", 1, "FAIL"), ("0.6", 2, "UNDECIDED")],
-)
-def test_a_requirement_is_the_exit_code(workspace, require, code, word):
-    """Noise this strong leaves a mean near 0.6: certainly above 0.05 and below 0.999."""
-    strong = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--each", "0.1")
-    done = workspace.run(*strong, "--require", require, "--report", "page.html")
-    assert done.returncode == code, done.stdout + done.stderr
-    assert f"{word}:" in done.stdout
-    assert f"<b>{word}</b>:" in (workspace.folder / "page.html").read_text()
-
-
 def test_doctor_speaks_in_plain_words(workspace):
     done = workspace.succeed("doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255")
     assert len(done.stdout.splitlines()) > 5
     output = json.loads(workspace.run("doctor", "model.onnx", "test.npz", "--json").stdout)
     assert {line["status"] for line in output} == {"ok"}
-
-
-def test_doctor_asks_whether_the_labels_are_shifted(workspace):
-    workspace.save("test.npz", x=workspace.x[:200], y=(workspace.y[:200] + 3) % 10)
-    done = workspace.run("doctor", "model.onnx", "test.npz")
-    assert done.returncode == 3
-    assert "are the classes in another order?" in done.stdout
-    kept = workspace.y[:200] != 6
-    by_place = np.where(workspace.y > 6, workspace.y - 1, workspace.y)[:200]
-    workspace.save("test.npz", x=workspace.x[:200][kept], y=by_place[kept])
-    output = workspace.run("doctor", "model.onnx", "test.npz").stdout
-    assert "with the labels from 6 on read as one higher (6 as 7, 7 as 8, …)" in output
-    assert "are the labels shifted?" in output
-
-
-def test_folders_without_a_six_are_measured_with_their_own_labels(workspace):
-    from PIL import Image
-
-    for i in range(60):
-        if workspace.y[i] != 6:
-            folder = workspace.folder / "images" / str(workspace.y[i])
-            folder.mkdir(parents=True, exist_ok=True)
-            pixels = np.asarray(workspace.x[i]).reshape(28, 28)
-            Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{i}.png")
-    done = workspace.run("doctor", "model.onnx", "images")
-    output = re.search(r"clean accuracy: ([\d.]+) % of", done.stdout)
-    assert float(output[1]) > 80, done.stdout
-    assert "labels are numbers and read as such" in done.stdout
 
 
 def test_doctor_exits_with_three_when_something_is_bad(workspace):
@@ -153,28 +111,6 @@ def test_selection_and_names_reach_the_result(workspace):
     assert "classifies correctly" in said
     assert {row["name"] for row in record["details"]["classes"]} <= {"shirt", "trouser"}
     assert all(row["label"] == row["predicted"] for row in record["inputs"])
-
-
-def test_results_do_not_depend_on_batch_or_workers(workspace):
-    means = set()
-    for i, how in enumerate((("--batch", "7"), ("--batch", "64", "--workers", "2"), ())):
-        done = workspace.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
-        output = json.loads(done.stdout)
-        means.add(json.dumps([output["claims"], output["inputs"], output["details"]]))
-    assert len(means) == 1
-
-
-def test_a_python_callable_by_name(workspace):
-    (workspace.folder / "mine.py").write_text(
-        "import numpy as np\n"
-        "def classify(x):\n"
-        "    total = x.reshape(len(x), -1).mean(axis=1, keepdims=True)\n"
-        "    return np.hstack([total, 0.3 - total])\n"
-    )
-    workspace.save("two.npz", x=workspace.x[:10])
-    words = ("--perturb", "gaussian:0.1", "--each", "0.2", "--json")
-    done = workspace.succeed("estimate", "mine:classify", "two.npz", *words)
-    assert json.loads(done.stdout)["spec"]["model"]["classes"] == 2
 
 
 def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):

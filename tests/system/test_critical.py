@@ -89,24 +89,6 @@ def test_a_network_that_is_too_large_is_refused(workspace):
     assert done.stderr.count("\n") == 1
 
 
-def test_only_what_the_quantile_needs(small):
-    done = small.succeed(
-        *RUN, "--quantile-only", "--quantile", "0.5", "--samples", "20", "--explain"
-    )
-    assert "no further than the quantile needs" in done.stdout
-    small.succeed(*RUN, "--within", "0.3", "--quantile", "0.5")
-    bad = small.run(*RUN, "--within", "0")
-    assert bad.returncode == 3
-    assert "got 0" in bad.stderr
-
-
-def test_networks_side_by_side(small):
-    write(small.folder / "other.onnx", [([[1.0, 1.0], [0.0, 0.0]], [-0.8, 0.0])])
-    done = small.succeed("critical", "other.onnx", *RUN[1:], "--report", "c.html")
-    assert "Pairs of networks" in done.stdout
-    assert 'id="pairs"' in (small.folder / "c.html").read_text()
-
-
 def brackets_kept(workspace):
     """The best ends the store holds for each input."""
     from surefoot.store.sql import SqlStore

@@ -1,7 +1,6 @@
 """`surefoot design`: when it stops, what is proved, what it costs."""
 
 import json
-import os
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -13,16 +12,6 @@ from surefoot.statistics.designs import expected_trials
 from tests.system.hold import SECONDS
 
 DESIGN = ("design", "--width", "0.02", "--confidence", "0.99")
-
-
-def test_all_prints_every_look(workspace):
-    made = design_for(0.02, 0.01)
-    before = workspace.files()
-    some, every = workspace.run(*DESIGN).stdout, workspace.run(*DESIGN, "--all").stdout
-    assert workspace.files() == before
-    assert all(f"{n:,} " in every for n in made.looks)
-    assert not all(f"{n:,} " in some for n in made.looks)
-    assert all(f"{made.looks[i]:,} " in some for i in (0, -1))
 
 
 def test_json_is_the_whole_design_with_its_cost(workspace):
@@ -39,12 +28,11 @@ def test_json_is_the_whole_design_with_its_cost(workspace):
     assert rows[0.5]["limit"] == pytest.approx(2.5758293**2 / 4 / 0.02**2)
 
 
-@pytest.mark.parametrize(("width", "confidence"), [("0.02", "0.99"), ("0.5", "0.7")])
-def test_the_figure_is_a_image_of_its_own(workspace, width, confidence):
-    words = ("design", "--width", width, "--confidence", confidence, "--figure", "design.svg")
+def test_the_figure_is_a_image_of_its_own(workspace):
+    words = ("design", "--width", "0.5", "--confidence", "0.7", "--figure", "design.svg")
     done = workspace.succeed(*words, "--json")
     assert done.stderr == "figure written to design.svg\n"
-    assert json.loads(done.stdout)["design"]["width"] == float(width)
+    assert json.loads(done.stdout)["design"]["width"] == 0.5
     image = (workspace.folder / "design.svg").read_text()
     root = ElementTree.fromstring(image)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -69,12 +57,6 @@ def test_what_cannot_be_designed_is_one_sentence_and_writes_nothing(workspace, w
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("surefoot: ")
     assert workspace.files() == before
-
-
-def test_a_narrow_terminal_and_one_without_unicode_get_the_design(workspace):
-    odd = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "30"}
-    done = workspace.succeed(*DESIGN, env=odd)
-    assert "361" in done.stdout
 
 
 def test_asking_for_help_imports_nothing_heavy():

@@ -12,7 +12,10 @@ def test_help_lists_the_commands(workspace):
     assert {"estimate", "certify", "curve", "critical"} <= set(done.stdout.split())
 
 
-@pytest.mark.parametrize(("require", "code", "word"), [("0.05", 0, "PASS"), ("0.999", 1, "FAIL")])
+@pytest.mark.parametrize(
+    ("require", "code", "word"),
+    [("0.05", 0, "PASS"), ("0.999", 1, "FAIL"), ("0.6", 2, "UNDECIDED")],
+)
 def test_an_estimate_is_one_claim_and_a_requirement_the_exit_code(workspace, require, code, word):
     done = workspace.run(*ESTIMATE, "--require", require, "--json")
     assert done.returncode == code, done.stderr

@@ -55,32 +55,6 @@ def test_a_stored_run_of_resized_images_is_replayed(photos):
     photos.succeed("replay", run, f"{photos.y[3]}_3.png", "0")
 
 
-def test_labels_from_file_names_can_be_held_against_the_model(photos):
-    done = estimate(
-        photos, "photos", "--label-pattern", r"(?P<label>\d+)_\d+", "--property", "true"
-    )
-    assert done.returncode == 0, done.stderr
-    assert "get their true label" in done.stdout
-    assert "does not match the label pattern" in refused(
-        estimate(photos, "photos", "--label-pattern", r"(?P<label>[a-z]+)_\d+")
-    )
-
-
-def test_class_names_come_from_a_file_and_must_be_as_many_as_the_classes(photos):
-    names = [f"class, no {i}" for i in range(10)]
-    (photos.folder / "names.txt").write_text("\n".join(names))
-    (photos.folder / "few.json").write_text(json.dumps(names[:9]))
-    done = estimate(photos, "photos", "--class-names", "names.txt")
-    assert done.returncode == 0, done.stderr
-    assert "class, no" in done.stdout
-    for few in ("few.json", "a,b,c"):
-        message = refused(estimate(photos, "photos", "--class-names", few))
-        assert "but the model has 10: pass one name for each" in message
-    assert "there is no file gone.txt" in refused(
-        estimate(photos, "photos", "--class-names", "gone.txt")
-    )
-
-
 def test_folders_that_are_no_classes_are_refused_with_the_way_out(photos):
     (photos.folder / "all").mkdir()
     (photos.folder / "photos").rename(photos.folder / "all" / "holiday")

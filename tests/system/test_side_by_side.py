@@ -83,13 +83,6 @@ def test_every_measuring_command_takes_levels(workspace, command):
     assert "0.1 in perturb (--perturb) linf:0.1 is not used with levels (--levels)" in done.stderr
 
 
-def test_two_models_are_ranked_on_the_same_inputs(pair):
-    done = pair.succeed(*BOTH, "--reference", "0.9,0.8", "--report", "c.html", "--explain")
-    assert "too few for a correlation" in done.stdout
-    page = (pair.folder / "c.html").read_text()
-    assert "<svg" in page and "surefoot compare model.onnx noisy.onnx test.npz" in page
-
-
 def test_not_worse_is_the_exit_code(pair):
     assert pair.run(*BOTH, "--not-worse", "0.9").returncode == 0
     strict = pair.run(*BOTH, "--not-worse", "0", "--json")
@@ -102,20 +95,6 @@ def test_a_reference_may_be_a_file(pair):
     done = pair.succeed(*BOTH, "--reference", "ref.csv", "--json")
     given = {m["name"]: m["reference"] for m in json.loads(done.stdout)["details"]["members"]}
     assert given == {"model.onnx": 0.9, "noisy.onnx": 0.7}
-
-
-def test_every_class_can_be_required_of(workspace):
-    words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--each", "0.2",
-             "--property", "same")  # fmt: skip
-    workspace.succeed(*words, "--require-each", "0.01")
-    both = workspace.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
-    assert both.returncode == 2
-    output = json.loads(both.stdout)
-    whole, every, *each = output["verdicts"]
-    assert (whole["verdict"], every["verdict"]) == ("PASS", "UNDECIDED")
-    assert {c["about"]["name"] for c in each} == {r["name"] for r in output["details"]["classes"]}
-    alone = json.loads(workspace.run(*words, "--require", "0.01", "--json").stdout)["verdicts"][0]
-    assert whole["guarantee"]["error"] == alone["guarantee"]["error"] / 2
 
 
 @pytest.mark.parametrize(

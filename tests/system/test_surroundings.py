@@ -1,6 +1,5 @@
 """Odd terminals, closed pipes, odd names: words come out, never exit code 1 by accident."""
 
-import json
 import os
 import subprocess
 import sys
@@ -18,7 +17,6 @@ QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--ea
     "surroundings",
     [
         {"PYTHONIOENCODING": "ascii"},
-        {"PYTHONIOENCODING": "cp1252"},
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         {"COLUMNS": "30"},
     ],
@@ -31,18 +29,6 @@ def test_any_terminal_gets_the_result(workspace, surroundings):
     assert "ccuracy on these 4 inputs" in " ".join(done.stdout.split())
 
 
-def test_a_closed_pipe_is_an_error_not_a_refutation(workspace):
-    assert workspace.run(*QUICK).returncode == 0
-    command = f"surefoot {' '.join(QUICK)} --require 0.01 | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=workspace.folder, env=workspace.environment(), text=True,
-        capture_output=True, check=False, timeout=SECONDS,
-    )  # fmt: skip
-    assert done.returncode in (0, 3), done.stderr
-    assert "Traceback" not in done.stderr
-    assert "surefoot:" not in done.stderr
-
-
 def test_the_package_runs_as_a_module(workspace):
     done = subprocess.run(
         [sys.executable, "-m", "surefoot", "perturb", "fogg"], cwd=workspace.folder, text=True,
@@ -50,17 +36,6 @@ def test_the_package_runs_as_a_module(workspace):
     )  # fmt: skip
     assert done.returncode == 3
     assert "there is no perturbation 'fogg': choose one such as fog" in done.stderr
-
-
-def test_odd_class_names_and_ids_are_shown_as_text(workspace):
-    ids = np.array([f"a\x1b[31m[/b]{i}" for i in range(20)])
-    names = np.array(["[/oops]", "a\x01b", *"cdefghij"])
-    workspace.save("odd.npz", x=workspace.x[:20], y=workspace.y[:20], ids=ids, class_names=names)
-    words = ("--perturb", "linf:90/255", "--each", "0.2", "--report", "r.html")
-    done = workspace.succeed("estimate", "model.onnx", "odd.npz", *words, "--explain")
-    assert "[/oops]" in done.stdout
-    assert "\x1b" not in done.stdout
-    assert "\x1b" not in (workspace.folder / "r.html").read_text()
 
 
 def test_a_image_with_an_undecodable_name(workspace):
@@ -88,11 +63,3 @@ def test_what_the_preflight_wonders_about_is_said_with_the_result(workspace):
     assert "(--scale 255 --bounds 0,1)" in done.stdout
     assert "is the level in the unit of the data?" in done.stdout
     assert "is the level in the unit of the data?" in (workspace.folder / "r.html").read_text()
-
-
-def test_the_result_names_model_data_selection_and_perturbation(workspace):
-    done = workspace.run(*QUICK, "--random", "5", "--correct-only", "--explain")
-    assert "model.onnx on test.npz: 5 of 40 inputs" in done.stdout
-    assert "L∞ ball of radius 32/255" in done.stdout
-    record = json.loads(workspace.run("show", "--json").stdout)
-    assert record["source"]["model"] == "model.onnx"

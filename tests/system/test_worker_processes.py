@@ -1,6 +1,5 @@
 """Worker processes as a user meets them: killed, interrupted, or left without their parent."""
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -9,8 +8,7 @@ import pytest
 
 from surefoot.compiled.library import compiled_library
 from tests.kills.commands import workers_of
-from tests.system.hold import SECONDS, hold, release, wait_for
-from tests.system.test_interruption import wait_for_evidence
+from tests.system.hold import SECONDS, hold, wait_for
 
 pytestmark = [
     pytest.mark.slow,
@@ -62,22 +60,6 @@ def is_gone(pid: int) -> bool:
     except OSError:
         return True
     return state == "Z"
-
-
-def test_a_run_whose_worker_is_killed_ends_with_the_same_result(own):
-    process = own.start(*RUN, *PROCESSES)
-    wait_for_evidence(own.folder, process, 0)
-    first = worker_of(process.pid)
-    os.kill(first, signal.SIGKILL)
-    release(own.folder)
-    out, err = process.communicate(timeout=SECONDS)
-    assert process.returncode == 0, err
-    assert err.startswith("1 process, as requested\n")
-    assert err.count("a worker process was killed; new ones took over\n") == 1
-    assert is_gone(first)
-    plain = json.loads(own.run(*RUN, "--store", "plain.db").stdout)
-    record = json.loads(out)
-    assert all(record[key] == plain[key] for key in ("digest", "claims", "inputs", "details"))
 
 
 @pytest.mark.skipif(compiled_library() is None, reason="no C compiler")

@@ -84,15 +84,15 @@ FORMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
-    ("noise", "order"), [(sf.perturb.LinfNoise, np.inf), (sf.perturb.L2Noise, 2)]
+    ("form", "noise", "order"),
+    [*((form, sf.perturb.LinfNoise, np.inf) for form in FORMS), (as_onnx, sf.perturb.L2Noise, 2)],
 )
 def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
     form, noise, order, tmp_path
 ):
     model = form(tmp_path)
-    for x in small.batch(3, seed=5):
+    for x in small.batch(2, seed=5):
         least = radius(x, order)
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
             summary = attacked(attack_study(model, x[None], perturbation=noise(level)))

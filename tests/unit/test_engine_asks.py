@@ -133,7 +133,7 @@ def test_a_curve_through_the_loop_is_the_curve_alone(procedure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch_size", [1, 7, 4096])
+@pytest.mark.parametrize("batch_size", [7, 4096])
 @pytest.mark.parametrize(("procedure", "world"), [BOTH[1], *BOTH[-2:]], ids=[IDS[1], *IDS[-2:]])
 def test_batch_size_and_workers_never_change_a_curve(procedure, world, batch_size):
     plain = run(procedure, world())
@@ -165,12 +165,12 @@ def cut(entries, k):
 def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, world):
     plain, entries = run(procedure, world()), entries_of(procedure, 41, world())
     assert plain[0].trials == sum(e.stop - e.start for e in entries)
-    for k in [*range(0, len(entries), 1 + len(entries) // 8), len(entries)]:
+    for k in [*range(0, len(entries), 1 + len(entries) // 6), len(entries)]:
         kept = sum(e.stop - e.start for e in entries[:k])
-        for batch_after in (11, 1000):
-            spy = Spy(world())
-            assert run(procedure, spy, journal=cut(entries, k), batch_size=batch_after) == plain
-            assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
+        spy = Spy(world())
+        again = run(procedure, spy, journal=cut(entries, k), batch_size=1000 if k % 2 else 11)
+        assert again == plain
+        assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
 
 
 @pytest.mark.parametrize("procedure", FRESH.values(), ids=FRESH)

@@ -38,24 +38,6 @@ def first_task(setup):
     return Task(setup.fitted.subjects()[0], setup.level, 0, 32)
 
 
-METHODS = {
-    "estimate": {"method": sf.methods.BuSun(0.2, 0.2), "perturbation": shift},
-    "curve": {
-        "method": sf.methods.SequentialCurve(0.0, 1.0, (0.8,), resolution=0.2),
-        "perturbation": replace(NOISE, level=None),
-    },
-}
-
-
-@pytest.mark.slow
-def test_threads_and_processes_give_the_record_of_one_worker():
-    """Of an estimate; test_same_result.py runs every kind in threads and in a pool of processes."""
-    parts = METHODS["estimate"]
-    plain = masked(study(**parts).run(workers=1, batch=2000))
-    assert masked(study(**parts).run(workers=2, executor="threads", batch=500)) == plain
-    assert masked(study(**parts).run(workers=1, executor="processes", batch=500)) == plain
-
-
 def test_an_executor_of_the_callers_own_is_used_and_left_open():
     plain = masked(study().run())
     with ThreadPoolExecutor(2) as own:

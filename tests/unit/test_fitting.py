@@ -41,7 +41,6 @@ PERTURBATIONS = {
     "linf": sf.perturb.LinfNoise(0.3),
     "linf open": sf.perturb.LinfNoise(),
     "l2": sf.perturb.L2Noise(0.5),
-    "l2 open": sf.perturb.L2Noise(),
     "blur": sf.perturb.GaussianBlur(0.5),
     "blur open": sf.perturb.GaussianBlur(),
     "random rotation": sf.perturb.RandomLevel(20.0, sf.perturb.Rotation(20.0), lowest=-1.0),

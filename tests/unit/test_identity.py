@@ -8,8 +8,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
 from surefoot.core.tasks import Task
-from surefoot.engine.outputs import clean_outputs
-from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
+from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.inputs import fit
 from tests.worlds import SHAPE, linear, points, study
 
@@ -162,13 +161,6 @@ def test_a_model_with_little_room_is_measured_to_the_end(room):
     assert [(e.id, e.trial) for e in result.details.examples] == [
         (e.id, e.trial) for e in plain.details.examples
     ]
-
-
-def test_a_model_without_any_room_says_so():
-    model = sf.load_model(Small(8), shape=SHAPE)
-    model.run.room = 0
-    with pytest.raises(OutOfMemory):
-        clean_outputs(model, points().x)
 
 
 def test_scores_that_change_their_number_mid_run_are_refused():

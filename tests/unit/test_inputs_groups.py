@@ -112,20 +112,6 @@ def test_a_pattern_that_could_take_for_ever_is_refused(pattern):
         sf.load_inputs(x, [0], ids=[name], groups=f"pattern:{pattern}")
 
 
-def test_a_data_frame_has_a_column_of_groups():
-    class Frame:
-        columns = ("x", "patient")
-
-        def __getitem__(self, name):
-            return np.array(["u", "v", "u"])
-
-    from surefoot.inputs.groups import with_groups
-
-    inputs = sf.load_inputs(np.zeros((3, 4)))
-    assert with_groups(inputs, "patient", Frame()).groups == ("u", "v", "u")
-    refused("no column 'video' for groups", with_groups, inputs, "video", Frame())
-
-
 def test_random_draws_whole_groups():
     inputs = grouped()
     chosen = sf.select(inputs, linear_model(), Selection(random=2, seed=3))

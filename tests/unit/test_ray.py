@@ -18,7 +18,7 @@ from surefoot.cli.main import app
 from surefoot.errors import InvalidArgument, MissingPackage, WorkerFailed
 from surefoot.executors import dispatch, ray_connection
 from tests.unit.small_models import batch, linear_net
-from tests.unit.test_executors import METHODS, NOISE, masked
+from tests.unit.test_executors import NOISE, masked
 from tests.unit.test_same_result import interrupt, networks, studies  # noqa: F401  fixtures
 from tests.worlds import SHAPE, linear, study
 
@@ -101,14 +101,6 @@ def troubled(folder, node=""):
 
 
 @pytest.mark.slow
-def test_ray_gives_the_record_of_one_worker(cluster):
-    notes, curve = [], study(**METHODS["curve"])
-    result = curve.run(executor=Ray(cluster.address), batch=500, on_workers=notes.append)
-    assert masked(result) == masked(curve.run(batch=2000))
-    assert list(map(str, notes)) == ["2 workers of Ray on 2 nodes, as many as fit"]
-
-
-@pytest.mark.slow
 def test_interrupted_proofs_go_on_in_ray_to_the_record_of_one_worker(cluster, studies, tmp_path):  # noqa: F811
     proofs, store = studies["critical"], str(tmp_path / "s.db")
     interrupt(proofs, store, 1)
@@ -136,8 +128,9 @@ def test_a_killed_worker_and_one_that_hangs_do_not_change_the_record(
     cluster, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(dispatch, "SLOW_SECONDS", 0.5)
-    setup = troubled(tmp_path)
-    result = setup.run(executor=Ray(cluster.address), workers=2, batch=16)
+    setup, notes = troubled(tmp_path), []
+    result = setup.run(executor=Ray(cluster.address), batch=16, on_workers=notes.append)
+    assert str(notes[0]) == "2 workers of Ray on 2 nodes, as many as fit"
     assert {"killed", "slow"} <= {path.name for path in tmp_path.iterdir()}
     assert masked(result) == masked(setup.run(batch=16))
 

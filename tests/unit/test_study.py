@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.catalogue.methods import ESTIMATORS
 from surefoot.catalogue.registry import PERTURBATIONS, PROPERTIES, number, parse_property
 from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.preflight import examine
@@ -15,16 +14,8 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.subject.protocols import View
 from surefoot.system.text import level_words
-from surefoot.testing import check_procedure
 from tests.in_words import together
 from tests.worlds import SHAPE, linear, linear_model, points, study
-
-
-@pytest.mark.parametrize("name", ESTIMATORS)
-@pytest.mark.parametrize(("width", "error"), [(0.2, 0.2), (0.05, 0.05), (0.4, 0.01)])
-def test_every_registered_procedure_conforms(name, width, error):
-    check_procedure(ESTIMATORS[name](width, error))
-
 
 DIFFERENT = {
     "seed": {"seed": 2},
@@ -105,14 +96,6 @@ def test_a_replayed_trial_is_the_one_that_was_counted():
         sampled.replay("nobody", 0)
     with pytest.raises(InvalidArgument, match="got -1"):
         sampled.replay("p0", -1)
-
-
-def test_examples_are_the_least_robust_first():
-    result = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
-    failures = [e.failure for e in result.details.examples]
-    assert failures == sorted(failures, reverse=True)
-    assert failures[0] == 1 - min(r.value for r in result.by_id.values())
-    assert result.details.examples[0].changes
 
 
 @pytest.mark.parametrize(

@@ -70,20 +70,6 @@ def test_every_method_agrees_with_the_others():
         assert found.interval.low - 1e-6 <= known <= found.interval.high + 1e-6
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fixed", [True, False], ids=["fixed draws", "fresh draws"])
-def test_batches_workers_and_the_order_of_inputs_do_not_matter(fixed):
-    inputs, _ = shades(80)
-    turned = replace(
-        inputs, x=inputs.x[::-1], labels=inputs.labels[::-1], ids=tuple(inputs.ids[::-1])
-    )
-    noise = {"perturbation": sf.perturb.GaussianNoise(), "model": unbounded()}
-    method = sf.methods.SequentialCurve(0.0, 4.0, (0.75,), resolution=0.1, fixed_draws=fixed)
-    first = study(inputs, method, **noise).run(batch=4096, workers=1).details.curve
-    assert study(inputs, method, **noise).run(batch=57, workers=2).details.curve == first
-    assert study(turned, method, **noise).run(batch=1000, workers=2).details.curve == first
-
-
 def test_perturbations_that_draw_meet_the_same_noise_at_every_level():
     """With one threshold on a sum of noise, an input that fell stays fallen: noise only grows."""
     inputs, _ = shades(100)
