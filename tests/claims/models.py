@@ -12,6 +12,7 @@ from scipy.stats import beta
 import surefoot as sf
 from surefoot.conclude.comparison import PERTURBED
 from surefoot.conclude.not_worse import not_worse_than
+from surefoot.core.assumptions import Assumed
 from surefoot.records.record import under
 from tests.claims.parts import QUICK, noise_study, normal_inputs, sign_model
 from tests.claims.sampled import SPREAD
@@ -44,6 +45,30 @@ def _models(columns: tuple[np.ndarray, np.ndarray], seed: int) -> dict[str, sf.S
 def _difference(seed: int) -> Outcome:
     result = sf.compare(_models(_pair(seed, 20, 0.0), seed), **QUICK)
     return missed(of_kind(result.claims, "difference")[0], 0.0)
+
+
+@world("difference", "stratified by class", 0.1)
+def _stratified(seed: int) -> Outcome:
+    """Each model fails often on one of two classes, and on their average equally often."""
+    rng = np.random.default_rng([seed, 14])
+    often, seldom = (rng.beta(1, b, (2, 10)) * 0.45 for b in (1, 5))
+    columns = np.append(often[0], seldom[0]), np.append(seldom[1], often[1])
+    inputs = normal_inputs(*columns, labels=[0] * 10 + [1] * 10)
+    studies = {
+        name: noise_study(
+            p,
+            sf.methods.FixedSize(0.35, 0.1),
+            seed,
+            inputs=inputs,
+            model=sign_model(i),
+            property=sf.properties.SameLabel(),
+            by_class=False,
+        )
+        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
+    }
+    claim = of_kind(sf.compare(studies, **QUICK).claims, "difference")[0]
+    assert Assumed.STRATIFIED in claim.guarantee.assumptions
+    return missed(claim, 0.0)
 
 
 @world("difference", "identical files", 0.0)

@@ -111,11 +111,51 @@ def _difference(seed: int) -> Outcome:
     return missed(of_kind(result.claims, "case_difference")[0], 0.0)
 
 
+@world("case_difference", "few cases on which the files differ", 0.1)
+def _few_discordant(seed: int) -> Outcome:
+    kind = np.random.default_rng([seed, 89]).choice(4, 60, p=(0.03, 0.01, 0.2, 0.76))
+    files = single((kind == 0) | (kind == 2)), single((kind == 1) | (kind == 2), "b.csv")
+    claims = sf.tally(*files, confidence=0.9).claims
+    return missed(of_kind(claims, "case_difference")[0], 0.02)
+
+
+@world("case_difference", "five files alike, all pairs together", 0.1)
+def _five(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 90])
+    hard = rng.beta(1, 2, 60)
+    files = [single(rng.random(60) < hard, f"{name}.csv") for name in "abcde"]
+    pairs = of_kind(sf.tally(*files, confidence=0.9).claims, "case_difference")
+    assert len(pairs) == 10
+    return any_false([missed(claim, 0.0) for claim in pairs])
+
+
+@world("case_difference", "several trials of each case, in one file more than in the other", 0.1)
+def _unequal_trials(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 91])
+    p, heads = np.where(rng.random(30) < 0.3, 0.6, 0.05), ("case", "trials", "failures")
+    both = [
+        [(i, n, rng.binomial(n, f)) for i, (n, f) in enumerate(zip(trials, p, strict=True))]
+        for trials in (rng.integers(1, 9, 30), np.full(30, 3))
+    ]
+    files = [written(heads, rows, f"{name}.csv") for name, rows in zip("ab", both, strict=True)]
+    return missed(of_kind(sf.tally(*files, confidence=0.9).claims, "case_difference")[0], 0.0)
+
+
 @world("case_difference", "a file and each file's rate, together", 0.1)
 def _together(seed: int) -> Outcome:
     difference, first, second = sf.tally(*two_files(seed, 0.1), confidence=0.9).claims
     truths = ((difference, 0.1), (first, 0.4), (second, 0.3))
     return any_false([missed(claim, truth) for claim, truth in truths])
+
+
+@world("not_worse", "files with few cases on which they differ, at the margin and beyond it", 0.1)
+def _few_not_worse(seed: int) -> Outcome:
+    """Worse by 0.04: so not worse by more than that, and worse by more than slightly less."""
+    rng = np.random.default_rng([seed, 92])
+    kind = rng.choice(3, 200, p=(0.05, 0.01, 0.94))
+    files = single(kind == 0), single(kind == 1, "b.csv")
+    margin, holds = ((0.04, True), (0.0399, False))[seed % 2]
+    return judged(sf.tally(*files, not_worse=margin, confidence=0.9).verdicts[0], holds=holds)
 
 
 @world("not_worse", "files, worse by slightly more than the margin", 0.1)
