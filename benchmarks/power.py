@@ -125,8 +125,104 @@ def kappa_rows(quick: bool) -> Iterator[Row]:
         )  # fmt: skip
 
 
+PAIRED = {(0.02, 0.02): 2.5, (0.04, 0.02): 1.6, (0.1, 0.05): 1.6, (0.2, 0.05): 1.6}
+"""Share of discordant pairs and margin: inputs over those of the normal approximation, at most."""
+ANYTIME = 3.2
+_STEEPNESS = 0.35
+"""Of the power at 80 %, by the logarithm of the number of inputs: a one-sided normal test's."""
+
+
+def paired_rows(quick: bool) -> Iterator[Row]:
+    """Inputs that show "not worse by more than the margin", of two models that fail equally often.
+
+    Exactly, from the probabilities of all tables; the bets that stay true at any time, simulated.
+    """
+    from scipy.stats import norm
+
+    from surefoot.statistics.intervals import p_value_above
+    from surefoot.statistics.paired import ONE_TRIAL
+
+    for (discordant, margin), target in PAIRED.items():
+        each = discordant / margin**2
+        normal, half = ((norm.isf(ERROR) + norm.ppf(at)) ** 2 * each for at in (POWER, HALF))
+        for words, error in (("one trial", ERROR), ("several trials", ONE_TRIAL * ERROR)):
+            ours, at_half = (
+                _least_pairs(discordant, margin, error, power, math.ceil(start))
+                for power, start in ((POWER, normal), (HALF, half))
+            )
+            yield Row(
+                "paired_over_normal" if target < 2 else "paired_over_normal_few",
+                f"{words} an input, {discordant:.0%} discordant, margin {margin:g}",
+                ours / normal, target, ours=ours, half=at_half, reference=normal, beside="normal",
+            )  # fmt: skip
+
+        def decides(size: int, rng: np.random.Generator) -> bool:
+            counts = rng.multinomial(size, (discordant / 2, discordant / 2, 1 - discordant))  # noqa: B023  used at once
+            values = np.repeat([1.0, 0.0, 0.5], counts)
+            return p_value_above(values, (1 - margin) / 2, ERROR) <= ERROR  # noqa: B023  used at once
+
+        runs = 200 if quick else 1000
+        ours, at_half = (
+            sample_size(decides, power, math.ceil(normal), runs=runs, seed=7, ratio=1.02)
+            for power in (POWER, HALF)
+        )
+        yield Row(
+            "paired_anytime_over_normal", f"bets, {discordant:.0%} discordant, margin {margin:g}",
+            ours / normal, ANYTIME, ours=ours, half=at_half, reference=normal, beside="normal",
+            deviation=math.sqrt(POWER * (1 - POWER) / runs) / _STEEPNESS * ours / normal,
+            runs=runs, seed=7,
+        )  # fmt: skip
+    for models in (3, 6):
+        runs = 300 if quick else 3000
+        share, deviation = _family_false_share(models, runs)
+        for target, at_least in ((0.03, True), (0.1, False)):
+            yield Row(
+                f"family_false_{'least' if at_least else 'most'}",
+                f"{models} models alike, stated 0.1: a difference is claimed", share, target,
+                at_least=at_least, deviation=deviation, runs=runs, seed=8,
+            )  # fmt: skip
+
+
+def _least_pairs(discordant: float, margin: float, error: float, power: float, start: int) -> int:
+    """The first number of pairs of a grid with at least this power, both kinds equally likely."""
+    from scipy.stats import binom
+
+    from surefoot.statistics.paired import lower_limit
+
+    def shown(pairs: int) -> float:
+        q, least, total = discordant / 2, 0, 0.0
+        first, last = (int(binom.ppf(at, pairs, q)) for at in (1e-5, 1 - 1e-5))
+        for c in range(first, last + 1):
+            while least <= pairs - c and lower_limit(pairs, least, c, error) < -margin:
+                least += 1
+            total += binom.pmf(c, pairs, q) * binom.sf(least - 1, pairs - c, q / (1 - q))
+        return float(total)
+
+    pairs = start
+    while shown(pairs) < power:
+        pairs = math.ceil(1.02 * pairs)
+    return pairs
+
+
+def _family_false_share(models: int, runs: int) -> tuple[float, float]:
+    """How often one of the differences of models that fail equally often is claimed; 100 inputs.
+
+    As `population.differences` of one trial each, with the half of 0.1 that a comparison gives it.
+    """
+    from surefoot.statistics.paired import lower_limit
+
+    rng, wrong, error = np.random.default_rng(8), 0, 0.05 / math.comb(models, 2) / 2
+    for _ in range(runs):
+        kept = (rng.random((models, 100)) < rng.beta(2, 2, 100)).astype(int)
+        only = kept @ (1 - kept).T
+        pairs = {(int(only[i, j]), int(only[j, i])) for i in range(models) for j in range(models)}
+        wrong += any(b > c and lower_limit(100, b, c, error) > 0 for b, c in pairs)
+    return of_runs(wrong, runs)
+
+
 PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "kappa": kappa_rows,
+    "paired": paired_rows,
 }
 
 
