@@ -7,11 +7,9 @@ import pytest
 import papers
 import surefoot as sf
 from papers import asap, paper
-from papers.asap import ALL, ASAP, INTEGRAL, ORACLE, OURS, PERTURBATIONS, PUBLISHED, name_of
+from papers.asap import ALL, ASAP, INTEGRAL, PERTURBATIONS, PUBLISHED, name_of
 from papers.asap_figures import LINE, VALLEY, WAVE, lines_through, replay, share_of_lines
 from surefoot.catalogue.parse import parse_range
-from surefoot.core.reasons import Why
-from surefoot.curves.levels import FIRST_LOOK
 from surefoot.errors import InvalidArgument
 from tests.exhibits import checked
 
@@ -69,21 +67,6 @@ def test_table_1_has_each_method_as_it_is_by_itself(net):
     assert "interval" not in rows["uniform, same #p"]
 
 
-def test_what_ours_costs_on_few_inputs_is_said_from_the_passes():
-    def line(ours, theirs, inputs=12):
-        passes = {ORACLE: [24] * len(ours), ASAP: theirs, OURS: ours}
-        rows = [{"method": m, "passes": p, "inputs": inputs} for m in passes for p in passes[m]]
-        return " ".join(asap._few_inputs(rows))
-
-    assert line([10, 12], [4, 5]).endswith(
-        "It took 10 to 12 passes, fewer than the oracle (24) and more than ASAP (4 to 5)."
-    )
-    assert "as many as the oracle (24)" in line([24], [4])
-    assert "more in 1 and fewer in 1 of 2 rows than the oracle" in line([10, 30], [4, 5])
-    assert line([10], [4], inputs=asap.FIRST_LOOK + 1) == ""
-    assert asap.FIRST_LOOK == FIRST_LOOK
-
-
 @pytest.mark.slow
 def test_table_1_takes_several_thresholds_and_noise_with_one_draw_an_image(net):
     exhibit = papers.make(
@@ -111,14 +94,6 @@ def test_no_method_profits_from_a_store(net, tmp_path):
     assert again["ours"]["seconds"] == first["ours"]["seconds"] > 0
     own = [run.trials for run in sf.runs(store)]
     assert sum(own) == 12 * sum(row["passes"] for row in first.values())
-
-
-@pytest.mark.parametrize("method", ["asap", "uniform", "random", "quad"])
-def test_a_published_method_keeps_to_a_time_limit(net, method):
-    """ROBY's time-out: no batch begins after the limit, and the result says so."""
-    curve = curve_of(net, method=method, time_limit=1e-9)
-    assert curve.trials == 0
-    assert curve.notes[0] == Why.STOPPED_EARLY.of(0)
 
 
 def test_table_1_says_timeout_where_the_time_ran_out(net):
@@ -158,16 +133,6 @@ def test_the_published_tables_are_checked_where_they_can_be():
     assert timeouts == [("breast cancer", "gaussian"), ("breast cancer", "blur")]
     failed = named(line for line in PUBLISHED if abs(line.methods[ASAP][-1]) > line.bound)
     assert failed == [("MNIST", "zoom")]
-
-
-@pytest.mark.parametrize(
-    ("gap", "length", "levels"), [(0.1, 1, 33), (0.2, 1, 17), (0.1, 2, 65), (0.02, 1, 65)]
-)
-def test_a_flat_curve_takes_as_many_levels_as_published(gap, length, levels):
-    """Table I: 33 for compression, 65 for translations, whose range has length 2; quad's are 21."""
-    method = AdaptiveCurve(0, 1, (0.8,), 128.0 * length**2, as_printed=True, size=1000)
-    assert len(replay(method, lambda _: 0.8 + gap).points) == levels
-    assert len(replay(QuadCurve(0, 1, size=1000), lambda _: 0.8 + gap).points) == 21
 
 
 def test_the_perturbations_of_the_paper_have_declared_ranges():

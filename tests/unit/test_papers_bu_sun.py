@@ -9,7 +9,6 @@ import papers
 import surefoot as sf
 from papers import bu_sun
 from papers.bu_sun_figures import binomial_miss, chernoff_miss
-from surefoot.core.counts import Counts
 from surefoot.errors import InvalidArgument
 from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
 from surefoot.statistics.agreement import agreement
@@ -61,17 +60,6 @@ def test_every_published_okamoto_number_but_the_misprint_is_right():
     wrong = {pair: trials for pair, trials in published.items() if okamoto(*pair) != trials}
     assert wrong == {(0.01, 0.01): 24692}
     assert okamoto(0.01, 0.01) == 26492
-
-
-def test_a_pair_that_was_not_published_has_no_published_columns():
-    (row,) = rows_of(papers.make("bu-sun", table=1, pairs=[(0.2, 0.1)], repeats=2))
-    assert not [key for key in row if key.startswith("published")]
-
-
-@pytest.mark.parametrize("pairs", ["0.05", "0.05,0.05,0.1"])
-def test_a_pair_is_two_numbers(pairs):
-    with pytest.raises(InvalidArgument, match="takes a width and an error"):
-        papers.make("bu-sun", table=1, pairs=pairs)
 
 
 def test_runs_simulated_at_once_are_those_of_the_method():
@@ -154,12 +142,6 @@ def test_images_are_those_that_every_model_classifies_correctly(few):
     assert len(rows_of(exhibit)) == 3
 
 
-@pytest.mark.parametrize("images", [0, 2.5, "4,8"])
-def test_a_number_of_images_is_one_integer(few, images):
-    with pytest.raises(InvalidArgument, match=r"images \(--images\)"):
-        made(few, ["first"], figure=1, perturb="linf:0.3", images=images)
-
-
 def test_pairs_and_perturbations_go_together_or_one_serves_all():
     pairs = one, two = bu_sun.read_pairs(["0.1,0.1", "0.2,0.2"])
     assert bu_sun.configurations(("a", "b"), pairs) == [("a", one), ("b", two)]
@@ -188,12 +170,6 @@ def test_table_3_correlates_the_means_of_few_images_with_the_standard_method(few
         standard = exhibit.results[f"{r['model']}, gaussian:0.5: standard method"]
         assert standard.record.trials == len(standard.inputs) == 40
         assert bu_sun.kept(standard) == (r["standard"], r["standard_interval"])
-
-
-def test_with_two_models_there_are_means_and_no_correlation(few):
-    exhibit = made(few, ["first", "second"], table=3, **GLOBAL)
-    assert not [sheet for sheet in exhibit.sheets if "correlation" in sheet.title]
-    assert len(rows_of(exhibit)) == 2
 
 
 def test_figure_4_is_drawn_over_the_numbers_of_images(few):
@@ -235,24 +211,6 @@ def test_compare_and_plan_take_the_methods_of_an_estimate(few):
     assert forecast.rehearsals[0].mean == forecast.rehearsals[0].most
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"method": "magic"}, "no method 'magic': choose one of exact-sequential, bu-sun"),
-        ({"pilot_error": 0.01}, r"pilot_error \(--pilot-error\) 0.01 is for method bu-sun"),
-        ({"method": "okamoto", "candidates": (0.1,)}, "is for method bu-sun"),
-        ({"kappa": 0.1, "method": "bu-sun"}, r"leave out kappa \(--kappa\)"),
-        ({"method": "bu-sun", "pilot_error": 0.5}, "pilot_error must lie between 0 and the error"),
-    ],
-)
-def test_what_a_method_cannot_honour_is_refused(few, options, says):
-    models = [few.models["first"], few.models["second"]]
-    with pytest.raises(InvalidArgument, match=says):
-        sf.compare(models, few.data, "linf:0.2", store=None, **options)
-    with pytest.raises(InvalidArgument, match=says):
-        sf.plan(models[0], few.data, "linf:0.2", **options)
-
-
 def test_the_settings_of_bu_sun_name_the_run_and_come_back_from_a_store(few, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez("test.npz", x=few.data[0], y=few.data[1])
@@ -266,9 +224,3 @@ def test_the_settings_of_bu_sun_name_the_run_and_come_back_from_a_store(few, tmp
     study = sf.read_study("runs.db", other.record.digest)
     assert study.digest == other.record.digest
     assert study.method == BuSun(0.3, 0.05, 0.02, (0.1, 0.3))
-
-
-def test_an_interval_with_more_of_the_error_is_narrower_and_leaves_less_for_the_end():
-    few_, many = (BuSun(0.05, 0.05, pilot_error=part) for part in (0.001, 0.04))
-    assert few_.final_size(Counts(50, 25)) < many.final_size(Counts(50, 25))
-    assert few_.final_size(Counts(100, 100)) > many.final_size(Counts(100, 100))

@@ -66,14 +66,6 @@ def test_its_numbers_are_those_of_the_api(table, files):
     assert row["accuracy"] == tested.record.clean_accuracy == 14 / 16
 
 
-def test_the_lines_say_what_is_seen_then_where_it_departs(table):
-    assert "a.onnx, " in table.lines[0]
-    assert "b.onnx, " in table.lines[0]
-    text = " ".join(table.lines)
-    assert "sign error" in text
-    assert "Kappa 0.1 is numerically the SIL 1 low-demand limit" in text
-
-
 def test_published_numbers_stand_in_a_table_of_their_own(table):
     assert table.sheets[2].rows[-1]["observation"] == pytest.approx(0.9063)
     assert all(0.9063 not in row.values() for row in table.sheets[0].rows)

@@ -130,19 +130,6 @@ def test_runs_without_an_interval_are_counted_as_such(small, table):
     assert any(line.startswith(refused) and "level of 0" in line for line in made.lines)
 
 
-@pytest.mark.parametrize(("quantile", "few"), [(0.05, True), (0.3, False)])
-def test_a_ground_truth_with_a_lower_end_is_not_said_to_have_none(small, quantile, few):
-    made = exhibit(small, table="4.1", repeats=8, quantile=quantile)
-    assert (made.sheets[0].rows[0]["truth"].low == 0) == few
-    assert any("no lower end, which takes 72 at the 5 %" in line for line in made.lines) == few
-
-
-def test_the_number_of_inputs_explains_the_time_only_where_it_does(small, file):
-    assert any("number of inputs divided" in line for line in exhibit(file, table="4.3").lines)
-    made = exhibit(small, table="4.3", repeats=8)
-    assert not any("number of inputs divided" in line for line in made.lines)
-
-
 @pytest.mark.parametrize(
     ("rows", "part", "says"),
     [
@@ -161,14 +148,6 @@ def test_a_file_that_lacks_what_a_part_needs_is_refused_with_what_it_lacks(
         exhibit(path, **part)
 
 
-@pytest.mark.parametrize("number", ["3.1", "4.1", "4.2"])
-def test_every_figure_is_drawn_and_says_what_is_seen(file, number):
-    figure = exhibit(file, figure=number)
-    assert figure.plot().to_dict()
-    assert len(figure.figures) == 1
-    assert figure.lines
-
-
 def test_published_numbers_stand_beside_the_same_number_of_inputs_only():
     assert printed(SPREADS, "mnist-net_256x4", 1000)["published_upper"] == 0.0306
     assert printed(SPREADS, "mnist-net_256x4", 99) == {}
@@ -180,12 +159,3 @@ def test_published_numbers_stand_beside_the_same_number_of_inputs_only():
         [0.008, 0.008, 0.008, 0.014, 0.028, 0.01, 0.026, 0.02, 0.018, 0.028, 0.018, 0.024]
     )
     assert all(row["shortest"] < row["length"] < row["longest"] for row in SPREADS.values())
-
-
-@pytest.mark.slow
-def test_quick_proves_brackets_of_the_embedded_network(tmp_path):
-    table = papers.make(
-        "sigma", table="4.2", quick=True, random=4, repeats=2, store=None, progress=False
-    )
-    assert [row["inputs"] for row in table.sheets[0].rows] == [4]
-    assert "fashion-mlp-noise" in table.results

@@ -17,9 +17,8 @@ import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.errors import InvalidArgument, MissingPackage, WorkerFailed
 from surefoot.executors import dispatch, ray_connection
-from tests.unit.small_models import batch, linear_net
+from tests.unit.small_models import batch, relu_net
 from tests.unit.test_executors import NOISE, masked
-from tests.unit.test_same_result import interrupt, networks, studies  # noqa: F401  fixtures
 from tests.worlds import SHAPE, linear, study
 
 Ray = sf.executors.Ray
@@ -101,20 +100,12 @@ def troubled(folder, node=""):
 
 
 @pytest.mark.slow
-def test_interrupted_proofs_go_on_in_ray_to_the_record_of_one_worker(cluster, studies, tmp_path):  # noqa: F811
-    proofs, store = studies["critical"], str(tmp_path / "s.db")
-    interrupt(proofs, store, 1)
-    result = proofs.run(store=store, executor=Ray(cluster.address))
-    assert masked(result) == masked(proofs.run(workers=1))
-
-
-@pytest.mark.slow
-def test_the_command_line_works_on_a_cluster(cluster, tmp_path, monkeypatch):
+def test_proofs_from_the_command_line_are_those_of_one_worker(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    linear_net(tmp_path / "model.onnx")
-    np.savez("test.npz", x=batch(4))
-    words = ["certify", "model.onnx", "test.npz", "--perturb", "linf:0.1", "--kappa", "0.1",
-             "--bounds", "0,1", "--workers", "1", "--json", "--store"]  # fmt: skip
+    relu_net(tmp_path / "model.onnx", (1, 4, 4))
+    np.savez("test.npz", x=batch(4, (1, 4, 4)))
+    words = ["critical", "model.onnx", "test.npz", "--bounds", "0,1", "--nodes-per-input", "20",
+             "--samples", "5", "--workers", "1", "--json", "--store"]  # fmt: skip
     plain = CliRunner().invoke(app, [*words, "plain.db"])
     on_ray = ["--executor", "ray", "--ray-address", cluster.address]
     printed = CliRunner().invoke(app, [*words, "ray.db", *on_ray])
