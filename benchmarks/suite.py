@@ -34,17 +34,19 @@ from surefoot.statistics.bounds import clopper_pearson
 LEAST = 0.85
 IMAGES, QUICK_IMAGES = 300, 100
 PRECISION, QUICK_PRECISION = 0.02, 0.06
-CHANNELS = (3, 32, 48, 64)
+WIDTHS, DEPTH = (16, 32, 64), 6
+"""Channels and convolutions of each stage: the work of ResNet-20, the small network for CIFAR."""
 
 
 def network(path: Path) -> None:
-    """Three convolutions and a line on top, with random weights: its answers do not matter."""
+    """Nineteen convolutions and a line on top, with random weights: answers do not matter."""
     rng = np.random.default_rng(0)
     nodes, weights, last = [], [], "x"
-    for i, (wide, out) in enumerate(pairwise(CHANNELS)):
+    channels = (3, WIDTHS[0], *(width for width in WIDTHS for _ in range(DEPTH)))
+    for i, (wide, out) in enumerate(pairwise(channels)):
         w = rng.normal(0, (2 / (9 * wide)) ** 0.5, (out, wide, 3, 3)).astype(np.float32)
         weights.append(numpy_helper.from_array(w, f"w{i}"))
-        stride = [1, 1] if i == 0 else [2, 2]
+        stride = [2, 2] if wide in WIDTHS and out > wide else [1, 1]
         nodes += [
             helper.make_node(
                 "Conv",
@@ -57,7 +59,7 @@ def network(path: Path) -> None:
             helper.make_node("Relu", [f"c{i}"], [f"r{i}"]),
         ]
         last = f"r{i}"
-    top = rng.normal(0, 1, (CHANNELS[-1], 10)).astype(np.float32)
+    top = rng.normal(0, 1, (WIDTHS[-1], 10)).astype(np.float32)
     weights.append(numpy_helper.from_array(top, "top"))
     nodes += [
         helper.make_node("GlobalAveragePool", [last], ["mean"]),

@@ -104,6 +104,8 @@ def _means(
         known = Guarantee.sound()
         return Estimate(exact, Interval(exact, exact), known, len(once)), kept
     whole: Any = Undecided(Why.FEW_TRIED.of())
+    if hasattr(facts.method, "cells"):  # a suite says of its population only what it is asked
+        return kept, Undecided(Why.CELL_OF_THESE.of())
     if once and (counted_once or facts.sampling is Sampling.INDEPENDENT):
         whole = over.conclude(once, over.error)
         around = whole.interval

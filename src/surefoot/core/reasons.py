@@ -33,6 +33,7 @@ class Why(StrEnum):
     NO_ESTIMATE = auto()
     NOTHING_DECIDED = auto()
     FEW_TRIED = auto()
+    CELL_OF_THESE = auto()
     SHARE_OF_THESE_OPEN = auto()
     EVIDENCE_OPEN = auto()
     CLASS_OPEN = auto()

@@ -89,6 +89,11 @@ def draws_nothing(perturbation: Perturbation, inputs: Inputs) -> bool:
     return _is_empty(perturbation.draw(source, 1, one.shape[1:]))
 
 
+def draws_blocks(perturbation: Perturbation) -> bool:
+    """Whether it draws in several calls, so that the numbers of a trial need its whole block."""
+    return not isinstance(perturbation.draw, Uniform | Normal)
+
+
 def _is_empty(drawn: Drawn) -> bool:
     if isinstance(drawn, tuple):
         return all(_is_empty(part) for part in drawn)
@@ -120,11 +125,13 @@ class SamplingBench(Generic[S_co]):
     collect: type[S_co]
     seed: int
     others: NDArray[np.int64] | None = None
+    longest_block: int = streams.LONGEST_BLOCK
 
-    @property
+    @cached_property
     def block(self) -> int:
         """Trials whose random numbers are drawn together."""
-        return 1 if self._named_by_row else streams.block_size(self.inputs.x.shape[1:])
+        longest = min(self.longest_block, streams.block_size(self.inputs.x.shape[1:]))
+        return 1 if self._named_by_row else longest
 
     def answer(self, tasks: Sequence[Task]) -> list[S_co]:
         """The evidence of each task; all tasks share one forward pass."""
@@ -259,10 +266,19 @@ class SamplingBench(Generic[S_co]):
             self.model.place(self.inputs.x[self._rows_of(tasks)]), self.inputs,
             self.perturbation.view,
         )  # fmt: skip
-        drawn = [part for task in tasks for part in self._draws(task, x)]
         bounds = self.model.signature.bounds
-        y = self.perturbation.apply(x, devices.draws_together(drawn), tasks[0].level, bounds)
+        if self.longest_block == 1:
+            drawn = self._row_draws(tasks, x)
+        else:
+            drawn = devices.draws_together([d for task in tasks for d in self._draws(task, x)])
+        y = self.perturbation.apply(x, drawn, tasks[0].level, bounds)
         return from_view(y, self.inputs, self.perturbation.view)
+
+    def _row_draws(self, tasks: Sequence[Task], x: Array) -> Drawn:
+        """What was drawn for every trial, each of which is a block, in one call."""
+        trials = [(t.subject.name, trial) for t in tasks for trial in range(t.start, t.stop)]
+        source = streams.row_stream(self.seed, trials, self.perturbation.kind, x)
+        return self.perturbation.draw(source, len(trials), tuple(x.shape[1:]))
 
     def _draws(self, task: Task, x: Array) -> Iterator[Drawn]:
         """What was drawn for each block of a task."""
@@ -274,8 +290,8 @@ class SamplingBench(Generic[S_co]):
             # A whole block, however few of its trials are asked for: the numbers of a trial must
             # not depend on the batch it is in. Those of one call come row after row, so that the
             # rows behind the last one that is asked for can be left out.
-            one_call = isinstance(self.perturbation.draw, Uniform | Normal)
-            drawn = self.perturbation.draw(source, stop if one_call else block, shape)
+            whole = draws_blocks(self.perturbation)
+            drawn = self.perturbation.draw(source, block if whole else stop, shape)
             yield devices.draw_rows(drawn, start, stop)
 
     def _clean_inputs(self, task: Task) -> NDArray[np.float32]:
@@ -378,6 +394,9 @@ class SamplingBench(Generic[S_co]):
         clean = self._clean_inputs(task)
         view, block, bounds = self.perturbation.view, self.block, self.model.signature.bounds
         x = to_view(self.model.place(clean), self.inputs, view)
+        if self.longest_block == 1:
+            y = self.perturbation.apply(x, self._row_draws([task], x), task.level, bounds)
+            return from_view(y, self.inputs, view)
         parts, offset = [], 0
         for drawn in self._draws(task, x):
             units = min(block - (task.start + offset) % block, task.units - offset)

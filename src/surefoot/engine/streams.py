@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
@@ -162,7 +162,7 @@ def _draws_rows(device: str) -> bool:
 
 _VALUES_PER_BLOCK = 65_536
 """Numbers of a block: 190 µs to draw, against 6 to 8 µs to set the generator."""
-_LONGEST_BLOCK = 1024
+LONGEST_BLOCK = 1024
 """Trials of a block, so that small inputs do not draw numbers that no trial uses."""
 _MANY_NORMALS = 4096
 """Normal numbers from which on compiled code draws them: below, moving the state takes longer."""
@@ -172,7 +172,7 @@ _local = threading.local()
 def block_size(shape: tuple[int, ...]) -> int:
     """Trials in a block, from the shape of one input alone: a power of two."""
     trials = max(1, _VALUES_PER_BLOCK // math.prod(shape))
-    return int(min(_LONGEST_BLOCK, 2 ** int(math.log2(trials))))
+    return int(min(LONGEST_BLOCK, 2 ** int(math.log2(trials))))
 
 
 def block_key(seed: int, subject: str, kind: str, block: int) -> bytes:
@@ -184,11 +184,13 @@ def _hash(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), digest_size=24).digest()
 
 
-def _generator(key: bytes) -> np.random.Generator:
-    """This thread's generator, with its state set from the key."""
-    if not hasattr(_local, "generator"):
-        _local.generator = np.random.Generator(np.random.SFC64(0))
-    generator: np.random.Generator = _local.generator
+def _generator(key: bytes, place: int = 0) -> np.random.Generator:
+    """This thread's generator, or another of its generators, with its state set from the key."""
+    if not hasattr(_local, "generators"):
+        _local.generators = []
+    while len(_local.generators) <= place:
+        _local.generators.append(np.random.Generator(np.random.SFC64(0)))
+    generator: np.random.Generator = _local.generators[place]
     state = np.empty(4, dtype=np.uint64)
     state[:3] = np.frombuffer(key, dtype="<u8")
     state[3] = 1
@@ -222,10 +224,32 @@ class NumpyStream:
 
 
 @dataclass(frozen=True)
-class TorchHostStream:
-    """The same numbers as `NumpyStream`, as Torch tensors in main memory."""
+class NumpyRows:
+    """The numbers of one stream for each row, of one row each: drawn in one call for all."""
 
-    source: NumpyStream
+    sources: Sequence[NumpyStream]
+
+    def uniform(self, shape: tuple[int, ...]) -> Array:
+        """Row after row."""
+        return np.concatenate([one.uniform((1, *shape[1:])) for one in self.sources])
+
+    def normal(self, shape: tuple[int, ...]) -> Array:
+        """Row after row."""
+        return np.concatenate([one.normal((1, *shape[1:])) for one in self.sources])
+
+
+def row_stream(seed: int, trials: Sequence[tuple[str, int]], kind: str, like: Array) -> Stream:
+    """The streams of these subjects and blocks, which have one trial each, as one; on the host."""
+    names = [block_key(seed, subject, kind, number) for subject, number in trials]
+    rows = NumpyRows([NumpyStream(_generator(key, place)) for place, key in enumerate(names)])
+    return rows if isinstance(like, np.ndarray) else TorchHostStream(rows)
+
+
+@dataclass(frozen=True)
+class TorchHostStream:
+    """The same numbers as those of NumPy, as Torch tensors in main memory."""
+
+    source: NumpyStream | NumpyRows
 
     def uniform(self, shape: tuple[int, ...]) -> Array:
         """As NumPy draws them."""

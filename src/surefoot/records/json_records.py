@@ -61,8 +61,10 @@ def _hints() -> dict[str, Any]:
 
 def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401  a dataclass within a record
     """Its fields: of 100,000 inputs, one after the other, and no copy of all of them."""
-    own = {name: getattr(value, name) for name in _field_names(value.__class__)}
-    return {n: v if type(v) in _AS_THEY_ARE else plain_numbers(v) for n, v in own.items()}
+    return {
+        name: part if type(part := getattr(value, name)) in _AS_THEY_ARE else plain_numbers(part)
+        for name in _field_names(value.__class__)
+    }
 
 
 @cache

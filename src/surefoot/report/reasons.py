@@ -158,6 +158,7 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.NO_TRIAL: "no trial of it was needed for the mean",
     Why.NO_ESTIMATE: "no input gave an estimate",
     Why.NOTHING_DECIDED: "no input could be decided",
+    Why.CELL_OF_THESE: "the suite is about these inputs (--about population for the population)",
     Why.FEW_TRIED: "too few inputs had a trial for a statement about the population",
     Why.SHARE_OF_THESE_OPEN: _of_these,
     Why.EVIDENCE_OPEN: "the evidence is not enough for either answer: {0}",

@@ -30,8 +30,8 @@ from surefoot.engine.outputs import (
     refuse_infinite,
 )
 from surefoot.engine.preflight import examine_model
-from surefoot.engine.sampling_bench import SamplingBench, draws_nothing
-from surefoot.engine.streams import generator_for
+from surefoot.engine.sampling_bench import SamplingBench, draws_blocks, draws_nothing
+from surefoot.engine.streams import LONGEST_BLOCK, generator_for
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit
 from surefoot.models import as_probabilities
@@ -43,7 +43,7 @@ from surefoot.records import spec as specs
 from surefoot.records.json_records import decisive_json
 from surefoot.records.record import InputRow
 from surefoot.records.spec import StudySpec
-from surefoot.subject.inputs import Inputs
+from surefoot.subject.inputs import Inputs, digest_of_rows
 from surefoot.subject.items import digest_of_object
 from surefoot.subject.protocols import (
     Ball,
@@ -58,7 +58,9 @@ from surefoot.subject.protocols import (
 FORMAT = 6
 """Number of the layout of a spec and of the random streams. It is in the digest: runs of another
 format have other names."""
-_OF_MODEL_AND_INPUTS = ("fitted", "scorer", "sampling", "references", "clean_kept", "model_checks")
+_OF_MODEL_AND_INPUTS = (
+    *("fitted", "row_digests", "scorer", "sampling", "references", "clean_kept", "model_checks"),
+)
 _OF_OUTPUTS = ("clean", "predicted", "labels")
 """What no perturbation has a part in; the latter where the model has classes."""
 _DECIMALS = 6
@@ -115,6 +117,11 @@ class StudyParts:
     def fitted(self) -> Inputs:
         """The inputs in the shape the model takes."""
         return fit(self.inputs, self.model.signature.shape)
+
+    @cached_property
+    def row_digests(self) -> list[str]:
+        """A name for each input."""
+        return self.fitted.row_digests()
 
     @cached_property
     def scorer(self) -> Model:
@@ -242,12 +249,23 @@ class StudyParts:
 
     def rows(self, results: Sequence[InputResult]) -> tuple[InputRow, ...]:
         """All inputs with their results, in the order of the inputs."""
-        digests = self.fitted.row_digests()
-        known = zip(results, digests, self.clean_kept, strict=True)
+        known = zip(results, self.row_digests, self.clean_kept, strict=True)
         return tuple(
             replace(self.row(i, one), digest=digest, clean_kept=bool(kept))
             for i, (one, digest, kept) in enumerate(known)
         )
+
+    @cached_property
+    def _few_trials_each(self) -> bool:
+        """Whether a block of trials of one input would be drawn for a few of them.
+
+        Only where whole blocks are drawn at all, on the host, by perturbations of ours, which draw
+        row by row.
+        """
+        if self.needs is not Needs.MEAN or not draws_blocks(self.perturbation):
+            return False
+        on_host = generator_for(self.model.place(self.fitted.x[:1])) == "sfc64"
+        return on_host and not self.fitted.holds_items and _is_ours(self.perturbation)
 
     def bench(self) -> SamplingBench[Any]:
         """The bench that answers the tasks of a study that samples."""
@@ -260,6 +278,7 @@ class StudyParts:
             self.method.evidence,
             self.seed,
             self._other_labels,
+            longest_block=1 if self._few_trials_each else LONGEST_BLOCK,
         )
 
     @cached_property
@@ -297,7 +316,7 @@ class StudyParts:
                 answers=self._answers(),
             ),
             inputs=specs.InputsSpec(
-                digest=self.fitted.digest(),
+                digest=digest_of_rows(self.row_digests),
                 frame=tuple(self.fitted.frame),
                 axes=tuple(self.fitted.axes),
                 number=len(inputs),
@@ -618,3 +637,11 @@ def _check_region(study: StudyParts) -> None:
         raise InvalidArgument(
             "the model takes whole numbers, and in an L2 ball the attack does not: use linf"
         )
+
+
+def _is_ours(perturbation: Perturbation) -> bool:
+    """Whether no part of it is code of a user."""
+    given: Any = perturbation
+    parts = (given.inner,) if hasattr(given, "inner") else getattr(given, "parts", ())
+    own = type(given).__module__.startswith("surefoot.") and not hasattr(given, "function")
+    return own and all(map(_is_ours, parts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -96,8 +96,9 @@ def _whole_groups(record: Record, groups: dict[str, str]) -> bool:
 
 _CHANGED = Subject("(the model changed during this run)", (0,))
 """Names an entry of a journal whose evidence may be that of two models: it is not used again."""
-_SAMPLE = 64
-"""Clean inputs that the model is asked about at the end, at most: one small batch."""
+_SAMPLE, _SAMPLE_OF_MEAN = 64, 8
+"""Clean inputs that the model is asked about at the end, at most: one small batch; fewer of a mean,
+which may have but a few hundred trials."""
 
 
 def _assumption(model: Model) -> Assumption | None:
@@ -138,7 +139,8 @@ def mark_changed(journal: Journal) -> None:
 
 def _rows(study: StudyParts) -> slice:
     """A few inputs, all over the data."""
-    return slice(None, None, -(-len(study.fitted) // _SAMPLE))
+    most = _SAMPLE_OF_MEAN if study.needs is Needs.MEAN else _SAMPLE
+    return slice(None, None, -(-len(study.fitted) // most))
 
 
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
@@ -173,6 +175,25 @@ class RunSettings:
                 f"a batch holds at least one trial, got {self.batch}"
                 ": leave it out, or pass 1 or more"
             )
+
+
+def run_several(
+    studies: Mapping[str, StudyParts], where: str | None, options: Callable[[str], RunSettings]
+) -> dict[str, Result]:
+    """One after the other in a store that stays open; `options` of each when it begins."""
+    results: dict[str, Result] = {}
+    checked = () if store_exists(where) else preflight(next(iter(studies.values())))
+    with closing(open_store(where)) as store, one_cluster():
+        for name, study in studies.items():
+            settings = options(name)
+            check_time_limit(settings.time_limit, [study.method])
+            result = _run_in(store, study, checked, settings)
+            checked = ()
+            kept_in = public_location(where) if where is not None else ""
+            results[name] = (
+                replace(result, store=kept_in) if kept_in else _with_journals(result, store)
+            )
+    return results
 
 
 def run(

@@ -17,7 +17,6 @@ from surefoot.core.claims import About
 from surefoot.core.tasks import Task
 from surefoot.engine.sampling_bench import draws_nothing
 from surefoot.errors import InvalidArgument
-from surefoot.executors.ray_connection import one_cluster
 from surefoot.perturb.table import for_columns
 from surefoot.population import CellMean, CellPasses, PopulationMean
 from surefoot.records.record import Source
@@ -25,12 +24,16 @@ from surefoot.store import open_existing, store_exists
 from surefoot.study.load_files import SELECTION_SEEDS
 from surefoot.study.measure import batch_size, workers_for
 from surefoot.study.result import Result
-from surefoot.study.run import RunSettings, run
+from surefoot.study.run import RunSettings, run_several
 from surefoot.study.study import Study, join_results, kept
 from surefoot.subject.protocols import Perturbation
 
 _TIMED_TRIALS = 64
 """Of each kind of perturbation, for the forecast: a small part of what a cell takes."""
+_LEAST_BATCH, _BATCH_SECONDS = 512, 1.0
+"""Trials of a batch, unless so many take longer than this: a killed run loses a whole batch."""
+_CELL_SECONDS, _INPUT_SECONDS = 0.05, 2e-4
+"""What a cell takes besides its trials: checks, allocation, record (measured with 300 inputs)."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class SuiteForecast:
     cells: int
     trials: int
     seconds: float
+    seconds_per_trial: float
 
 
 def cell_seed(seed: int, perturbation: Perturbation, taken: Iterable[int] = ()) -> int:
@@ -124,16 +128,19 @@ def run_suite(
         size = settings.batch or batch_size(
             first, first.bench(), first.fitted.subjects()[0], first.level
         )
+        forecast = _forecast(waiting, settings.workers)
+        if settings.batch is None:  # what a batch costs besides its trials was not timed
+            size = max(size, min(_LEAST_BATCH, int(_BATCH_SECONDS / forecast.seconds_per_trial)))
         settings = replace(settings, batch=size)
-        on_forecast(_forecast(waiting, size, settings.workers))
-    parts: dict[str, Result] = {}
-    with one_cluster():
-        for name, study in studies.items():
-            on_start(name)
-            source = None if sources is None else sources[name]
-            parts[name] = run(study, store, replace(settings, source=source), None)
-            if not parts[name].from_store:
-                settings = replace(settings, batches_checked=True)
+        on_forecast(forecast)
+    first_of = {id(study.model): name for name, study in reversed(waiting.items())}
+
+    def options(name: str) -> RunSettings:
+        on_start(name)
+        source = None if sources is None else sources[name]
+        return replace(settings, source=source, batches_checked=name not in first_of.values())
+
+    parts = run_several(studies, store, options)
     return kept(join_results(parts, CELLS, error, suite=suite), store)
 
 
@@ -151,24 +158,26 @@ def _finished(studies: Mapping[str, Study], store: str | None) -> set[str]:
     return done
 
 
-def _forecast(studies: Mapping[str, Study], batch: int, workers: int | None) -> SuiteForecast:
-    """Each kind of perturbation is timed once."""
-    rates: dict[str, float] = {}
+def _forecast(studies: Mapping[str, Study], workers: int | None) -> SuiteForecast:
+    """Each kind of perturbation is timed once, with each model."""
+    known: dict[tuple[str, int], float] = {}
     trials = seconds = 0.0
     for study in studies.values():
         method: Any = mean_procedure(study.facts)
-        kind = study.perturbation.kind
-        if kind not in rates:
-            rates[kind] = _rate(study, min(batch, _TIMED_TRIALS), workers_for(study, workers))
+        kind = study.perturbation.kind, id(study.model)
+        if kind not in known:
+            known[kind] = _seconds_per_trial(study) / workers_for(study, workers)
         trials += method.forecast
-        seconds += method.forecast / rates[kind]
-    return SuiteForecast(len(studies), int(trials), seconds)
+        seconds += method.forecast * known[kind]
+        seconds += _CELL_SECONDS + _INPUT_SECONDS * len(study.fitted)
+    each = sum(known.values()) / len(known)
+    return SuiteForecast(len(studies), int(trials), seconds, each)
 
 
-def _rate(study: Study, trials: int, workers: int) -> float:
-    """Trials a second, with all workers."""
-    bench, subject = study.bench(), study.fitted.subjects()[0]
-    bench.answer([Task(subject, study.level, 0, 2)])  # what is computed once, such as a kernel
+def _seconds_per_trial(study: Study) -> float:
+    """Of single trials of many inputs, as a cell begins with."""
+    bench, subjects = study.bench(), study.fitted.subjects()[:_TIMED_TRIALS]
+    bench.answer([Task(subjects[0], study.level, 0, 2)])  # what is computed once, such as a kernel
     start = time.perf_counter()
-    bench.answer([Task(subject, study.level, 0, trials)])
-    return workers * trials / max(time.perf_counter() - start, 1e-9)
+    bench.answer([Task(subject, study.level, 0, 1) for subject in subjects])
+    return (time.perf_counter() - start) / len(subjects)

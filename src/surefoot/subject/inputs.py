@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -161,8 +161,7 @@ class Inputs:
 
     def digest(self) -> str:
         """A name for exactly these points, labels, ids and groups, in any order."""
-        rows = sorted(bytes.fromhex(row) for row in self.row_digests())
-        return hashlib.sha256(b"".join(rows)).hexdigest()
+        return digest_of_rows(self.row_digests())
 
     def row_digests(self) -> list[str]:
         """A name for each point with its label, target, id and, where it has one, its group."""
@@ -193,3 +192,8 @@ class Inputs:
     def subjects(self) -> tuple[Subject, ...]:
         """One subject an input."""
         return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
+
+
+def digest_of_rows(digests: Iterable[str]) -> str:
+    """A name for inputs that are named one by one, in any order."""
+    return hashlib.sha256(b"".join(sorted(map(bytes.fromhex, digests)))).hexdigest()
