@@ -1,4 +1,4 @@
-"""How often does a classifier fail when its input is perturbed, and how certain is that number?
+"""How accurate is a classifier when its input is perturbed, and how certain is that number?
 
 Nouns and verbs of everyday use are here; methods, perturbations, properties and results are in the
 modules `methods`, `perturb`, `properties`, `population`, `results`, `claims`, `assumptions`,

@@ -48,7 +48,9 @@ def test_json_is_one_object_with_the_guarantee(workspace):
 
 
 def test_doctor_speaks_in_plain_words(workspace):
-    done = workspace.succeed("doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255")
+    done = workspace.succeed(
+        "doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--explain"
+    )
     assert len(done.stdout.splitlines()) > 5
     output = json.loads(workspace.run("doctor", "model.onnx", "test.npz", "--json").stdout)
     assert {line["status"] for line in output} == {"ok"}

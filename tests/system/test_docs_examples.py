@@ -40,7 +40,7 @@ WRITES = {
     "design": "design.svg",
     "evidence": "run.evidence.json",
     "export": "robustness.md",
-    "init": "study.toml",
+    "init": "surefoot.toml",
     "perturb": "sheet.png",
     "report": "report.html",
     "replay": "perturbed.png",

@@ -292,7 +292,7 @@ def test_masked_gradients_prove_nothing_and_the_words_say_so(method):
     result = attack_study(model, small.batch(6), 0.01, inputs=inputs, method=method).run()
     assert result.details.withstood == 1.0
     assert result.details.blind == 6
-    text = str(result)
+    text = result.explain()
     assert "at 6 of 6 inputs every gradient was zero" in text
     assert "A failed attack proves nothing" in text
     assert "is at most the share that withstood" in text
@@ -306,4 +306,4 @@ def test_an_attack_refutes_and_proves_nothing():
     assert claim.interval.low == 0
     assert claim.interval.high == pytest.approx(1 - result.details.broken / 11)
     assert 0 < result.details.broken < 11
-    assert f"{result.details.broken} of 11 inputs can be made to fail" in str(result)
+    assert f"{result.details.broken} of 11 inputs can be made to fail" in result.explain()

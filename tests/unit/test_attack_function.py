@@ -174,7 +174,7 @@ def test_points_outside_the_bounds_and_numbers_that_are_none_are_ignored_and_cou
     study = attack_study(model, x, method=sf.methods.AttackFunction(attack))
     result = study.run()
     assert (result.details.broken, result.details.discarded) == (0, 6)
-    words = " ".join(str(result).split())
+    words = " ".join(result.explain().split())
     assert "6 points were ignored that the function put outside the ball or the bounds" in words
     assert "The attack was attack, a function of the user" in words
 

@@ -157,12 +157,12 @@ def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
     assert rates["net"] == rates["module"]
     assert 0 < rates["net"] < 1
     assert rates["function"] is None
-    text = str(result)
+    text = result.explain()
     assert "withstood the attack" in text
     assert "function: No attack: the model gives scores but no gradients" in text
     page = result.report(tmp_path / "c.html").read_text()
     assert '<th scope="col" class="number">withstood the attack</th>' in page
-    assert "withstood the attack" not in str(sf.compare(studies))
+    assert "withstood the attack" not in sf.compare(studies).explain()
 
 
 @pytest.mark.parametrize("part", ["starts", "iterations", "targets"])

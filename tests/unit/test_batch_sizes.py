@@ -112,7 +112,7 @@ def test_copies_of_an_input_are_noted_and_a_few_are_not():
     assert "17 of 20 inputs are copies of another one" in str(copied)
     assert copied.exit_code == 0
     several = (x[np.r_[0, :19]], y)
-    assert "copies" in str(sf.estimate(linear, several, "linf:0.1", each=0.2, **options()))
+    assert "copies" in sf.estimate(linear, several, "linf:0.1", each=0.2, **options()).explain()
     x, y = inputs(100)
     one = sf.estimate(linear, (x[np.r_[0, :99]], y), "linf:0.1", each=0.2, **options())
     assert not re.search("cop(y|ies)", str(one))

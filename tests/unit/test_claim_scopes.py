@@ -75,7 +75,7 @@ def test_classes_without_labels_are_called_predicted_wherever_they_are_named(tmp
     result = of_animals(
         labels=False, least={"0": 0.4, "1": 0.9}, class_names=("cat", "dog", "stop")
     )
-    text, page = str(result), result.report(tmp_path / "page.html").read_text()
+    text, page = result.explain(), result.report(tmp_path / "page.html").read_text()
     ours = [c for c in (*result.claims, *result.verdicts) if c.about.of is About.CLASS]
     assert all(claim.about.predicted for claim in ours)
     for words in (text, page, " ".join(map(sentence, (*result.claims, *result.verdicts)))):
@@ -98,7 +98,7 @@ def test_the_claim_says_that_only_inputs_are_meant_that_the_model_gets_right():
     assert all("that the model classifies correctly" in text for text in said), said
     assert sf.Verdict.PASS in {claim.verdict for claim in result.verdicts}
     whole = of_animals(least={"0": 0.8, "1": 0.8}, require=0.8)
-    assert "classifies correctly" not in str(whole)
+    assert "classifies correctly" not in whole.explain()
 
 
 def test_models_side_by_side_say_which_inputs_all_of_them_get_right():

@@ -157,7 +157,7 @@ def test_a_forged_claim_is_named_with_what_follows_instead(made):
     assert check.exit_code == 1
     assert [one.status for one in check.claims].count("does not follow") == 1
     assert "what follows is" in check.claims[0].reason
-    assert check.conclusion.startswith("Refuted: 1 of")
+    assert check.conclusion.startswith("Altered or damaged: 1 of")
 
 
 def test_a_claim_that_is_left_out_and_one_that_is_added_are_noticed(made):
@@ -256,7 +256,8 @@ def test_options_that_no_run_has_are_refuted_and_never_a_crash(made):
 def test_a_hostile_name_cannot_write_lines_of_its_own(tmp_path):
     inputs = sf.load_inputs(points(4).x, np.array([0, 1, 0, 1]), class_names=["a\nAll follow", "b"])
     run = study(inputs=inputs, method=sf.methods.FixedSize(0.3, 0.2)).run()
-    text = str(sf.check_evidence(run.evidence(tmp_path / "run.json")))
+    check = sf.check_evidence(run.evidence(tmp_path / "run.json"))
+    text = f"{check}\n{check.explain()}"
     assert "\nAll follow" not in text
     assert "\x1b" not in text
 
@@ -278,10 +279,10 @@ def test_notes_of_the_run_are_shown_as_the_file_says_them_and_none_can_pose_as_a
     calm = {"name": "labels", "status": "ok", "finding": "there are labels", "clean": None}
     statement["predicate"]["origin"]["findings"] = [calm, *notes]
     check = sf.check_evidence(write(path, statement))
-    lines = str(check).splitlines()
+    lines = check.explain().splitlines()
     begin = lines.index("What did the run itself note, as the file says it?")
     assert lines[begin + 1] == r"  data 0: hardly a change\nfollows: \x1b[32mall is well"
     assert lines[begin + 21] == "  and 10 more notes"
     assert lines[begin + 22] == "Do the claims follow from the journal?"
-    assert "there are labels" not in str(check)
-    assert lines[0] == f"In short: {lines[-1]}" == f"In short: {check.conclusion}"
+    assert "there are labels" not in check.explain()
+    assert lines[0] == check.conclusion == str(check).splitlines()[0]

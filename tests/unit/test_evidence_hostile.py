@@ -190,7 +190,7 @@ def test_verdicts_are_recomputed_and_a_forged_one_is_named(path, tmp_path):
     other = "FAIL" if stated == "PASS" else "PASS"
     forged = with_leaf(statement, ("predicate", "verdicts", 0, "requirement", "verdict"), other)
     check = sf.check_evidence(write(tmp_path / "bad.json", forged))
-    assert check.conclusion.startswith("Refuted: a verdict")
+    assert check.conclusion.startswith("Altered or damaged: a verdict")
     assert "what follows is" in check.verdicts[0].reason
     for leaf, value in (
         (("predicate", "required", "least"), 0.999),
@@ -200,7 +200,7 @@ def test_verdicts_are_recomputed_and_a_forged_one_is_named(path, tmp_path):
     ):
         assert exit_code(write(tmp_path / "bad.json", with_leaf(statement, leaf, value))) == 1
     nothing = study(**SMALL).run().evidence(tmp_path / "nothing.json")
-    assert "Nothing was required of it." in str(sf.check_evidence(nothing))
+    assert "Nothing was required of it." in sf.check_evidence(nothing).explain()
 
 
 @pytest.mark.parametrize("word", ["perturbation", "property", "reference"])
@@ -211,7 +211,7 @@ def test_words_that_the_options_do_not_mean_are_refuted_and_not_exported(word, p
     forged = write(tmp_path / "forged.evidence.json", statement)
     check = sf.check_evidence(forged)
     assert check.exit_code == 1
-    assert f"the {word} in words" in str(check)
+    assert f"the {word} in words" in check.explain()
     with pytest.raises(EvidenceFailed, match="in words"):
         read_run(str(forged), "")
     statement["predicate"]["origin"]["environment"]["surefoot"] = "0.0.1"
@@ -223,7 +223,7 @@ def test_words_of_code_of_the_user_are_named_as_unchecked(tmp_path):
     made = study(**SMALL, perturbation=own).run().evidence(tmp_path / "own.evidence.json")
     check = sf.check_evidence(made)
     assert check.exit_code == 0
-    assert "What the perturbation does: it is code of its user" in str(check)
+    assert "What the perturbation does: it is code of its user" in check.explain()
     card = read_run(str(made), "").export()
     assert "as the evidence file says it, not checked" in card
     assert "nobody compared them with the digests" in card

@@ -66,7 +66,7 @@ def test_models_and_inputs_of_hostile_names_have_pages_also_in_the_dashboard(tmp
     few, where = study(inputs=inputs, method=sf.methods.Okamoto(0.4, 0.4)), str(tmp_path / "a.db")
     source = Source(NAMES[0] + NAMES[7], NAMES[5], {}, f"surefoot {NAMES[0]}", NAMES[2])
     result = few.run(where, source=source)
-    assert FORBIDDEN.search(str(result)) is None
+    assert FORBIDDEN.search(result.explain()) is None
     check_page(html_of(sf.compare({NAMES[0]: few, NAMES[7]: few}).view))
     client = TestClient(create_app(Settings((where,))), base_url="http://localhost")
     for part in ("", f"runs/0/{result.record.digest}/report"):
@@ -158,7 +158,7 @@ def test_hostile_texts_cannot_leave_their_place_on_the_page(result, tmp_path):
 
 
 def test_hostile_texts_cannot_control_the_terminal(result):
-    printed = str(result)
+    printed = result.explain()
     assert all(c.isprintable() or c == "\n" for c in printed)
     assert "<script>" in printed and "[bold]" in printed
 

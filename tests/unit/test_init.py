@@ -97,7 +97,7 @@ KINDS = (images, images_of_floats, table, texts, other_texts, sounds, arrays, va
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_the_study_file_runs_as_it_is_and_with_its_requirement(kind, folder):
+def test_the_study_file_runs_as_it_is(kind, folder):
     files, options, perturb, prop = kind(folder)
     start = sf.init(*files, **options)
     assert [str(file) for file in start.files] == [STUDY, str(WORKFLOW)]
@@ -105,10 +105,9 @@ def test_the_study_file_runs_as_it_is_and_with_its_requirement(kind, folder):
     (study,) = written["study"]
     assert (study["perturb"], written["defaults"]["property"]) == (perturb, prop)
     assert {n: written["defaults"][n] for n in options} == options
-    assert sf.run_studies(STUDY).exit_code == 0
-    text = Path(STUDY).read_text().replace("# require = ", "require = ")
-    Path(STUDY).write_text(text)
+    assert 0 <= study["require"] <= 0.95
     assert sf.run_studies(STUDY).exit_code in (0, 1, 2)
+    text = Path(STUDY).read_text()
     studies, names = text.replace("# [[study]]", "[[study]]"), ("name", "command", "perturb")
     for name in names:
         studies = studies.replace(f"# {name} = ", f"{name} = ")
@@ -170,10 +169,10 @@ def test_the_workflow_is_where_the_repository_has_its_workflows(folder, monkeypa
     start = sf.init(str(folder / "models" / "model.onnx"), "test.npz")
     assert start.files[1] == Path("..") / WORKFLOW
     job = yaml.safe_load((folder / WORKFLOW).read_text())["jobs"]["robustness"]
-    assert job["defaults"]["run"]["working-directory"] == "models"
-    commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert commands[-1].startswith(f"surefoot run {STUDY} ")
-    assert "models/evidence" in job["steps"][-1]["with"]["path"]
+    assert job["steps"][-1]["uses"].endswith("/surefoot@main")
+    assert job["steps"][-1]["with"]["study"] == f"models/{STUDY}"
+    action = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())
+    assert set(job["steps"][-1]["with"]) <= set(action["inputs"])
     assert tomllib.loads(Path(STUDY).read_text())["defaults"]["model"] == "model.onnx"
 
 
@@ -182,4 +181,4 @@ def test_the_shell_says_what_was_written_and_what_comes_next(folder):
     done = CliRunner().invoke(app, words, standalone_mode=False)
     assert json.loads(done.stdout)["files"] == [STUDY, str(WORKFLOW)]
     done = CliRunner().invoke(app, [*words[:-1], "--force"], standalone_mode=False)
-    assert done.stdout.rstrip().endswith(f"next: surefoot run {STUDY}")
+    assert done.stdout.splitlines()[-1].startswith("next: surefoot run;")

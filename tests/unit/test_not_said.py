@@ -40,7 +40,7 @@ def test_one_file_prepared_in_two_ways_is_not_one_model() -> None:
         for name, model in models.items()
     }
     result = sf.compare(studies, **QUICK)
-    assert "the same model" not in str(result)
+    assert "the same model" not in result.explain()
     assert result.require(not_worse=("shifted", 0.0)).verdicts[0].verdict is Verdict.FAIL
 
 

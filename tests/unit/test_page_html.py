@@ -87,7 +87,7 @@ def test_a_column_of_words_is_set_left_and_only_long_cells_break(cell, others, s
 def test_a_warning_stands_in_full_below_the_verdict_and_many_do_not_hide_the_figure():
     result = study(perturbation=sf.perturb.LinfNoise(0.0001)).run().require(0.5)
     (warning,) = (line for line in result.view.cautions if "hardly a change" in line)
-    page, text = html_of(replace(result.view, sections=())), str(result)
+    page, text = html_of(replace(result.view, sections=())), result.explain()
     assert 0 < page.index('id="verdict"') < page.index(warning) < page.index('id="about"')
     assert text.index("PASS") < text.index(warning) < text.index("Assumptions")
     assert text.count(warning) == 1 and 'href="#notes"' not in page

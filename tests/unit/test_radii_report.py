@@ -82,7 +82,7 @@ def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
         assert (near.radius, near.failed, near.near_ties) == (bracket.low, 0, True)
         assert not bracket.contradicted
     assert sum(s.failed for bracket in brackets for s in bracket.sampled[-2:]) > 0
-    assert "failed; a proof allows none" in str(result)
+    assert "failed; a proof allows none" in result.explain()
     without = linear_study(tmp_path, POINTS, sf.methods.CriticalLevel(1e-3, 5, samples=0)).run()
     assert all(not row.result.sampled for row in without.inputs)
 
@@ -98,7 +98,7 @@ def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkey
 
     monkeypatch.setattr(module, "bracket_radius", boastful)
     result = linear_study(tmp_path, POINTS).run()
-    assert "Contradiction: input" in str(result)
+    assert "Contradiction: input" in result.explain()
     assert sum(row.result.contradicted for row in result.inputs) == 1
     for least in (1e-6, 0.9):  # without the contradiction the second would be refuted
         (claim,) = result.require(least).verdicts
@@ -149,7 +149,7 @@ def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
     assert claim.names == ("strong", "weak")
     assert claim.interval.low > 0
     same = join_results({"one": result, "other": result}, "curve")
-    assert "is more robust" not in str(same)
+    assert "is more robust" not in same.explain()
 
 
 def ninth(around):

@@ -163,7 +163,7 @@ def test_a_number_alone_and_a_note_of_the_population_name_the_sample(file):
     text = rows(80) + rows(80, network="b", low=0.03)
     result = brackets(file(text), quantile=0.2, at=(0.05,), ceiling=0.4)
     sampled = "if the inputs are a random sample"
-    first = str(result).splitlines()[0]
+    first = result.explain().splitlines()[0]
     assert first.endswith(f"net: 20 % quantile of the critical radius, {sampled}")
     for claim in result.claims:
         is_of_population = claim.about.of is About.POPULATION

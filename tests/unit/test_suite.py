@@ -139,7 +139,7 @@ def test_a_suite_says_its_mean_its_weakest_cell_and_every_cell(images, tmp_path)
     assert {claim.guarantee.error for claim in cells} == {0.0, 0.05}
     assert result.verdicts[0].verdict is Verdict.PASS
     assert len(result.to_frame()) == 3
-    assert "mine" in str(result)
+    assert "mine" in result.explain()
 
 
 def test_cells_of_the_store_are_not_run_again(images, tmp_path):

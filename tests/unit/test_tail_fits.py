@@ -179,7 +179,7 @@ def test_the_loss_of_clean_inputs_stands_beside_the_accuracy(result):
     page = html_of(result.view)
     assert "mean cross-entropy loss" in page
     assert "no upper bound" in page
-    assert "cross-entropy" not in str(result), "a terminal has the accuracy alone"
+    assert "cross-entropy" not in result.explain(), "a terminal has the accuracy alone"
 
 
 def test_the_cross_entropy_is_that_of_logits_or_of_probabilities():

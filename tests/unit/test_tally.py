@@ -83,7 +83,7 @@ def test_what_one_means_is_read_from_names_of_known_words_alone_and_else_refused
             failed = {"fail": 1, "pass": 3}[meaning]
             result = sf.tally(path, outcome=name)
             assert counted(result) == (failed, 4)
-            assert f"1 in column {name} = {meaning}ed" in str(result)
+            assert f"1 in column {name} = {meaning}ed" in result.explain()
         else:
             with pytest.raises(InvalidArgument, match=f"{name} is 1, .* either.*--one-means pass"):
                 sf.tally(path, outcome=name)
@@ -94,10 +94,10 @@ def test_one_means_is_said_and_refused_where_it_has_no_effect():
     path = outcomes("success", "success", "failed", heading="attack_result")
     with pytest.raises(InvalidArgument, match="whether success is a passed or a failed case"):
         sf.tally(path, outcome="attack_result")
-    text = str(sf.tally(path, outcome="attack_result", one_means="fail"))
+    text = sf.tally(path, outcome="attack_result", one_means="fail").explain()
     assert "failed: where it is success (2 rows); passed: where it is failed (1 row)" in text
     assert "rows: 3 rows, 3 cases, 1 trial of each" in text
-    text = str(sf.tally(outcomes("1", "0", heading="correct"), one_means="fail"))
+    text = sf.tally(outcomes("1", "0", heading="correct"), one_means="fail").explain()
     assert "Note: meaning: 1 in column correct = failed, as one_means (--one-means) says, " in text
     with pytest.raises(InvalidArgument, match="has no outcome that is 1 or 0"):
         sf.tally(outcomes("pass", "fail"), one_means="fail")
@@ -200,13 +200,13 @@ def test_rows_that_may_be_trials_of_one_case_are_no_cases_unless_it_is_said(head
     with pytest.raises(InvalidArgument, match=said):
         sf.tally(path)
     result = sf.tally(path, case=second if turned else first)
-    assert "rows: 30 rows, 3 cases, 10 trials of each" in str(result)
-    assert "0 of these 30 cases failed" in str(sf.tally(path, case="none"))
+    assert "rows: 30 rows, 3 cases, 10 trials of each" in result.explain()
+    assert "0 of these 30 cases failed" in sf.tally(path, case="none").explain()
     numbered = csv(f"id,{heading}", *(f"{i},{row}" for i, row in enumerate(rows)))
     if "url" not in heading:  # which cases of different names may share
         with pytest.raises(InvalidArgument, match=r"or say case=id \(--case id\)"):
             sf.tally(numbered)
-    assert "0 of these 30 cases failed" in str(sf.tally(numbered, case="id"))
+    assert "0 of these 30 cases failed" in sf.tally(numbered, case="id").explain()
 
 
 def test_rows_without_any_such_column_are_cases_with_a_note():
@@ -215,13 +215,13 @@ def test_rows_without_any_such_column_are_cases_with_a_note():
         assert "Note: cases: every row is taken for a case of its own; if" in str(
             sf.tally(constant)
         )
-        assert "Note: cases" not in str(sf.tally(constant, case="none"))
+        assert "Note: cases" not in sf.tally(constant, case="none").explain()
     with pytest.raises(InvalidArgument, match="the column item has 1 value in 9 rows"):
         sf.tally(csv("item,correct", *["q,1"] * 9))
 
 
 def test_unequal_numbers_of_trials_are_an_assumption_and_skipped_cases_a_note():
-    text = str(sf.tally(csv("case,outcome", "a,pass", "a,fail", "b,pass", "c,skipped")))
+    text = sf.tally(csv("case,outcome", "a,pass", "a,fail", "b,pass", "c,skipped")).explain()
     assert "how many trials a case has does not depend on their outcomes" in text
     assert "1 row was skipped and is left out" in text
     assert "2 cases" in text
@@ -267,7 +267,7 @@ def test_two_files_are_matched_by_case_and_what_is_in_one_alone_is_named():
     assert difference.about.inputs == 57
     assert difference.interval.high < 0
     assert result.verdicts[0].verdict is Verdict.PASS
-    assert "3 cases of a.csv are not in every file (q0, q1, q2) and left out" in str(result)
+    assert "3 cases of a.csv are not in every file (q0, q1, q2) and left out" in result.explain()
     worse = sf.tally(old, new, not_worse=0.02)
     assert worse.exit_code == 1
     same = sf.tally(new, outcomes(*["pass"] * 60, name="c.csv"), not_worse=0.02)
@@ -325,11 +325,11 @@ def test_scores_at_the_number_are_on_its_upper_side(option, at, failed):
 
 def test_the_result_says_the_number_and_what_is_on_which_side():
     path = scores("0.2", "0.9", "skipped", "fail")
-    text = str(sf.tally(path, outcome="score", passes_at=0.5))
+    text = sf.tally(path, outcome="score", passes_at=0.5).explain()
     assert "0.5 or more in column score = passed, as passes_at (--passes-at) says" in text
     assert "failed: where it is below 0.5 (1 row), fail (1 row)" in text
     assert "passed: where it is 0.5 or more (1 row)" in text
-    text = str(sf.tally(scores("0.2", heading="error"), outcome="error", passes_at=0.1))
+    text = sf.tally(scores("0.2", heading="error"), outcome="error", passes_at=0.1).explain()
     assert "though its name says failed" in text
 
 
@@ -349,14 +349,14 @@ def test_words_mean_what_the_user_says_whatever_their_capitals():
     words = {"Refused": "fail", "answered": "pass", "timeout": "skip"}
     result = sf.tally(path, outcome="score", means=words)
     assert counted(result) == (2, 4)
-    assert "refused = failed, answered = passed, timeout = skipped, as means" in str(result)
+    assert "refused = failed, answered = passed, timeout = skipped, as means" in result.explain()
     said = "refused=fail, answered=pass,timeout=skip"
     done = CliRunner().invoke(app, ["tally", path, "--outcome", "score", "--means", said, "--json"])
     assert json.loads(done.stdout)["claims"] == json.loads(result.to_json())["claims"]
 
 
 def test_words_that_are_not_there_or_mean_something_else_usually_are_noted():
-    text = str(sf.tally(scores("error", "pass"), outcome="score", means="error=skip,no=fail"))
+    text = sf.tally(scores("error", "pass"), outcome="score", means="error=skip,no=fail").explain()
     assert "Note: meaning: no outcome is no, of which means (--means) speaks" in text
     assert "Note: meaning: error = skipped, though it is usually failed" in text
     assert counted(sf.tally("a.csv", outcome="score", means="pass=fail,error=fail")) == (2, 2)

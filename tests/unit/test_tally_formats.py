@@ -64,8 +64,8 @@ def test_logs_of_inspect_as_json_and_as_an_archive():
     result = sf.tally("l.json", by="topic")
     assert counted(result) == (2, 4)
     assert result.claims[0].about.inputs == 2
-    assert "status 'cancelled'" in str(result)
-    assert "1 answer is scored N and counted as failed" in str(result)
+    assert "status 'cancelled'" in result.explain()
+    assert "1 answer is scored N and counted as failed" in result.explain()
     header = {key: value for key, value in whole.items() if key != "samples"}
     for parts in (
         {"summaries.json": whole["samples"]},
@@ -212,7 +212,7 @@ def test_test_cases_of_junit_and_entities_refused():
     result = sf.tally("j.xml", by="classname")
     assert counted(result) == (2, 4)
     assert [row.id for row in result.inputs] == ["m::a", "m::b", "n::a", "n::d"]
-    assert "1 case failed, and passed when run again" in str(result)
+    assert "1 case failed, and passed when run again" in result.explain()
     for text, said in (
         ('<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "declares a document type"),
         ("<testsuite>", "cannot be read as XML"),
@@ -267,7 +267,10 @@ def test_failures_of_junit_are_read_however_a_runner_writes_them():
     for head in ("", "tests='9' failures='6' errors='1' skipped='2'", "tests='7' failures='5'"):
         result = sf.tally(suite(head, *cases))
         assert counted(result) == (6, 7)
-        assert "failed: where it is failure (4 rows), error (1 row), failed (1 row)" in str(result)
+        assert (
+            "failed: where it is failure (4 rows), error (1 row), failed (1 row)"
+            in result.explain()
+        )
     inner = "<testsuite name='u' tests='1'><testcase name='x'><failure/></testcase></testsuite>"
     for tests, failures in ((2, 1), (1, 0)):
         path = suite(f"tests='{tests}' failures='{failures}'", PASSED, after=inner)

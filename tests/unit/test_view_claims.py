@@ -95,7 +95,7 @@ def test_the_same_assumption_is_said_once_and_another_one_in_full(result):
 
 def test_the_first_line_is_a_number_with_its_interval(result):
     first = result.view.key_figures[0]
-    assert str(result).splitlines()[0] == first.line
+    assert result.explain().splitlines()[0] == first.line
     assert re.match(r"[-+]?\d", first.number) or first.number == "undecided"
     claim = (result.view.key_claims or result.view.headline)[0]
     if claim.guarantee.error and first.number != "undecided":
@@ -158,7 +158,7 @@ def test_the_first_section_has_the_main_figure(result):
 
 
 def test_the_terminal_says_what_the_page_says(result):
-    text = str(result)
+    text = result.explain()
     view = result.view
     for line in (*view.headings, *view.claim_lines, *view.facts, view.about):
         assert line in text

@@ -35,16 +35,16 @@ def test_inputs_that_are_wrong_when_clean_are_counted_and_are_no_examples():
     examples = [example.id for example in result.details.examples]
     assert examples
     assert not {"p2", "p5", "p8"} & set(examples)
-    assert "3 of 12 inputs are wrong already when clean: they count in" in str(result)
-    assert "only where its label changes" not in str(result)
+    assert "3 of 12 inputs are wrong already when clean: they count in" in result.explain()
+    assert "only where its label changes" not in result.explain()
     kept = study(inputs=mislabelled(2, 5, 8)).run()
-    assert "A wrong input fails here only where its label changes." in str(kept)
+    assert "A wrong input fails here only where its label changes." in kept.explain()
 
 
 def test_where_all_are_wrong_when_clean_there_is_no_example():
     result = true_study(*range(12)).run()
     assert result.details.examples == ()
-    text = str(result)
+    text = result.explain()
     assert "12 of 12 inputs are wrong already when clean" in " ".join(
         result.view.sections[-2].lines
     )
@@ -96,9 +96,9 @@ def test_the_weakest_come_in_the_order_of_what_is_known_and_single_trials_say_so
     single = study(method=sf.methods.PopulationMean(0.2, 0.1), inputs=points(400)).run(workers=1)
     assert single.record.trials < 400
     assert single.details.examples
-    assert "Inputs that failed in their only trial" in str(single)
-    assert "inputs are taken in random order until the mean is known" in str(single)
-    assert " to 100 % of the perturbations" not in str(single)
+    assert "Inputs that failed in their only trial" in single.explain()
+    assert "inputs are taken in random order until the mean is known" in single.explain()
+    assert " to 100 % of the perturbations" not in single.explain()
     section = single.view.sections[0]
     kept = sum(row.result.trials == 1 and row.result.value == 1 for row in single.inputs)
     assert section.title == "How many inputs failed"

@@ -97,7 +97,8 @@ def explain_own(own: OwnText) -> str:
     """What it does: its phrase, and the docstring of its function."""
     value: Any = _load(own.name)
     text = inspect.getdoc(getattr(value, "function", value)) or ""
-    return "\n\n".join(filter(None, [value.phrase.replace("{level}", "s"), text]))
+    phrase = f"{value.phrase.replace('{level}', 's')}; s is the level"
+    return "\n\n".join(filter(None, [phrase, text]))
 
 
 def _at_level(own: OwnText, value: Any, level: float) -> Perturbation:  # noqa: ANN401  of a function of the user

@@ -58,7 +58,7 @@ class _Surefoot(LazyGroup):
 app = typer.Typer(
     name="surefoot",
     cls=_Surefoot,
-    help="How often does a classifier fail when its input is perturbed, and how certain is that "
+    help="How accurate is a classifier when its input is perturbed, and how certain is that "
     "number?",
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -170,16 +170,27 @@ def print_table(console: Console, table: Table) -> None:
         _print_line(console, table.note)
 
 
-def print_findings(findings: tuple[Finding, ...]) -> None:
-    """Print the checks of model and data, one line each."""
+_ALWAYS = ("model", "data")
+"""Checks that are printed although nothing is odd; and the one of the clean accuracy."""
+
+
+def print_findings(findings: tuple[Finding, ...], *, explain: bool = False) -> None:
+    """Print the checks of model and data, one line each; those that found nothing by number."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
     marks = {"ok": ("ok  ", "green"), "warning": ("note", "yellow"), "failed": ("BAD ", "red")}
-    for finding in findings:
+    shown = [
+        f
+        for f in findings
+        if explain or f.status != "ok" or f.clean is not None or f.name in _ALWAYS
+    ]
+    for finding in shown:
         mark, colour = marks[finding.status]
         console.print(f"[{colour}]{mark}[/]", end="  ")
         _print_line(console, f"{finding.name}: {finding.finding}")
+    if quiet := len(findings) - len(shown):
+        _print_line(console, f"ok    {quiet} more checks (--explain prints them)")
 
 
 @contextmanager

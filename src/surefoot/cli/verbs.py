@@ -95,7 +95,7 @@ def suite() -> None:
 
 @_prints(certify_verb.certify, explain=True)
 def certify() -> None:
-    """Decide whether each input fails under at most a share kappa of the perturbations.
+    """Decide whether each input is wrong under at most a share kappa of the perturbations.
 
     The result counts the inputs that fail more often, those that fail at most so often, and those
     undecided. A requirement gets a verdict: --require all (every one of these inputs),
@@ -156,7 +156,7 @@ def critical(*, json: bool, explain: bool, **given: Given) -> int:
 
 @_prints(compare_verb.compare, explain=True)
 def compare() -> None:
-    """Rank models by how often they fail on the same perturbed inputs, with intervals.
+    """Rank models by their accuracy on the same perturbed inputs, with intervals.
 
     All models get the same inputs and the same perturbations, so that differences are measured
     input by input. "Not shown to differ" is a possible answer. With --correct-only, only inputs
@@ -166,8 +166,8 @@ def compare() -> None:
     """
 
 
-@options_of(doctor_verb.doctor)
-def doctor(*, json: bool, **given: Given) -> int:
+@options_of(doctor_verb.doctor, explain=True)
+def doctor(*, json: bool, explain: bool, **given: Given) -> int:
     """Check that model and data fit together before a run.
 
     Exit code 3 if something is wrong.
@@ -179,16 +179,16 @@ def doctor(*, json: bool, **given: Given) -> int:
     if json:
         typer.echo(jsonlib.dumps([asdict(f) for f in checkup.findings], ensure_ascii=False))
     else:
-        terminal.print_findings(checkup.findings)
+        terminal.print_findings(checkup.findings, explain=explain)
     return _BAD if checkup.bad else _HOLDS
 
 
-@options_of(init_verb.init)
-def init(*, json: bool, **given: Given) -> int:
+@options_of(init_verb.init, explain=True)
+def init(*, json: bool, explain: bool, **given: Given) -> int:
     """Check model and data, then write a study file to begin with, and a workflow for CI.
 
-    study.toml runs as it is; perturbation, property and a requirement to decide on are chosen by
-    the kind of data. Exit code 3 if a check is bad: then nothing is written.
+    surefoot.toml runs as it is (surefoot run); perturbation, property and requirement are chosen by
+    the kind of data and the clean accuracy. Exit code 3 if a check is bad: then nothing is written.
 
     Example: surefoot init model.onnx test.npz
     """
@@ -199,7 +199,7 @@ def init(*, json: bool, **given: Given) -> int:
         files = [str(file) for file in start.files]
         typer.echo(jsonlib.dumps({"files": files, "findings": found}, ensure_ascii=False))
     else:
-        terminal.print_findings(start.checkup.findings)
+        terminal.print_findings(start.checkup.findings, explain=explain)
         typer.echo("\n".join(map(escape_controls, start.lines)))
     return _BAD if start.checkup.bad else _HOLDS
 
@@ -385,7 +385,7 @@ _CHECK_SECONDS = 600.0
 """For all of a check with model and data, where no limit is given."""
 
 
-@options_of(verify_verb.check_evidence)
+@options_of(verify_verb.check_evidence, explain=True)
 def verify(
     *,
     path: str,
@@ -396,6 +396,7 @@ def verify(
     rerun: verify_verb.RerunOptions,
     inputs: FileOptions,
     json: bool,
+    explain: bool,
 ) -> int:
     """Check the evidence of a run, without model and data or with both.
 
@@ -422,7 +423,7 @@ def verify(
         check = verify_verb.run_again(
             check, evidence, models, data, left, rerun, inputs, terminal.shell_caller()
         )
-    typer.echo(check.to_json() if json else str(check))
+    typer.echo(check.to_json() if json else check.explain() if explain else str(check))
     return check.exit_code
 
 

@@ -29,7 +29,7 @@ def certify(
     batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
-    """Decide whether each input fails under at most a share kappa of the perturbations.
+    """Decide whether each input is wrong under at most a share kappa of the perturbations.
 
     Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot certify`.
     `attack` may also be an `sf.methods.Attack` or `PGD`, or a function of (model, images, labels,

@@ -38,7 +38,7 @@ class ComparisonOptions:
         None, f"How far each estimate may be from the truth (default: {_WIDTH}).", common=True
     )
     kappa: v.Number | None = option(
-        None, "Compare the share of inputs that fail at most this often instead."
+        None, "Compare the share of inputs that are wrong at most this often instead."
     )
     limit: v.Number | None = option(
         None, "Compare confident mistakes above this confidence instead (see tail)."
@@ -55,7 +55,7 @@ class ComparisonOptions:
     )
     not_worse: v.Number | None = option(
         None,
-        "Require that the first model fails at most this much more often than each other: 0.01.",
+        "Require that the first model is at most so much less accurate than each other: 0.01.",
         common=True,
     )
     property: str | object | None = option(
@@ -109,7 +109,7 @@ def compare(
     batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
-    """Rank models by how often they fail on the same perturbed inputs, with intervals.
+    """Rank models by their accuracy on the same perturbed inputs, with intervals.
 
     `models`: two or more, in a list or by name in a dict; data and perturbation as for
     `sf.estimate`; of several perturbations in a list, all pairs of models under each. The options

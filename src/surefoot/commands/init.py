@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
 from surefoot.commands.output_files import check_text_file
+from surefoot.commands.run import DEFAULT_FILE
 from surefoot.commands.values import Given, is_plain
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.records.options import FileOptions, option, option_name
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from surefoot.subject.inputs import Inputs
     from surefoot.subject.protocols import Model, Perturbation
 
-STUDY, WORKFLOW = "study.toml", Path(".github", "workflows", "surefoot.yml")
+STUDY, WORKFLOW = DEFAULT_FILE, Path(".github", "workflows", "surefoot.yml")
 _PRECISION = 0.02
 _LESS = 0.05
 """How much below the clean accuracy the proposed requirement is, at least: a first guess."""
@@ -53,7 +54,9 @@ class Start:
         """What was written, and what to do next."""
         if not self.files:
             return ("nothing was written: correct what is BAD, and run the same command again",)
-        return (*(f"{file} written" for file in self.files), f"next: surefoot run {STUDY}")
+        study, workflow = self.files
+        edit = f"surefoot run; in {workflow}, put the repository of surefoot in place of OWNER"
+        return (f"{study} and {workflow} written", f"next: {edit}")
 
 
 def init(
@@ -63,7 +66,7 @@ def init(
     writing: InitOptions,
     inputs: FileOptions,
 ) -> Start:
-    """Check model and data, then write a commented study.toml that runs, and a workflow for CI.
+    """Check model and data, then write a commented surefoot.toml that runs, and a workflow for CI.
 
     Both files of the current folder, the workflow where GitHub looks for it: in .github/workflows
     of the repository. What is there is replaced with `force` only. `print` the answer.
@@ -225,7 +228,7 @@ def _requirement(model: Model, inputs: Inputs) -> _Requirement:
     given, alone = clean_labels(model, inputs.x)
     accuracy = float((alone & (given == inputs.labels)).mean())
     number = max(0.0, math.floor(round((accuracy - _LESS) * 20, 6)) / 20)
-    words = f"least accuracy; on the clean inputs it is {100 * accuracy:.1f} %"
+    words = f"least accuracy: a first guess; clean it is {100 * accuracy:.1f} %"
     return _Requirement("true", number, words)
 
 
@@ -243,7 +246,7 @@ def _study_text(
     perturbations: tuple[str, ...],
     required: _Requirement,
 ) -> str:
-    """The study file: one study that is run, others and a requirement to uncomment."""
+    """The study file: one study with a requirement, and others to uncomment."""
     given = {f.name: getattr(reading, f.name) for f in fields(reading)}
     options = {f.name: given[f.name] for f in fields(reading) if given[f.name] != f.default}
     more = "".join(f"\n{n.replace('_', '-')} = {_toml(value)}" for n, value in options.items())
@@ -254,7 +257,7 @@ def _study_text(
     )
     further = "".join("\n# " + other.rstrip().replace("\n", "\n# ") + "\n" for other in others)
     return f"""\
-# How robust is the model? Run it: surefoot run {STUDY}
+# How robust is the model? Run it: surefoot run
 # Every key is an option of the command, by the same word: surefoot estimate --help
 
 error = 0.05            # the probability that any verdict of this file is wrong is at most this
@@ -265,9 +268,9 @@ data = {_toml(data)}{more}
 property = {_toml(required.property)}       # {_PROPERTIES[required.property]}
 precision = {_PRECISION}        # half-width of the interval of the mean
 
-{first}# require = {required.number:g}          # {required.words}
-# With a requirement the answer is PASS, FAIL or UNDECIDED, and the exit code 0, 1 or 2: state it
-# before you see the result.
+{first}require = {required.number:g}          # {required.words}
+# The answer is PASS, FAIL or UNDECIDED, and the exit code 0, 1 or 2. Change the requirement to what
+# you need before you see the result; without it the run measures only.
 
 # More perturbations: surefoot perturb --list. Remove the # to add a study.
 {further}"""
@@ -293,15 +296,13 @@ _EXTRAS = {
 
 def _workflow_text(model: str, place: Path) -> str:
     """A workflow that runs the study file in this folder of the repository."""
-    from surefoot import __version__
-
     extra = "web" if "://" in model else _EXTRAS.get(Path(model).suffix.lower(), "")
-    package = f"surefoot[{extra}]" if extra else "surefoot"
+    extras = f"\n          extras: {extra}" if extra else ""
     own = "" if Path("requirements.txt").is_file() else "# "
-    folder = _toml(place.as_posix())
+    needed = (place / "requirements.txt").as_posix()
     version = ".".join(map(str, sys.version_info[:2]))
     return f"""\
-# Runs {STUDY} on every push: without a requirement it measures, with one the job passes or fails.
+# Runs {STUDY} on every push: the job passes if every requirement is shown to hold.
 # Model and data must be in the repository, or be fetched in a step of their own.
 name: robustness
 on: [push]
@@ -311,22 +312,16 @@ jobs:
   robustness:
     runs-on: ubuntu-latest
     timeout-minutes: 60
-    defaults:
-      run:
-        working-directory: {folder}
     steps:
       - uses: actions/checkout@v4    # files of Git LFS need: with: {{ lfs: true }}
       - uses: actions/setup-python@v5
         with:
           python-version: "{version}"
-      {own}- run: python -m pip install -r requirements.txt    # what the model needs
-      - run: python -m pip install "{package}=={__version__}"
-      - run: surefoot run {STUDY} --junit junit.xml --evidence evidence
-      - if: always()
-        uses: actions/upload-artifact@v4
+      {own}- run: python -m pip install -r {json.dumps(needed)}    # what the model needs
+      # EDIT the next line: OWNER/surefoot is the repository that has surefoot. It is installed from
+      # there; with "version: 0.1.0" below from the package index, once it is released there.
+      - uses: OWNER/surefoot@main
         with:
-          name: surefoot
-          path: |
-            {(place / "junit.xml").as_posix()}
-            {(place / "evidence").as_posix()}
+          study: {_toml((place / STUDY).as_posix())}
+          python-version: "{version}"{extras}
 """

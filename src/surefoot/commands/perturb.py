@@ -76,7 +76,7 @@ def perturb(
         raise ReportFailed(f"{path} cannot be written ({error}): name it {_SHEET}") from error
     write_whole(Path(path), file.getvalue())
     lines = (
-        perturbation.phrase.replace("{level}", "s"),
+        f"{perturbation.phrase.replace('{level}', 's')}; s is the level",
         f"{len(columns)} levels s (above the columns), {rows} samples (rows): {path}",
     )
     return Answer(lines, json.dumps({"sheet": path, "levels": columns, "samples": rows}))
@@ -95,7 +95,7 @@ def _on_text(name: str, path: str, options: SheetOptions) -> Answer:
     samples = text_samples(path, perturbation, levels, options.samples or SAMPLES, options.seed)
     rows = tuple((level_words(level), text) for level, text in samples)
     table = Table("Samples", ("level", "text"), rows, 2)
-    phrase = perturbation.phrase.replace("{level}", "s")
+    phrase = f"{perturbation.phrase.replace('{level}', 's')}; s is the level"
     return Answer([phrase, table], json.dumps(samples, ensure_ascii=False))
 
 

@@ -108,32 +108,43 @@ class EvidenceCheck:
 
     @property
     def conclusion(self) -> str:
-        """The whole in one sentence."""
+        """The whole in one sentence, the first that is printed: never a bare yes without a key."""
         if self.signature.status is Status.REFUTED:
-            return "Refuted: the file is not what was signed; nothing else of it was checked."
+            return f"{self.signature.subject} Nothing else of it was checked."
         again = "" if self.again is None else self.again.conclusion
         if any_is(Status.REFUTED, self._again):
             return f"Refuted: {again}."
         if self.exit_code == 1:
-            bad = sum(check.status is Status.REFUTED for check in self.claims)
-            what = f"{bad} of {len(self.claims)} claims" if bad else "a part of the file"
-            if any_is(Status.REFUTED, self.verdicts):
-                what = f"{what}, and a verdict," if bad else "a verdict"
-            return f"Refuted: {what} cannot have come from this study and this journal."
+            return f"Altered or damaged: {self._altered}"
+        of = f" of {self.signature.reason}" if self.signature.reason else ""
         followed = sum(check.status is Status.FOLLOWS for check in self.claims)
         more = f", and {again}" if again else ""
         if self.exit_code == 2:
             known = sum(check.status is Status.FOLLOWS for check in self.verdicts)
             if known < len(self.verdicts):
                 more = f", and {known} of {len(self.verdicts)} verdicts{more}"
-            said = f"Undecided: {followed} of {len(self.claims)} claims were recomputed{more}."
-            return f"{said}{self._unmet_words}"
+            number = f"{followed} of {len(self.claims)} claims"
+            return f"Undecided: {number}{of} were recomputed{more}.{self._unmet_words}"
         claims = "the claim is" if followed == 1 else f"all {followed} claims are"
         number = len(self.verdicts)
         verdicts = f", and so are {number} verdicts" if number else ""
         verdicts = ", and so is the verdict" if number == 1 else verdicts
-        said = f"Recomputed from the recorded trials: {claims} correct{verdicts}{more}."
+        said = f"Recomputed from the recorded trials{of}: {claims} correct{verdicts}{more}."
         return f"{said}{self._unmet_words}"
+
+    @property
+    def _altered(self) -> str:
+        """What does not follow: a count of claims, and the first of everything in words."""
+        intact = () if self.intact is None else (self.intact,)
+        every = (*intact, *self.claims, *self.verdicts, *self.results)
+        wrong = [check for check in every if check.status is Status.REFUTED]
+        bad = sum(check in self.claims for check in wrong)
+        what = f"{bad} of {len(self.claims)} claims" if bad else "a part of the file"
+        if any_is(Status.REFUTED, self.verdicts):
+            what = f"{what}, and a verdict," if bad else "a verdict"
+        first, reason = wrong[0].subject, f" [{wrong[0].reason}]" if wrong[0].reason else ""
+        words = escape_unprintable(f"{first}{reason}")
+        return f"{what} cannot have come from this study and its trials: {words}"
 
     @property
     def _unmet_words(self) -> str:
@@ -146,11 +157,24 @@ class EvidenceCheck:
         return f" But {which} {be} not PASS: {escape_unprintable(self.unmet[0])}"
 
     def __str__(self) -> str:
-        """In short, then the answers of a sceptic's questions, one after the other."""
+        """The conclusion, the first claim, what is not covered and who vouches for it, briefly."""
+        refuted = [check for check in self._again if check.status is Status.REFUTED]
+        lines = [self.conclusion, *_sentences(refuted[:1])]
+        if self.exit_code != 1:
+            claim = "" if self.unmet or not self.claims else self.claims[0].subject
+            odd = f"{len(self.noted)} notes of the run" if len(self.noted) > 1 else "1 note of it"
+            lines += [f"It says: {claim}"] * bool(claim)
+            lines += [str(one) for one in self.checks[1:] if one.status is Status.OPEN][:1]
+            lines += [f"Not covered: {one[:1].lower()}{one[1:]}" for one in self.not_covered[:1]]
+            lines.append(self.signature.subject + f" {odd} under --explain." * bool(self.noted))
+        return "\n".join(map(escape_unprintable, lines))
+
+    def explain(self) -> str:
+        """The same, and the answers of a sceptic's questions, one after the other."""
         verdicts = self.verdicts or ["Nothing was required of it."]
         parts: list[tuple[str, Iterable[object]]] = [
             ("Who signed it?", [self.signature.subject]),
-            ("Is it intact?", _sentences([] if self.intact is None else [self.intact])),
+            ("Do its names fit?", _sentences([] if self.intact is None else [self.intact])),
             ("What is it about?", self.about),
             ("What did the run itself note, as the file says it?", self.noted),
             ("Do the claims follow from the journal?", self.claims),
@@ -171,7 +195,7 @@ class EvidenceCheck:
             for title, body in parts
             if body
         ]
-        return "\n".join([f"In short: {self.conclusion}", *lines, self.conclusion])
+        return "\n".join([self.conclusion, *lines])
 
     def to_json(self) -> str:
         """The same for machines."""

@@ -146,25 +146,25 @@ def _signature(envelope: Envelope, key: str | Path | None) -> Check:
         public = read_public_key(key)
         name = key_id(public)[:16]
         if envelope.is_signed_by(public):
-            return Check(Status.FOLLOWS, f"The owner of the key {name} ({key}).")
-        words = f"Not the owner of the key {name} ({key})"
+            return Check(Status.FOLLOWS, f"Signed by the owner of the key {name} ({key}).")
         if not envelope.signatures:
-            return Check(Status.REFUTED, f"{words}: the file has no signature.")
-        return Check(
-            Status.REFUTED,
-            f"{words}: the file was changed after it was signed, or another key signed it.",
-        )
+            words = f"Unsigned: the owner of the key {name} ({key}) did not sign it."
+            return Check(Status.REFUTED, words)
+        words = f"Altered after it was signed, or signed with another key than {name} ({key})."
+        return Check(Status.REFUTED, words)
     if not envelope.signatures:
         return Check(
             Status.OPEN,
-            "Nobody: the file is unsigned. Somebody who changes it and recomputes everything "
-            "consistently is not detected, except by running trials again.",
+            "Unsigned: somebody who changes it and recomputes everything consistently is not "
+            "noticed, except by running trials again.",
+            "an unsigned file",
         )
     names = ", ".join(one.keyid[:16] for one in envelope.signatures)
     return Check(
         Status.OPEN,
-        f"Not checked: it names the key {names}. Pass the public key of whom you trust (--key "
-        "key.pub); until then it is like an unsigned file.",
+        f"Signature not checked: it names the key {names}. Pass the public key of whom you trust "
+        "(--key key.pub); until then it is like an unsigned file.",
+        "a file whose signature was not checked",
     )
 
 

@@ -258,6 +258,13 @@ class View:
         repeat = [("To repeat it", (self.command,))] if self.command else []
         return [(title, lines) for title, lines in (*listed, *repeat) if lines]
 
+    def brief(self) -> str:
+        """The answer, the verdicts and what is wrong, and the one table of the answer."""
+        lines = [*self.headings, *(line for _, line in self.verdict_lines), *self.first_cautions]
+        if (table := self.answer) is not None:
+            lines += ["", table.title, *table.text(), *filter(None, [table.note])]
+        return escape_controls("\n".join(lines))
+
     def text(self) -> str:
         """All of it, line by line: the number first."""
         lines = [*(key.line for key in self.key_figures), *self.headings]

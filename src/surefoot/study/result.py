@@ -458,7 +458,11 @@ class Result:
         return notebook_html(self.view, self.store if self.from_store else "")
 
     def __str__(self) -> str:
-        """The claims in sentences, then the tables."""
+        """The answer, the verdicts and what is wrong."""
+        return self.view.brief()
+
+    def explain(self) -> str:
+        """Every claim, table and assumption."""
         return self.view.text()
 
 
