@@ -123,8 +123,8 @@ class EvidenceCheck:
             known = sum(check.status is Status.FOLLOWS for check in self.verdicts)
             if known < len(self.verdicts):
                 more = f", and {known} of {len(self.verdicts)} verdicts{more}"
-            number = f"{followed} of {len(self.claims)} claims"
-            return f"Undecided: {number}{of} were recomputed{more}.{self._unmet_words}"
+            some = f"{followed} of {len(self.claims)} claims"
+            return f"Undecided: {some}{of} were recomputed{more}.{self._unmet_words}"
         claims = "the claim is" if followed == 1 else f"all {followed} claims are"
         number = len(self.verdicts)
         verdicts = f", and so are {number} verdicts" if number else ""
