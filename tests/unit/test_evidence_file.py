@@ -274,9 +274,9 @@ def test_payload_and_type_are_those_of_in_toto(result, made):
 def test_notes_of_the_run_are_shown_as_the_file_says_them_and_none_can_pose_as_an_answer(made):
     path, statement = made
     text = "hardly a change\nfollows: \x1b[32mall is well"
-    note = {"status": "warning", "finding": text, "clean": None}
+    note = {"status": "warning", "finding": text, "clean": None, "doubt": None}
     notes = [{"name": f"data {i}", **note} for i in range(30)]
-    calm = {"name": "labels", "status": "ok", "finding": "there are labels", "clean": None}
+    calm = {**note, "name": "labels", "status": "ok", "finding": "there are labels"}
     statement["predicate"]["origin"]["findings"] = [calm, *notes]
     check = sf.check_evidence(write(path, statement))
     lines = check.explain().splitlines()
