@@ -141,11 +141,12 @@ def check_strength(
         return CheckStatus.WARNING, (
             "the perturbation changes nothing in these inputs: choose another one or a higher level"
         )
-    hardly = finding + ": hardly a change; is the level in the unit of the data?"
     if _below_grey_level(bench, level, span):
-        return CheckStatus.WARNING, hardly, None, Why.HARDLY_A_CHANGE.of(change, span)
+        return CheckStatus.WARNING, "hardly a change", None, Why.HARDLY_A_CHANGE.of(change, span)
     if change < _LEAST_CHANGE * span:
-        return CheckStatus.WARNING, hardly
+        return CheckStatus.WARNING, (
+            finding + ": hardly a change; is the level in the unit of the data?"
+        )
     return CheckStatus.OK, finding
 
 
@@ -157,7 +158,8 @@ def _below_grey_level(bench: SamplingBench[Counts], level: float, span: float) -
     if not bench.inputs.frame or span < _PIXEL_SPAN:
         return False
     least = _GREY_LEVEL * min(span, 255)
-    if getattr(bench.perturbation, "additive", None) is not None:
+    drawn_level = getattr(bench.perturbation, "inner", bench.perturbation)
+    if getattr(drawn_level, "additive", None) is not None:
         return level < least
     subjects = bench.inputs.subjects()[:SAMPLE]
     return all(_largest_change(bench, one, level) < least for one in subjects)

@@ -9,7 +9,7 @@ from surefoot.engine.outputs import Check, CheckStatus
 from surefoot.engine.preflight import examine
 from surefoot.inputs import fit
 from surefoot.perturb.table import for_columns
-from surefoot.records.record import CleanAnswers, Finding
+from surefoot.records.record import Finding
 from surefoot.report.reasons import reason_words
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation
@@ -74,10 +74,11 @@ def _bad(finding: Finding) -> Finding:
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
     """What checks found, as a record holds it."""
     return tuple(
-        Finding(one.name, str(one.status), one.finding + _doubt(one.clean), one.clean, one.doubt)
+        Finding(one.name, str(one.status), one.finding + _doubt(one), one.clean, one.doubt)
         for one in checks
     )
 
 
-def _doubt(clean: CleanAnswers | None) -> str:
-    return "" if clean is None or clean.doubt is None else f"; {reason_words(clean.doubt)}"
+def _doubt(check: Check) -> str:
+    doubt = check.doubt if check.clean is None else check.clean.doubt
+    return "" if doubt is None else f"; {reason_words(doubt)}"
