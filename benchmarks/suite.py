@@ -28,8 +28,8 @@ import surefoot as sf
 from surefoot.catalogue.suites import SUITES, Suite
 from surefoot.core.counts import Counts
 from surefoot.engine.streams import stream
-from surefoot.population.mean import unequal_error
 from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.counted import unequal_error
 
 LEAST = 0.85
 IMAGES, QUICK_IMAGES = 300, 100

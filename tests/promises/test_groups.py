@@ -1,6 +1,7 @@
 """A group is one value of the sample: coverage where the inputs of a group depend on each other."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,17 +43,16 @@ def test_groups_of_one_input_are_a_sample_of_inputs(n):
     of_one = [Group((r,)) for r in local]
     assert grouped.conclude(of_one, 0.1).interval == single.conclude(local, 0.1).interval
     assert grouped.conclude(of_one, 0.1).value == single.conclude(local, 0.1).value
-    assert grouped.evidence(of_one, 0.7) == single.evidence(local, 0.7)
-    assert grouped.continues(of_one) is Continues.ANYTIME
+    assert grouped.tested(of_one, 0.7).p_values == single.tested(local, 0.7).p_values
 
 
 def test_trials_of_dependent_inputs_are_never_counted_together():
     local = alike(np.random.default_rng(3))
     over = Mean(0.1, Sampling.GROUPED)
     kept = np.array([group.members[0].value for group in local])
-    assert over.conclude(local, 0.1).interval == betting(kept, 0.1)
-    assert over.continues(local) is Continues.ANYTIME
-    assert Mean(0.1).continues(members_of(local)) is Continues.ONCE
+    assert replace(over, anytime=True).conclude(local, 0.1).interval == betting(kept, 0.1)
+    apart = over.conclude(members_of(local), 0.1).interval
+    assert over.conclude(local, 0.1).interval.width > apart.width
 
 
 def test_each_group_counts_the_same_however_large_it_is():
@@ -122,8 +122,8 @@ def test_requirements_on_groups_err_no_more_often_than_stated(world):
     rng, passed, failed, over = np.random.default_rng(13), 0, 0, Mean(ERROR, Sampling.GROUPED)
     for _ in range(RUNS):
         local, truth = WORLDS[world](rng)
-        passed += over.evidence(local, truth + 1e-9).above <= ERROR
-        failed += over.evidence(local, truth).below <= ERROR
+        passed += over.tested(local, truth + 1e-9).p_values.above <= ERROR
+        failed += over.tested(local, truth).p_values.below <= ERROR
     assert max(passed, failed) <= allowed(RUNS, ERROR)
 
 
@@ -141,8 +141,8 @@ def test_the_robust_share_of_groups_covers_the_truth_when_decisions_err_at_the_f
         ]
         missed += truth not in over.conclude(local, ERROR).interval
         wrong += (
-            over.evidence(local, min(1.0, truth + 1e-9)).above <= ERROR and truth < 1,
-            over.evidence(local, truth).below <= ERROR,
+            over.tested(local, min(1.0, truth + 1e-9)).p_values.above <= ERROR and truth < 1,
+            over.tested(local, truth).p_values.below <= ERROR,
         )
     assert max(missed, *wrong) <= allowed(RUNS, ERROR)
 

@@ -58,8 +58,8 @@ def test_one_trial_an_input_is_counted_exactly_and_read_once(n):
     once = [Estimate(1.0, UNIT, SOUND, 1, 1.0, 1)] * n
     result = Mean(0.05).conclude(once, 0.05)
     assert result.interval.low == pytest.approx(0.025 ** (1 / n))
-    assert Mean(0.05).continues(once) is Continues.ONCE
-    assert Mean(0.05).continues([estimate(0.9)] * n) is Continues.ANYTIME
+    assert Mean(0.05).continues is Continues.LADDER
+    assert Mean(0.05, anytime=True).continues is Continues.ANYTIME
 
 
 def estimate(value, unbiased=True, error=0.01):

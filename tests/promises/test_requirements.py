@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from surefoot.core.claims import Continues
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
 from surefoot.core.results import Decision, Estimate, Extrapolation, Footing, Guarantee, Undecided
@@ -21,7 +20,6 @@ from surefoot.population import (
     requirement,
     requirement_of_each,
 )
-from surefoot.population.requirement import as_many
 from surefoot.statistics import clopper_pearson
 from tests.in_words import condition
 from tests.promises.local_results import LAW, allowed, counted, decided
@@ -39,7 +37,7 @@ def test_a_requirement_at_its_boundary_passes_and_fails_rarely(truth, n):
     for _ in range(runs):
         p = np.where(rng.random(n) < 2 * (1 - truth), 0.5, 1.0)
         local = [counted(k) for k in rng.binomial(20, p)]
-        decision = over.evidence(local, truth)
+        decision = over.tested(local, truth).p_values
         passed += decision.above <= error
         failed += decision.below <= error
     assert binom.sf(passed - 1, runs, error) > 0.001
@@ -74,23 +72,14 @@ def test_a_requirement_holds_is_refuted_or_stays_undecided():
         requirement(over, local, 1.5)
 
 
-def test_an_open_requirement_tells_how_many_inputs_would_do_and_whether_they_may_be_added():
+def test_an_open_requirement_says_with_how_many_inputs_the_chance_to_decide_is_good():
     rng = np.random.default_rng(3)
     local = [counted(k) for k in rng.binomial(20, rng.choice([0.8, 1.0], 40))]
-    over = Mean(0.05)
-    added = requirement(over, local, 0.86, Continues.ANYTIME)
-    assert added.reason.parts[0].why is Why.ADDED_WOULD_DECIDE
-    again = requirement(over, local, 0.86)
-    (forecast,) = again.reason.parts
-    assert forecast.why is Why.NEW_RUN_WOULD_DECIDE
-    about, unit = forecast.values
-    assert (about.why, unit) == (Why.ABOUT, "inputs")
-    (many,) = about.values
-    assert many > len(local)
-    assert isinstance(requirement(over, as_many(local, many), 0.86), Decision)
-    value = float(np.mean([r.value for r in local]))
-    (beyond,) = requirement(over, local, value).reason.parts[0].parts
-    assert beyond == Why.MORE_THAN.of(100_000)
+    (forecast,) = requirement(Mean(0.05), local, 0.86, 0).reason.parts
+    assert forecast.why is Why.LIKELY_DECIDES
+    many, unit, chance = forecast.values
+    assert (many > len(local), unit) == (True, "inputs")
+    assert 0.8 <= chance < 0.95
 
 
 def test_requirements_of_classes_are_wrong_about_any_of_them_rarely():
@@ -116,7 +105,7 @@ def test_every_class_meets_a_requirement_without_paying_for_their_number():
     over = RobustShare(0.05)
     local = [decided(True)] * 100
     least = next(
-        x / 1000 for x in range(1000, 0, -1) if over.evidence(local, x / 1000).above <= 0.05
+        x / 1000 for x in range(1000, 0, -1) if over.tested(local, x / 1000).p_values.above <= 0.05
     )
     decision = requirement_of_each(over, dict.fromkeys("abcdefgh", local), least)
     assert decision.together.holds
@@ -141,9 +130,9 @@ def test_a_class_that_fails_fails_the_whole_and_is_named():
 @pytest.mark.parametrize("over", [Mean(0.05), RobustShare(0.05)])
 def test_requirements_at_the_ends_are_certain(over):
     local = [counted(20)] * 30 if isinstance(over, Mean) else [decided(True)] * 30
-    assert over.evidence(local, 0.0).above == 0.0
-    assert over.evidence(local, 0.0).below > 0.5
-    assert over.evidence(local, 1.0).above > 0.05
+    assert over.tested(local, 0.0).p_values.above == 0.0
+    assert over.tested(local, 0.0).p_values.below > 0.5
+    assert over.tested(local, 1.0).p_values.above > 0.05
 
 
 @given(st.integers(0, 60), st.floats(0.01, 0.99))
@@ -152,7 +141,7 @@ def test_share_evidence_and_interval_agree(robust, least):
     """One-sided: shown to be at least what the lower end of twice the error is."""
     local = [decided(True)] * robust + [decided(False)] * (60 - robust)
     low = (clopper_pearson(Counts(60, robust), 0.1).low - 0.05) / 0.95
-    above = RobustShare(0.05).evidence(local, least).above
+    above = RobustShare(0.05).tested(local, least).p_values.above
     if abs(least - low) > 1e-9:
         assert (above <= 0.05) == (least < low)
 
@@ -207,5 +196,5 @@ def test_every_promise_about_tails_is_about_what_was_counted():
     tails = [extrapolated(1.0, 15)] * 30
     plain = [counted(15)] * 30
     assert TailMean(0.1).difference(tails, tails, 0.1) == Mean(0.1).difference(plain, plain, 0.1)
-    assert TailMean(0.1).evidence(tails, 0.9) == Mean(0.1).evidence(plain, 0.9)
+    assert TailMean(0.1).tested(tails, 0.9).p_values == Mean(0.1).tested(plain, 0.9).p_values
     assert TailMean(0.1).studied(tails) == Mean(0.1).studied(plain)

@@ -166,11 +166,11 @@ def test_a_requirement_of_the_share_is_decided_wrongly_with_at_most_the_whole_er
     """Exactly, at the requirement itself, where decisions err at full rate; and no side wastes."""
     over, error = RobustShare(0.05), 0.05
     passes = [
-        over.evidence(decisions(k, 0, n - k, error=a), least).above <= error
+        over.tested(decisions(k, 0, n - k, error=a), least).p_values.above <= error
         for k in range(1, n + 1)
     ]
     fails = [
-        over.evidence(decisions(0, k, n - k, error=a), least).below <= error
+        over.tested(decisions(0, k, n - k, error=a), least).p_values.below <= error
         for k in range(1, n + 1)
     ]
     counts = np.arange(1, n + 1)
@@ -190,7 +190,7 @@ def test_a_requirement_pays_one_side(least, fragile, one_sided, two_sided):
     def first(decides):
         return next(n for n in range(fragile + 1, 500) if decides(decisions(n - fragile, fragile)))
 
-    assert first(lambda local: over.evidence(local, least).above <= 0.05) == one_sided
+    assert first(lambda local: over.tested(local, least).p_values.above <= 0.05) == one_sided
     assert first(lambda local: over.conclude(local, 0.05).interval.low >= least) == two_sided
 
 

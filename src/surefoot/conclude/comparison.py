@@ -23,7 +23,7 @@ from surefoot.population.comparison import (
     ranks,
 )
 from surefoot.population.requirement import sound
-from surefoot.records.population import continues_of, identical_pairs, population_of, rows_by_id
+from surefoot.records.population import identical_pairs, population_of, rows_by_id
 from surefoot.records.record import (
     Comparison,
     Member,
@@ -139,7 +139,7 @@ def _claims(
         about=replace(model.about, inputs=len(first.inputs)),
         reason=None,
         trials=sum(r.trials for r in records.values()),
-        continues=continues_of(population_of(first), sampled_of(first.inputs)),
+        continues=population_of(first).continues,
     )
     failing, kappa = isinstance(model, MeanClaim) and model.kept is None, limit_of(model)
     claims: list[Claim] = []

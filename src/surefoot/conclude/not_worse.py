@@ -35,7 +35,7 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population import not_worse, not_worse_of_samples
-from surefoot.records.population import continues_of, is_same_model, population_of, rows_by_id
+from surefoot.records.population import is_same_model, population_of, rows_by_id
 from surefoot.records.record import Curves, InputRow, Radii, Record, Samples
 from surefoot.report.curve_quantity import quantity_of
 
@@ -49,12 +49,12 @@ def not_worse_claim(
     """
     over = _population_at(parts, error)
     local = _local(parts)
-    continues = continues_of(over, local[name])
     same = {
         frozenset((a, b)) for a, b in combinations(parts, 2) if is_same_model(parts[a], parts[b])
     }
-    decided = not_worse(over, local, name, margin, same, continues)
-    return _claim(parts, name, margin, decided, continues)
+    run = min(part.rung for part in parts.values())
+    decided = not_worse(over, local, name, margin, same, run)
+    return _claim(parts, name, margin, decided, over.continues)
 
 
 def not_worse_elsewhere(

@@ -59,8 +59,10 @@ def conclude_mean(
     """What follows for all of them; `rows` are the inputs with their own results."""
     first = [result.first[i] for i in np.argsort(order)]
     of_set, of_population = _means(facts, result, first)
-    part = result.part
-    details = Samples(of_population, of_set, (), (), examples, clean_loss=clean_loss, part=part)
+    details = Samples(
+        of_population, of_set, (), (), examples, clean_loss=clean_loss,
+        part=result.part, bounds=result.bounds, once=result.once,
+    )  # fmt: skip
     claims = _claims(facts, rows, details, result, first)
     return RecordBody(rows, details, claims, result.failure.trials)
 
@@ -128,7 +130,7 @@ def _claims(
     """The mean that was asked for comes first, with the reason where it is not narrow enough."""
     common, claims = common_of(facts, rows), list[Claim]()
     if (mean := details.studied) is not None:
-        continues = Continues.ANYTIME if result.anytime else Continues.ONCE
+        continues = Continues.ONCE if result.bounds is None else Continues.ANYTIME
         said, value = common.these(mean.guarantee, continues), mean.value
         known = value if common.trials else None
         claims.append(claim_of_mean(facts.spec, rows, said, known, mean.interval))

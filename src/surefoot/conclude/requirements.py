@@ -39,7 +39,7 @@ from surefoot.core.results import UNIT, Bracket, Footing, Guarantee, Quantile, R
 from surefoot.errors import InvalidArgument
 from surefoot.population import requirement, requires, requires_of_groups, requires_of_interval
 from surefoot.records.options import refused_value
-from surefoot.records.population import continues_of, population_of
+from surefoot.records.population import population_of
 from surefoot.records.record import (
     Comparison,
     Curves,
@@ -164,7 +164,7 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     if required.of_these is not None:
         claims.append(of_these(record, required.of_these, over.error))
     if required.least is not None:
-        answer = requirement(over, local, required.least, continues_of(over, local))
+        answer = requirement(over, local, required.least, record.rung)
         scope = Scope(About.POPULATION, len(record.inputs), groups=groups_in(local))
         claims.append(sampled_claim(record, over, Decided(scope, answer), required.least))
     if required.of_each_class is not None:

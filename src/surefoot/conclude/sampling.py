@@ -53,7 +53,7 @@ from surefoot.core.results import (
     Whole,
 )
 from surefoot.population.groups import averages
-from surefoot.population.mean import Mean, TailMean, weakest
+from surefoot.population.mean import Mean, weakest
 from surefoot.population.requirement import Population, assumptions_within, sound
 from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
@@ -181,10 +181,7 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     else:
         claims = _about_these(facts.spec, common, rows, details)
     own_scales = facts.scales_from_inputs
-    # one trial of each input, all counted together, is for a number of inputs fixed beforehand
-    continues = Continues.ONCE
-    if isinstance(over, Mean | TailMean) and not own_scales:
-        continues = over.continues(sampled_of(rows))
+    continues = Continues.ONCE if own_scales else over.continues
     of_population: list[Claim] = [
         *_about_populations(facts, common, rows, details, continues),
     ]

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+import numpy as np
+
 from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.accuracy import (
     MeanClaim,
@@ -29,16 +31,24 @@ from surefoot.conclude.scope import (
 )
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, Together
-from surefoot.core.claims import About, Claim, Requirement, Scope, Verdict
-from surefoot.core.counts import Counts
+from surefoot.core.claims import About, Claim, Requirement, Sampling, Scope, Verdict
 from surefoot.core.reasons import Reason, Why
-from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Undecided, complement
+from surefoot.core.results import (
+    UNIT,
+    Decision,
+    Estimate,
+    Guarantee,
+    Interval,
+    Undecided,
+    complement,
+)
 from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each, robust_of_these
-from surefoot.population.requirement import enough, more_inputs
-from surefoot.records.record import InputRow, OfClasses, Record
+from surefoot.population.requirement import more_inputs
+from surefoot.records.record import InputRow, OfClasses, Record, Samples
 from surefoot.records.spec import InputsSpec, StudySpec
-from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.counted import Sides, Tested, rung
+from surefoot.statistics.intervals import betting_trials
 
 _NEAR, _LISTED = 3, 10
 """Near names that a refusal proposes, and classes that it lists where there are none."""
@@ -57,7 +67,7 @@ def of_each_class(record: Record, over: Population, least: OfClasses) -> list[Cl
     number = least if not isinstance(least, Mapping) else None
     if len(required) == 1:
         (number,) = required.values()
-    together, *each = decide_classes(over, classes, named, required)
+    together, *each = decide_classes(over, classes, named, required, record.rung)
     names = tuple(required) if isinstance(least, Mapping) else ()
     claims = [sampled_claim(record, over, together, number).saying(names=names)]
     return claims + [sampled_claim(record, over, one, required[one.scope.name]) for one in each]
@@ -80,11 +90,12 @@ def decide_classes(
     classes: Mapping[int, Sequence[InputRow]],
     named: Mapping[int, str],
     required: Mapping[str, float],
+    run: int | None = None,
 ) -> Iterator[Decided]:
     """All classes of which something is required together, then each."""
     rows = {named[label]: members for label, members in classes.items() if named[label] in required}
     own = {name: sampled_of(members) for name, members in rows.items()}
-    each = requirement_of_each(over, own, required)
+    each = requirement_of_each(over, own, required, run)
     inputs, groups = sum(map(len, rows.values())), sum(map(groups_in, own.values()))
     yield Decided(Scope(About.CLASS, inputs, groups=groups), each.together)
     for name, one in each.classes.items():
@@ -227,37 +238,62 @@ def of_these(record: Record, least: float, error: float) -> Claim:
     return kinds.AllKappa(said, kappa=counted.kappa, clean=clean, requirement=requirement)
 
 
+_LARGEST_ERROR = 0.999
+"""The error of an interval must be below 1; each end spends half of it."""
 _MOST_TRIALS = 10**10
 """Beyond this a requirement is out of reach: a day of a hundred thousand trials a second."""
 
 
 def of_precision(record: Record, least: float) -> Claim:
-    """Of the mean that was asked for, by its interval, which holds whenever trials stopped."""
+    """Of the mean that was asked for, one-sided, at what this run of the study may spend."""
     if not 0 <= least <= 1:
         raise InvalidArgument(
             f"a required share lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
         )
     measured, most = _precise_mean(record), complement(least)
-    kept, claim = kept_interval(measured) or UNIT, replace(measured, value=None)
+    claim = replace(measured, value=None)
     accuracy = isinstance(measured, kinds.AccuracySet | kinds.AccuracyPopulation)
-    number = least if accuracy else most
+    number, error = least if accuracy else most, measured.guarantee.error
     in_kept = accuracy or measured.kept is not None
+    kept = _kept_at(record, rung(error, record.rung)) if error else kept_interval(measured)
+    kept = kept or UNIT
     if kept.low >= least:
-        return claim.answered(number, Verdict.PASS)
+        return replace(claim, interval=None).answered(number, Verdict.PASS)
     if kept.high < least:
-        return claim.answered(number, Verdict.FAIL)
+        return replace(claim, interval=None).answered(number, Verdict.FAIL)
     needed, late = _least_trials(record, most), measured.reason is not None
     if out_of_reach(record, least):
         ways = [Why.OUT_OF_REACH.of(needed)]
     elif claim.about.of is About.POPULATION:
-        ways = [_new_run(record, most)]
+        ways = [_new_run(record, least)]
     else:
         ways = [(Why.MORE_TIME_MAY_DECIDE if late else Why.NARROWER_MAY_DECIDE).of()]
         ways += [Why.TRIALS_NEEDED.of(needed)] * (needed > record.trials)
+    kept = kept_interval(measured) or UNIT
     around = kept if in_kept else failure_interval(kept)
     open_ = Why.ACCURACY_OPEN if in_kept else Why.FAILURE_OPEN
     reason = open_.of(around.low, around.high, *ways)
     return claim.answered(number, Verdict.UNDECIDED, reason)
+
+
+def _kept_at(record: Record, error: float) -> Interval:
+    """The share kept, each end by itself wrong with at most `error`, whenever the run stopped.
+
+    Rounds have bounds that hold at any error. First trials of a number of inputs that was settled
+    are counted, beside bets on all trials. Where single trials were taken until a design said stop,
+    bets on them hold whatever made them stop.
+    """
+    samples, twice = record.details, min(2 * error, _LARGEST_ERROR)
+    if isinstance(samples, Samples) and samples.bounds is not None:
+        return failure_interval(samples.bounds.interval(twice))
+    known = [row.result for row in record.inputs if isinstance(row.result, Estimate)]
+    if isinstance(samples, Samples) and samples.once is not None:
+        rates = np.array([one.value for one in known])
+        unequal = record.claims[0].about.sampling is not Sampling.INDEPENDENT
+        return Sides.of_counts(samples.once, rates, unequal=unequal).interval(twice)
+    trials = sum(one.trials for one in known)
+    kept = round(sum(one.value * one.trials for one in known))
+    return betting_trials(np.array([kept]), np.array([trials]), twice) if trials else UNIT
 
 
 def _precise_mean(record: Record) -> MeanClaim:
@@ -296,18 +332,13 @@ def _least_trials(record: Record, most: float) -> float:
     return math.inf if most == 0 else math.ceil(math.log(error) / math.log1p(-most))
 
 
-def _new_run(record: Record, most: float) -> Reason:
-    """What may decide a requirement on the population that this run leaves open.
-
-    A forecast: one trial of each input, and failures as often as here.
-    """
-    claim, inputs = record.claims[0], len(record.inputs)
-    error, failure = claim.guarantee.error, _failing(record)
-
-    def decided(size: int) -> bool:
-        around = clopper_pearson(Counts(size, round(failure * size)), error)
-        return around.high <= most or around.low > most
-
-    if decided(inputs):
+def _new_run(record: Record, least: float) -> Reason:
+    """What may decide a requirement on the population that this run leaves open: a forecast."""
+    claim, samples = record.claims[0], record.details
+    once = samples.once if isinstance(samples, Samples) else None
+    if once is None:
         return Why.SMALLER_PRECISION_MAY_DECIDE.of()
-    return more_inputs(inputs, enough(decided, inputs), claim.continues)
+    ones = np.repeat([1.0, 0.0], [once.kept, once.trials - once.kept])
+    later = rung(claim.guarantee.error, record.rung + 1)
+    tested = Tested(Sides.of_counts(once, ones), least, least, least, later)
+    return more_inputs(lambda inputs: tested.chance(inputs, later), once.trials)

@@ -160,7 +160,7 @@ def population_claim(
         scope,
         Randomness.NOTHING,
         NO_GUARANTEE,
-        Continues.ONCE if scope.of is About.CLASS else over.continues(sampled_of(rows)),
+        Continues.ONCE,
         sum(row.result.trials for row in rows),
         reason=whole.because if isinstance(whole, Undecided) else None,
     )
@@ -294,8 +294,6 @@ def _comparison_claims(
         for m in members
         if m.whole is not None
     ]
-    once = any(claim.continues is Continues.ONCE for claim in own_claims)
-    continues = Continues.ONCE if once else Continues.ANYTIME
     model = own_claims[0].said
     said = replace(
         model,
@@ -311,7 +309,7 @@ def _comparison_claims(
         )
         for pair in pairs
     ]
-    return tuple(claim.saying(continues=continues) for claim in (*of_pairs, *own_claims))
+    return (*of_pairs, *own_claims)
 
 
 def of_tally(record: Record, least: float | None, each: OfClasses | None) -> tuple[Claim, ...]:
@@ -321,7 +319,7 @@ def of_tally(record: Record, least: float | None, each: OfClasses | None) -> tup
     claims = []
     if least is not None:
         local = sampled_of(record.inputs)
-        answer = requirement(over, local, least, over.continues(local), CASES)
+        answer = requirement(over, local, least, unit=CASES)
         claims.append(_verdict(record, over, Decided(record.claims[0].about, answer), least))
     if each is not None:
         claims += _of_each(record, over, each)
@@ -376,7 +374,7 @@ def of_tallies(
     rows = {other: rows_by_id(part) for other, part in parts.items()}
     local = {other: sampled_of(own) for other, own in rows.items()}
     model = record.claims[0].said
-    decided = not_worse(over, local, name, margin, continues=model.continues, unit=CASES)
+    decided = not_worse(over, local, name, margin, unit=CASES)
     verdict, reason = verdict_of(decided)
     guarantee = NO_GUARANTEE
     if isinstance(decided, Decision):

@@ -52,6 +52,8 @@ class Continues(StrEnum):
     """Whether more trials or inputs may be added and the claim be read again."""
 
     ONCE = "once"
+    LADDER = "ladder"
+    """Each later run of the same study spends the next, smaller share of the error."""
     ANYTIME = "anytime"
 
 

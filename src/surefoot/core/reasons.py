@@ -14,10 +14,8 @@ class Why(StrEnum):
     SEVERAL = auto()
 
     # Forecasts: what would decide an open question.
-    ABOUT = auto()
-    MORE_THAN = auto()
-    ADDED_WOULD_DECIDE = auto()
-    NEW_RUN_WOULD_DECIDE = auto()
+    LIKELY_DECIDES = auto()
+    MANY_MAY_DECIDE = auto()
     SMALLER_PRECISION_MAY_DECIDE = auto()
     NARROWER_MAY_DECIDE = auto()
     MORE_TIME_MAY_DECIDE = auto()

@@ -72,12 +72,12 @@ def _is_number(value: Json) -> bool:
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:surefoot:evidence:v1"
 _ANY_VERSION = PREDICATE_TYPE.removesuffix("1")
-FORMAT = 5
+FORMAT = 6
 """Number of the layout of the predicate."""
 _TABLES = ("inputs", "journal")
 _TOP = (
     "digest", "spec", "claims", "required", "verdicts", "details", "trials", "stopped_early",
-    "extends",
+    "extends", "rung",
 )  # fmt: skip
 _ORIGIN = ("environment", "findings", "started", "seconds")
 _NAMES = {"digest": "run", "spec": "study"}

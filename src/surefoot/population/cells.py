@@ -19,9 +19,9 @@ from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.population.mean import unequal_error
 from surefoot.population.precision import Asks, SetMean, Tally, check_precision
 from surefoot.statistics.bounds import check_error, clopper_pearson
+from surefoot.statistics.counted import unequal_error
 from surefoot.statistics.stratified_mean import MeanBounds
 
 _ROUNDING = 1 + 1e-9

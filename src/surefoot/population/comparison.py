@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Together, jointly
-from surefoot.core.claims import Continues
 from surefoot.core.reasons import Why
 from surefoot.core.results import Bracket, Decision, Estimate, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
-from surefoot.population.requirement import Population, as_many, enough, more_inputs, sound
+from surefoot.population.requirement import Population, more_inputs, sound, spent_by
 from surefoot.statistics.bounds import shares
 from surefoot.statistics.ranks import Ranks, check_share, masses, shortest
 
@@ -116,14 +115,14 @@ def not_worse(
     name: str,
     margin: float,
     identical: Pairs = (),
-    continues: Continues = Continues.ONCE,
+    run: int | None = None,
     unit: str = "inputs",
 ) -> Decision | Undecided:
     """Whether this one is less robust than none of the others by more than `margin`.
 
-    One-sided, spending `over.error`. It holds if each comparison by itself says so at the whole
-    error: were one worse, that comparison would have to err. It is refuted if one of the k others
-    is better by more at error/k.
+    One-sided, spending the share of the error that run number `run` of the comparison has. It holds
+    if each comparison by itself says so at that error: were one worse, that comparison would have
+    to err. It is refuted if one of the k others is better by more at a k-th of it.
     """
     if name not in local:
         raise InvalidArgument(
@@ -137,22 +136,20 @@ def not_worse(
         return Decision(claim, True, Guarantee.sound(), trials)
     wholes = [sound(population.conclude(results, population.error)) for results in local.values()]
     promise = Guarantee.given(population.error, _assumed(*wholes))
-    holds = _holds(population, local[name], others, margin)
+    now = spent_by(population, run)
+    later = now if run is None else spent_by(population, run + 1)
+    holds = _holds(population, local[name], others, margin, now)
     if holds is not None:
         return Decision(claim, holds, promise, trials)
 
-    def decided(inputs: int) -> bool:
-        grown = {other: as_many(results, inputs) for other, results in others.items()}
-        return _holds(population, as_many(local[name], inputs), grown, margin) is not None
-
-    open_ = [
-        o
-        for o in others
-        if _gap(population, local[name], others[o], population.error).low < -margin
-    ]
+    gaps = {o: _gap(population, local[name], others[o], now) for o in others}
+    open_ = [other for other, gap in gaps.items() if gap.low < -margin]
     inputs = len(local[name])
-    called = unit_word(local[name], unit)
-    forecast = more_inputs(inputs, enough(decided, inputs), continues, called)
+
+    def chance(number: int) -> float:
+        return min(_chance(gaps[other], margin, later, number / inputs) for other in open_)
+
+    forecast = more_inputs(chance, inputs, unit_word(local[name], unit))
     return Undecided(Why.MAY_BE_WORSE.of(name, margin, forecast, *open_), trials)
 
 
@@ -161,13 +158,12 @@ def _holds(
     mine: Sequence[Sampled],
     others: Mapping[str, Sequence[Sampled]],
     margin: float,
+    error: float,
 ) -> bool | None:
     """Whether none of the others is better by more than the margin; None if undecided."""
-    if all(
-        _gap(population, mine, other, population.error).low >= -margin for other in others.values()
-    ):
+    if all(_gap(population, mine, other, error).low >= -margin for other in others.values()):
         return True
-    share = shares(population.error, len(others))
+    share = shares(error, len(others))
     beaten = any(_gap(population, mine, other, share).high < -margin for other in others.values())
     return False if beaten else None
 
@@ -177,6 +173,22 @@ def _gap(
 ) -> Interval:
     """The difference, each end by itself wrong with probability at most `error`."""
     return population.difference(mine, other, min(2 * error, _LARGEST_ERROR))
+
+
+def _chance(gap: Interval, margin: float, error: float, growth: float) -> float:
+    """That `growth` times as many inputs decide: a forecast, by normal distributions.
+
+    `gap` has ends of this error, so that half its width says how far off the estimate may be, and
+    how wide the interval of more inputs will be.
+    """
+    from scipy.special import ndtr, ndtri
+
+    half, centre = (gap.high - gap.low) / 2, (gap.high + gap.low) / 2
+    spread = half / -float(ndtri(error)) * math.sqrt(1 - 1 / growth)
+    if spread == 0:
+        return 0.0
+    away, reach = (centre + margin) / spread, half / math.sqrt(growth) / spread
+    return float(ndtr(away - reach) + ndtr(-away - reach))
 
 
 def _assumed(*wholes: Estimate | Undecided) -> tuple[Assumption, ...]:

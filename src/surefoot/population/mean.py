@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import Continues, Sampling
@@ -28,14 +27,11 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
-from surefoot.population.requirement import PValues, assumptions_of_sample
+from surefoot.population.requirement import assumptions_of_sample
 from surefoot.statistics.bounds import clopper_pearson, shares
-from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above
-from surefoot.statistics.kappa import tail_above
+from surefoot.statistics.counted import Side, Sides, Tested, unequal_error
+from surefoot.statistics.intervals import betting_trials
 from surefoot.statistics.paired import ONE_TRIAL, lower_difference
-
-_HOEFFDING = 0.25
-"""Hoeffding's theorem compares tails of at most this probability: P(at least 2 of 2) at p = 1/2."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +40,7 @@ class _CountedMean:
 
     error: float
     sampling: Sampling = Sampling.INDEPENDENT
+    anytime: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
@@ -64,24 +61,35 @@ class _CountedMean:
         if not known:
             return Undecided(Why.NO_ESTIMATE.of(), trials)
         value = float(averages(known, _value).mean())
-        around = self._interval(_Bounds.of(local), error)
+        around = self.sides(local).interval(error)
         assumed = assumptions_of_sample(self.sampling, local)
         promise = Guarantee.given(error, assumed)
         within = Interval(min(around.low, value), max(around.high, value))
         return Estimate(value, within, promise, trials)
 
-    def continues(self, local: Sequence[Sampled]) -> Continues:
-        """Whether inputs may be added: always, but where each had one trial and all are counted."""
-        single = _Bounds.of(local).single
-        return Continues.ONCE if single else Continues.ANYTIME
+    @property
+    def continues(self) -> Continues:
+        """Whether inputs may be added, and at what price."""
+        return Continues.ANYTIME if self.anytime else Continues.LADDER
 
-    def _interval(self, bounds: _Bounds, error: float) -> Interval:
-        if bounds.single:
-            spent = error if self.sampling is Sampling.INDEPENDENT else unequal_error(error)
-            return clopper_pearson(Counts(len(bounds.lows), round(bounds.lows.sum())), spent)
-        low = max(0.0, lower_end(bounds.lows, error / 2) - bounds.slack)
-        high = min(1.0, 1 - lower_end(1 - bounds.highs, error / 2) + bounds.slack)
-        return Interval(low, max(low, high))
+    def sides(self, local: Sequence[Sampled]) -> Sides:
+        """What each input or group says for a large mean, and for a small one."""
+        lows = averages(local, lambda r: _input_bounds(counted(r))[0])
+        highs = averages(local, lambda r: _input_bounds(counted(r))[1])
+        once = distinct(local)
+        inputs = [counted(r) for r in members_of(once)]
+        rough = (r for r in inputs if isinstance(r, Estimate) and r.unbiased is None)
+        # of a group the averages add up: what holds of each input in expectation holds of them
+        slack = max((r.guarantee.error for r in rough), default=0.0)
+        single = len(lows) > 0 and all(
+            not isinstance(r, Group)
+            and isinstance(one := counted(r), Estimate)
+            and one.unbiased_from == 1
+            for r in once
+        )
+        unequal = self.sampling is Sampling.STRATIFIED
+        up, down = (Side(v, slack, single, unequal, self.anytime) for v in (lows, 1 - highs))
+        return Sides(up, down)
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """The mean of these inputs themselves, whatever they were drawn from.
@@ -115,28 +123,19 @@ class _CountedMean:
         self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
     ) -> Interval:
         """How much larger the first mean is: an interval from the same inputs seen twice."""
-        a, b = (_Bounds.of(local) for local in (first, second))
-        slack = a.slack + b.slack
-        exact = 1.0 if a.single and b.single else ONE_TRIAL
-        if self.sampling is Sampling.STRATIFIED:  # pairs of several distributions
+        a, b = (self.sides(local) for local in (first, second))
+        slack = a.up.slack + b.up.slack
+        exact = 1.0 if a.up.single and b.up.single else ONE_TRIAL
+        if self.sampling is Sampling.STRATIFIED or self.anytime:  # pairs of several distributions
             exact = 0.0
-        low = lower_difference(a.lows, b.highs, error / 2, exact) - slack
-        high = slack - lower_difference(b.lows, a.highs, error / 2, exact)
+        low = lower_difference(a.up.values, 1 - b.down.values, error / 2, exact) - slack
+        high = slack - lower_difference(b.up.values, 1 - a.down.values, error / 2, exact)
         low, high = max(-1.0, low), min(1.0, high)
         return Interval(low, max(low, high))
 
-    def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
-        """How surely the mean is at least `least`, and how surely it is less."""
-        bounds = _Bounds.of(local)
-        if bounds.single:
-            n, kept = len(bounds.lows), round(bounds.lows.sum())
-            above, below = tail_above(kept, n, least), tail_above(n - kept, n, 1 - least)
-            if self.sampling is not Sampling.INDEPENDENT:
-                above, below = unequal_p_value(above), unequal_p_value(below)
-        else:
-            above = p_value_above(bounds.lows, least + bounds.slack, self.error)
-            below = p_value_above(1 - bounds.highs, 1 - least + bounds.slack, self.error)
-        return PValues(above if least > 0 else 0.0, below)
+    def tested(self, local: Sequence[Sampled], least: float) -> Tested:
+        """The requirement that the mean is at least `least`, as a test of both answers."""
+        return Tested(self.sides(local), least, least, least, self.error)
 
 
 @dataclass(frozen=True)
@@ -149,37 +148,6 @@ class Mean(_CountedMean):
     def conclude(self, local: Sequence[Sampled], error: float) -> Estimate | Undecided:
         """The mean, spending `error`; the order of `local` does not matter."""
         return self.counted_mean(local, error)
-
-
-@dataclass(frozen=True)
-class _Bounds:
-    """The bounds that inputs, or groups, contribute to both ends, and how often they are wrong.
-
-    Those of a group are the averages of its inputs' bounds: expectations add up, so what holds of
-    each input's bound in expectation holds of the average, with the largest `slack`.
-    """
-
-    lows: NDArray[np.float64]
-    highs: NDArray[np.float64]
-    slack: float
-    single: bool
-    """Whether every input had one trial: then all of them are one sample of yes and no."""
-
-    @classmethod
-    def of(cls, local: Sequence[Sampled]) -> _Bounds:
-        lows = averages(local, lambda r: _input_bounds(counted(r))[0])
-        highs = averages(local, lambda r: _input_bounds(counted(r))[1])
-        once = distinct(local)
-        inputs = [counted(r) for r in members_of(once)]
-        rough = (r for r in inputs if isinstance(r, Estimate) and r.unbiased is None)
-        single = all(
-            not isinstance(r, Group)
-            and isinstance(one := counted(r), Estimate)
-            and one.unbiased_from == 1
-            for r in once
-        )
-        slack = max((r.guarantee.error for r in rough), default=0.0)
-        return cls(lows, highs, slack, single and len(lows) > 0)
 
 
 def _with_estimate(one: Sampled) -> Sampled | None:
@@ -199,24 +167,6 @@ def _value(result: Result) -> float:
             return value
         case _:
             return math.nan
-
-
-def unequal_error(error: float) -> float:
-    """The error at which Clopper-Pearson holds for trials of unequal probabilities.
-
-    Hoeffding's theorem leaves out a single failure or success. There the probabilities may add
-    up: 1 - (1 - p)^n <= 1 - e^-a makes n p <= a.
-    """
-    return -2 * math.expm1(-error / 2)
-
-
-def unequal_p_value(p: float) -> float:
-    """A binomial p-value, for trials of unequal probabilities: the same, seen from the other end.
-
-    Above 1/4 the theorem says nothing, nor does the p-value.
-    """
-    adjusted = -math.log1p(-p) if p < 1 else math.inf
-    return adjusted if adjusted <= _HOEFFDING else 1.0
 
 
 def counted(result: Result) -> Result:

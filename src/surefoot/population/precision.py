@@ -18,11 +18,10 @@ from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Estimate, Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.population.mean import unequal_error
 from surefoot.population.requirement import assumptions_of_sample, least_number
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
+from surefoot.statistics.counted import OF_COUNTS, Sides, unequal_error
 from surefoot.statistics.designs import SMALLEST_PROVED
-from surefoot.statistics.intervals import betting
 from surefoot.statistics.sequential import design_for
 from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
 
@@ -38,16 +37,19 @@ class PrecisionResult:
     """A mean of failure probabilities, and the trials of each input behind it.
 
     `first` is the first trial of each input alone, where it had one. `note` says why the mean is
-    not known to the precision, where it is not. `anytime`: more trials may be added and the mean be
-    read again. `part` is what a cell of a suite adds to the mean over all cells.
+    not known to the precision, where it is not. `part` is what a cell of a suite adds to the mean
+    over all cells. `bounds` are those of rounds, which hold whenever one stops, at any error;
+    `once` counts the first trials where each input had one, whatever they said. Where there is
+    neither, single trials were taken until the design said stop.
     """
 
     failure: Estimate
     counts: tuple[Counts, ...]
     first: tuple[Counts, ...]
     note: Reason | None = None
-    anytime: bool = False
     part: MeanBounds | None = None
+    bounds: MeanBounds | None = None
+    once: Counts | None = None
 
 
 def check_precision(precision: float, error: float) -> None:
@@ -260,7 +262,7 @@ class SetMean:
         late = around.width > 2 * self.precision
         note = Why.PRECISION_LATE.of(around.width / 2) if late else None
         result = tally.result(value, around, Guarantee.sound(self.error), note)
-        return replace(result, anytime=True)
+        return replace(result, bounds=bounds)
 
     def _picked(self, tally: Tally, cells: int) -> Asks:
         """Single trials of inputs picked at random: each fails with the mean probability.
@@ -284,9 +286,6 @@ class SetMean:
         return replace(result, part=replace(part, size=self.size))
 
 
-_SHARE_OF_REPEATS = 0.1
-"""Part of the error for the interval from several trials an input. Little: that interval matters
-only where inputs are much alike, and the other gets 5 % wider at a tenth of the error less."""
 _MORE_TRIALS = 4
 """Trials of each input grow by this factor."""
 _MOST_TRIALS = 64
@@ -339,18 +338,15 @@ class PopulationMean:
             places, promise = np.arange(self.size), self._guarantee
             return (yield from tally.ask_design(self.level, self.precision, promise, places))
         failed = yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
-        several = self.fresh and self.size > 1
-        spent = (1 - _SHARE_OF_REPEATS) * self.error if several else self.error
-        if self.sampling is not Sampling.INDEPENDENT:
-            spent = unequal_error(spent)
-        around = clopper_pearson(Counts(self.size, int(failed.sum())), spent)
+        several, unequal = self.fresh and self.size > 1, self.sampling is not Sampling.INDEPENDENT
+        first = Counts(self.size, int(failed.sum()))
+        spent = OF_COUNTS * self.error if several else self.error
+        around = clopper_pearson(first, unequal_error(spent) if unequal else spent)
         while several and around.width > 2 * self.precision and _worth_more(tally):
             more = (_MORE_TRIALS - 1) * tally.trials
             yield from tally.ask(self.level, more)
             rates = tally.failed / tally.trials
-            other = betting(rates, _SHARE_OF_REPEATS * self.error)
-            low, high = max(around.low, other.low), min(around.high, other.high)
-            around = Interval(low, high) if low <= high else around
+            around = Sides.of_counts(first, rates, unequal=unequal).interval(self.error)
         mean = float((tally.failed / tally.trials).mean())
         value = min(max(mean, around.low), around.high)
         note = None
@@ -359,7 +355,8 @@ class PopulationMean:
             by_width = math.ceil(self.size * (reached / self.precision) ** 2)
             needed = min(by_width, inputs_needed(value, self.precision, spent))
             note = Why.PRECISION_LIMITED.of(self.size, reached, needed)
-        return tally.result(value, around, self._guarantee, note)
+        result = tally.result(value, around, self._guarantee, note)
+        return replace(result, once=Counts(self.size, self.size - first.kept))
 
     @property
     def _guarantee(self) -> Guarantee:
@@ -392,7 +389,7 @@ def likely_width(precision: float, error: float, size: int, failure: float) -> f
     beyond the first."""
     if design_fits(precision, error, size):
         return 2 * precision
-    return 2 * _half_width(failure, size, (1 - _SHARE_OF_REPEATS) * error)
+    return 2 * _half_width(failure, size, OF_COUNTS * error)
 
 
 def _half_width(failure: float, size: int, error: float) -> float:

@@ -17,8 +17,9 @@ from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Bracket, Decision, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Group, averages, members_of
-from surefoot.population.requirement import PValues, assumptions_of_sample, least_number
+from surefoot.population.requirement import assumptions_of_sample, least_number
 from surefoot.statistics.bounds import shares
+from surefoot.statistics.counted import PValues
 from surefoot.statistics.intervals import p_value_above
 from surefoot.statistics.ranks import (
     Ranks,

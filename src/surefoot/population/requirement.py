@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
 from typing import Any, Protocol
 
 from surefoot.core.assumptions import Assumed, Assumption, TheseGroups
@@ -24,6 +23,7 @@ from surefoot.core.results import (
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, is_grouped, unit_word
 from surefoot.statistics.bounds import holm
+from surefoot.statistics.counted import Tested, rung
 
 _MOST_FORECAST = 100_000
 """Inputs beyond which a forecast says "more than": nobody plans a run by a larger number."""
@@ -41,14 +41,6 @@ def assumptions_within(sampling: Sampling | None) -> tuple[Assumption, ...]:
     if sampling is Sampling.GROUPED:
         return Assumed.GROUPS_SAMPLED, Assumed.WHOLE_GROUPS
     return (Assumed.SAMPLED_WITHIN,)
-
-
-@dataclass(frozen=True)
-class PValues:
-    """Two p-values: small `above` shows that a requirement is met, small `below` that it is not."""
-
-    above: float
-    below: float
 
 
 class Population(Protocol):
@@ -83,8 +75,13 @@ class Population(Protocol):
         """How much larger the first quantity is, from two results for each input."""
         ...
 
-    def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
-        """How surely the quantity is at least `least`, and how surely it is less."""
+    def tested(self, local: Sequence[Sampled], least: float) -> Tested:
+        """The requirement that the quantity is at least `least`, as a test of both answers."""
+        ...
+
+    @property
+    def continues(self) -> Continues:
+        """Whether inputs may be added to these and the claim be read again."""
         ...
 
 
@@ -101,51 +98,61 @@ def requirement(
     population: Population,
     local: Sequence[Sampled],
     least: float,
-    continues: Continues = Continues.ONCE,
+    run: int | None = None,
     unit: str = "inputs",
 ) -> Decision | Undecided:
     """Whether the quantity of the population is at least `least`.
 
-    One-sided both ways: of PASS and FAIL only one can be wrong, so each may spend the whole error.
-    `continues` says whether inputs may be added to these, `unit` how a forecast calls them.
+    One-sided both ways: of PASS and FAIL only one can be wrong, so each may spend the whole error;
+    of several runs of one study, of which this is number `run`, each spends its share of it. `unit`
+    says how a forecast calls the inputs.
     """
     _check(least)
     whole = sound(population.conclude(local, population.error))
     if isinstance(whole, Undecided):
         return whole
-    evidence = population.evidence(local, least)
+    tested, now = population.tested(local, least), spent_by(population, run)
+    later = now if run is None else spent_by(population, run + 1)
+    evidence = tested.p_values
     promise = Guarantee.given(population.error, whole.guarantee.assumptions)
     claim = f"{population.quantity} is at least {least!r}"
-    if evidence.above <= population.error:
+    if evidence.above <= now:
         return Decision(claim, True, promise, whole.trials, p_value=evidence.above)
-    if evidence.below <= population.error:
+    if evidence.below <= now:
         return Decision(claim, False, promise, whole.trials, p_value=evidence.below)
-
-    def decided(inputs: int) -> bool:
-        likely = population.evidence(as_many(local, inputs), least)
-        return min(likely.above, likely.below) <= population.error
-
     forecast = more_inputs(
-        len(local), enough(decided, len(local)), continues, unit_word(local, unit)
+        lambda inputs: tested.chance(inputs, later), len(local), unit_word(local, unit)
     )
     return Undecided(Why.EVIDENCE_OPEN.of(forecast), whole.trials)
 
 
-def enough(decided: Callable[[int], bool], inputs: int) -> int | None:
-    """Inputs in all that would likely decide; None for very many.
+def spent_by(population: Population, run: int | None) -> float:
+    """What run number `run` of a study may spend on an answer; all of it where there is but one."""
+    if run is None or population.continues is Continues.ANYTIME:
+        return population.error
+    return rung(population.error, run)
 
-    `decided` supposes that further inputs are as these. A forecast, to two digits, not a claim.
+
+_GOOD_CHANCE = 0.8
+"""What a forecast of inputs aims at."""
+
+
+def more_inputs(chance: Callable[[int], float], inputs: int, unit: str = "inputs") -> Reason:
+    """How many inputs in all would decide, with what chance: a forecast to two digits, no claim.
+
+    `unit` says what was sampled: inputs, cases or groups.
     """
     low, high = inputs, 2 * inputs
-    while not decided(high):
+    while (likely := chance(high)) < _GOOD_CHANCE:
         low, high = high, 2 * high
         if high > _MOST_FORECAST:
-            return None
+            return Why.MANY_MAY_DECIDE.of(low, unit, likely)
     while high > 1.05 * low + 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if decided(middle) else (middle, high)
-    unit = 10.0 ** max(0, math.floor(math.log10(max(high, 1))) - 1)
-    return int(math.ceil(high / unit) * unit)
+        low, high = (low, middle) if chance(middle) >= _GOOD_CHANCE else (middle, high)
+    digits = 10.0 ** max(0, math.floor(math.log10(max(high, 1))) - 1)
+    many = int(math.ceil(high / digits) * digits)
+    return Why.LIKELY_DECIDES.of(many, unit, chance(many))
 
 
 def least_number(decides: Callable[[int], bool], most: int, parts: int) -> int | None:
@@ -161,24 +168,6 @@ def least_number(decides: Callable[[int], bool], most: int, parts: int) -> int |
     return high
 
 
-def as_many(local: Sequence[Sampled], inputs: int) -> list[Sampled]:
-    """These results over again, until they are so many."""
-    return list(islice(cycle(local), inputs))
-
-
-def more_inputs(
-    inputs: int, needed: int | None, continues: Continues, unit: str = "inputs"
-) -> Reason:
-    """What would decide a question that these inputs leave open, and at what price.
-
-    `unit` says what was sampled: inputs, cases or groups.
-    """
-    beyond = Why.MORE_THAN.of(max(_MOST_FORECAST, inputs))
-    many = beyond if needed is None else Why.ABOUT.of(needed)
-    added = continues is Continues.ANYTIME
-    return (Why.ADDED_WOULD_DECIDE if added else Why.NEW_RUN_WOULD_DECIDE).of(many, unit)
-
-
 @dataclass(frozen=True)
 class Each:
     """A requirement of every class: the claim that all meet it, and each class by itself."""
@@ -191,6 +180,7 @@ def requirement_of_each(
     population: Population,
     groups: Mapping[str, Sequence[Sampled]],
     least: float | Mapping[str, float],
+    run: int | None = None,
 ) -> Each:
     """Whether the quantity of every class is at least `least`, or at least its own number.
 
@@ -203,8 +193,10 @@ def requirement_of_each(
     each = dict(least) if isinstance(least, Mapping) else dict.fromkeys(groups, least)
     for number in each.values():
         _check(number)
-    error = population.error
-    evidence_by_class = {n: population.evidence(local, each[n]) for n, local in groups.items()}
+    error, now = population.error, spent_by(population, run)
+    evidence_by_class = {
+        name: population.tested(local, each[name]).p_values for name, local in groups.items()
+    }
     above, below = (
         holm([getattr(e, side) for e in evidence_by_class.values()]) for side in ("above", "below")
     )
@@ -215,18 +207,18 @@ def requirement_of_each(
     rows: dict[str, Decision | Undecided] = {}
     for name, up, down in zip(groups, above, below, strict=True):
         claim = f"{population.quantity} of class {name} is at least {each[name]!r}"
-        if min(up, down) <= error / sides:
+        if min(up, down) <= now / sides:
             holds, p = up <= down, min(1.0, sides * min(up, down))
             rows[name] = Decision(claim, holds, promise, trials[name], p_value=p)
         else:
             rows[name] = Undecided(Why.CLASS_OPEN.of(each[name]), trials[name])
     claim = f"{population.quantity} of every class is at least what is required of it"
     total = sum(trials.values())
-    if all(e.above <= error for e in evidence_by_class.values()):
+    if all(e.above <= now for e in evidence_by_class.values()):
         return Each(Decision(claim, True, promise, total), rows)
-    if min(below) <= error:
+    if min(below) <= now:
         return Each(Decision(claim, False, promise, total), rows)
-    doubtful = [name for name, e in evidence_by_class.items() if e.above > error]
+    doubtful = [name for name, e in evidence_by_class.items() if e.above > now]
     return Each(Undecided(Why.CLASSES_OPEN.of(len(doubtful), *doubtful[:5]), total), rows)
 
 

@@ -11,15 +11,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.claims import Sampling
-from surefoot.core.counts import Counts
+from surefoot.core.claims import Continues, Sampling
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Decision, Estimate, Guarantee, Interval, Result, Undecided
 from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
-from surefoot.population.mean import counted, unequal_error, unequal_p_value
-from surefoot.population.requirement import PValues, assumptions_of_sample
-from surefoot.statistics.bounds import check_error, clopper_pearson
-from surefoot.statistics.intervals import lower_end, p_value_above
+from surefoot.population.mean import counted
+from surefoot.population.requirement import assumptions_of_sample
+from surefoot.statistics.bounds import check_error
+from surefoot.statistics.counted import Side, Sides, Tested
 from surefoot.statistics.kappa import tail_above, upwards
 from surefoot.statistics.paired import ONE_TRIAL, lower_difference
 
@@ -45,6 +44,7 @@ class RobustShare:
     sampling: Sampling = Sampling.INDEPENDENT
     kind: ClassVar[str] = "robust-share"
     quantity: ClassVar[str] = "the robust share"
+    continues: ClassVar[Continues] = Continues.ONCE
 
     def __post_init__(self) -> None:
         check_error(self.error)
@@ -56,27 +56,20 @@ class RobustShare:
         if not decisions:
             return Undecided(Why.NOTHING_DECIDED.of(), trials)
         a = max(r.guarantee.error for r in decisions)
-        declared = self._declared_between(local, error)
+        declared = self._sides(local).interval(error)
         low, high = (declared.low - a) / (1 - a), declared.high / (1 - a)
         value = float(_declared(local, True).mean())
         around = Interval(min(max(0.0, low), value), max(min(1.0, high), value))
         assumed = assumptions_of_sample(self.sampling, local)
         return Estimate(value, around, Guarantee.given(error, assumed), trials)
 
-    def _declared_between(self, local: Sequence[Sampled], error: float) -> Interval:
-        """From P(declared robust) to 1 - P(declared fragile), each end at half the error.
-
-        Single inputs are counted; of groups, each has a share of its own, and a bet on the mean
-        of these takes the place of the count.
-        """
+    def _sides(self, local: Sequence[Sampled]) -> Sides:
+        """Inputs that are declared robust, and those that are not declared fragile."""
         robust, fragile = _declared(local, True), _declared(local, False)
-        if is_grouped(local):
-            low = lower_end(robust, error / 2)
-            return Interval(low, max(low, 1 - lower_end(fragile, error / 2)))
-        n, kept, failed = len(local), round(robust.sum()), round(fragile.sum())
-        spent = error if self.sampling is not Sampling.STRATIFIED else unequal_error(error)
-        low = clopper_pearson(Counts(n, kept), spent).low
-        return Interval(low, clopper_pearson(Counts(n, n - failed), spent).high)
+        unequal = self.sampling is Sampling.STRATIFIED
+        single = not is_grouped(local)
+        up, down = (Side(v, single=single, unequal=unequal) for v in (robust, fragile))
+        return Sides(up, down)
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """Nothing: each input has its own decision, and `all_robust` speaks of all of them."""
@@ -96,26 +89,15 @@ class RobustShare:
         high = -lower_difference(other, maybe, error / 2, exact)
         return Interval(max(-1.0, (low - a) / (1 - a)), min(1.0, (high + a) / (1 - a)))
 
-    def evidence(self, local: Sequence[Sampled], least: float) -> PValues:
-        """How surely the share is at least `least`, and how surely it is less.
+    def tested(self, local: Sequence[Sampled], least: float) -> Tested:
+        """The requirement that the share is at least `least`, as a test of both answers.
 
-        One-sided p-values: a requirement that is met where the first is at most the error, and not
-        met where the second is, is decided wrongly with at most the whole error. A share below
-        `least` lets at most least(1 - a) + a be declared robust, one of at least `least` at most
-        1 - least(1 - a) fragile.
+        A share below `least` lets at most least(1 - a) + a be declared robust, one of at least
+        `least` at most 1 - least(1 - a) fragile.
         """
-        a, n = _decision_error(local), len(local)
-        robust, fragile = _declared(local, True), _declared(local, False)
-        most_robust, most_fragile = least * (1 - a) + a, 1 - least * (1 - a)
-        if is_grouped(local):
-            above = p_value_above(robust, most_robust, self.error)
-            below = p_value_above(fragile, most_fragile, self.error)
-        else:
-            above = tail_above(round(robust.sum()), n, most_robust)
-            below = tail_above(round(fragile.sum()), n, most_fragile)
-            if self.sampling is Sampling.STRATIFIED:
-                above, below = unequal_p_value(above), unequal_p_value(below)
-        return PValues(above if least > 0 else 0.0, below)
+        a = _decision_error(local)
+        met = least * (1 - a)
+        return Tested(self._sides(local), least, met + a, met, self.error)
 
 
 def every_input_at_most(local: Sequence[Result]) -> Estimate | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
 
-from surefoot.core.claims import Continues, Sampling
+from surefoot.core.claims import Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.records.record import InputRow, Record
@@ -38,11 +37,6 @@ def population_of(record: Record) -> Population:
         )
     over = POPULATIONS[spec.kind]
     return over(spec.error, Sampling(spec.sampling or Sampling.INDEPENDENT))
-
-
-def continues_of(population: Population, local: Sequence[Any]) -> Continues:
-    """Whether inputs may be added to these and the claim be read again."""
-    return population.continues(local) if isinstance(population, Mean) else Continues.ONCE
 
 
 def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from surefoot.core.claims import Claim
+from surefoot.core.counts import Counts
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
 from surefoot.errors import InvalidArgument
@@ -320,7 +321,8 @@ class OtherLabel:
 class Samples:
     """Results of sampling: for the population, these inputs and each class; failed examples.
 
-    `part` is what a cell of a suite adds to the mean over all cells.
+    `part` is what a cell of a suite adds to the mean over all cells. `bounds` and `once` are what a
+    mean to a precision can be required by at any error (`PrecisionResult`).
     """
 
     whole: Whole
@@ -331,6 +333,8 @@ class Samples:
     attack: AttackSummary | None = None
     clean_loss: CleanLoss | None = None
     part: MeanBounds | None = None
+    bounds: MeanBounds | None = None
+    once: Counts | None = None
     other_label: OtherLabel | None = None
     kind: Literal["samples"] = "samples"
 
@@ -462,7 +466,8 @@ Details = Samples | Curves | Radii | AttackSummary | Tally | Comparison
 class Record:
     """The whole outcome of one study: its claims, its inputs, and the details of its method.
 
-    `extends` is the run that this one adds inputs to, if there is one in the store.
+    `extends` is the run that this one adds inputs to, if there is one in the store. `rung` is how
+    many runs of the same question began before it there: each spends a share of the error.
     `stopped_early`: a time limit ended the run; the same study goes on from its journal.
     `required` is what was required of it, None for nothing; `verdicts` answer that.
     """
@@ -479,6 +484,7 @@ class Record:
     started: str = ""
     seconds: float = 0.0
     extends: str = ""
+    rung: int = 0
     stopped_early: bool = False
     required: Requirements | None = None
     verdicts: tuple[Claim, ...] = ()

@@ -122,15 +122,12 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.STATED: "{0}",
     Why.SEVERAL: lambda *clauses: "; ".join(clauses),
     # Forecasts.
-    Why.ABOUT: "about {0:,}",
-    Why.MORE_THAN: "more than {0:,}",
-    Why.ADDED_WOULD_DECIDE: lambda many, unit: (
-        f"{many} {unit} in all would likely decide it. {unit.capitalize()} of the same population "
-        "may be added to these"
+    Why.LIKELY_DECIDES: lambda many, unit, chance: (
+        f"with about {many:,} {unit} in all the chance to decide it is {100 * chance:.0f} %"
     ),
-    Why.NEW_RUN_WOULD_DECIDE: (
-        "a new run planned with {0} {1} would likely decide it. Adding {1} to these and testing "
-        "again would err more often than the confidence says"
+    Why.MANY_MAY_DECIDE: lambda many, unit, chance: (
+        f"even with {many:,} {unit} the chance to decide it is {100 * chance:.0f} %: the truth may "
+        "be what is required"
     ),
     Why.SMALLER_PRECISION_MAY_DECIDE: (
         "a new run with a smaller precision (--precision) and another seed may decide it"

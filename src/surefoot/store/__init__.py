@@ -71,6 +71,10 @@ class MemoryStore:
         self._records[record.digest] = record
         return record
 
+    def runs(self) -> list[RunSummary]:
+        """None: nothing is left of what ran before."""
+        return []
+
     def close(self) -> None:
         """Nothing to release."""
 
@@ -114,15 +118,15 @@ class Store(Protocol):
     def finish(self, record: Record) -> Record:
         """Store the record; return it with the start and the seconds that the store measured."""
 
+    def runs(self) -> list[RunSummary]:
+        """All runs, the oldest first."""
+
     def close(self) -> None:
         """Release files and connections."""
 
 
 class SavedStore(Store, Protocol):
     """A store that outlives the process: its runs can be listed and read again."""
-
-    def runs(self) -> list[RunSummary]:
-        """All runs, the oldest first."""
 
     def listing(self) -> RunListing:
         """What a list of runs shows, without reading journals and whole records."""

@@ -88,6 +88,33 @@ def _same_question(one: Spec, other: StudySpec) -> bool:
     return replace(alike, words=other.words) == other
 
 
+def earlier_runs(study: StudyParts, store: Store) -> int:
+    """How many runs of the same question began before this one, on some of these inputs.
+
+    Each of them could have answered, whatever its seed, precision and number of inputs were: so
+    they share the error of one answer (`statistics/counted.rung`).
+    """
+    own: set[str] = set()
+    number = 0
+    for run in store.runs():
+        if run.digest == study.digest:
+            break
+        if _answers_the_same(run.spec, study.spec):
+            own = own or set(study.fitted.row_digests())
+            known = store.stored(run.digest) if run.finished else None
+            number += known is None or any(row.digest in own for row in known.inputs)
+    return number
+
+
+def _answers_the_same(one: StudySpec, other: StudySpec) -> bool:
+    """The same model, perturbation and property, and the same quantity of them."""
+    mine, others = (
+        (s.model, s.bounds, s.perturbation, s.property, s.method.number("kappa"), s.is_tail)
+        for s in (one, other)
+    )
+    return mine == others
+
+
 def _whole_groups(record: Record, groups: dict[str, str]) -> bool:
     """Whether no group of the record has got further inputs: the added ones are new groups."""
     known, studied = {row.group for row in record.inputs}, {row.id for row in record.inputs}
@@ -232,7 +259,7 @@ def _run_in(
     if not options.batches_checked:
         checked += preflight_of_batches(study, measurement.batch, checked)
     store.begin(study.digest, study.spec, options.source, environment())
-    earlier = adopt_evidence(study, store)
+    earlier, rung = adopt_evidence(study, store), earlier_runs(study, store)
     journal = store.journal(study.digest)
     first = first_answers(study)
     stopped_early, begun = False, time.monotonic()
@@ -253,6 +280,7 @@ def _run_in(
             environment=environment(),
             source=options.source,
             extends=earlier,
+            rung=rung,
             stopped_early=stopped_early,
             seconds=time.monotonic() - begun,
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from surefoot.core.claims import About, CaseDifference, CaseFailure, Claim, Continues, Outcomes
+from surefoot.core.claims import About, CaseDifference, CaseFailure, Claim, Outcomes
 from surefoot.core.results import UNIT, Estimate
 from surefoot.records.record import InputRow, Record, Tally
 from surefoot.records.spec import OutcomeFileSpec
@@ -155,7 +155,6 @@ def view(
         about=_about(parts),
         warnings=tuple(cautions),
         claims=tuple(claims[1:]),
-        continuing=_continuing(record.claims[0]),
         verdicts=overall,
         facts=tuple(_facts(record, parts)),
         assumptions=(),
@@ -205,17 +204,6 @@ def _facts(record: Record, parts: Mapping[str, Record]) -> list[str]:
         unit = "group by group" if claim.about.groups else "case by case"
         lines.append(f"Differences are taken {unit}.")
     return lines
-
-
-def _continuing(claim: Claim) -> str:
-    unit = "groups" if claim.about.groups else "cases"
-    if claim.continues is Continues.ANYTIME:
-        return (
-            f"May be continued: {unit} of the same population, chosen independently of the "
-            "outcomes, may be added to the file, and the claim about the population may be read "
-            "again at the same error."
-        )
-    return ""
 
 
 def _sections(

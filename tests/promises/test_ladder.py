@@ -1,0 +1,126 @@
+"""Requirements of a population: sharp as an exact count, and paid for when one looks again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import bdtrc
+from scipy.stats import binom
+
+import surefoot as sf
+from surefoot.core.claims import Continues
+from surefoot.core.counts import Counts
+from surefoot.core.results import UNIT, Decision, Estimate, Guarantee
+from surefoot.population import Mean
+from surefoot.population.requirement import requirement
+from surefoot.statistics import clopper_pearson
+from surefoot.statistics.counted import Side, Sides, rung
+
+ERROR = 0.05
+
+
+def rate(kept, trials):
+    value = kept / trials
+    return Estimate(value, UNIT, Guarantee.sound(0.01), trials, value, trials)
+
+
+def rates(rng, n, truth, spread, trials):
+    """Inputs whose probabilities have this mean: all alike, or 0 and 1."""
+    p = truth + np.zeros(n) if not spread else (rng.random(n) < truth).astype(float)
+    return [rate(int(k), trials) for k in rng.binomial(trials, p)]
+
+
+def test_all_runs_of_a_study_together_spend_no_more_than_the_error():
+    shares = [rung(ERROR, j) for j in range(60)]
+    assert shares[0] == pytest.approx(0.8 * ERROR)
+    assert sum(shares) <= ERROR * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("spread", [False, True])
+@pytest.mark.parametrize("trials", [1, 20])
+def test_one_who_follows_every_forecast_is_deceived_rarely(spread, trials):
+    """The mean is a hair below what is required; three runs, each as large as the last proposed."""
+    rng, runs, passed = np.random.default_rng([2, spread, trials]), 150, 0
+    for _ in range(runs):
+        local = rates(rng, 60, 0.9, spread, trials)
+        for run in range(3):
+            answer = requirement(Mean(ERROR), local, 0.9 + 1e-12, run)
+            if isinstance(answer, Decision):
+                passed += answer.holds
+                break
+            many = min(answer.reason.parts[0].values[0], 1000)
+            local += rates(rng, max(0, many - len(local)), 0.9, spread, trials)
+    assert binom.sf(passed - 1, runs, ERROR) > 0.001
+
+
+@pytest.mark.parametrize(("truth", "least"), [(0.99, 0.95), (0.95, 0.9), (0.7, 0.6)])
+@pytest.mark.parametrize("trials", [1, 8])
+def test_a_verdict_takes_few_inputs_more_than_the_exact_binomial_test(truth, least, trials):
+    """Where inputs fail always or never: power of the first run at 1.2 times its inputs."""
+    rng, runs = np.random.default_rng(5), 150
+    k = np.arange(2000)
+    textbook = next(
+        n
+        for n in range(10, 2000)
+        if binom.sf(next(int(x) for x in k if bdtrc(x, n, least) <= ERROR), n, truth) >= 0.8
+    )
+    decided = sum(
+        requirement(
+            Mean(ERROR), rates(rng, round(1.2 * textbook), truth, True, trials), least, 0
+        ).__class__
+        is Decision
+        for _ in range(runs)
+    )
+    assert binom.cdf(decided, runs, 0.8) > 0.001
+
+
+def test_several_trials_of_inputs_that_do_not_vary_cost_little():
+    for n, kept in ((50, 50), (100, 93), (400, 200)):
+        exact = clopper_pearson(Counts(n, kept), ERROR).width
+        ones = np.repeat([1.0, 0.0], [kept, n - kept])
+        assert Sides(Side(ones), Side(1 - ones)).interval(ERROR).width <= 1.1 * exact
+
+
+def test_forecasts_come_true_about_as_often_as_they_say():
+    """Truths of all kinds; those who were undecided follow the forecast to the second run."""
+    rng, followed, decided = np.random.default_rng(8), 0, 0
+    for _ in range(300):
+        truth = 1 - 0.3 * rng.random()
+        local = rates(rng, 80, truth, True, 1)
+        first = requirement(Mean(ERROR), local, 0.9, 0)
+        if isinstance(first, Decision) or (many := first.reason.parts[0].values[0]) > 20_000:
+            continue
+        more = local + rates(rng, many - 80, truth, True, 1)
+        followed, decided = (
+            followed + 1,
+            decided + isinstance(requirement(Mean(ERROR), more, 0.9, 1), Decision),
+        )
+    assert followed > 100
+    assert 0.7 <= decided / followed <= 0.95
+
+
+def test_bets_alone_may_be_read_again_at_any_time():
+    over = Mean(ERROR, anytime=True)
+    local = rates(np.random.default_rng(4), 100, 0.95, True, 8)
+    assert over.continues is Continues.ANYTIME
+    assert over.conclude(local, ERROR).interval.width > (
+        replace(over, anytime=False).conclude(local, ERROR).interval.width
+    )
+
+
+def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
+    store = str(tmp_path / "s.db")
+    x = np.linspace(-1, 1, 40)[:, None]
+
+    def model(x):
+        return np.hstack([-x, x])
+
+    def run(n, perturb="gaussian:0.5", **options):
+        data = sf.Inputs(x[:n], (x[:n, 0] > 0).astype(int))
+        return sf.estimate(
+            model, data, perturb=perturb, store=store, error=0.1, **{"each": 0.2} | options
+        ).record.rung
+
+    assert [run(10), run(20), run(20), run(10), run(40, seed=3)] == [0, 1, 1, 0, 2]
+    assert run(40, each=None, precision=0.1) == 3
+    assert run(10, perturb="gaussian:0.4") == 0
