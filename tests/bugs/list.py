@@ -104,7 +104,7 @@ BUGS = (
         "shares(error, number)", "shares(error, len(groups))",
         "unit/test_quantile.py promises/test_quantile.py"),
     Bug("worse-than-one-of-many", "population", "_holds",
-        "share = shares(population.error, len(others))", "share = population.error",
+        "share = shares(error, len(others))", "share = error",
         "promises/test_comparison.py unit/test_comparing.py"),
     Bug("rounds-share-a-seed", "population", "SetMean._taking_part",
         "np.random.default_rng([self.seed, number])", "np.random.default_rng([self.seed])",

@@ -56,7 +56,7 @@ def _alike(seed: int) -> Outcome:
     study, truth = alike(seed)
     claim = of_kind(study.run(**QUICK).claims, "mean_population")[0]
     assert (claim.about.sampling, claim.about.groups) == (Sampling.GROUPED, 20)
-    assert claim.continues is Continues.ANYTIME
+    assert claim.continues is Continues.LADDER
     return missed(claim, truth)
 
 
@@ -87,7 +87,7 @@ def _peeking(seed: int) -> Outcome:
     of_groups = (rng.random(24) < 0.1).astype(float)
     looks = [
         group_study(of_groups[:n], np.full(n, 5), ONE_TRIAL, seed, by_class=False,
-                    population=sf.population.Mean(0.1)).run(**QUICK)
+                    population=sf.population.Mean(0.1, anytime=True)).run(**QUICK)
         for n in (4, 8, 16, 24)
     ]  # fmt: skip
     return any_false([missed(of_kind(r.claims, "mean_population")[0], 0.1) for r in looks])

@@ -175,7 +175,13 @@ def _peeking(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 7])
     p, truth = _zero_one(rng, 48)
     looks = [
-        noise_study(p[:n], sf.methods.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
+        noise_study(
+            p[:n],
+            sf.methods.FixedSize(0.35, 0.1),
+            seed,
+            by_class=False,
+            population=sf.population.Mean(0.1, anytime=True),
+        ).run(**QUICK)
         for n in (4, 8, 16, 32, 48)
     ]
     claims = [of_kind(result.claims, "mean_population")[0] for result in looks]
@@ -192,7 +198,7 @@ def _single(seed: int) -> Outcome:
         p, sf.methods.FixedSize(0.6, 0.45), seed, by_class=False, population=sf.population.Mean(0.1)
     )
     claim = of_kind(result.run(**QUICK).claims, "mean_population")[0]
-    assert claim.continues is Continues.ONCE
+    assert claim.continues is Continues.LADDER
     return missed(claim, truth)
 
 

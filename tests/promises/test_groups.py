@@ -9,7 +9,7 @@ import pytest
 from surefoot import population
 from surefoot.core import results
 from surefoot.core.assumptions import Assumed, TheseGroups
-from surefoot.core.claims import Continues, Sampling
+from surefoot.core.claims import Sampling
 from surefoot.core.reasons import Why
 from surefoot.core.results import Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
@@ -65,7 +65,7 @@ def test_each_group_counts_the_same_however_large_it_is():
 def test_one_group_says_little_about_groups():
     one = [Group((certain(True),) * 1000)]
     around = Mean(0.1).conclude(one, 0.1)
-    assert around.interval == betting(np.array([1.0]), 0.1)
+    assert around.interval.low == pytest.approx(0.045)
     assert around.interval.low < 0.1
 
 
@@ -157,7 +157,7 @@ def test_an_undecided_input_is_declared_neither_within_its_group():
 
 def test_an_undecided_input_counts_against_both_ends_of_its_group():
     half = [Group((certain(True), Undecided("no", 5)))] * 10
-    around = Mean(0.1).conclude(half, 0.1)
+    around = Mean(0.1, anytime=True).conclude(half, 0.1)
     assert around.value == 1.0
     assert around.interval.low == betting(np.full(10, 0.5), 0.1).low
     assert isinstance(Mean(0.1).conclude([Group((Undecided("no", 5),))], 0.1), Undecided)
@@ -231,7 +231,7 @@ def test_few_groups_leave_the_quantile_open_and_say_so():
 def test_what_would_decide_is_a_number_of_groups():
     local = alike(np.random.default_rng(4), groups=8)
     over = Mean(0.1, Sampling.GROUPED)
-    open_ = population.requirement(over, local, 0.85, Continues.ANYTIME)
+    open_ = population.requirement(over, local, 0.85)
     assert isinstance(open_, Undecided)
     assert open_.reason.parts[0].values[1] == "groups"
     pair = {"a": local, "b": local[::-1]}
@@ -247,5 +247,5 @@ def test_a_requirement_of_every_class_names_groups_as_the_sample():
 
 def test_an_extrapolated_mean_counts_by_groups():
     local = [Group((counted(18), counted(20)))] * 12
-    tail = population.TailMean(0.1, Sampling.GROUPED).conclude(local, 0.1)
+    tail = population.TailMean(0.1, Sampling.GROUPED, anytime=True).conclude(local, 0.1)
     assert tail.counted.interval == betting(np.full(12, 0.95), 0.1)

@@ -116,7 +116,7 @@ def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
         return np.hstack([-x, x])
 
     def run(n, perturb="gaussian:0.5", **options):
-        data = sf.Inputs(x[:n], (x[:n, 0] > 0).astype(int))
+        data = (x[:n], (x[:n, 0] > 0).astype(int))
         return sf.estimate(
             model, data, perturb=perturb, store=store, error=0.1, **{"each": 0.2} | options
         ).record.rung

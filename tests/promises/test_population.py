@@ -70,7 +70,8 @@ def estimate(value, unbiased=True, error=0.01):
 
 def test_the_mean_spends_its_error_once_and_says_so():
     values = np.random.default_rng(0).beta(3, 1, 30)
-    result = Mean(0.1).conclude([estimate(v) for v in values.tolist()], 0.03)
+    over = Mean(0.1, anytime=True)
+    result = over.conclude([estimate(v) for v in values.tolist()], 0.03)
     assert result.interval == betting(values, 0.03)
     assert (result.guarantee.footing, result.guarantee.error) == (Footing.CONDITIONAL, 0.03)
 
@@ -99,8 +100,9 @@ def test_an_estimate_that_may_be_biased_enters_with_its_ends_and_its_error():
 
 def test_undecided_inputs_count_against_both_ends():
     known = [estimate(0.9)] * 40
-    whole = Mean(0.1).conclude(known, 0.1)
-    partial = Mean(0.1).conclude([*[Undecided("no", 5)] * 10, *known], 0.1)
+    over = Mean(0.1, anytime=True)
+    whole = over.conclude(known, 0.1)
+    partial = over.conclude([*[Undecided("no", 5)] * 10, *known], 0.1)
     assert partial.interval.low < whole.interval.low
     assert partial.interval.high > whole.interval.high
     assert partial.interval.low == betting(np.array([0.0] * 10 + [0.9] * 40), 0.1).low

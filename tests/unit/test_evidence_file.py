@@ -22,7 +22,7 @@ from tests.worlds import points, study
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/evidence.schema.json").read_text("utf-8"))
 GIVEN = {
     "subject.0.name", "subject.1.name",
-    "predicate.origin", "predicate.extends", "predicate.study.words.source",
+    "predicate.origin", "predicate.extends", "predicate.rung", "predicate.study.words.source",
     "predicate.details.clean_loss", "predicate.inputs.predicted", "predicate.inputs.clean_kept",
     "predicate.stopped_early",
 }  # fmt: skip

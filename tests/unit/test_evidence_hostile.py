@@ -175,7 +175,7 @@ def test_equal_results_of_many_inputs_are_read_once(tmp_path):
 
 def test_another_version_is_refused_with_the_way_out(path, tmp_path):
     statement = statement_of(path)
-    newer = {("predicateType",): "urn:surefoot:evidence:v2", ("predicate", "format"): 6}
+    newer = {("predicateType",): "urn:surefoot:evidence:v2", ("predicate", "format"): 7}
     for leaf, value in newer.items():
         bad = write(tmp_path / "newer.json", with_leaf(statement, leaf, value))
         with pytest.raises(EvidenceFailed, match="pip install -U surefoot"):

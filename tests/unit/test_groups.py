@@ -49,7 +49,7 @@ def test_a_claim_about_the_population_says_that_groups_were_sampled():
     assert (claim.about.sampling, claim.about.groups, claim.about.inputs) == (
         Sampling.GROUPED, 5, 12,
     )  # fmt: skip
-    assert claim.continues is Continues.ANYTIME
+    assert claim.continues is Continues.LADDER
     said = sentence(claim)
     assert said.startswith("If these 5 groups are an independent random sample of groups and the ")
     assert all("averaged over groups" in sentence(one) for one in classes)

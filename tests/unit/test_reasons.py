@@ -20,12 +20,11 @@ EXAMPLES = [
     (several([Why.RANDOM_ORDER.of(), Why.NO_MORE_INPUTS.of()]),
      "the order is random; there are no more"),
     (USED, "algorithm 1 used 25 of 1,200 inputs: the interval is no longer than 0.012"),
-    (Why.EVIDENCE_OPEN.of(Why.ADDED_WOULD_DECIDE.of(Why.ABOUT.of(1800), "cases")),
-     "the evidence is not enough for either answer: about 1,800 cases in all would likely decide "
-     "it. Cases of the same population may be added to these"),
-    (Why.NEW_RUN_WOULD_DECIDE.of(Why.MORE_THAN.of(100_000), "groups"),
-     "a new run planned with more than 100,000 groups would likely decide it. Adding groups to "
-     "these and testing again would err more often than the confidence says"),
+    (Why.EVIDENCE_OPEN.of(Why.LIKELY_DECIDES.of(1800, "cases", 0.81)),
+     "the evidence is not enough for either answer: with about 1,800 cases in all the chance to "
+     "decide it is 81 %"),
+    (Why.MANY_MAY_DECIDE.of(64_000, "groups", 0.3),
+     "even with 64,000 groups the chance to decide it is 30 %: the truth may be what is required"),
     (Why.CLASSES_OPEN.of(1, "x"), "the evidence does not decide it for class x"),
     (Why.CLASSES_OPEN.of(7, *"abcde"),
      "the evidence does not decide it for 7 classes (a, b, c, d, e, …)"),

@@ -48,6 +48,7 @@ def mean_or_each(
     from surefoot.catalogue.methods import MEANS
 
     own = {"each": options.each, "method": options.method, **vars(stages)}
+    own |= {"anytime": options.anytime or None}
     if options.precision is None and (of_each or any(x is not None for x in own.values())):
         if options.about is not None:
             raise refused_value(

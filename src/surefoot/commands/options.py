@@ -115,6 +115,11 @@ class EstimateOptions:
         "Instead of --precision: how far the estimate of each single input may be from the truth, "
         "such as 0.02. Takes hundreds of times the trials.",
     )
+    anytime: bool = option(
+        False,
+        "With --each: inputs may be added and the claim about the population be read again "
+        "whenever one likes, for wider intervals.",
+    )
     confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
     method: str | None = option(
         None,

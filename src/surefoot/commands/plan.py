@@ -46,8 +46,11 @@ class PlanOptions:
     def planned(self, stages: BuSunOptions) -> v.AnyMethod:
         """The method that is planned."""
         if self.kappa is None:
-            mean = (self.precision, self.about, self.each, self.confidence, self.method)
-            return mean_or_each(o.EstimateOptions(*mean), stages)
+            mean = o.EstimateOptions(
+                self.precision, self.about, self.each,
+                confidence=self.confidence, method=self.method,
+            )  # fmt: skip
+            return mean_or_each(mean, stages)
         refuse_method(self.method, stages, "kappa")
         if self.each is not None or self.precision is not None:
             raise InvalidArgument(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from surefoot.catalogue.parse import at_level, written_level
 from surefoot.commands import options as o
@@ -145,6 +146,7 @@ class SamplingRequest:
     inputs: FileOptions
     property: v.Given
     method: v.AnyMethod
+    anytime: bool = False
 
     def study(self, seed: int, caller: Caller) -> tuple[Study, Source | None]:
         """The study, and what a store remembers of how it was requested."""
@@ -159,7 +161,11 @@ class SamplingRequest:
         """The study of one of the models."""
         perturbation = v.as_perturbation(self.perturb, subjects.inputs.frame)
         model = subjects.models[name]
-        return Study(model, subjects.inputs, perturbation, self.method, property=prop, seed=seed)
+        study = Study(model, subjects.inputs, perturbation, self.method, property=prop, seed=seed)
+        if not self.anytime:
+            return study
+        over: Any = study.aggregate
+        return replace(study, population=replace(over, anytime=True))
 
 
 def run_sampling(

@@ -20,8 +20,9 @@ from surefoot.core.results import UNIT, Estimate, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population.requirement import assumptions_of_sample, least_number
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
-from surefoot.statistics.counted import OF_COUNTS, Sides, unequal_error
+from surefoot.statistics.counted import Sides, unequal_error
 from surefoot.statistics.designs import SMALLEST_PROVED
+from surefoot.statistics.paired import ONE_TRIAL
 from surefoot.statistics.sequential import design_for
 from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
 
@@ -340,7 +341,7 @@ class PopulationMean:
         failed = yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
         several, unequal = self.fresh and self.size > 1, self.sampling is not Sampling.INDEPENDENT
         first = Counts(self.size, int(failed.sum()))
-        spent = OF_COUNTS * self.error if several else self.error
+        spent = ONE_TRIAL * self.error if several else self.error
         around = clopper_pearson(first, unequal_error(spent) if unequal else spent)
         while several and around.width > 2 * self.precision and _worth_more(tally):
             more = (_MORE_TRIALS - 1) * tally.trials
@@ -389,7 +390,7 @@ def likely_width(precision: float, error: float, size: int, failure: float) -> f
     beyond the first."""
     if design_fits(precision, error, size):
         return 2 * precision
-    return 2 * _half_width(failure, size, OF_COUNTS * error)
+    return 2 * _half_width(failure, size, ONE_TRIAL * error)
 
 
 def _half_width(failure: float, size: int, error: float) -> float:

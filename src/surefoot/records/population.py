@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 
 from surefoot.core.claims import Sampling
@@ -35,8 +36,8 @@ def population_of(record: Record) -> Population:
             f"run {record.digest[:12]} makes no statement about the population: give its study a "
             "population, such as sf.population.Mean(0.05)"
         )
-    over = POPULATIONS[spec.kind]
-    return over(spec.error, Sampling(spec.sampling or Sampling.INDEPENDENT))
+    over = POPULATIONS[spec.kind](spec.error, Sampling(spec.sampling or Sampling.INDEPENDENT))
+    return over if isinstance(over, RobustShare) else replace(over, anytime=spec.anytime)
 
 
 def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:

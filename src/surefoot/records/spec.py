@@ -103,11 +103,15 @@ class InputsSpec:
 
 @dataclass(frozen=True)
 class PopulationSpec:
-    """The kind of statement about the population, its error, and how the inputs were sampled."""
+    """The kind of statement about the population, its error, and how the inputs were sampled.
+
+    `anytime`: inputs may be added whenever one likes, which costs power.
+    """
 
     kind: str
     error: float
     sampling: str | None = None
+    anytime: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind} (error {self.error:g}, sampling {self.sampling})"

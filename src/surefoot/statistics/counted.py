@@ -19,12 +19,9 @@ from surefoot.core.results import Interval
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import lower_end, p_value_above
 from surefoot.statistics.kappa import tail_above
-from surefoot.statistics.paired import one_trial
+from surefoot.statistics.paired import ONE_TRIAL, one_trial
 
 Floats = NDArray[np.float64]
-OF_COUNTS = 0.9
-"""Part of the error for the exact count; bets on the values have the rest. On values that are 0 or
-1 the count alone decides, and the interval is 2 to 3 % wider than at the whole error."""
 _LADDER_FIRST, _LADDER_NEXT = 0.8, 0.2
 """Run j of a study spends .8 * .2^j of the error, so that all runs together spend at most all."""
 _HOEFFDING = 0.25
@@ -86,11 +83,11 @@ class Side:
         if not len(self.values):
             return 0.0
         if not self.anytime:
-            spent = 2 * error if self.single else 2 * OF_COUNTS * error
+            spent = 2 * error if self.single else 2 * ONE_TRIAL * error
             spent = unequal_error(spent) if self.unequal else spent
             counted = clopper_pearson(Counts(len(self.values), self.yes), spent).low
         if self.anytime or not self.single:
-            staked = lower_end(self.values, error if self.anytime else (1 - OF_COUNTS) * error)
+            staked = lower_end(self.values, error if self.anytime else (1 - ONE_TRIAL) * error)
         return max(0.0, max(counted, staked) - self.slack)
 
     def p_value(self, mean: float, error: float) -> float:
@@ -101,14 +98,14 @@ class Side:
         counted = self._p_value_of(self.yes, len(self.values), mean)
         if self.single:
             return counted
-        staked = p_value_above(self.values, mean, (1 - OF_COUNTS) * error)
-        return min(counted, staked / (1 - OF_COUNTS))
+        staked = p_value_above(self.values, mean, (1 - ONE_TRIAL) * error)
+        return min(counted, staked / (1 - ONE_TRIAL))
 
     def _p_value_of(self, yes: int, number: int, mean: float) -> float:
         """Of the count alone, as a p-value at the whole error."""
         p = tail_above(yes, number, min(1.0, max(0.0, mean)))
         p = unequal_p_value(p) if self.unequal else p
-        return p if self.single else min(1.0, p / OF_COUNTS)
+        return p if self.single else min(1.0, p / ONE_TRIAL)
 
     def chance(self, mean: float, inputs: int, error: float) -> float:
         """That so many inputs in all show it at this error, these among them: a forecast.

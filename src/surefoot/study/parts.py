@@ -378,7 +378,8 @@ def _part(described: dict[str, Any]) -> specs.PartSpec:
 
 def _population(over: Population) -> specs.PopulationSpec:
     sampling = getattr(over, "sampling", None)
-    return specs.PopulationSpec(over.kind, over.error, None if sampling is None else str(sampling))
+    known = None if sampling is None else str(sampling)
+    return specs.PopulationSpec(over.kind, over.error, known, getattr(over, "anytime", False))
 
 
 _EXAMPLES = {
