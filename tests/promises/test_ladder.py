@@ -118,7 +118,7 @@ def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
     def run(n, perturb="gaussian:0.5", **options):
         data = (x[:n], (x[:n, 0] > 0).astype(int))
         return sf.estimate(
-            model, data, perturb=perturb, store=store, error=0.1, **{"each": 0.2} | options
+            model, data, perturb=perturb, store=store, confidence=0.9, **{"each": 0.2} | options
         ).record.rung
 
     assert [run(10), run(20), run(20), run(10), run(40, seed=3)] == [0, 1, 1, 0, 2]

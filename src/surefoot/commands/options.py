@@ -82,7 +82,7 @@ def one_or_several(perturb: v.AnyPerturbation) -> tuple[v.AnyPerturbation, ...]:
     given = tuple(perturb) if isinstance(perturb, list | tuple) else (perturb,)
     if not given:
         raise refused("perturb", perturb, "is an empty list: give one perturbation or more")
-    for one in given:
+    for one in given if len(given) > 1 else ():
         v.as_perturbation(one)  # refuses a mistake before files are read
     return given
 
