@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shlex
-from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,7 +17,7 @@ import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.errors import InvalidArgument
 from surefoot.gate import Outcome
-from surefoot.store import open_existing
+from surefoot.store import reading
 from tests.unit.test_evidence_file import statement_of
 from tests.unit.test_evidence_file import write as write_evidence
 
@@ -103,7 +102,7 @@ def test_a_line_for_each_requirement_one_exit_code_and_nothing_is_run_twice(fold
     assert re.match(r"Measured: [45].* % \(4.* % to 5.* %, confidence 98 %\): ", measured)
     assert measured in root.findall(".//failure")[0].get("message")
     assert "Measured: " in lines[0] and "Measured: " in lines[2]
-    with closing(open_existing("surefoot.db", read_only=True)) as store:
+    with reading("surefoot.db") as store:
         named = [line.study for line in store.listing().lines()]
     assert named == ["kept_well", "too.strict", "open", "no requirement"]
     summary = Path("summary.md").read_text()

@@ -18,7 +18,7 @@ from surefoot.records.record import Source
 from surefoot.serve.runs import State, state_of, state_words
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import BoundedCache
-from surefoot.store import open_existing, open_store
+from surefoot.store import open_store, reading
 from surefoot.testing.conformance import example_spec
 from tests.unit.small_models import batch, linear_net
 from tests.worlds import study
@@ -76,7 +76,7 @@ def test_a_store_in_postgresql_is_listed_watched_and_never_written(postgres):
     poller = live.StorePoller(served_stores([url])[0])
     assert json.loads(poller._message())["runs"][0]["run"] == digest
     with (
-        closing(open_existing(url, read_only=True)) as store,
+        reading(url) as store,
         pytest.raises(StoreFailed, match="read-only"),
     ):
         store.begin("a" * 64, example_spec(1), None, {})

@@ -2,7 +2,6 @@
 
 import html
 import re
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import surefoot as sf
 from surefoot.records.record import Source
 from surefoot.report.trend import Version, trend_figure
 from surefoot.report.view import Figure
-from surefoot.store import open_existing
+from surefoot.store import reading
 from surefoot.store.outcomes import keep_outcome
 from surefoot.study.read_store import read_result
 from tests.worlds import SHAPE, linear, points, study
@@ -140,7 +139,7 @@ def test_every_list_has_clean_accuracy_and_preprocessing(runs):
     result = true_label(model, seed=3).run(where)
     shown = words_of(client_of(where).get("/"))
     assert "normalised with mean (0.1,) and std (0.5,)" in shown
-    with closing(open_existing(where)) as store:
+    with reading(where) as store:
         known = {run.digest: run for run in store.runs()}
     assert known[result.record.digest].clean_accuracy == {"": result.record.clean_accuracy}
     assert known[digests["suite of v1"]].clean_accuracy == known[digests["v1"]].clean_accuracy

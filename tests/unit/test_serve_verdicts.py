@@ -2,7 +2,6 @@
 
 import html
 import re
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from surefoot.core.claims import Verdict
 from surefoot.records.record import Source
 from surefoot.report.sentences import required_statement
 from surefoot.report.view import Figure
-from surefoot.store import open_existing
+from surefoot.store import reading
 from surefoot.store.outcomes import keep_outcome
 from surefoot.study.study import compare, sweep
 from tests.worlds import SHAPE, linear, study
@@ -96,7 +95,7 @@ def test_the_list_marks_and_filters_verdicts_and_a_run_says_the_sentence(runs, c
 
 
 def test_the_worst_of_several_verdicts_counts_and_long_or_damaged_ends_are_read(runs, monkeypatch):
-    with closing(open_existing(runs[0], read_only=True)) as store:
+    with reading(runs[0]) as store:
         keys = [line.key for line in store.listing().lines()]
         whole = store.listing().endings(keys)
         monkeypatch.setattr("surefoot.store.sql_listing._END", 40)

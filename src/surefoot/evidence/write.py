@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from surefoot.evidence.check import check_statement
 from surefoot.evidence.envelope import MOST_FILE_BYTES, Envelope, read_private_key
 from surefoot.evidence.statement import Evidence, evidence_of, read_statement, statement_bytes
 from surefoot.records.record import Comparison, Record, Samples
-from surefoot.store import Store, open_existing
+from surefoot.store import Store, reading
 from surefoot.store.outcomes import stored_parts
 from surefoot.system.whole_file import write_whole
 
@@ -29,7 +28,7 @@ def write_evidence(
     private key that signs it; without one it is unsigned, and says so. The file is checked as
     `surefoot verify` does before it is written.
     """
-    with closing(open_existing(store)) as opened:
+    with reading(store) as opened:
         record = opened.record("" if run == LATEST else run)
         evidence = evidence_in_store(record, opened)
     return write_statement(evidence, path, key)

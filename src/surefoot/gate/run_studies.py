@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -88,7 +87,7 @@ def write_evidence_of(
 ) -> Path:
     """Write the evidence of a study: all its runs and verdicts, in one file."""
     from surefoot.evidence.write import evidence_in_store, write_statement
-    from surefoot.store import open_existing
+    from surefoot.store import reading
 
     try:
         Path(folder).mkdir(exist_ok=True)
@@ -97,7 +96,7 @@ def write_evidence_of(
             f"{folder} cannot be created ({error.strerror or error}): choose another folder"
         ) from error
     records = {name: part.record for name, part in result.parts.items()}
-    with closing(open_existing(study.store)) as store:
+    with reading(study.store) as store:
         known = store.stored(result.record.digest)
         source = None if known is None else known.source
         if source is not None:  # known may have another requirement, in its command too

@@ -8,7 +8,7 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Sequence
-from contextlib import chdir, closing
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from surefoot.errors import SurefootError
 from surefoot.models.endpoint_connection import named_servers
 from surefoot.records.record import Record, named_code
 from surefoot.serve.replay import folder_of_files
-from surefoot.store import open_existing
+from surefoot.store import reading
 from surefoot.study.read_store import study_of
 from surefoot.study.replay_trial import Replay, first_failing
 from surefoot.study.study import Study
@@ -107,7 +107,7 @@ def answer(request: dict[str, Any], own: Path | None = None) -> dict[str, Any]:
     `own`: from now on the process opens files below this folder and those of the request alone.
     """
     try:
-        with closing(open_existing(request["store"], read_only=True)) as store:
+        with reading(request["store"]) as store:
             record = store.stored(request["run"])
         if record is None:
             return {"problem": f"run {request['run'][:12]} is not finished"}

@@ -6,15 +6,11 @@ import errno
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import closing, suppress
-from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidArgument, MissingPackage, Stopped, StoreFailed
+from surefoot.errors import InvalidArgument, MissingPackage, Stopped
 from surefoot.serve.settings import Settings
-from surefoot.store import open_existing
-from surefoot.store.database import stores_beside
-from surefoot.store.locations import path_of, scheme_of
+from surefoot.store import reading
 
 _END_SECONDS = 3.0
 """For answers that are on their way when the server is stopped."""
@@ -49,30 +45,6 @@ def address_of(settings: Settings, listening: socket.socket) -> str:
     return f"http://{host}:{listening.getsockname()[1]}/"
 
 
-def _check_store(where: str) -> None:
-    """Refuse a store that cannot be read; where there is none, say which ones are beside it."""
-    try:
-        with closing(open_existing(where, read_only=True)):
-            pass
-    except StoreFailed as error:
-        beside = stores_beside(where) if scheme_of(where) == "sqlite" else ""
-        if not beside or path_of(where).exists():
-            raise
-        raise StoreFailed(f"{error}{beside}") from None
-
-
-def _remove_empty_journal(where: str) -> None:
-    """Have SQLite remove the two files that reading leaves beside a store.
-
-    The last connection to close removes them, unless it may only read. What a run wrote and SQLite
-    has not yet put into the store is left alone.
-    """
-    if scheme_of(where) == "sqlite":
-        with suppress(OSError, StoreFailed):
-            if Path(f"{path_of(where)}-wal").stat().st_size == 0:
-                open_existing(where).close()
-
-
 class Server:
     """A dashboard that runs in a thread of its own, until it is stopped."""
 
@@ -82,7 +54,8 @@ class Server:
         from surefoot.serve.guard import TimedConnection
 
         for where in settings.stores:
-            _check_store(where)
+            with reading(where):  # refuse what cannot be read
+                pass
         self._socket = bound_socket(settings)
         self.address = address_of(settings, self._socket)
         config = uvicorn.Config(
@@ -96,7 +69,6 @@ class Server:
             limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=1,
         )
-        self._stores = settings.stores
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._answer, daemon=True)
         # Not `Thread.join`: after an exception of a signal inside it, Python takes a thread that
@@ -130,8 +102,6 @@ class Server:
         self._server.should_exit = True
         if self._ended.wait(_END_SECONDS):  # a thread that goes on needs its socket
             self._socket.close()
-        for where in self._stores:
-            _remove_empty_journal(where)
 
 
 def _uvicorn() -> Any:  # noqa: ANN401  the module

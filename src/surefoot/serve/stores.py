@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
-from surefoot.store import SavedStore, open_existing
-from surefoot.store.locations import public_location
+from surefoot.store import SavedStore, reading
+from surefoot.store.locations import path_of, public_location, scheme_of
 from surefoot.store.runs import FirstFailure, RunEnding, RunLine, RunListing
 
 if TYPE_CHECKING:
@@ -92,7 +92,10 @@ class ServedStore:
     @contextmanager
     def reader(self) -> Iterator[SavedStore]:
         """The store, for reading alone."""
-        with closing(open_existing(self.where, read_only=True)) as store:
+        if scheme_of(self.where) == "sqlite" and not path_of(self.where).is_file():
+            # whoever reads a page needs no names of the stores beside it
+            raise NotThere(f"there is no store at {self.name}: check the path")
+        with reading(self.where) as store:
             yield store
 
     def ask(self, question: Callable[[RunListing], V]) -> V:
@@ -141,32 +144,30 @@ class ServedStore:
 
     def evidence(self, line: RunLine) -> bytes:
         """The unsigned evidence file of a finished run; one at a time."""
-        from surefoot.evidence.write import evidence_in_store, write_statement
+        from surefoot.evidence.write import write_evidence
 
-        with self._evidence, self.reader() as store, TemporaryDirectory() as folder:
-            record = store.stored(line.digest)
-            if record is None:
-                raise NotThere(self._unfinished(line))
-            evidence = evidence_in_store(record, store)
-            return write_statement(evidence, f"{folder}/evidence.json", None).read_bytes()
+        self._check_finished(line)
+        with self._evidence, TemporaryDirectory() as folder:
+            file = write_evidence(line.digest, f"{folder}/evidence.json", store=self.where)
+            return file.read_bytes()
 
     def _read(self, line: RunLine) -> Result:
-        from surefoot.store.outcomes import stored_parts
-        from surefoot.study.read_store import result_of
+        from surefoot.study.read_store import read_result
 
-        with self.reader() as store:
-            record = store.stored(line.digest)
-            if record is None:
-                raise NotThere(self._unfinished(line))
-            if not record.claims:
-                raise StoreFailed(
-                    f"{self.name}: run {line.digest[:12]} is damaged, it has no claims: surefoot "
-                    "show --check says more"
-                )
-            return result_of(record, self.where, stored_parts(record, store))
+        self._check_finished(line)
+        result = read_result(self.where, line.digest)
+        if not result.claims:
+            raise StoreFailed(
+                f"{self.name}: run {line.digest[:12]} is damaged, it has no claims: surefoot show "
+                "--check says more"
+            )
+        return result
 
-    def _unfinished(self, line: RunLine) -> str:
-        return f"{self.name}: run {line.digest[:12]} is not finished: wait for its result"
+    def _check_finished(self, line: RunLine) -> None:
+        if not line.finished:
+            raise NotThere(
+                f"{self.name}: run {line.digest[:12]} is not finished: wait for its result"
+            )
 
     def _key(self, line: RunLine) -> tuple[int, str, str]:
         return self.number, line.digest, line.finished

@@ -7,7 +7,8 @@ The URL's scheme chooses the store. Another store takes one module, whose class 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import Protocol
 
@@ -159,9 +160,16 @@ def open_store(where: str | None) -> Store:
     return MemoryStore() if where is None else _store_class(where)(where)
 
 
-def open_existing(where: str, *, read_only: bool = False) -> SavedStore:
-    """The store at this path or URL, which must exist; `read_only`: no write is possible."""
-    return _store_class(where)(where, create=False, read_only=read_only)
+def open_existing(where: str) -> SavedStore:
+    """The store at this path or URL, which must exist."""
+    return _store_class(where)(where, create=False)
+
+
+@contextmanager
+def reading(where: str) -> Iterator[SavedStore]:
+    """The same for reading alone: the file or server itself refuses every write."""
+    with closing(_store_class(where)(where, create=False, read_only=True)) as store:
+        yield store
 
 
 def store_exists(where: str | None) -> bool:

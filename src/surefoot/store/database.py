@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from time import sleep
 from typing import Any, TypeVar
@@ -290,8 +290,7 @@ def open_file(url: str, create: bool, read_only: bool) -> Database:
     """
     where = path_of(url)
     if not create and not where.is_file():
-        beside = "" if read_only else stores_beside(url)  # readers of a dashboard need no names
-        raise StoreFailed(f"there is no store at {where}: check the path{beside}")
+        raise StoreFailed(f"there is no store at {where}: check the path{stores_beside(url)}")
     if where.exists() and not where.is_file():
         raise StoreFailed(f"{where} is no plain file: name another store (--store)")
     if not where.parent.is_dir():
@@ -313,6 +312,18 @@ def open_file(url: str, create: bool, read_only: bool) -> Database:
     return Database(
         engine, str(where), lambda message: _sentence(where, message), check_place=place.check
     )
+
+
+def remove_empty_journal(where: str) -> None:
+    """Have SQLite remove the two files that reading leaves beside a store.
+
+    The last connection to close removes them, unless it may only read. What a run wrote and SQLite
+    has not yet put into the store is left alone.
+    """
+    with suppress(OSError, sqlite3.Error, UnicodeDecodeError):  # that: a damaged schema
+        if Path(f"{where}-wal").stat().st_size == 0:
+            with closing(sqlite3.connect(where, timeout=0)) as db:
+                db.execute("SELECT count(*) FROM sqlite_master").close()
 
 
 class _Place:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from surefoot.errors import StoreFailed
 from surefoot.records.record import Comparison, Record, Source
 from surefoot.records.spec import ComparisonSpec, StudySpec
-from surefoot.store import Store, open_existing
+from surefoot.store import Store, open_existing, reading
 from surefoot.store.locations import is_sealed
 from surefoot.store.runs import RunCheck, RunSummary
 
@@ -85,7 +85,7 @@ def runs(store: str) -> list[RunSummary]:
 
     `store`: a file, or a postgresql:// address. Example: sf.runs("surefoot.db")[-1].digest
     """
-    with closing(open_existing(store)) as opened:
+    with reading(store) as opened:
         return opened.runs()
 
 
@@ -94,7 +94,7 @@ def check_store(store: str) -> list[RunCheck]:
 
     As `surefoot show --check`; nothing is changed. `repair_run` keeps what is sound of a run.
     """
-    with closing(open_existing(store)) as opened:
+    with reading(store) as opened:
         return opened.check()
 
 

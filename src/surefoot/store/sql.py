@@ -114,6 +114,7 @@ class SqlStore:
 
     def __init__(self, url: str, *, create: bool = True, read_only: bool = False) -> None:
         self._database = databases.open_database(url, create=create, read_only=read_only)
+        self._read_only = read_only
         self.where = self._database.where
         self._journals: dict[str, SqlJournal] = {}
         try:
@@ -125,8 +126,10 @@ class SqlStore:
     exists = staticmethod(databases.store_exists)
 
     def close(self) -> None:
-        """Close the file or the connections."""
+        """Close the file or the connections; reading leaves no files beside a store."""
         self._database.engine.dispose()
+        if self._read_only and self._database.engine.dialect.name == "sqlite":
+            databases.remove_empty_journal(self.where)
 
     def begin(
         self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
@@ -216,6 +219,8 @@ class SqlStore:
 
     def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
+        if (exact := self.stored(prefix)) is not None:
+            return exact
         runs = [summary_of(row, self.where) for row in self._run_rows()]
         run = choose_run(runs, prefix, self.where)
         record = self.stored(run.digest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from surefoot.models.endpoint_connection import named_servers
 from surefoot.records.options import FileOptions
 from surefoot.records.record import Record, Source, named_code
 from surefoot.records.spec import ComparisonSpec
-from surefoot.store import open_existing
+from surefoot.store import reading
 from surefoot.store.locations import public_location
 from surefoot.store.outcomes import stored_parts
 from surefoot.study.load_files import load_files
@@ -36,7 +35,7 @@ def read_result(store: str, run: str = LATEST) -> Result:
 
     `run` is the beginning of the run's digest; "latest" is the run that finished last.
     """
-    with closing(open_existing(store)) as opened:
+    with reading(store) as opened:
         record = opened.record("" if run == LATEST else run)
         return result_of(record, store, stored_parts(record, opened))
 
@@ -59,7 +58,7 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
     `trust`: allow running code that the store names, Python functions and pickles, and sending
     inputs to a server that it names.
     """
-    with closing(open_existing(store)) as opened:
+    with reading(store) as opened:
         record = opened.record("" if run == LATEST else run)
     return study_of(record, trust=trust)
 

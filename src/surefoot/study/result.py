@@ -6,7 +6,6 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -46,7 +45,7 @@ from surefoot.report.page import notebook_html, short_line, write_page
 from surefoot.report.sentences import sentence
 from surefoot.report.view import View
 from surefoot.report.views.record import chart_of_record, view_of_record
-from surefoot.store import Journal, open_existing
+from surefoot.store import Journal, reading
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -357,7 +356,7 @@ class Result:
 
         if all(part.journal is not None for part in self.parts.values() or (self,)):
             return write_statement(self._evidence(), path, key)
-        with closing(open_existing(self.store)) as store:
+        with reading(self.store) as store:
             evidence = evidence_in_store(self.record, store, self._records)
         return write_statement(evidence, path, key)
 
