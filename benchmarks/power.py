@@ -20,6 +20,13 @@ import numpy as np
 from processor import print_processor
 from tables import print_table
 
+from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
+from surefoot.core.results import InputResult
+from surefoot.population.family import KappaFamily
+from surefoot.statistics import KappaTest
+from surefoot.statistics.bounds import divergence
+
 ERROR = 0.05
 POWER, HALF = 0.8, 0.5
 _STANDARD_ERRORS = 2.0
@@ -220,9 +227,57 @@ def _family_false_share(models: int, runs: int) -> tuple[float, float]:
     return of_runs(wrong, runs)
 
 
+def certify_rows(quick: bool) -> Iterator[Row]:
+    """`certify --require all`: FAIL where one input of n is fragile; how many of 30 are counted."""
+    from surefoot.population import all_robust, fragile_at_least
+
+    kappa, seed = 0.01, 11
+    for n, most in ((20, 200), (100, 100), (1000, 20)):
+        runs = most // 4 if quick else most
+        for ratio in (5, 10, 20):
+            failure, refuted = np.array([ratio * kappa] + [0.0] * (n - 1)), 0
+            trials = np.zeros(n)
+            for run in range(runs):
+                local, taken = _family(kappa, failure, [seed, run])
+                refuted += getattr(all_robust(local), "holds", True) is False
+                trials += taken
+            share, deviation = of_runs(refuted, runs)
+            yield Row(
+                f"fail_at_{ratio}k", f"one of {n:,} inputs at {ratio}κ: FAIL", share, 0.9,
+                at_least=True, ours=trials[0] / runs,
+                reference=math.log(n / ERROR) / divergence(ratio * kappa, kappa),
+                beside="ln(n/α)/D, trials on it", deviation=deviation, runs=runs, seed=seed,
+            )  # fmt: skip
+    runs = 2 if quick else 10
+    failure = np.array([20 * kappa] * 30 + [0.0] * 970)
+    counts = [
+        fragile_at_least(_family(kappa, failure, [seed, run])[0], ERROR) for run in range(runs)
+    ]
+    yield Row(
+        "counted_of_30", "30 of 1,000 inputs at 20κ: at least", float(min(counts)), 25,
+        at_least=True, runs=runs, seed=seed,
+    )  # fmt: skip
+
+
+def _family(
+    kappa: float, failure: np.ndarray, seed: Sequence[int]
+) -> tuple[list[InputResult], np.ndarray]:
+    """Results and trials of inputs that fail with these probabilities."""
+    rng, trials = np.random.default_rng(seed), np.zeros(len(failure))
+    test = KappaTest(kappa, ERROR, max_trials=round(200 / kappa))
+    session = Session(KappaFamily(test, 0.0, (None,) * len(failure)))
+    while (asks := session.question) is not None:
+        places, units = [ask.subject for ask in asks], np.array([ask.units for ask in asks])
+        trials[places] += units
+        failed = rng.binomial(units, failure[places])
+        session.tell([Counts(int(n), int(n - f)) for n, f in zip(units, failed, strict=True)])
+    return session.result, trials
+
+
 PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "kappa": kappa_rows,
     "paired": paired_rows,
+    "certify": certify_rows,
 }
 
 

@@ -89,17 +89,18 @@ def test_the_kappa_test_ends_at_its_threshold_and_not_one_failure_before(kappa, 
         assert result.p_value == pytest.approx(math.exp(-evidence(failed, trials, kappa)))
         assert (result.holds, result.trials) == (side == "robust", trials)
         assert result.guarantee == Guarantee(Footing.SOUND, error)
-    assert 0 < min(short_by) < 0.04, "no look is near enough to notice 5 %"
+    # looks are sparse below κ, where a clean run's last one is exact (next test)
+    assert 0 < min(short_by) < (0.3 if side == "robust" else 0.04), "no look is near enough"
 
 
 @pytest.mark.parametrize("error", [1e-6, 0.05, 0.5])
 def test_a_clean_run_ends_at_the_first_look_that_is_enough(error):
-    """Found by scanning; the looks before it are a tenth of 1/κ, then of themselves, apart."""
+    """Found by scanning; the looks before it are 0.04/κ, then a quarter of themselves, apart."""
     kappa = 0.01
     n = next(n for n in range(1, 5000) if log_evidence_below(0, n, kappa) >= math.log(1 / error))
     session, looks = Session(KappaTest(kappa, error)), [0]
     while (more := session.question) is not None:
-        assert more == min(max(10, math.ceil(looks[-1] / 10)), n - looks[-1])
+        assert more == min(max(4, math.ceil(looks[-1] / 4)), n - looks[-1])
         looks.append(looks[-1] + more)
         session.tell(Counts(more, more))
     assert session.result.trials == looks[-1] == n

@@ -159,7 +159,7 @@ def test_all_inputs_are_robust_only_if_every_one_was_declared_so():
 
 
 def test_one_fragile_input_refutes_if_its_evidence_survives_the_search():
-    weak = [decided(True)] * 9 + [decided(False, p_value=0.0043)]
-    strong = [decided(True)] * 9 + [decided(False, p_value=0.0042)]
+    weak = [decided(True)] * 9 + [decided(False, p_value=1.6e-6)]
+    strong = [decided(True)] * 9 + [decided(False, p_value=1.5e-6)]
     assert isinstance(all_robust(weak), Undecided)
     assert all_robust(strong).holds is False

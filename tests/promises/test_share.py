@@ -1,16 +1,19 @@
 """How many inputs are robust: of these, and of the population. Exactly where it can be."""
 
-import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from surefoot.core.counts import Counts
+from surefoot.core.procedure import Session
 from surefoot.core.results import Decision, Footing, Guarantee, Undecided
 from surefoot.population import RobustShare, all_robust, fragile_at_least, robust_at_least
+from surefoot.population.family import KappaFamily
 from surefoot.population.share import refutation_limits
 from surefoot.statistics import KappaTest, clopper_pearson
+from surefoot.statistics.kappa import clean_trials
 from surefoot.statistics.planning import simulate
 
 OPEN = Undecided("no", 10)
@@ -34,16 +37,11 @@ def most_allowed(runs, error):
 @pytest.mark.parametrize(("a", "error"), [(0.05, 0.05), (0.01, 0.05), (0.2, 0.2), (0.1, 0.01)])
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20, 100])
 def test_refuting_spends_its_error_and_no_more_exactly(n, a, error):
-    """Uniform p-values: none at most t, and fewer than the number at most a, is a trinomial sum."""
+    """The number by its binomial tail, the sum of e-values by its mean."""
     limits = refutation_limits(n, a, error)
-    t = limits.p_value
-    kept = sum(
-        math.comb(n, weak) * (a - t) ** weak * (1 - a) ** (n - weak)
-        for weak in range(min(limits.number, n + 1))
-    )
-    assert 1 - kept <= error * (1 + 1e-9)
-    assert 1 - kept >= 0.98 * min(error, 1 - (1 - a) ** n)
-    assert 0 < t <= a
+    spent = binom.sf(limits.number - 1, n, a) + n / limits.total
+    assert spent <= error * (1 + 1e-9)
+    assert spent >= 0.5 * min(error, 1 - (1 - a) ** n)
 
 
 def test_a_single_input_declared_fragile_refutes():
@@ -68,7 +66,6 @@ def test_robust_inputs_are_refuted_rarely_when_decisions_err_at_full_rate(n):
         result = all_robust(local)
         wrong += isinstance(result, Decision) and not result.holds
     assert wrong <= most_allowed(runs, error)
-    assert wrong >= 0.5 * runs * error, "the test is far from using its error"
 
 
 FRAGILE_ONES = {
@@ -96,13 +93,13 @@ def test_too_many_are_counted_rarely_whatever_is_declared_of_the_fragile_ones(ki
 @pytest.mark.parametrize("a", [0.01, 0.05])
 @pytest.mark.parametrize("error", [0.01, 0.05])
 def test_the_count_is_the_smallest_that_leaves_so_many_likely_enough(n, a, error):
-    """P(m + Binomial(n - m, a) ≥ F) exceeds nine tenths of the error, where evidence is weak."""
+    """P(m + Binomial(n - m, a) ≥ F) exceeds half of the error, where evidence is weak."""
     for fragile in range(n + 1):
         result = fragile_at_least(decisions(n - fragile, fragile, error=a), error)
         tails = [binom.sf(fragile - m - 1, n - m, a) for m in range(fragile + 1)]
-        plain = next(m for m, tail in enumerate(tails) if tail > 0.9 * error)
+        plain = next(m for m, tail in enumerate(tails) if tail > 0.5 * error)
         assert result >= plain
-        if refutation_limits(n - plain, a, error).p_value < a:
+        if refutation_limits(n - plain, a, error).number > 1:
             assert result == plain
 
 
@@ -114,6 +111,53 @@ def test_robust_inputs_are_counted_alike():
     assert robust_at_least(decisions(14, 6, error=0.01), 0.05) == 13
     assert robust_at_least(decisions(20, 0), 0.05) == 20, "as `all_robust` says"
     assert robust_at_least([OPEN] * 3, 0.05) == fragile_at_least([OPEN] * 3, 0.05) == 0
+
+
+def family(test, failure, seed):
+    """Results and trials of inputs that fail with these probabilities, tested as a family."""
+    rng, failure = np.random.default_rng(seed), np.array(failure)
+    session, trials = Session(KappaFamily(test, 0.0, (None,) * len(failure))), failure * 0
+    while (asks := session.question) is not None:
+        places, units = [ask.subject for ask in asks], np.array([ask.units for ask in asks])
+        trials[places] += units
+        failed = rng.binomial(units, failure[places])
+        session.tell([Counts(int(n), int(n - f)) for n, f in zip(units, failed, strict=True)])
+    return session.result, trials
+
+
+@pytest.mark.parametrize("ratio", [5, 10, 20])
+def test_one_fragile_input_among_many_clean_ones_is_found_and_clean_ones_pay_nothing(ratio):
+    """Tests that stopped for themselves refuted in 1 of 60 to 9 of 60 runs."""
+    test, refuted = KappaTest(0.05, 0.05), 0
+    for seed in range(20):
+        local, trials = family(test, [0.05 * min(ratio, 19)] + [0.0] * 99, seed)
+        refuted += getattr(all_robust(local), "holds", True) is False
+        assert trials[1:].tolist() == [clean_trials(0, 0.05, 0.05)] * 99
+    assert refuted >= 18
+
+
+def test_thirty_fragile_inputs_of_a_thousand_are_counted():
+    local, trials = family(KappaTest(0.05, 0.05), [0.95] * 30 + [0.0] * 970, 1)
+    assert fragile_at_least(local, 0.05) >= 25
+    assert trials[:30].sum() <= 0.5 * trials.sum()
+
+
+def test_inputs_near_kappa_take_no_more_than_the_extra_trials():
+    test = KappaTest(0.05, 0.05, max_trials=4000)
+    alone, _ = family(replace(test, extra_trials=0.0), [0.075] * 5 + [0.0] * 15, 2)
+    local, trials = family(test, [0.075] * 5 + [0.0] * 15, 2)
+    assert trials.sum() <= 1.5 * sum(one.trials for one in alone)
+    assert [one.holds for one in local] == [one.holds for one in alone]
+
+
+@pytest.mark.parametrize("fragile", [0, 2])
+def test_a_family_exactly_at_kappa_is_refuted_no_more_often_than_stated(fragile):
+    """Seeded, 400 runs; going on with whatever looks fragile adds nothing to the error."""
+    test, wrong = KappaTest(0.2, 0.1, max_trials=300, extra_trials=3.0), 0
+    for seed in range(400):
+        local, _ = family(test, [0.9] * fragile + [0.2] * 8, seed)
+        wrong += fragile_at_least(local, 0.1) > fragile
+    assert wrong <= most_allowed(400, 0.1)
 
 
 @pytest.mark.parametrize("p_value", [1e-6, 0.001, 0.05])

@@ -140,14 +140,16 @@ def kappa_method(options: o.KappaOptions) -> v.AnyMethod:
 
     kind = _named(options.method, TESTS)
     takes = fields_of(kind)
-    if options.looks is not None and "looks" not in takes:
-        able = " or ".join(name for name, other in TESTS.items() if "looks" in fields_of(other))
-        raise refused(
-            "looks",
-            options.looks,
-            f"is for method {able}, not for {options.method}: leave it out, or add method {able} "
-            f"(--method {able})",
-        )
+    own = {"looks": options.looks, "extra_trials": options.extra_trials}
+    for name, value in own.items():
+        if value is not None and name not in takes:
+            able = " or ".join(n for n, other in TESTS.items() if name in fields_of(other))
+            raise refused(
+                name,
+                value,
+                f"is for method {able}, not for {options.method}: leave it out, or add method "
+                f"{able} (--method {able})",
+            )
     if options.kappa is not None and options.sil is None:
         limit = v.as_number("kappa", options.kappa)
     elif options.sil is not None and options.kappa is None:
@@ -160,6 +162,8 @@ def kappa_method(options: o.KappaOptions) -> v.AnyMethod:
         "max_trials": options.max_trials or max(1, round(TRIALS_TIMES_KAPPA / max(limit, 1e-12))),
         "looks": options.looks,
     }
+    if options.extra_trials is not None:
+        values["extra_trials"] = v.as_number("extra_trials", options.extra_trials)
     return kind(**{n: x for n, x in values.items() if n in takes and x is not None})
 
 

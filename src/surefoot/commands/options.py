@@ -140,6 +140,11 @@ class KappaOptions:
     confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
     method: str = option("kappa-test", "kappa-test or exact-binomial.")
     max_trials: int | None = option(None, "Maximum trials per input (default: 200/kappa).", least=1)
+    extra_trials: v.Number | None = option(
+        None,
+        "For kappa-test: most further trials of fragile inputs, to refute that all are robust and "
+        "to count those that are not, relative to all others (default: 0.5).",
+    )
     looks: int | None = option(
         None,
         "For exact-binomial: number of interim analyses (default: 8); 1 is a fixed size.",

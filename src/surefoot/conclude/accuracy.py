@@ -12,13 +12,15 @@ from surefoot.conclude.scope import sampled_of
 from surefoot.core import claims as kinds
 from surefoot.core.claims import About, Claim, Height, Said
 from surefoot.core.counts import Counts
-from surefoot.core.procedure import Needs, Pinned, Settled
+from surefoot.core.procedure import Joint, Needs, Pinned, Settled
 from surefoot.core.results import Decision, Estimate, Guarantee, Interval, complement
 from surefoot.core.tasks import Entry
 from surefoot.population import Mean
+from surefoot.population.family import KappaFamily
 from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples
 from surefoot.records.spec import StudySpec
 from surefoot.report.curve_quantity import curve_quantity, perturbation_at_level
+from surefoot.statistics.kappa import KappaTest
 
 MeanClaim = (
     kinds.MeanSet | kinds.MeanPopulation | kinds.AccuracySet | kinds.AccuracyPopulation
@@ -106,17 +108,31 @@ def method_of_trials(facts: StudyFacts) -> Any:  # noqa: ANN401  any method
     return OneTrial(getattr(facts.method, "kappa", None))
 
 
-def procedures_of(facts: StudyFacts, kept: Mapping[str, bool | None]) -> dict[str, Any]:
+def procedures_of(
+    facts: StudyFacts, kept: Mapping[str, bool | None]
+) -> dict[str, Any] | Joint[list[Any]]:
     """The method for each input by name, where it is known whether the property keeps it clean.
 
     An input with a wrong label when clean is not robust, whatever perturbations say: where each
-    input is decided on, it is so before any trial.
+    input is decided on, it is so before any trial. κ-tests are one procedure for all inputs.
     """
-    pinned: Any = Pinned(method_of_trials(facts), facts.level)
+    method = method_of_trials(facts)
+    pinned: Any = Pinned(method, facts.level)
+    wrong = {name for name, right in kept.items() if right is False}
     if not facts.spec.means_accuracy or not hasattr(facts.method, "kappa"):
-        return dict.fromkeys(kept, pinned)
+        wrong = set()
+    if isinstance(method, KappaTest):
+        known = tuple(_WRONG_WHEN_CLEAN if name in wrong else None for name in kept)
+        return Joint(KappaFamily(method, facts.level, known))
     settled = Settled(_WRONG_WHEN_CLEAN)
-    return {name: settled if right is False else pinned for name, right in kept.items()}
+    return {name: settled if name in wrong else pinned for name in kept}
+
+
+def each_result(
+    procedures: dict[str, Any] | Joint[list[Any]], answers: Sequence[Any]
+) -> Sequence[Any]:
+    """The result of each input, from what the procedures answered."""
+    return answers[0] if isinstance(procedures, Joint) else answers
 
 
 def wrong_when_clean(rows: Sequence[InputRow]) -> int:

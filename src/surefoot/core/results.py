@@ -149,7 +149,8 @@ class Decision:
 
     `p_value`: evidence this strong for the decision would come with at most this probability if
     the opposite were true; for deciding on many claims at once. `counted` is what the same trials
-    say of the probability itself.
+    say of the probability itself. `e_value`, where there is one: the evidence now, whose mean were
+    at most 1 if the opposite were true, whenever one stops.
     """
 
     claim: str
@@ -159,6 +160,7 @@ class Decision:
     kept: int | None = None
     p_value: float | None = None
     counted: Estimate | None = None
+    e_value: float | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.catalogue.methods import METHODS, AttackFunction
-from surefoot.conclude.accuracy import procedures_of, with_other_label
+from surefoot.conclude.accuracy import each_result, procedures_of, with_other_label
 from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
 from surefoot.conclude.facts import StudyFacts, draws_of, recorded_facts
 from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
@@ -204,7 +204,8 @@ def _replay_each(facts: StudyFacts, record: Record, entries: Entries) -> list[An
         inputs = f"{len(record.inputs):,} inputs of {facts.spec.inputs.number:,}"
         raise DoesNotFollow(f"the file has the results of {inputs}")
     procedures = procedures_of(facts, {row.id: row.clean_kept for row in record.inputs})
-    return replay(_each(record), procedures, entries, stopped_early=record.stopped_early)
+    answers = replay(_each(record), procedures, entries, stopped_early=record.stopped_early)
+    return list(each_result(procedures, answers))
 
 
 def _each(record: Record) -> list[Subject]:

@@ -24,9 +24,9 @@ from surefoot.statistics.paired import ONE_TRIAL, lower_difference
 
 _ROUNDING = 1e-12
 """Relative: two probabilities closer than this count as equal."""
-_SHARE_OF_NUMBER = 0.9
+_SHARE_OF_NUMBER = 0.5
 """Share of the error that the number of fragile declarations may spend; the rest is for strong
-evidence against one input, which a test that stops early seldom leaves."""
+evidence against few inputs. Half of it costs ln 2 of evidence."""
 
 
 @dataclass(frozen=True)
@@ -200,55 +200,56 @@ def _true_declarations(local: Sequence[Result], holds: bool, error: float) -> in
     """A lower bound, wrong with at most `error`, of how many inputs are what they were declared.
 
     The smallest m that is not rejected, where m is rejected if, without the m declarations of
-    strongest evidence, those that remain would be too many or one of them too strong for n - m
+    strongest evidence, those that remain would be too many or too strong together for n - m
     inputs of the other kind (`refutation_limits`). Let M be the truth. If the bound exceeds M,
     then M was rejected. Declarations of the M inputs that are of this kind may be anything; leaving
-    out the M strongest leaves p-values that are, in order, no smaller than those of the n - M
+    out the M strongest leaves e-values that are, in order, no larger than those of the n - M
     inputs of the other kind. So these, too, were rejected, which they are with probability at most
     `error`. An undecided input is declared neither, now or later.
     """
     a, n = _decision_error(local), len(local)
     declared = (r for r in local if isinstance(r, Decision) and r.holds is holds)
-    p_values = sorted(a if r.p_value is None else min(r.p_value, a) for r in declared)
-    for m, strongest in enumerate(p_values):
+    e_values = sorted(_e_value(r) for r in declared)
+    sums = np.cumsum(e_values)
+    for m in range(len(e_values)):
+        remaining = len(e_values) - m
         limits = refutation_limits(n - m, a, error)
-        if len(p_values) - m < limits.number and strongest > limits.p_value:
+        if remaining < limits.number and sums[remaining - 1] < limits.total:
             return m
-    return len(p_values)
+    return len(e_values)
+
+
+def _e_value(decided: Decision) -> float:
+    """Its own; or one that a p-value p makes: 1/(2√p), whose mean is 1 where p is uniform.
+
+    Without either the decision counts as one among many alone.
+    """
+    if decided.e_value is not None or decided.p_value is None:
+        return decided.e_value or 0.0
+    return math.inf if decided.p_value == 0 else 1 / (2 * math.sqrt(decided.p_value))
 
 
 @dataclass(frozen=True)
 class RefutationLimits:
-    """What n declarations must bring to show that one is right: so many, or one this strong."""
+    """What n declarations must bring to show that one is right: so many, or such a sum of
+    e-values."""
 
     number: int
-    p_value: float
+    total: float
 
 
 @lru_cache(maxsize=4096)
 def refutation_limits(n: int, a: float, error: float) -> RefutationLimits:
     """The limits for n inputs of which each is wrongly declared with at most a, independently.
 
-    If every declaration is wrong, their number is at most Binomial(n, a), and the p-value of each
-    is at most t with probability at most t ≤ a. Rejecting is monotone in the p-values, so it is
-    likeliest where they are uniform: 1 - (1 - t)^n P(Binomial(n, (a - t)/(1 - t)) < number). The
-    number may spend nine tenths of the error, because a test that stops as soon as it can seldom
-    leaves strong evidence; t is the largest for which both together spend at most all of it.
+    If every declaration is wrong, their number is at most Binomial(n, a), which may spend one half
+    of the error; the mean of n e-values is an e-value, and reaches 2/error with at most the other
+    half (Markov; Ville where trials go on). One input with 2n/error is enough, or several that
+    have it together. Where one declaration is enough for the whole error, as with one input, it
+    spends all of it.
     """
+    if tail_above(1, n, a) <= error * (1 + _ROUNDING):
+        return RefutationLimits(1, math.inf)
     most = _SHARE_OF_NUMBER * error
     number = next((c for c in range(1, n + 1) if tail_above(c, n, a) <= most), n + 1)
-    low, high = 0.0, min(a, error)
-    whole = error * (1 + _ROUNDING)
-    if _rejection_probability(n, a, number, high) <= whole:
-        return RefutationLimits(number, high)
-    for _ in range(60):
-        t = (low + high) / 2
-        low, high = (t, high) if _rejection_probability(n, a, number, t) <= whole else (low, t)
-    return RefutationLimits(number, low)
-
-
-def _rejection_probability(n: int, a: float, number: int, t: float) -> float:
-    """P(a p-value ≤ t, or `number` of them ≤ a) for n independent uniform p-values."""
-    one = -math.expm1(n * math.log1p(-t))
-    many = tail_above(number, n, (a - t) / (1 - t)) if number <= n else 0.0
-    return one + (1 - one) * many
+    return RefutationLimits(number, n / ((1 - _SHARE_OF_NUMBER) * error))

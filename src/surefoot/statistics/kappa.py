@@ -23,24 +23,28 @@ from surefoot.core.results import Decision, Estimate, Footing, Guarantee, Interv
 from surefoot.errors import InvalidArgument
 from surefoot.statistics.bounds import check_error, clopper_pearson, divergence
 
-_SHAPES = (0.03, 0.4)
-"""Below κ: p = κu with u from Beta(0.03, 1) or Beta(0.4, 1), equally likely.
+_BELOW = ((0.01, 0.73), (0.25, 0.05), (0.6, 0.10), (0.8, 0.08))
+"""Below κ: p = κu, and the weight of each u; the rest of the weight lies evenly on (0, κ).
 
-The first is near 0, where the failure rates of good classifiers are; the second serves rates up to
-κ. Equal weights lose at most a factor 2 of evidence to the better of the two, whatever p is. Of the
-pairs of shapes that end a clean run within 1.10 of the floor for every κ this one has nearly the
-fewest trials at κ/2; others differ by 1 % (`benchmarks/kappa.py`).
+The first is near 0, where the failure rates of good classifiers are, and ends a clean run within
+1.10 of the floor; a weight w costs ln(1/w) of evidence. Few points do better than a smooth
+density from 0.1κ to 0.8κ (`benchmarks/kappa.py`); the even part serves rates nearer to κ.
 """
+_ABOVE = ((1.22, 0.32), (1.7, 0.18), (3.0, 0.19), (7.0, 0.19))
+"""Above κ: odds over those of κ, and their weights; the rest is spread over (κ, 1)."""
 _TAIL = 0.4
-"""Above κ: the density of p falls like p^-1.4, so that few trials refute 20κ and not many 2κ."""
+"""There its density falls like p^-1.4, so that few trials refute 20κ."""
 _ROUNDING = 1e-15
 """Times n ln n: three times the largest error measured against 40 digits, n up to 10^11."""
 _SMALLEST_KAPPA, _MOST_TRIALS = 1e-9, 10**10
 """Within these, rounding stays far below the evidence that decides."""
 _PRECISION = 1e-7
 """Relative distance up to which the κ reported may lie above the smallest one."""
-_GROWTH = 0.1
-"""Trials to the next look, relative to those so far: more looks cost time, fewer cost trials."""
+_FIRST, _GROWTH, _CLEAN_GROWTH = 0.04, 0.04, 0.25
+"""Trials to the next look: so many times 1/κ, or relative to those so far where these are more.
+More looks cost time, fewer cost trials; where at most κ failed, a refutation is far off."""
+_MOST_EVIDENCE = 690.0
+"""Of a logarithm whose exponential is still a number."""
 _CACHE_SIZE = 65_536
 """Results remembered by each function: many inputs share the same counts."""
 
@@ -54,12 +58,14 @@ def log_evidence_below(failed: int, trials: int, kappa: float) -> float:
     u the second factor grows with κ and is at least 1, and u ≤ 1. So the e-value grows with κ and
     with the trials that hold, and falls with each trial that fails instead.
     """
-    logs = [_log_part(failed + a, trials - failed + 1.0, kappa, below=True) for a in _SHAPES]
-    weighed = [
-        part + math.log(a / len(_SHAPES)) - a * math.log(kappa)
-        for a, part in zip(_SHAPES, logs, strict=True)
+    held = trials - failed
+    points = [
+        math.log(w) + failed * math.log(u) + held * (math.log1p(-kappa * u) - math.log1p(-kappa))
+        for u, w in _BELOW
     ]
-    return _log_sum(*weighed) - _likelihood(failed, trials, kappa) - _rounding(trials)
+    even = _log_part(failed + 1.0, held + 1.0, kappa, below=True) - math.log(kappa)
+    even += _log_rest(_BELOW) - _likelihood(failed, trials, kappa)
+    return _log_sum(*points, even) - _rounding(trials)
 
 
 def log_evidence_above(failed: int, trials: int, kappa: float) -> float:
@@ -71,7 +77,13 @@ def log_evidence_above(failed: int, trials: int, kappa: float) -> float:
         return -math.inf
     part = _log_part(failed - _TAIL, trials - failed + 1.0, kappa, below=False)
     prior = math.log(math.expm1(-_TAIL * math.log(kappa)) / _TAIL)
-    return part - prior - _likelihood(failed, trials, kappa) - _rounding(trials)
+    spread = part - prior - _likelihood(failed, trials, kappa)
+    points = [
+        # (1 - p)/(1 - κ) is 1/(1 - κ + κ·odds)
+        math.log(w) + failed * math.log(odds) - trials * math.log1p(kappa * (odds - 1))
+        for odds, w in _ABOVE
+    ]
+    return _log_sum(*points, _log_rest(_ABOVE) + spread) - _rounding(trials)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -116,10 +128,15 @@ def _log_part(a: float, b: float, kappa: float, *, below: bool) -> float:
     return float(betaln(a, b)) + math.log(part) if part > sys.float_info.min else -math.inf
 
 
-def _log_sum(a: float, b: float) -> float:
-    """log(exp a + exp b)."""
-    low, high = (a, b) if a < b else (b, a)
-    return high if low == -math.inf else high + math.log1p(math.exp(low - high))
+def _log_rest(points: tuple[tuple[float, float], ...]) -> float:
+    """log of the weight that the points leave."""
+    return math.log(1 - sum(weight for _, weight in points))
+
+
+def _log_sum(*logs: float) -> float:
+    """log of the sum of their exponentials; at least one of them is finite."""
+    high = max(logs)
+    return high + math.log(sum(math.exp(one - high) for one in logs))
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -187,10 +204,14 @@ class _Deciding:
         around = Interval(max(0.0, 1 - bound), 1.0)
         return Estimate(counts.rate, around, Guarantee(Footing.SOUND, self.error), counts.trials)
 
-    def _decide(self, counts: Counts, p_value: float, *, holds: bool) -> Decision:
+    def _decide(
+        self, counts: Counts, p_value: float, *, holds: bool, e_value: float | None = None
+    ) -> Decision:
         claim = f"the failure probability is at most {self.kappa!r}"
         promise, counted = Guarantee(Footing.SOUND, self.error), self._counted(counts)
-        return Decision(claim, holds, promise, counts.trials, counts.kept, p_value, counted)
+        return Decision(
+            claim, holds, promise, counts.trials, counts.kept, p_value, counted, e_value
+        )
 
     def _undecided(self, counts: Counts) -> Undecided:
         """A budget that ended, with the strongest κ that the trials do show."""
@@ -202,12 +223,24 @@ class _Deciding:
 
 @dataclass(frozen=True)
 class KappaTest(_Deciding):
-    """Decide whether the failure probability is at most `kappa`; wrong with at most `error`."""
+    """Decide whether the failure probability is at most `kappa`; wrong with at most `error`.
+
+    `extra_trials`: of all inputs together, for those declared fragile, relative to the trials that
+    the decisions took (`population/family.py`).
+    """
 
     max_trials: int = 10_000_000
+    extra_trials: float = 0.5
 
     def __post_init__(self) -> None:
         self._check(self.max_trials)
+        if not 0 <= self.extra_trials < math.inf:
+            raise InvalidArgument(
+                f"extra_trials is a number from 0 on, relative to the trials that the decisions "
+                f"take, got {self.extra_trials}: try 0.5",
+                option="extra_trials",
+                value=self.extra_trials,
+            )
 
     def steps(self) -> Trials:
         """Look often; the next look never lies beyond where a clean run would end.
@@ -222,10 +255,29 @@ class KappaTest(_Deciding):
             if log_largest_ratio(failed, counts.trials, self.kappa) < target:
                 continue
             if (evidence := log_evidence(failed, counts.trials, self.kappa)) >= target:
-                # One over an e-value is a p-value that stays valid whenever one stops.
-                holds = failed <= self.kappa * counts.trials
-                return self._decide(counts, math.exp(-evidence), holds=holds)
+                return self.declare(counts, evidence, holds=failed <= self.kappa * counts.trials)
         return self._undecided(counts)
+
+    def declare(self, counts: Counts, evidence: float, *, holds: bool) -> Decision:
+        """The decision with the evidence that these trials give for it.
+
+        One over an e-value is a p-value that stays valid whenever one stops.
+        """
+        e_value = math.exp(min(evidence, _MOST_EVIDENCE))
+        return self._decide(counts, math.exp(-evidence), holds=holds, e_value=e_value)
+
+    def further_trials(self, counts: Counts, evidence: float, target: float) -> float:
+        """About how many more bring the evidence for more than κ to `target`, at the rate so far.
+
+        0 where it is reached, or no trial is left.
+        """
+        failed, room = counts.trials - counts.kept, self.max_trials - counts.trials
+        if evidence >= target or room <= 0:
+            return 0
+        if failed <= self.kappa * counts.trials:
+            return math.inf
+        needed = (target - evidence) / divergence(1 - counts.rate, self.kappa)
+        return min(max(math.ceil(needed), math.ceil(_FIRST / self.kappa)), room)
 
     def forecast_from(self, counts: Counts) -> Forecast:
         """As many as show what the rate so far suggests; inputs near κ need many times more."""
@@ -239,7 +291,9 @@ class KappaTest(_Deciding):
 
     def _more(self, counts: Counts) -> int:
         clean = clean_trials(counts.trials - counts.kept, self.kappa, self.error) - counts.trials
-        step = math.ceil(_GROWTH * max(counts.trials, 1 / self.kappa))
+        over = counts.trials - counts.kept > self.kappa * counts.trials
+        growth = (_GROWTH if over else _CLEAN_GROWTH) * counts.trials
+        step = math.ceil(max(growth, _FIRST / self.kappa))
         return max(1, min(clean, step, self.max_trials - counts.trials))
 
     def _bound(self, failed: int, trials: int) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.conclude.accuracy import procedures_of
+from surefoot.conclude.accuracy import each_result, procedures_of
 from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
 from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
 from surefoot.conclude.radii import conclude_attack
@@ -117,7 +117,7 @@ def samples_measurement(study: StudyParts, workers: int | None, batch: int | Non
     size = batch or batch_size(study, bench, subjects[0], study.level)
 
     def conclude(local: Sequence[InputResult]) -> RecordBody:
-        rows = study.rows(local)
+        rows = study.rows(each_result(procedures, local))
         examples = failed_examples(study.bench(), rows, study.level, size)
         return conclude_samples(study.facts, rows, examples, clean_loss(study))
 
