@@ -92,24 +92,33 @@ def earlier_runs(study: StudyParts, store: Store) -> int:
     """How many runs of the same question began before this one, on some of these inputs.
 
     Each of them could have answered, whatever its seed, precision and number of inputs were: so
-    they share the error of one answer (`statistics/counted.rung`).
+    they share the error of one answer (`statistics/counted.rung`). Inputs of other names may be the
+    same, and count as such.
     """
-    own: set[str] = set()
+    own: dict[str, str] = {}
     number = 0
     for run in store.runs():
         if run.digest == study.digest:
             break
         if _answers_the_same(run.spec, study.spec):
-            own = own or set(study.fitted.row_digests())
+            own = own or dict(zip(study.fitted.ids, study.fitted.row_digests(), strict=True))
             known = store.stored(run.digest) if run.finished else None
-            number += known is None or any(row.digest in own for row in known.inputs)
+            same = [own[r.id] == r.digest for r in known.inputs if r.id in own] if known else []
+            number += not same or any(same)
     return number
 
 
 def _answers_the_same(one: StudySpec, other: StudySpec) -> bool:
     """The same model, perturbation and property, and the same quantity of them."""
     mine, others = (
-        (s.model, s.bounds, s.perturbation, s.property, s.method.number("kappa"), s.is_tail)
+        (
+            replace(s.model, answers=""),
+            s.bounds,
+            s.perturbation,
+            s.property,
+            s.method.number("kappa"),
+            s.is_tail,
+        )
         for s in (one, other)
     )
     return mine == others
