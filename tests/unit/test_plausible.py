@@ -76,6 +76,7 @@ VERBS = {
     "population": lambda m, d, o: sf.estimate(m, d, "gaussian:0.001", each=0.2, require=0.6, **o),
     "all": lambda m, d, o: sf.certify(m, d, "gaussian:0.001", kappa=0.3, require="all", **o),
     "share": lambda m, d, o: sf.certify(m, d, "gaussian:0.001", kappa=0.3, require=0.5, **o),
+    "tail": lambda m, d, o: sf.tail(m, d, "gaussian:0.001", require=0.6, **o),
     "curve": lambda m, d, o: sf.curve(m, d, "gaussian:0..0.001", property="same", require=0.5, **o),
     "critical": lambda m, d, o: sf.critical(m, d, require=1e-5, quantile_only=True, **o),
     "suite": lambda m, d, o: sf.suite(
@@ -83,6 +84,9 @@ VERBS = {
     ),
     "compare": lambda m, d, o: sf.compare(
         {"one": m, "two": m}, d, "gaussian:0.001", not_worse=0.9, **o
+    ),
+    "compare under two": lambda m, d, o: sf.compare(
+        {"one": m, "two": m}, d, ["gaussian:0.001", "linf:0.001"], not_worse=0.9, **o
     ),
 }
 
@@ -334,6 +338,17 @@ def test_less_than_a_grey_level_does_not_pass(world, scale, perturb, passes):
         ]
         accepted = sf.estimate(model, (x, y), perturb, **ask, accept_clean_accuracy=True)
         assert verdicts(accepted) == {Verdict.PASS}
+
+
+@pytest.mark.parametrize("levels", [("2", "3"), ("2", "0.2")])
+def test_of_several_perturbations_the_one_that_hardly_changes_anything_counts(world, levels):
+    model, x, y = scale_free_at(world, 1)
+    several = [f"gaussian:{level}" for level in levels]
+    last = Verdict.UNDECIDED if "0.2" in levels else Verdict.PASS
+    pairs = sf.compare({"one": model, "two": model}, (x, y), several, not_worse=0.9, **RUN)
+    assert [one.verdict for one in pairs.verdicts] == [Verdict.PASS, last]
+    suite = sf.estimate(model, (x, y), several, precision=0.2, require=0.5, **RUN)
+    assert verdicts(suite) == {last}
 
 
 def scale_free_at(world, scale):
