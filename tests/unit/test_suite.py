@@ -71,6 +71,9 @@ def test_every_built_in_suite_can_be_read():
         '[[row]]\nperturb = "gaussian"\n',
         '[[row]]\nperturb = "gaussian"\nlevel = [0.1]\n',
         "[[row]]\nlevels = [0.1]\n",
+        ROW + '[[row]]\nname = "again"\nperturb = "gaussian:0.20"\n',
+        '[[row]]\nperturb = "gaussian"\nseverities = ["a"]\n',
+        '[[row]]\nperturb = "gaussian:s3+blur:1"\nseverities = [1]\n',
         "no toml",
     ],
 )

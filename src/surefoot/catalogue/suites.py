@@ -63,20 +63,21 @@ class Suite:
 def suite_of(perturbations: Sequence[Any]) -> Suite:
     """These perturbations, each with its level: a row for each kind, a column for each level."""
     rows: dict[str, dict[str, Any]] = {}
+    known: set[str] = set()
     for given in perturbations:
+        read = parse_perturbation(given) if isinstance(given, str) else given
+        kind, level = read.kind, "" if read.level is None else level_words(read.level)
         if isinstance(given, str):
-            parse_perturbation(given)  # refuses a mistake before files are read
             kind, _, level = given.strip().partition(":")
-        else:
-            kind, level = given.kind, "" if given.level is None else level_words(given.level)
         column = "".join(level.split()) or "–"
-        if column in rows.setdefault(kind, {}):
+        if repr(read) in known or column in rows.get(kind, {}):
             raise InvalidArgument(
                 f"the perturbation {cell_name(kind, column)} is given twice: leave one out",
                 option="perturb",
                 value=given,
             )
-        rows[kind][column] = given
+        known.add(repr(read))
+        rows.setdefault(kind, {})[column] = given
     name = ", ".join(rows) if len(rows) <= _NAMED_KINDS else f"{len(rows)} perturbations"
     return Suite(name, tuple(Row(kind, cells) for kind, cells in rows.items()))
 
@@ -249,12 +250,13 @@ def read_suite(path: str | Path) -> Suite:
         named[row.name] = row
         for column, text in row.cells.items():
             cell = cell_name(row.name, column)
-            if text in cells:
+            same = repr(parse_perturbation(text))  # 0.2 and 0.20 are the same level
+            if same in cells:
                 raise InvalidArgument(
-                    f"{path}: {cell} and {cells[text]} are the same perturbation, {text}: leave "
+                    f"{path}: {cell} and {cells[same]} are the same perturbation, {text}: leave "
                     "one out"
                 )
-            cells[text] = cell
+            cells[same] = cell
     if len(cells) > _MOST_CELLS:
         raise InvalidArgument(
             f"{path} has {len(cells):,} cells, and a suite at most {_MOST_CELLS:,}: they share one "
@@ -297,6 +299,11 @@ def _read_cells(text: str, given: dict[str, Any]) -> dict[str, str]:
     cells: dict[str, str] = {}
     for value in values:
         if key == "severities":
+            if "+" in text or isinstance(value, bool) or not isinstance(value, int | float):
+                raise InvalidArgument(
+                    f"{text}: severities are numbers from 1 to 5 of one perturbation, got "
+                    f"{value!r}: of several, blur:s3+jpeg:s3, write each as a row of its own"
+                )
             column = f"s{value}"
             kind, _, rest = text.partition(",")
             one = f"{kind.partition(':')[0]}:{column}{',' * bool(rest)}{rest}"

@@ -331,7 +331,7 @@ class DocumentOptions:
         "", "Of csv and latex: which table of the report (default: claims).", common=True
     )
     intervals: Literal["range", "plus-minus"] | None = option(
-        None, "Of latex: intervals as ranges (default), or as numbers behind ±."
+        None, "Of csv and latex: intervals as ranges (default), or as numbers behind ±."
     )
     undecided: UndecidedAs | None = option(
         None, "What an undecided requirement does in JUnit (default: fail).", common=True

@@ -73,7 +73,7 @@ FORMATS: dict[str, Format] = {
     "cyclonedx": Format(cyclonedx, ("name", "dataset", "task")),
     "junit": Format(junit, ("undecided",)),
     "sentence": Format(lambda run, _: claim_sentence(run)),
-    "csv": Format(csv_table, ("table",)),
+    "csv": Format(csv_table, ("table", "intervals")),
     "latex": Format(latex_table, ("table", "intervals")),
 }
 """Documents by name."""

@@ -28,6 +28,10 @@ _NOTE = (
 _NUMBER = r"[+−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 _CELL = re.compile(rf"(?P<low>{_NUMBER})(?P<unit> %)?(?: to (?P<high>{_NUMBER})(?P=unit)?)?")
 """A number, or a range from one to another, as tables print them."""
+_WITHIN = re.compile(
+    r"(?:(?P<at>[^ :]+): )?(?P<value>\d+\.\d)(?: \((?P<low>\d+\.\d)–(?P<high>\d+\.\d)\))?"
+)
+"""A cell of a suite: its level where rows differ in these, its number, its interval if random."""
 _TEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
@@ -101,13 +105,13 @@ def csv_table(run: ExportedRun, options: ExportOptions) -> str:
     page prints them, and a column that holds other words too is text.
     """
     if options.table in ("", CLAIMS):
-        lines = _claim_lines(run)
+        lines = _claim_lines(run, options.intervals)
     else:
         table = _named(run, options.table)
         columns = [
             column
             for heading, cells in zip(table.headings, zip(*table.rows, strict=True), strict=False)
-            for column in _csv_columns(heading, cells)
+            for column in _csv_columns(heading, cells, options.intervals)
         ]
         lines = [list(line) for line in zip(*columns, strict=True)] or [list(table.headings)]
     out = io.StringIO()
@@ -115,8 +119,15 @@ def csv_table(run: ExportedRun, options: ExportOptions) -> str:
     return out.getvalue()
 
 
-def _claim_lines(run: ExportedRun) -> list[list[str]]:
+def _claim_lines(run: ExportedRun, intervals: str | None) -> list[list[str]]:
     head = ["perturbation", "quantity", "value", "low", "high", "error_probability", "verdict"]
+    if intervals == INTERVALS[1]:
+        raise InvalidArgument(
+            "the claims have the ends of their intervals: leave out intervals (--intervals), or "
+            "name a table of the page (--table)",
+            option="intervals",
+            value=intervals,
+        )
     numbers = [
         [run.perturbation(one.claim), one.name,
          *("" if n is None else repr(n) for n in (one.value, one.low, one.high, one.error)), ""]
@@ -130,8 +141,13 @@ def _claim_lines(run: ExportedRun) -> list[list[str]]:
     return [head, *numbers, *verdicts]
 
 
-def _csv_columns(heading: str, cells: Sequence[str]) -> list[tuple[str, ...]]:
+def _csv_columns(
+    heading: str, cells: Sequence[str], intervals: str | None
+) -> list[tuple[str, ...]]:
     """The column under its heading, or two of the ends where all its cells are ranges."""
+    within = [_WITHIN.fullmatch(cell) for cell in cells if cell]
+    if any(one and one["low"] for one in within) and all(within):
+        return _columns_of_cells(heading, cells, intervals)
     known = [_numbers(cell) for cell in cells if cell]
     read = [one for one in known if one is not None]
     units = {one.unit for one in read}
@@ -148,6 +164,38 @@ def _csv_columns(heading: str, cells: Sequence[str]) -> list[tuple[str, ...]]:
     return [(f"{named} low", *lows), (f"{named} high", *highs)]
 
 
+def _columns_of_cells(
+    heading: str, cells: Sequence[str], intervals: str | None
+) -> list[tuple[str, ...]]:
+    """The levels where they are in the cells, the numbers, and the ends of their intervals."""
+    found = [_WITHIN.fullmatch(cell) for cell in cells]
+
+    def column(name: str, part: str) -> tuple[str, ...]:
+        return (name, *("" if one is None else one[part] or one["value"] for one in found))
+
+    at = [("" if one is None else one["at"] or "") for one in found]
+    columns = [(f"{heading} level", *at)] if any(at) else []
+    if intervals == INTERVALS[1]:
+        halves = ["" if one is None else str(_farther(one)) for one in found]
+        return [*columns, column(heading, "value"), (f"{heading} ±", *halves)]
+    ends = [column(f"{heading} {end}", end) for end in ("low", "high")]
+    return [*columns, column(heading, "value"), *ends]
+
+
+def _farther(cell: re.Match[str]) -> Decimal:
+    """How far the farther end is from the number of a cell."""
+    value, low, high = (Decimal(cell[part] or cell["value"]) for part in ("value", "low", "high"))
+    return max(high - value, value - low)
+
+
+def _cell_plus_minus(cell: str) -> str:
+    found = _WITHIN.fullmatch(cell)
+    if found is None or not found["low"]:
+        return cell
+    at = f"{found['at']}: " if found["at"] else ""
+    return f"{at}{found['value']} ± {_farther(found)}"
+
+
 def latex_table(run: ExportedRun, options: ExportOptions) -> str:
     """A table environment for the package booktabs; the headline stands above it as a comment."""
     if options.intervals not in (None, *INTERVALS):
@@ -161,6 +209,7 @@ def latex_table(run: ExportedRun, options: ExportOptions) -> str:
     table = _claims_table(run) if claims else _named(run, options.table)
     headings, rows = [*table.headings], [[*row] for row in table.rows]
     if options.intervals == INTERVALS[1]:
+        rows = [[_cell_plus_minus(cell) for cell in row] for row in rows]
         headings, rows = _with_plus_minus(headings, rows)
     left = {table.headings[i] for i in table.text_columns}
     align = "".join("l" if heading in left else "r" for heading in headings)

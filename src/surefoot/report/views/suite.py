@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -257,7 +258,8 @@ def _late(record: Record, grid: Grid) -> str:
 
 
 def _with_interval(kept: Estimate) -> str:
-    low, high = 100 * kept.interval.low, 100 * kept.interval.high
+    low, high = math.floor(1000 * kept.interval.low) / 10, math.ceil(1000 * kept.interval.high) / 10
+    low, high = (low, high) if kept.interval.width else (0.0, 0.0)
     around = f" ({low:.1f}–{high:.1f})" if high > low else ""
     return f"{100 * kept.value:.1f}{around}"
 
