@@ -171,8 +171,7 @@ def test_the_permutation_test_is_fishers_where_there_are_two_classes():
 _SHARES = {"two": [0.5, 0.5], "ten": [0.1] * 10, "95 %": [0.95, 0.05], "uneven": [0.6, 0.3, 0.1]}
 
 
-@pytest.mark.parametrize("mass", ["even", "first classes"])
-@pytest.mark.parametrize("n", [30, 200])
+@pytest.mark.parametrize(("n", "mass"), [(30, "even"), (200, "first classes")])
 @pytest.mark.parametrize("shares", _SHARES.values(), ids=_SHARES)
 def test_a_model_of_a_quarter_of_the_skill_is_doubted_once_in_a_hundred_at_most(shares, n, mass):
     """At the boundary: the skill is just .25, in every class or all of it in the first ones."""

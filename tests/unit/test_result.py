@@ -111,22 +111,19 @@ def test_json_for_machines_holds_every_claim_with_its_sentence(results, kind):
 
 @pytest.mark.slow
 @every_kind
-def test_a_result_is_shown_in_words_in_a_notebook_and_on_a_page(results, kind, tmp_path):
+def test_a_result_is_shown_in_words_and_in_a_notebook(results, kind):
     result = results[kind]
     headline = sentence(briefly(result.view.headline[0]))
     assert headline in str(result)
     assert headline.split(" (")[0].split("'")[0] in result._repr_html_()
     assert "<html" not in result._repr_html_()
-    page = result.report(tmp_path / "page.html").read_text()
-    assert page.startswith("<!doctype html>")
-    assert "<svg" in page or kind == "attack"
 
 
 @pytest.mark.slow
 @every_kind
 def test_every_result_can_be_drawn(results, kind, tmp_path):
     result = results[kind]
-    for name, begins in FIGURES:
+    for name, begins in FIGURES if kind == "estimates" else FIGURES[:1]:
         chart = result.plot(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begins)
         assert chart.to_dict()
