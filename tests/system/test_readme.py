@@ -81,6 +81,11 @@ def test_a_newcomer_without_files_can_run_what_is_written(workspace):
         capture_output=True, check=True, timeout=SECONDS,
     )  # fmt: skip
     assert "model.onnx, old.onnx and test.npz (100 images)" in made.stdout
+    # trials are named by seed, input and number: every machine has the same
+    quoted = re.findall(r"^surefoot ([^\n]*)\n```\n\n> ([^\n]*)\n", README, re.MULTILINE)
+    assert [words.split()[0] for words, _ in quoted] == ["estimate", "suite"]
+    for words, sentence in quoted:
+        assert workspace.succeed(*shlex.split(words)).stdout.splitlines()[0] == sentence
     few = ["4" if word == "20" else word for word in example_of("critical")]
     proved = workspace.succeed(*few, "--samples", "0", "--explain")
     assert "4 of 4 brackets are closed" in proved.stdout

@@ -277,9 +277,8 @@ def test_a_level_that_is_not_used_is_remarked_on(folder):
 
 def test_a_plan_is_printed_in_lines(folder):
     lines = str(sf.plan(*FILES, "linf:0.2", each=0.3, assume=(1, 0.9))).splitlines()
-    assert len(lines) == 3
     assert lines[0].startswith("6 inputs; the model does about ")
-    assert lines[1].startswith("If every input is kept with probability 1: ")
+    assert [line.split()[0] for line in lines[-2:]] == ["1", "0.9"]
 
 
 def test_where_nobody_watches_nothing_is_shown_unless_it_is_wanted():

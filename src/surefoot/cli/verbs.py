@@ -44,7 +44,6 @@ from surefoot.system.text import escape_controls
 
 if TYPE_CHECKING:
     from surefoot.study import Result
-    from surefoot.study.cost_plan import Plan
 
 _HOLDS, _BAD = 0, 3
 """Exit codes: of what was done, and of a check that found a fault; 1 is a refuted requirement."""
@@ -215,44 +214,8 @@ def plan(*, json: bool, **given: Given) -> int:
     """
     with terminal.prints_to_stderr():
         forecast = plan_verb.plan(**given)
-    if json:
-        typer.echo(jsonlib.dumps(asdict(forecast)))
-    else:
-        _print_plan(forecast)
+    typer.echo(jsonlib.dumps(asdict(forecast)) if json else str(forecast))
     return _HOLDS
-
-
-def _print_plan(forecast: Plan) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    console.print(
-        f"{forecast.inputs:,} inputs; the model does about {forecast.rate:,.0f} trials per second "
-        f"with {forecast.workers} {'worker' if forecast.workers == 1 else 'workers'}.",
-        soft_wrap=True,
-    )
-    table = Table(title="If every input is kept with probability p", title_justify="left")
-    reached = "precision reached" if forecast.together else "concluded"
-    for name in ("p", "trials per input", "trials in total", "time", reached):
-        table.add_column(name, justify="right")
-    for r in forecast.rehearsals:
-        table.add_row(
-            f"{r.p:g}",
-            f"{forecast.trials(r) / forecast.inputs:,.{1 if forecast.together else 0}f}",
-            f"{forecast.trials(r):,.0f}",
-            _duration(forecast.seconds(r)),
-            f"{100 * r.decided:.0f} %",
-        )
-    console.print(table)
-    for note in forecast.notes:
-        console.print(note, soft_wrap=True)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"

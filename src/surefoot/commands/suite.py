@@ -178,9 +178,7 @@ def _budget_words(plan: CellPlan, measurement: SuiteOptions) -> str:
 
 
 def _say_forecast(caller: Caller, forecast: SuiteForecast) -> None:
-    seconds = forecast.seconds
-    time = f"{max(1, seconds):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-    time = time if seconds < 5400 else f"{seconds / 3600:.1f} h"
-    caller.announce(
-        f"{forecast.cells} cells, about {forecast.trials:,} trials, about {time} (a forecast)"
-    )
+    from surefoot.report.formatting import duration_words
+
+    trials, time = f"{forecast.trials:,} trials", duration_words(forecast.seconds)
+    caller.announce(f"{forecast.cells} cells, about {trials}, about {time} (a forecast)")

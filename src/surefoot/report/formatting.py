@@ -177,6 +177,13 @@ def more_or_less(interval: Interval) -> str:
     return f"between {near:.2f} and {far:.2f} {'less' if low < 0 else 'more'}"
 
 
+def duration_words(seconds: float) -> str:
+    """A forecast of time: seconds, minutes or hours."""
+    if seconds < 90:
+        return f"{max(1, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def p_value(p: float) -> str:
     """A p-value in a table, rounded upwards; never 0."""
     if p <= _LEAST_PRINTED:

@@ -108,6 +108,10 @@ class Table:
         few = f"{rows} of {len(self.rows):,} rows; --report and --json have all."
         return replace(self, rows=self.rows[:rows], note=" ".join(filter(None, [few, self.note])))
 
+    def paragraph(self) -> list[str]:
+        """Below an empty line: the title, the table as plain text, and its note."""
+        return ["", self.title, *self.text(), *filter(None, [self.note])]
+
     def text(self) -> list[str]:
         """As lines of plain text."""
         lines = [self.headings, *self.rows]

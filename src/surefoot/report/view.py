@@ -260,21 +260,18 @@ class View:
 
     def brief(self) -> str:
         """The answer, the verdicts and what is wrong, and the one table of the answer."""
-        lines = [*self.headings, *(line for _, line in self.verdict_lines), *self.first_cautions]
-        if (table := self.answer) is not None:
-            lines += ["", table.title, *table.text(), *filter(None, [table.note])]
-        return escape_controls("\n".join(lines))
+        table = [] if self.answer is None else self.answer.paragraph()
+        return escape_controls("\n".join([*self._answer_lines(), *table]))
+
+    def _answer_lines(self, what_fails: str = "") -> list[str]:
+        verdicts = [line for _, line in self.verdict_lines]
+        return [*self.headings, *filter(None, [what_fails]), *verdicts, *self.first_cautions]
 
     def text(self) -> str:
         """All of it, line by line: the number first."""
-        lines = [*(key.line for key in self.key_figures), *self.headings]
-        lines += [
-            *filter(None, [self.what_fails]),
-            *(line for _, line in self.verdict_lines),
-            *self.first_cautions,
-        ]
+        lines = [*(key.line for key in self.key_figures), *self._answer_lines(self.what_fails)]
         for table in self.tables:
-            lines += ["", table.title, *table.text(), *filter(None, [table.note])]
+            lines += table.paragraph()
         for title, paragraph in self.paragraphs:
             lines += ["", f"{title}:", *paragraph]
         return escape_controls("\n".join(lines))

@@ -15,7 +15,8 @@ from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
 from surefoot.executors.pool import open_pool
 from surefoot.population import inputs_needed
-from surefoot.report.formatting import percent
+from surefoot.report.formatting import duration_words, percent
+from surefoot.report.tables import Table
 from surefoot.statistics.planning import SimulatedTrials, simulate_mean, simulate_trials
 from surefoot.study.measure import batch_size, workers_for
 from surefoot.study.parts import StudyParts
@@ -41,17 +42,24 @@ class Plan:
         return rehearsal.mean if self.together else self.inputs * rehearsal.mean
 
     def __str__(self) -> str:
-        """One line on the model, then one for each assumed probability."""
-        lines = [
-            f"{self.inputs:,} inputs; the model does about {self.rate:,.0f} trials per second with "
-            f"{self.workers} {'worker' if self.workers == 1 else 'workers'}."
-        ]
-        lines += [
-            f"If every input is kept with probability {r.p:g}: {self.trials(r) / self.inputs:,.3g} "
-            f"trials per input, {self.trials(r):,.0f} in total, about {self.seconds(r):,.0f} s."
+        """One line on the model, then a table with a row for each assumed probability."""
+        workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
+        reached = "precision reached" if self.together else "concluded"
+        rows = tuple(
+            (
+                f"{r.p:g}",
+                f"{self.trials(r) / self.inputs:,.3g}",
+                f"{self.trials(r):,.0f}",
+                duration_words(self.seconds(r)),
+                f"{100 * r.decided:.0f} %",
+            )
             for r in self.rehearsals
-        ]
-        return "\n".join([*lines, *self.notes])
+        )
+        headings = ("p", "trials per input", "trials in total", "time", reached)
+        table = Table("If every input is kept with probability p:", headings, rows, 0)
+        rate = f"the model does about {self.rate:,.0f} trials per second with {workers}."
+        lines = [f"{self.inputs:,} inputs; {rate}", table.title, *table.text(), *self.notes]
+        return "\n".join(lines)
 
     def seconds(self, rehearsal: SimulatedTrials) -> float:
         """The time of the whole run if every input were like this."""

@@ -230,7 +230,8 @@ def suite_table(
     quantity = curve_quantity(record.study.property.kind)
     title = f"{capitalised(str(quantity))} (%) by perturbation, the weakest first"
     widest = max(c.kept.interval.width for cells in grid.rows.values() for c in cells) / 2
-    note = "In brackets the interval of each cell; without brackets: counted, nothing is random."
+    exact = any(not c.kept.interval.width for cells in grid.rows.values() for c in cells)
+    note = "In brackets the interval of each cell" + "; without: counted" * exact + "."
     if not intervals:
         note = f"Every cell to ± {100 * widest:.1f} points or better." if widest else ""
     certain = with_full_stop(capitalised(confidence_clause(record.claims[0])))
