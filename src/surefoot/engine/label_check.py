@@ -12,7 +12,7 @@ from scipy.special import bdtr
 
 from surefoot.core.reasons import Reason, Why
 from surefoot.engine.input_check import WAY_OUT
-from surefoot.engine.outputs import clean_outputs
+from surefoot.engine.outputs import clean_outputs, labels_of
 from surefoot.errors import ModelFailed
 from surefoot.inputs.arrays import channels_last
 from surefoot.models.load_options import CONSTANTS, Normalise, named_normalisation
@@ -248,13 +248,13 @@ def _spread(rows: NDArray[np.intp], number: int) -> NDArray[np.intp]:
 
 
 def _answers(model: Model, x: HostArray) -> Classes:
-    """The class that each gets; -1 where the model refuses what it is given."""
+    """The class that each gets; -1 for a tie, and where the model refuses what it is given."""
     try:
         outputs = clean_outputs(model, np.ascontiguousarray(x, dtype=np.float32))
     except ModelFailed:
         return np.full(len(x), -1)
-    answers: Classes = np.asarray(outputs).argmax(axis=1)
-    return answers
+    labels, alone = labels_of(np.asarray(outputs))
+    return np.where(alone, labels, -1)
 
 
 def _preparations(
