@@ -61,7 +61,7 @@ def adopt_evidence(study: StudyParts, store: Store) -> str:
     ]
     if not alike:
         return ""
-    own = dict(zip(study.fitted.ids, study.fitted.row_digests(), strict=True))
+    own = dict(zip(study.fitted.ids, study.row_digests, strict=True))
     groups = dict(zip(study.fitted.ids, study.fitted.groups, strict=False))
     earlier = [
         record
@@ -101,7 +101,7 @@ def earlier_runs(study: StudyParts, store: Store) -> int:
         if run.digest == study.digest:
             break
         if _answers_the_same(run.spec, study.spec):
-            own = own or dict(zip(study.fitted.ids, study.fitted.row_digests(), strict=True))
+            own = own or dict(zip(study.fitted.ids, study.row_digests, strict=True))
             known = store.stored(run.digest) if run.finished else None
             same = [own[r.id] == r.digest for r in known.inputs if r.id in own] if known else []
             number += not same or any(same)
@@ -268,7 +268,9 @@ def _run_in(
     if not options.batches_checked:
         checked += preflight_of_batches(study, measurement.batch, checked)
     store.begin(study.digest, study.spec, options.source, environment())
-    earlier, rung = adopt_evidence(study, store), earlier_runs(study, store)
+    earlier = adopt_evidence(study, store)
+    # a cell says nothing of the population, and a suite has many of them in one store
+    rung = 0 if hasattr(study.method, "cells") else earlier_runs(study, store)
     journal = store.journal(study.digest)
     first = first_answers(study)
     stopped_early, begun = False, time.monotonic()

@@ -79,6 +79,7 @@ class SuiteForecast:
     trials: int
     seconds: float
     seconds_per_trial: float
+    most_trials: int
 
 
 def cell_seed(seed: int, perturbation: Perturbation, taken: Iterable[int] = ()) -> int:
@@ -124,14 +125,14 @@ def run_suite(
     done = _finished(studies, store)
     waiting = {name: study for name, study in studies.items() if name not in done}
     if waiting:
-        first = next(iter(waiting.values()))
-        size = settings.batch or batch_size(
-            first, first.bench(), first.fitted.subjects()[0], first.level
-        )
         forecast = _forecast(waiting, settings.workers)
-        if settings.batch is None:  # what a batch costs besides its trials was not timed
+        if settings.batch is None:
+            # One that draws: trials of another are run once for all of a batch. What a batch costs
+            # besides its trials is not timed, and a cell has no more trials than are forecast.
+            first = max(waiting.values(), key=lambda study: study.facts.draws)
+            size = batch_size(first, first.bench(), first.fitted.subjects()[0], first.level)
             size = max(size, min(_LEAST_BATCH, int(_BATCH_SECONDS / forecast.seconds_per_trial)))
-        settings = replace(settings, batch=size)
+            settings = replace(settings, batch=max(1, min(size, forecast.most_trials)))
         on_forecast(forecast)
     first_of = {id(study.model): name for name, study in reversed(waiting.items())}
 
@@ -161,9 +162,10 @@ def _finished(studies: Mapping[str, Study], store: str | None) -> set[str]:
 def _forecast(studies: Mapping[str, Study], workers: int | None) -> SuiteForecast:
     """Each kind of perturbation is timed once, with each model."""
     known: dict[tuple[str, int], float] = {}
-    trials = seconds = 0.0
+    trials, seconds, most = 0.0, 0.0, 0
     for study in studies.values():
         method: Any = mean_procedure(study.facts)
+        most = max(most, method.forecast)
         kind = study.perturbation.kind, id(study.model)
         if kind not in known:
             known[kind] = _seconds_per_trial(study) / workers_for(study, workers)
@@ -171,7 +173,7 @@ def _forecast(studies: Mapping[str, Study], workers: int | None) -> SuiteForecas
         seconds += method.forecast * known[kind]
         seconds += _CELL_SECONDS + _INPUT_SECONDS * len(study.fitted)
     each = sum(known.values()) / len(known)
-    return SuiteForecast(len(studies), int(trials), seconds, each)
+    return SuiteForecast(len(studies), int(trials), seconds, each, most)
 
 
 def _seconds_per_trial(study: Study) -> float:
