@@ -10,7 +10,14 @@ from scipy.special import gammaln, xlogy
 
 from surefoot.core.results import Interval
 from surefoot.statistics import paired
-from surefoot.statistics.paired import lower_limit, one_trial, uniforms
+from surefoot.statistics.paired import (
+    ONE_TRIAL,
+    Pairing,
+    lower_difference,
+    lower_limit,
+    one_trial,
+    uniforms,
+)
 
 
 def test_the_numbers_of_a_seed_are_the_same_everywhere() -> None:
@@ -78,3 +85,41 @@ def test_a_limit_of_many_pairs_is_near_the_normal_one() -> None:
         seen = (first - second) / pairs
         normal = seen - 1.645 * math.sqrt(first + second) / pairs
         assert abs(lower_limit(pairs, first, second, 0.05) - normal) < 0.06 * (seen - normal)
+
+
+def pairing(classes: list[int]) -> Pairing:
+    return Pairing.of(single=True, stratified=True, classes=tuple(classes), inputs=len(classes))
+
+
+def test_classes_of_several_distributions_are_drawn_as_one() -> None:
+    """Each model fails always on one of two classes: 300 seeded samples, equal on the average."""
+    rng, classes, wrong = np.random.default_rng(6), [0] * 15 + [1] * 15, 0
+    for _ in range(300):
+        a, b = (rng.random(30) < np.repeat(p, 15) for p in ((0.9, 0.1), (0.1, 0.9)))
+        limit = lower_difference(a.astype(float), b.astype(float), 0.1, pairing(classes))
+        wrong += limit > 0
+    assert 5 <= wrong <= 300 * 0.1 + 3 * math.sqrt(300 * 0.09)
+
+
+def test_a_draw_from_classes_depends_on_no_order_and_takes_no_input_twice() -> None:
+    rng, classes = np.random.default_rng(7), np.repeat(np.arange(5), 20)
+    a, b = rng.random(100), rng.random(100)
+    number = paired._mixture_size(classes.tolist())
+    assert 40 < number < 100
+    counts = paired._mixture(a, b, classes, number)
+    shuffled = rng.permutation(100)
+    assert counts == paired._mixture(a[shuffled], b[shuffled], classes[shuffled], number)
+    ones, zeros = np.ones(100), np.zeros(100)
+    one, missing = paired._mixture(ones, zeros, classes, number)
+    assert one + missing == number
+    assert paired._mixture(zeros, ones, classes, number) == (0, number)
+    one, missing = paired._mixture(ones, zeros, classes, 100)
+    assert missing > 0  # nobody draws exactly 20 of each
+
+
+def test_where_too_few_can_be_drawn_bets_have_all_of_the_error() -> None:
+    assert pairing([0] * 10 + [1] * 9) == Pairing(0.0)
+    assert pairing(list(range(50)) * 2) == Pairing(0.0)
+    assert pairing([0] * 10 + [1] * 10).exact == ONE_TRIAL
+    unknown = Pairing.of(single=True, stratified=True, classes=(), inputs=20)
+    assert unknown == Pairing(0.0)

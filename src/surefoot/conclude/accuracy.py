@@ -17,6 +17,7 @@ from surefoot.core.results import Decision, Estimate, Guarantee, Interval, compl
 from surefoot.core.tasks import Entry
 from surefoot.population import Mean
 from surefoot.population.family import KappaFamily
+from surefoot.records.population import classes_of
 from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples
 from surefoot.records.spec import StudySpec
 from surefoot.report.curve_quantity import curve_quantity, perturbation_at_level
@@ -158,6 +159,7 @@ def drop_claims(
     whole = over.conclude(clean, over.error)
     if not isinstance(whole, Estimate) or kept is None:
         return []
+    over = replace(over, classes=classes_of(rows))
     around = over.difference(clean, perturbed, over.error)
     drop = min(max(whole.value - kept, around.low), around.high)
     said = replace(said, guarantee=replace(said.guarantee, error=over.error, jointly=None))

@@ -31,7 +31,7 @@ from surefoot.population.requirement import assumptions_of_sample
 from surefoot.statistics.bounds import clopper_pearson, shares
 from surefoot.statistics.counted import Side, Sides, Tested, unequal_error
 from surefoot.statistics.intervals import betting_trials
-from surefoot.statistics.paired import ONE_TRIAL, lower_difference
+from surefoot.statistics.paired import Pairing, lower_difference
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class _CountedMean:
     error: float
     sampling: Sampling = Sampling.INDEPENDENT
     anytime: bool = False
+    classes: tuple[int, ...] = ()
+    """The class of each input, in order; of a stratified sample, for differences."""
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
@@ -125,11 +127,18 @@ class _CountedMean:
         """How much larger the first mean is: an interval from the same inputs seen twice."""
         a, b = (self.sides(local) for local in (first, second))
         slack = a.up.slack + b.up.slack
-        exact = 1.0 if a.up.single and b.up.single else ONE_TRIAL
-        if self.sampling is Sampling.STRATIFIED or self.anytime:  # pairs of several distributions
-            exact = 0.0
-        low = lower_difference(a.up.values, 1 - b.down.values, error / 2, exact) - slack
-        high = slack - lower_difference(b.up.values, 1 - a.down.values, error / 2, exact)
+        pairing = (
+            Pairing(0.0)
+            if self.anytime
+            else Pairing.of(
+                single=a.up.single and b.up.single,
+                stratified=self.sampling is Sampling.STRATIFIED,
+                classes=self.classes,
+                inputs=len(first),
+            )
+        )
+        low = lower_difference(a.up.values, 1 - b.down.values, error / 2, pairing) - slack
+        high = slack - lower_difference(b.up.values, 1 - a.down.values, error / 2, pairing)
         low, high = max(-1.0, low), min(1.0, high)
         return Interval(low, max(low, high))
 

@@ -20,7 +20,7 @@ from surefoot.population.requirement import assumptions_of_sample
 from surefoot.statistics.bounds import check_error
 from surefoot.statistics.counted import Side, Sides, Tested
 from surefoot.statistics.kappa import tail_above, upwards
-from surefoot.statistics.paired import ONE_TRIAL, lower_difference
+from surefoot.statistics.paired import Pairing, lower_difference
 
 _ROUNDING = 1e-12
 """Relative: two probabilities closer than this count as equal."""
@@ -42,6 +42,8 @@ class RobustShare:
 
     error: float
     sampling: Sampling = Sampling.INDEPENDENT
+    classes: tuple[int, ...] = ()
+    """The class of each input, in order; of a stratified sample, for differences."""
     kind: ClassVar[str] = "robust-share"
     quantity: ClassVar[str] = "the robust share"
     continues: ClassVar[Continues] = Continues.ONCE
@@ -80,13 +82,16 @@ class RobustShare:
     ) -> Interval:
         """How much larger the first share is: an interval from the same inputs decided twice."""
         a = max(_decision_error(first), _decision_error(second))
-        exact = ONE_TRIAL if is_grouped(first) else 1.0
-        if self.sampling is Sampling.STRATIFIED:  # pairs of several distributions
-            exact = 0.0
+        pairing = Pairing.of(
+            single=not is_grouped(first),
+            stratified=self.sampling is Sampling.STRATIFIED,
+            classes=self.classes,
+            inputs=len(first),
+        )
         robust, other = _declared(first, True), _declared(second, True)
         maybe, other_maybe = (1.0 - _declared(local, False) for local in (first, second))
-        low = lower_difference(robust, other_maybe, error / 2, exact)
-        high = -lower_difference(other, maybe, error / 2, exact)
+        low = lower_difference(robust, other_maybe, error / 2, pairing)
+        high = -lower_difference(other, maybe, error / 2, pairing)
         return Interval(max(-1.0, (low - a) / (1 - a)), min(1.0, (high + a) / (1 - a)))
 
     def tested(self, local: Sequence[Sampled], least: float) -> Tested:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -28,6 +28,12 @@ def rows_by_id(record: Record) -> list[InputRow]:
     return sorted(record.inputs, key=lambda row: row.id)
 
 
+def classes_of(rows: Sequence[InputRow]) -> tuple[int, ...]:
+    """The true label of each input; none where some have no label."""
+    known = tuple(row.label for row in rows if row.label is not None)
+    return known if len(known) == len(rows) else ()
+
+
 def population_of(record: Record) -> Population:
     """The kind of statement about the population that the record makes."""
     spec = record.study.population
@@ -36,7 +42,8 @@ def population_of(record: Record) -> Population:
             f"run {record.digest[:12]} makes no statement about the population: give its study a "
             "population, such as sf.population.Mean(0.05)"
         )
-    over = POPULATIONS[spec.kind](spec.error, Sampling(spec.sampling or Sampling.INDEPENDENT))
+    sampling = Sampling(spec.sampling or Sampling.INDEPENDENT)
+    over = POPULATIONS[spec.kind](spec.error, sampling, classes=classes_of(rows_by_id(record)))
     return over if isinstance(over, RobustShare) else replace(over, anytime=spec.anytime)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -31,16 +33,27 @@ def one_trial(*columns: Floats) -> list[NDArray[np.bool_]]:
     The numbers are named by the values themselves: whoever has the values can repeat the draw, no
     seed is left to choose, and the order of inputs and of columns does not matter.
     """
-    order = sorted(range(len(columns)), key=lambda i: np.sort(columns[i]).tobytes())
-    places = np.lexsort([columns[i] for i in reversed(order)])
-    digest = hashlib.sha256(b"".join(columns[i][places].tobytes() for i in order)).digest()
+    places, seed = _named(columns)
     drawn = np.empty(len(places))
-    drawn[places] = uniforms(len(places), int.from_bytes(digest, "little"))
+    drawn[places] = uniforms(len(places), seed)
     return [drawn < column for column in columns]
+
+
+def _named(columns: Sequence[Floats], last: Sequence[int] = ()) -> tuple[NDArray[np.intp], int]:
+    """Inputs in the order of their values, and the seed that these name; ties by `last`."""
+    order = sorted(range(len(columns)), key=lambda i: np.sort(columns[i]).tobytes())
+    keys = [columns[i] for i in reversed(order)]
+    places = np.lexsort([np.asarray(last), *keys] if len(last) else keys)
+    digest = hashlib.sha256(b"".join(columns[i][places].tobytes() for i in order)).digest()
+    return places, int.from_bytes(digest, "little")
 
 
 ONE_TRIAL = 0.9
 """Share of the error for one trial of each input, where inputs had more; the rest is for bets."""
+_MISSING = 0.5
+"""Inputs that draws from classes are expected to find missing: each costs a whole pair."""
+_WORTHWHILE = 0.4
+"""Draws of a mixture, as a part of the inputs, below which bets on all inputs are better."""
 _NUISANCE = 0.02
 """Part of the error for the range of the discordant share: 7 standard deviations, not all."""
 _CELL = 0.3
@@ -61,21 +74,93 @@ _NEGLIGIBLE = 1e-13
 """A probability that is added as a whole, too."""
 
 
-def lower_difference(first: Floats, second: Floats, error: float, exact: float) -> float:
-    """A lower limit for how much larger the first mean is; wrong with probability at most error.
+@dataclass(frozen=True)
+class Pairing:
+    """How the limit of a difference spends its error, settled beforehand.
 
-    Values in [0, 1] of the same inputs. The share `exact` of the error goes to one trial of each,
-    if the inputs are independent with one distribution: all of it where the values are yes and no
-    by design. The rest goes to bets, which more trials make better.
+    `exact` is the share for one trial of each input, which takes inputs that are independent with
+    one distribution: all of it where the values are yes and no by design. The rest is for bets,
+    which more trials make better. With `classes`, as many inputs of each, the inputs of each class
+    have one distribution, and the mean is over classes.
     """
-    low = -1.0
+
+    exact: float
+    classes: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls, *, single: bool, stratified: bool, classes: tuple[int, ...], inputs: int
+    ) -> Pairing:
+        """For so many inputs; of a stratified sample whose classes are unknown, bets alone."""
+        if not stratified:
+            return cls(1.0 if single else ONE_TRIAL)
+        known = len(classes) == inputs and _mixture_size(classes) >= _WORTHWHILE * inputs
+        return cls(ONE_TRIAL, classes) if known else cls(0.0)
+
+
+def lower_difference(first: Floats, second: Floats, error: float, pairing: Pairing) -> float:
+    """A lower limit for how much larger the first mean is; wrong with probability at most `error`.
+
+    From values in [0, 1] of the same inputs.
+    """
+    low, exact = -1.0, pairing.exact
     if exact < 1:
         low = 2 * lower_end((1 + first - second) / 2, (1 - exact) * error) - 1
-    if exact > 0:
+    if exact == 0 or not len(first):
+        return low
+    if pairing.classes:
+        number = _mixture_size(pairing.classes)
+        one, other = _mixture(first, second, np.asarray(pairing.classes), number)
+    else:
         a, b = one_trial(first, second)
-        one, other = int((a & ~b).sum()), int((b & ~a).sum())
-        low = max(low, lower_limit(len(a), one, other, exact * error))
+        number, one, other = len(a), int((a & ~b).sum()), int((b & ~a).sum())
+    return max(low, lower_limit(number, one, other, exact * error))
+
+
+def _mixture_size(classes: Sequence[int]) -> int:
+    """Independent draws of a class that seldom ask for more inputs than it has; 0 if uneven."""
+    sizes = set(Counter(classes).values())
+    return _draws(len(set(classes)), sizes.pop()) if len(sizes) == 1 else 0
+
+
+@lru_cache(maxsize=256)
+def _draws(classes: int, each: int) -> int:
+    """The most draws, each of a class at random, that are expected to find few inputs missing."""
+    from scipy.special import bdtrc
+
+    low, high = each, classes * each + 1
+    while high - low > 1:
+        n = (low + high) // 2
+        p = 1 / classes
+        missing = n * bdtrc(each - 1, n - 1, p) - classes * each * bdtrc(each, n, p)
+        low, high = (n, high) if missing <= _MISSING else (low, n)
     return low
+
+
+def _mixture(
+    first: Floats, second: Floats, classes: NDArray[np.int64], number: int
+) -> tuple[int, int]:
+    """Pairs (yes, no) and (no, yes) among independent draws from the mixture of the classes.
+
+    Each draw takes a class at random and the next of its inputs, in random order; one trial of it.
+    A draw that finds none counts as the pair that speaks most against a larger first mean.
+    """
+    n = len(first)
+    places, seed = _named((first, second), classes.tolist())
+    numbers = uniforms(2 * n + number, seed)
+    trial, order = np.empty(n), np.empty(n)
+    trial[places], order[places] = numbers[:n], numbers[n : 2 * n]
+    names, codes = np.unique(classes, return_inverse=True)
+    members = np.lexsort((order, codes)).reshape(len(names), -1)
+    drawn = np.minimum((numbers[2 * n :] * len(names)).astype(np.int64), len(names) - 1)
+    by_class = np.argsort(drawn, kind="stable")
+    starts = np.searchsorted(drawn[by_class], np.arange(len(names)))
+    turn = np.empty(number, dtype=np.int64)
+    turn[by_class] = np.arange(number) - starts[drawn[by_class]]
+    found = turn < members.shape[1]
+    taken = members[drawn[found], turn[found]]
+    a, b = trial[taken] < first[taken], trial[taken] < second[taken]
+    return int((a & ~b).sum()), int((b & ~a).sum() + (~found).sum())
 
 
 @lru_cache(maxsize=16_384)
