@@ -58,7 +58,7 @@ MOST_CLASSES = 200
 """Classes that share one error: with more of them no interval says much."""
 
 
-def tally_record(file: OutcomeFile, error: float) -> Record:
+def tally_record(file: OutcomeFile, error: float, by: str | None = None) -> Record:
     """The record of one file: claims about the population, these cases and each class."""
     names = file.classes
     if len(names) > MOST_CLASSES:
@@ -78,7 +78,7 @@ def tally_record(file: OutcomeFile, error: float) -> Record:
         )
     whole, of_classes = conclude_classes(over, rows, classes, names)
     failed = sum(case.failed for case in file.cases)
-    details = Tally(whole, of_classes, failed, trials_of(rows), names)
+    details = Tally(whole, of_classes, failed, trials_of(rows), names, by or "")
     columns = tuple(f"{remark.name}: {remark.text}" for remark in file.remarks)
     spec = OutcomeFileSpec(str(file.path), error, str(sampling), columns)
     content = repr((spec, file.cases)).encode()

@@ -392,7 +392,8 @@ class Radii:
 class Tally:
     """Outcomes counted elsewhere: for the population and for each class of cases.
 
-    `failed` of `trials` trials did not pass. `names` are those of the classes by their number.
+    `failed` of `trials` trials did not pass. `names` are those of the classes by their number, `by`
+    the column that has them, where one was named.
     """
 
     whole: Whole
@@ -400,6 +401,7 @@ class Tally:
     failed: int
     trials: int
     names: tuple[str, ...] = ()
+    by: str = ""
     kind: Literal["tally"] = "tally"
 
 

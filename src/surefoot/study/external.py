@@ -496,7 +496,7 @@ def tally_files(paths: Sequence[Path | str], columns: ColumnNames, error: float)
     names = _names([Path(path) for path in paths])
     files = {name: read_outcomes(path, columns) for name, path in zip(names, paths, strict=True)}
     if len(files) == 1:
-        return Result(tally_record(next(iter(files.values())), error))
+        return Result(tally_record(next(iter(files.values())), error, columns.by))
     kept, findings = matched({name: _without_classes(file) for name, file in files.items()})
     records = {name: tally_record(file, error) for name, file in kept.items()}
     whole = compare_tallies(records, findings, error)

@@ -102,7 +102,7 @@ def failed_table(record: Record, details: Tally) -> Table | None:
     )
     left = len(failed) - len(rows)
     note = f"{left:,} more failed; --json has all." if left else ""
-    names = ("case", "class") if details.names else ("case",)
+    names = ("case", details.by or "class") if details.names else ("case",)
     headings = names if single else (*names, "trials")
     return Table("Cases that failed", headings, rows, len(names), note)
 
@@ -214,7 +214,8 @@ def _sections(
     few = f" The {MOST_CLASSES} classes that fail most often, of {classes:,}; the table has all."
     caption = _CAPTION + (few if classes > MOST_CLASSES else "")
     figure = Figure(partial(tally_chart, record), caption, "figure", describe_rates(record))
-    rates = rate_table(record, "file" if several else "class")
+    by = record.details.by if isinstance(record.details, Tally) else ""
+    rates = rate_table(record, "file" if several else by or "class")
     table = rates if len(rates.rows) > 1 else None  # of a single row the headline says it all
     tables: dict[str, Table | None] = {}
     if single:
