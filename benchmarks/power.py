@@ -132,6 +132,118 @@ def kappa_rows(quick: bool) -> Iterator[Row]:
         )  # fmt: skip
 
 
+POPULATION = {0.01: 0.05, 0.05: 0.1, 0.3: 0.4}
+"""How often inputs fail, and how often they may."""
+
+
+def population_rows(quick: bool) -> Iterator[Row]:
+    """Inputs that show a requirement of a population: the first run of a study, and bets.
+
+    Inputs fail always or never, so that more trials of each add nothing. Then the second run: how
+    often a forecast that says 80 % comes true, and how often one who follows every forecast is
+    deceived where the truth is what is required.
+    """
+    from scipy.stats import binom
+
+    from surefoot.statistics.counted import ONE_TRIAL, Side, rung
+    from surefoot.statistics.intervals import p_value_above
+
+    none, first = np.zeros(0), rung(ERROR, 0)
+    for failing, allowed in POPULATION.items():
+
+        def least(error: float, power: float, truth: float, limit: float) -> int:
+            side = Side(none, single=True)
+            return next(
+                n
+                for n in range(10, 10_000)
+                if binom.sf(side.needed(n, limit, error) - 1, n, truth) >= power
+            )
+
+        truth, limit = 1 - failing, 1 - allowed
+        textbook = least(ERROR, POWER, truth, limit)
+        for words, error in (("one trial", first), ("several trials", ONE_TRIAL * first)):
+            ours, half = (least(error, power, truth, limit) for power in (POWER, HALF))
+            yield Row(
+                "inputs_over_binomial", f"{words} an input, {failing:g} of {allowed:g} allowed",
+                ours / textbook, 1.15, ours=ours, half=half, reference=textbook,
+                beside="exact binomial",
+            )  # fmt: skip
+
+        def decides(size: int, rng: np.random.Generator) -> bool:
+            kept = (rng.random(size) < truth).astype(float)  # noqa: B023  used at once
+            return p_value_above(kept, limit, ERROR) <= ERROR  # noqa: B023  used at once
+
+        runs = 100 if quick else 1000
+        ours, half = (
+            sample_size(decides, power, textbook, runs=runs, seed=5) for power in (POWER, HALF)
+        )
+        yield Row(
+            "anytime_over_binomial", f"bets, {failing:g} of {allowed:g} allowed",
+            ours / textbook, 2.0, ours=ours, half=half, reference=textbook, beside="exact binomial",
+            deviation=math.sqrt(POWER * (1 - POWER) / runs) / _STEEPNESS * ours / textbook,
+            runs=runs, seed=5,
+        )  # fmt: skip
+    runs = 150 if quick else 2000
+    (true, said), deceived = _followed(runs), _deceived(runs)
+    share, deviation = of_runs(true, said)
+    for target, at_least in ((0.7, True), (0.95, False)):
+        yield Row(
+            f"forecast_true_{'least' if at_least else 'most'}", "a forecast of 80 % comes true",
+            share, target, at_least=at_least, deviation=deviation, runs=said, seed=6,
+        )  # fmt: skip
+    share, deviation = of_runs(deceived, runs)
+    yield Row(
+        "ladder_false", "false PASS of one who follows four forecasts", share, ERROR,
+        deviation=deviation, runs=runs, seed=6,
+    )  # fmt: skip
+
+
+def _asked(kept: int, inputs: int, least: float, run: int) -> tuple[bool | None, int]:
+    """The answer of one run, and the inputs that it proposes for the next where there is none."""
+    from surefoot.population.requirement import more_inputs
+    from surefoot.statistics.counted import Side, Sides, Tested, rung
+
+    ones = np.repeat([1.0, 0.0], [kept, inputs - kept])
+    sides = Sides(Side(ones, single=True), Side(1 - ones, single=True))
+    tested = Tested(sides, least, least, least, ERROR)
+    for holds, p in ((True, tested.p_values.above), (False, tested.p_values.below)):
+        if p <= rung(ERROR, run):
+            return holds, inputs
+    later = rung(ERROR, run + 1)
+    return None, more_inputs(lambda n: tested.chance(n, later), inputs).values[0]
+
+
+def _followed(runs: int) -> tuple[int, int]:
+    """How many second runs decide, of those whose first said how many inputs have 80 %.
+
+    Of .9 required; truths are uniform between .7 and 1, first runs have 80 inputs.
+    """
+    rng, true, said = np.random.default_rng(6), 0, 0
+    for _ in range(runs):
+        truth = 1 - 0.3 * rng.random()
+        kept = rng.binomial(80, truth)
+        holds, many = _asked(kept, 80, 0.9, 0)
+        if holds is None and many < 50_000:
+            said += 1
+            true += _asked(kept + rng.binomial(many - 80, truth), many, 0.9, 1)[0] is not None
+    return true, said
+
+
+def _deceived(runs: int) -> int:
+    """False PASS within four runs where the truth is just below what is required."""
+    rng, wrong = np.random.default_rng(6), 0
+    for _ in range(runs):
+        inputs, kept = 60, rng.binomial(60, 0.9)
+        for run in range(4):
+            holds, many = _asked(kept, inputs, 0.9 + 1e-12, run)
+            if holds is not None:
+                wrong += holds
+                break
+            many = min(many, 20_000)
+            inputs, kept = many, kept + rng.binomial(max(0, many - inputs), 0.9)
+    return wrong
+
+
 PAIRED = {(0.02, 0.02): 2.5, (0.04, 0.02): 1.6, (0.1, 0.05): 1.6, (0.2, 0.05): 1.6}
 """Share of discordant pairs and margin: inputs over those of the normal approximation, at most."""
 ANYTIME = 3.2
@@ -276,6 +388,7 @@ def _family(
 
 PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "kappa": kappa_rows,
+    "population": population_rows,
     "paired": paired_rows,
     "certify": certify_rows,
 }

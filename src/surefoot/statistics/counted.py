@@ -116,13 +116,13 @@ class Side:
         from scipy.special import betainc, betaincinv
 
         n, yes = len(self.values), self.yes
-        short, more = self._needed(inputs, mean + self.slack, error) - yes, inputs - n
+        short, more = self.needed(inputs, mean + self.slack, error) - yes, inputs - n
         if short <= 0 or short > more:
             return float(short <= 0)
         likely = betaincinv(yes + 0.5, n - yes + 0.5, _QUANTILES)
         return float(betainc(short, more - short + 1, likely).mean())
 
-    def _needed(self, inputs: int, mean: float, error: float) -> int:
+    def needed(self, inputs: int, mean: float, error: float) -> int:
         """The fewest yes of so many that show it."""
 
         def shows(yes: int) -> bool:
