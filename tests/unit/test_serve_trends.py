@@ -8,7 +8,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.records.record import Source
-from surefoot.report.trend import Version, trend_figure
+from surefoot.report.trend import trend_figure
 from surefoot.report.view import Figure
 from surefoot.store import reading
 from surefoot.store.outcomes import keep_outcome
@@ -108,8 +108,8 @@ def test_a_trend_has_its_figure_and_every_page_leads_to_it(runs, monkeypatch):
 def test_a_figure_of_a_trend_has_every_version_its_interval_and_the_requirement(runs):
     where, digests = runs
     claims = [read_result(where, digests[name]).record.claims[0] for name in WEIGHTS]
-    versions = [Version(*pair, 0.9) for pair in zip(WEIGHTS, claims, strict=True)]
-    chart = trend_figure(versions, 0.5).draw().to_dict()
+    versions = dict(zip(WEIGHTS, claims, strict=True))
+    chart = trend_figure(versions, [0.9] * 3, 0.5).draw().to_dict()
     rows, limit = chart["datasets"].values()
     assert [row["version"] for row in rows] == list(WEIGHTS)
     assert [(row["low"], row["high"]) for row in rows] == [

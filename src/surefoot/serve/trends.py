@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from surefoot.errors import SurefootError
 from surefoot.report.sentences import measured_claims
-from surefoot.report.trend import Trended, Version, trend_figure
+from surefoot.report.trend import Trended, trend_figure
 from surefoot.report.view import Figure
 from surefoot.serve.runs import ListedRun, headline, with_headlines
 from surefoot.serve.stores import ServedStore
@@ -32,13 +32,9 @@ class Trend:
         names = [run.model for run in self.runs]
         if len(set(names)) < len(names):
             names = [f"{run.started} {run.line.digest[:4]}" for run in self.runs]
-        versions = [
-            Version(name, claim, run.ending.clean.get(""))
-            for name, run in zip(names, self.runs, strict=True)
-            for claim in run.claims
-            if isinstance(claim, Trended)
-        ]
-        return trend_figure(versions, self.required)
+        claims = (claim for run in self.runs for claim in run.claims if isinstance(claim, Trended))
+        clean = [run.ending.clean.get("") for run in self.runs]
+        return trend_figure(dict(zip(names, claims, strict=True)), clean, self.required)
 
 
 def trends(
@@ -76,35 +72,26 @@ def trends(
 
 def _shown_claim(run: ListedRun) -> Trended | None:
     """The claim that the requirement is measured by, without one that of the headline."""
-    decided = [
-        one for verdict in run.ending.verdicts for one in measured_claims(verdict, run.claims)
-    ]
+    decided = [c for verdict in run.ending.verdicts for c in measured_claims(verdict, run.claims)]
     for claim in (*decided, headline(run.claims)):
-        around = None if claim is None else claim.interval
-        if not isinstance(claim, Trended) or claim.names or around is None or claim.value is None:
+        if not isinstance(claim, Trended) or claim.names or claim.value is None:
             continue
-        if 0 <= around.low <= claim.value <= around.high <= 1:  # a list checks no seal
+        around = claim.interval  # a list checks no seal
+        if around and 0 <= around.low <= claim.value <= around.high <= 1:
             return claim
     return None
 
 
 def _asked(run: ListedRun, claim: Trended) -> Hashable:
     """What must be the same of all versions, beside the question of their specs."""
-    about, ending = claim.about, run.ending
-    required = tuple(
-        (one.kind, one.about.of, one.about.name, one.requirement and one.requirement.number)
-        for one in ending.verdicts
-    )
+    about, ends = claim.about, run.ending
+    numbers = (v.requirement and v.requirement.number for v in ends.verdicts)
+    required = tuple((v.kind, v.about, n) for v, n in zip(ends.verdicts, numbers, strict=True))
     same = claim.kind, about.of, about.name, about.only, claim.guarantee.error
-    return run.line.question, *same, tuple(sorted(ending.cells)), required
+    return run.line.question, *same, tuple(sorted(ends.cells)), required
 
 
 def _required_of(run: ListedRun) -> float | None:
     """The number that was required of the claim that is shown."""
-    (claim,) = run.claims
-    numbers = [
-        one.requirement.number
-        for one in run.ending.verdicts
-        if one.requirement and measured_claims(one, run.claims) == [claim]
-    ]
-    return numbers[0] if numbers else None
+    shown = (v for v in run.ending.verdicts if measured_claims(v, run.claims))
+    return next((v.requirement.number for v in shown if v.requirement), None)

@@ -221,12 +221,12 @@ def suite_table(
             for c in cells
         ]
         texts += [""] * (len(grid.columns) - len(cells))
-        texts = [row, *([named[row]] if any(named.values()) else []), *texts]
-        texts.append(f"{100 * grid.mean(row):.1f}")
+        texts = [row, *texts, f"{100 * grid.mean(row):.1f}"]
         if any(ratios.values()):
             ratio = ratios[row]
             texts.append("–" if ratio is None else f"{100 * ratio:.1f}")
-        rows.append(tuple(texts))
+        # last: where a screen is too narrow for all columns, these are left to scroll to
+        rows.append((*texts, *([named[row]] if any(named.values()) else [])))
     quantity = curve_quantity(record.study.property.kind)
     title = f"{capitalised(str(quantity))} (%) by perturbation, the weakest first"
     widest = max(c.kept.interval.width for cells in grid.rows.values() for c in cells) / 2
@@ -238,8 +238,8 @@ def suite_table(
     mce = [with_full_stop(sentence(c)) for c in record.claims if isinstance(c, CorruptionError)]
     counted = "" if clean is None else f"Clean accuracy {percent(clean)}, counted."
     words = [*mce, counted, _late(record, grid), note, "" if certain == "." else certain]
-    headings = ["perturbation", *(["levels"] if any(named.values()) else []), *grid.columns, "mean"]
-    headings += ["CE"] if any(ratios.values()) else []
+    headings = ["perturbation", *grid.columns, "mean", *(["CE"] if any(ratios.values()) else [])]
+    headings += ["levels"] if any(named.values()) else []
     return Table(
         title, tuple(headings), tuple(rows), 1, " ".join(filter(None, words)),
         visible_rows=25, whole=not intervals,
