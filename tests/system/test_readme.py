@@ -86,17 +86,3 @@ def test_a_newcomer_without_files_can_run_what_is_written(workspace):
     assert [words.split()[0] for words, _ in quoted] == ["estimate", "suite"]
     for words, sentence in quoted:
         assert workspace.succeed(*shlex.split(words)).stdout.splitlines()[0] == sentence
-    few = ["4" if word == "20" else word for word in example_of("critical")]
-    proved = workspace.succeed(*few, "--samples", "0", "--explain")
-    assert "4 of 4 brackets are closed" in proved.stdout
-    page = (ROOT / "docs/how-to/critical-radius.md").read_text()
-    (rows,) = re.findall(r"```csv\n(.*?)```", page, re.DOTALL)
-    (workspace.folder / "results.csv").write_text(rows)
-    workspace.succeed(*example_of("brackets"))
-    assert (workspace.folder / "critical.svg").exists()
-
-
-def example_of(command):
-    """What its help says to type."""
-    helped = get_command(app).commands[command].help
-    return shlex.split(helped.rpartition("Example: surefoot ")[2])

@@ -48,8 +48,7 @@ def test_a_tail_in_json_carries_footing_none_and_its_trials_can_be_replayed(work
 
 def test_levels_are_one_line_and_resume_from_the_store(workspace):
     words = ("tail", "model.onnx", "test.npz", "--perturb", "linf", "--levels", "8/255,0.2",
-             "--first", "6", "--draws", "60", "--report", "l.html",
-             "--figure", "l.json")  # fmt: skip
+             "--first", "6", "--draws", "60", "--figure", "l.json")  # fmt: skip
     first, second = workspace.run(*words), workspace.run(*words)
     assert first.returncode == 0, first.stderr
     assert first.stdout == second.stdout
@@ -57,8 +56,6 @@ def test_levels_are_one_line_and_resume_from_the_store(workspace):
         assert re.search(rf"(level |│ ?){level}\b", first.stdout)
     assert "level 8/255 (1 of 2)" in first.stderr
     (points,) = json.loads((workspace.folder / "l.json").read_text())["datasets"].values()
-    drawn = (workspace.folder / "l.html").read_text()
-    assert "Results by level" in drawn and "extrapolated, without any guarantee" in drawn
     output = json.loads(workspace.run(*words, "--json").stdout)["details"]["members"]
     for point, member in zip(points, output, strict=True):
         counted = member["whole"]["counted"]
@@ -69,9 +66,6 @@ def test_levels_are_one_line_and_resume_from_the_store(workspace):
         assert drawn_at == pytest.approx([100 * (1 - share) for share in kept])
     runs = json.loads(workspace.run("show", "--list", "--json").stdout)
     assert len(runs) == 3  # two levels, and both together
-    for run in runs[:2]:
-        name = json.loads(workspace.run("show", run["run"], "--json").stdout)["inputs"][1]["id"]
-        assert workspace.run("replay", run["run"][:12], name, "3").returncode == 0
 
 
 @pytest.mark.parametrize("command", ["estimate", "certify"])
