@@ -60,8 +60,12 @@ def quantiles_of(
     local = sampled_of(rows)
     groups = groups_in(local)
     ours: Any = GroupQuantile(share, error) if groups else ShortestRanks(share, error)
-    first = ours.conclude(local, error) if searched_quantile is None else searched_quantile
-    quantiles = [QuantileRow(ALL, len(rows), ours.kind, first, groups)]
+    # all classes share half of the error, as in `conclude_classes`; a search has spent all of it
+    joint = len(classes) > 1 and searched_quantile is None
+    half = error / 2 if joint else error
+    together = Jointly(Together.CLASSES_AND_INPUTS, len(classes)) if joint else None
+    first = ours.conclude(local, half) if searched_quantile is None else searched_quantile
+    quantiles = [QuantileRow(ALL, len(rows), ours.kind, at_error(first, error, together), groups)]
     searched = isinstance(method, CriticalQuantile)
     if not groups and not (searched and method.within is not None):
         others: list[Any] = [OrderStatistics(share, error)]
@@ -71,20 +75,32 @@ def quantiles_of(
             QuantileRow(ALL, len(rows), over.kind, over.conclude(local, error)) for over in others
         ]
     sampled = {name: sampled_of(members) for name, members in classes.items()}
-    each = of_each(ours, sampled, error) if classes else {}
+    each = of_each(ours, sampled, half) if classes else {}
+    together = together or Jointly(Together.CLASSES, len(classes))
     return tuple(quantiles), tuple(
-        QuantileRow(name, len(classes[name]), ours.kind, one, groups_in(sampled[name]))
+        QuantileRow(
+            name, len(classes[name]), ours.kind, at_error(one, error, together),
+            groups_in(sampled[name]),
+        )
         for name, one in each.items()
-    )
+    )  # fmt: skip
+
+
+def at_error(
+    result: Quantile | Undecided, error: float, together: Jointly | None
+) -> Quantile | Undecided:
+    """With the error at which it holds, and with which others."""
+    if isinstance(result, Undecided):
+        return result
+    return replace(result, guarantee=replace(result.guarantee, error=error, jointly=together))
 
 
 def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[kinds.RadiusQuantile, ...]:
-    """The quantile of the population; then of each class, all classes together."""
-    together = Jointly(Together.CLASSES, len(radii.classes))
+    """The quantile of the population; then of each class, all of them together."""
     claims = [_claim(radii.quantiles[0], About.POPULATION, trials_of(rows))]
     members = by_class(rows).values() if radii.classes else ()
     claims += [
-        _claim(row, About.CLASS, trials_of(own), together)
+        _claim(row, About.CLASS, trials_of(own))
         for row, own in zip(radii.classes, members, strict=True)
     ]
     return tuple(claims)
@@ -105,9 +121,7 @@ def claim_of_ranks(record: Record) -> kinds.RadiusQuantile:
     return claim.saying(about=replace(claim.about, predicted=scope.predicted, only=scope.only))
 
 
-def _claim(
-    row: QuantileRow, of: About, trials: int, together: Jointly | None = None
-) -> kinds.RadiusQuantile:
+def _claim(row: QuantileRow, of: About, trials: int) -> kinds.RadiusQuantile:
     name = "" if of is About.POPULATION else row.name
     sampling = Sampling.GROUPED if row.groups else Sampling.INDEPENDENT
     scope = Scope(of, row.inputs, name, sampling, row.groups)
@@ -115,9 +129,8 @@ def _claim(
     result = row.result
     if isinstance(result, Undecided):
         return kinds.RadiusQuantile(replace(said, reason=result.because))
-    promise = replace(result.guarantee, jointly=together)
     return kinds.RadiusQuantile(
-        replace(said, guarantee=promise, reason=result.note),
+        replace(said, guarantee=result.guarantee, reason=result.note),
         value=result.value,
         interval=result.interval,
         share=result.share,

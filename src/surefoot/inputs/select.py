@@ -123,8 +123,12 @@ def select(
         order = np.flatnonzero(np.isin(labels, selection.classes))
         names = ", ".join(inputs.class_name(c) for c in selection.classes)
         words.append(f"classes {names}")
-    take = _whole_groups if inputs.groups else _single_inputs
-    taken = take(inputs, order, selection, predicted)
+    _check_groups(inputs, order, selection)
+    taken = (
+        _whole_groups(inputs, order, selection)
+        if inputs.groups
+        else _single_inputs(inputs, order, selection, predicted)
+    )
     doubt = inputs.selection_doubt
     if selection.random is not None:
         words.append(f"{taken.words} drawn at random (seed {selection.seed})")
@@ -145,6 +149,34 @@ def select(
     classes = tuple(sorted(selection.classes or inputs.classes or known))
     chosen = replace(inputs, selection=description, classes=classes, selection_doubt=doubt)
     return chosen.subset(taken.rows)
+
+
+def _check_groups(inputs: Inputs, order: NDArray[np.intp], selection: Selection) -> None:
+    """Refuse what takes single inputs out of groups.
+
+    A group with few inputs left would count as much as a whole one, and one without any not at
+    all: what remains is no random sample of groups, and its mean not that of the inputs chosen.
+    """
+    if not inputs.groups:
+        return
+    if selection.correct_only:
+        raise InvalidArgument(
+            "correct_only (--correct-only) takes inputs out of their groups, and what remains is "
+            "no random sample of groups: leave it out (the property true counts inputs that are "
+            "wrong when clean as failures), or load the inputs without groups",
+            option="correct_only",
+            value=True,
+        )
+    chosen = {inputs.groups[row] for row in order.tolist()}
+    whole = sum(group in chosen for group in inputs.groups)
+    if whole > len(order):
+        raise InvalidArgument(
+            f"classes (--classes) takes inputs out of {len(chosen):,} groups that have inputs of "
+            "other classes too, and what remains is no random sample of groups: leave it out, or "
+            "load the inputs without groups",
+            option="classes",
+            value=",".join(map(str, selection.classes)),
+        )
 
 
 @dataclass(frozen=True)
@@ -189,13 +221,8 @@ def _single_inputs(
     return _Taken(rows, examined, examined, len(order), str(examined))
 
 
-def _whole_groups(
-    inputs: Inputs, order: NDArray[np.intp], selection: Selection, predicted: Predicted
-) -> _Taken:
-    """The same by whole groups: all of a group's rows, or those that are classified correctly.
-
-    Groups are taken until n of them have an input.
-    """
+def _whole_groups(inputs: Inputs, order: NDArray[np.intp], selection: Selection) -> _Taken:
+    """The same by whole groups."""
     rows_of: dict[str, list[int]] = {}
     for row in order.tolist():
         rows_of.setdefault(inputs.groups[row], []).append(row)
@@ -203,19 +230,10 @@ def _whole_groups(
     if selection.random is not None:
         shuffled = np.random.default_rng(selection.seed).permutation(len(groups))
         groups = [groups[i] for i in shuffled]
-    count = selection.first or selection.random or len(groups)
-    labels = _labels(inputs, _CORRECT) if selection.correct_only else None
-    chosen: list[int] = []
-    taken = examined = drawn = 0
-    for group in groups:
-        if taken == count:
-            break
-        rows = np.array(rows_of[group], dtype=np.intp)
-        kept = rows if labels is None else rows[predicted(rows) == labels[rows]]
-        chosen.extend(int(row) for row in kept)
-        taken, examined, drawn = taken + (len(kept) > 0), examined + len(rows), drawn + 1
-    words = "1 group" if drawn == 1 else f"{drawn} groups"
-    return _Taken(np.array(chosen, dtype=np.intp), examined, drawn, len(groups), words)
+    drawn = groups[: selection.first or selection.random or len(groups)]
+    rows = np.array([row for group in drawn for row in rows_of[group]], dtype=np.intp)
+    words = "1 group" if len(drawn) == 1 else f"{len(drawn)} groups"
+    return _Taken(rows, len(rows), len(drawn), len(groups), words)
 
 
 def _labels(inputs: Inputs, why: str) -> NDArray[np.int64]:

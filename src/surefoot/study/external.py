@@ -13,7 +13,7 @@ from typing import Any
 
 from surefoot.catalogue.registry import MOST_DIGITS
 from surefoot.conclude.comparison import CURVES
-from surefoot.conclude.radii import ALL, claims_of, mean_claims, quantiles_of
+from surefoot.conclude.radii import ALL, at_error, claims_of, mean_claims, quantiles_of
 from surefoot.conclude.tally import compare_tallies, matched, tally_record
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Jointly, TheseGroups, Together, jointly
@@ -313,8 +313,11 @@ def _with_headline(record: Record, name: str, gamma: float | None) -> Record:
             f"groups: leave it out for the mean over groups"
         )
     share = next(q.result.share for q in radii.quantiles if isinstance(q.result, Quantile))
-    chosen = estimator_named(name, share, before.guarantee.error, gamma)
-    row = _row(chosen, record.inputs)
+    error, together = before.guarantee.error, before.guarantee.jointly
+    joint = together is not None and together.of is Together.CLASSES_AND_INPUTS
+    row = _row(estimator_named(name, share, error / 2 if joint else error, gamma), record.inputs)
+    if joint:
+        row = replace(row, result=at_error(row.result, error, together))
     others = tuple(q for q in radii.quantiles if q.estimator != row.estimator)
     radii = replace(radii, quantiles=(row, *others))
     headline = replace(claims_of(replace(radii, classes=()), record.inputs)[0], share=share)
@@ -456,7 +459,8 @@ def _record(
     quantiles, of_classes = quantiles_of(shared, inputs, None, classes)
     radii = Radii(quantiles, of_classes, (), None, published=True)
     claims = claims_of(radii, inputs)
-    alone = claims[0].saying(guarantee=replace(claims[0].guarantee, error=method.error))
+    of_one = replace(claims[0].guarantee, error=method.error, jointly=None)
+    alone = claims[0].saying(guarantee=of_one)
     means = () if group.is_pooled else mean_claims(alone, inputs, ceiling)
     networks = ", ".join(dict.fromkeys(row.network for row in rows))
     return Record(
