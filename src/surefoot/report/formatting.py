@@ -201,6 +201,8 @@ def p_bound(p: float, *, is_bound: bool) -> str:
 
 def one_in(kappa: float) -> str:
     """A limit on a probability: 1 in 100, or a share to its last digit."""
+    if kappa == 0:  # where nothing is random, and no input fails
+        return exact_percent(kappa)
     once = 1 / kappa
     whole = abs(once - round(once)) < 1e-9 * once
     return f"1 in {round(once):,}" if whole else exact_percent(kappa)

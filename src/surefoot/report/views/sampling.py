@@ -27,6 +27,7 @@ from surefoot.report.views.sampling_tables import (
     tried_estimates,
     weakest_section,
 )
+from surefoot.statistics.counted import rung
 
 
 def facts_of(record: Record, samples: Samples) -> list[str]:
@@ -79,6 +80,13 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
         lines.append(
             "Nothing is said of classes: some groups have inputs of several classes, and which of "
             "these a group has here depends on the inputs that were drawn."
+        )
+    if record.rung:
+        share = rung(1.0, record.rung)
+        lines.append(
+            f"{record.rung:,} earlier run{'s' * (record.rung > 1)} of this question "
+            f"{'are' if record.rung > 1 else 'is'} in this store, whatever their seed: so a verdict "
+            f"of this one spends {share:.2g} of the error, and all of them together no more than it."
         )
     if record.extends:
         lines.append(
