@@ -84,9 +84,8 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
     if record.rung:
         share = rung(1.0, record.rung)
         lines.append(
-            f"{record.rung:,} earlier run{'s' * (record.rung > 1)} of this question "
-            f"{'are' if record.rung > 1 else 'is'} in this store, whatever their seed: so a verdict "
-            f"of this one spends {share:.2g} of the error, and all of them together no more than it."
+            f"Run {record.rung + 1:,} of this question in this store, whatever the seeds: its "
+            f"verdict spends {share:.2g} of the error, so that all of them together keep it."
         )
     if record.extends:
         lines.append(
