@@ -172,7 +172,7 @@ class _Reader:
             raise InvalidArgument(f"{place}: the testcase has no name; write the file again")
         value = self._value(place, case)
         failed, skipped = value in (*_FAILED, "failed"), value == _SKIPPED
-        self.run_again += not failed and not set(_RUN_AGAIN).isdisjoint(self._children)
+        again = [c for c in self._children if c in _RUN_AGAIN]
         full = "::".join(filter(None, [case.get("classname", ""), case["name"]]))
         group, class_name = (
             self._attribute(place, case, key) for key in (self.wanted.group, self.wanted.by)
@@ -180,6 +180,9 @@ class _Reader:
         if self._suites:
             kinds = [c for c in self._children if c in _FAILED] or ["failure"] * failed
             self._suites[-1].add_case(kinds, skipped=skipped)
+        if again and not failed and not skipped:
+            # a case that is run until it passes hardly ever fails: its first attempt is the trial
+            self.run_again, failed, value = self.run_again + 1, True, again[0]
         self.rows.append(
             Outcome(place, full, int(failed), int(not skipped), group, class_name, value=value)
         )
@@ -266,7 +269,8 @@ def read_junit(path: Path, wanted: ColumnNames) -> OutcomeFile:
         *outcomes.field_remarks(wanted, "the {} of the testcase"),
     ]
     if reader.run_again:
-        cases = "1 case" if reader.run_again == 1 else f"{reader.run_again:,} cases"
-        text = f"{cases} failed, and passed when run again: counted as passed"
+        one = reader.run_again == 1
+        cases = "1 case" if one else f"{reader.run_again:,} cases"
+        text = f"{cases} failed, and passed when run again: counted as failed, by the first attempt"
         remarks.append(Remark("run again", text, is_warning=True))
     return outcomes.outcome_file(path, reader.rows, remarks)
