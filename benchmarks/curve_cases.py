@@ -121,10 +121,21 @@ class Run:
         return ROUNDING < self.truth < 1 - ROUNDING
 
 
-def scored(case: str, procedure: Any, answer: Answer, truth: float, off: float = 0.0) -> Run:  # noqa: ANN401  any method, any evidence
-    """Drive a procedure for one threshold, and hold it to the truth."""
+def scored(
+    case: str,
+    procedure: Any,  # noqa: ANN401  any method, any evidence
+    answer: Answer,
+    truth: float,
+    off: float = 0.0,
+    stays: float | None = None,
+) -> Run:
+    """Drive a procedure for one threshold, and hold it to the truth; to `stays` where its interval
+    is about the levels around the clean one alone.
+    """
     curve, evaluations, levels = driven(procedure, answer)
     reading = curve.readings[0]
+    if stays is not None and getattr(procedure, "assume", "") == "bounded-rise":
+        truth = truth if reading.guarantee.assumptions[0].contradicted else stays
     return Run(
         case,
         levels,

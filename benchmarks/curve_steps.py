@@ -9,8 +9,6 @@ from typing import Self
 import numpy as np
 from curve_cases import Floats, Right
 
-REACH = 1 / 16
-"""How far apart neighbouring levels may be under the wiggle assumption, as a share of the range."""
 GRID = 1024
 """Cells on which a width forced by the assumption, and the bend of a shape, are computed."""
 TINY = 1e-9
@@ -82,6 +80,14 @@ class StepCurve:
         above = self.kept >= threshold * self.size - TINY
         return float(np.diff(self.edges)[above].sum())
 
+    def stays_at_least(self, threshold: float, clean: float) -> float:
+        """On which share of the range, around the clean level, it stays at the threshold."""
+        share = 0.0
+        for edges, kept in self.sides(clean):
+            below = np.flatnonzero(kept < threshold * self.size - TINY)
+            share += float(edges[below[0]] if len(below) else edges[-1])
+        return share
+
     def sides(self, clean: float) -> tuple[tuple[Floats, np.ndarray], ...]:
         """Edges and steps on either side of the clean level, outward from it."""
         left, right = self.edges < clean, self.edges > clean
@@ -98,22 +104,15 @@ class StepCurve:
         )
 
 
-def wiggle_of(curve: StepCurve, clean: float) -> float:
-    """The smallest wiggle with which the wiggle assumption is true of the curve."""
-    worst = 0
-    for edges, values in curve.sides(clean):
-        highest = lowest = values[1:]
-        for apart in range(2, len(values)):
-            count = len(values) - apart
-            near, far = values[:count], values[apart:]
-            reachable = edges[apart : apart + count] - edges[1 : 1 + count] < REACH
-            if not reachable.any():
-                break
-            highest, lowest = highest[:count], lowest[:count]
-            over = np.maximum(highest - np.maximum(near, far), np.minimum(near, far) - lowest)
-            worst = max(worst, int(over[reachable].max()))
-            highest, lowest = np.maximum(highest, far), np.minimum(lowest, far)
-    return worst / curve.size
+def rise_of(curve: StepCurve, clean: float) -> float:
+    """The most by which a stronger level raises the accuracy."""
+    sides = (kept for _, kept in curve.sides(clean))
+    return max(float((kept - np.minimum.accumulate(kept)).max()) for kept in sides) / curve.size
+
+
+def rise_assumed(size: int) -> float:
+    """By default."""
+    return max(0.005, 2 / size)
 
 
 def crosses_once(curve: StepCurve, threshold: float, clean: float) -> bool:
@@ -145,11 +144,21 @@ def forced_width(curve: StepCurve, threshold: float, assumption: str, clean: flo
     kept, lengths = curve.at(shares), np.diff(shares)
     name, _, amount = assumption.partition(":")
     spare = np.zeros(len(lengths))
-    if name == "wiggle":
-        spare += float(amount)
-    elif name == "curvature":
+    if name == "curvature":
         spare += float(amount) * lengths**2 / 4
     enough = threshold * curve.size - TINY
+    if name == "bounded-rise":
+        return _width_of_a_rise(curve, enough, clean)
     above = np.minimum(kept[1:], kept[:-1]) - spare * curve.size >= enough
     below = np.maximum(kept[1:], kept[:-1]) + spare * curve.size < enough
     return math.fsum(lengths[~above & ~below])
+
+
+def _width_of_a_rise(curve: StepCurve, enough: float, clean: float) -> float:
+    """From the last level that is high enough for all before it to the first below."""
+    width, spare = 0.0, rise_assumed(curve.size) * curve.size
+    for edges, kept in curve.sides(clean):
+        above, below = np.flatnonzero(kept >= enough + spare), np.flatnonzero(kept < enough)
+        inner = edges[above[-1] + 1] if len(above) else 0.0
+        width += max((edges[below[0]] if len(below) else edges[-1]) - inner, 0.0)
+    return width

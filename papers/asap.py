@@ -43,7 +43,7 @@ _QUICK = {"perturb": FEW, "points": (48,)}
 _QUICK_IMAGES, _QUICK_BATCH = 32, 64
 """Of a quick run. No accuracy of 32 images is 80 %, so that there is no tie; batches of a fixed
 size save the time in which it is measured."""
-FIRST_LOOK = 64
+FIRST_LOOK = 44
 """Inputs at which ours looks first at a level."""
 _DIGITS = 12
 """Of a share: sums of steps are rounded in binary."""

@@ -14,8 +14,6 @@ from itertools import pairwise
 
 import numpy as np
 
-REACH = 1 / 16
-"""How far apart neighbouring levels may be under the wiggle assumption, as a share of the range."""
 TINY = 1e-9
 AT_FIRST = -1.0
 """The turn of an input that is wrong from the lowest level on."""
@@ -92,18 +90,20 @@ class StepCurve:
         down = (self.clean - self.edges[: at + 1])[::-1], self.kept[:at][::-1]
         return [side for side in (up, down) if len(side[1])]
 
-    def wiggle(self) -> float:
-        """The smallest wiggle with which the wiggle assumption is true."""
-        worst = 0
+    def rise(self) -> float:
+        """The most by which a stronger level raises the accuracy."""
+        return (
+            max(float((kept - np.minimum.accumulate(kept)).max()) for _, kept in self.sides())
+            / self.size
+        )
+
+    def stays_at_least(self, threshold: float) -> float:
+        """On which share of the range, around the clean level, it stays at the threshold."""
+        enough, share = threshold * self.size - TINY, 0.0
         for edges, kept in self.sides():
-            for i in range(len(kept)):
-                for j in range(i + 2, len(kept)):
-                    if edges[j] - edges[i + 1] > REACH:
-                        break
-                    between = kept[i + 1 : j]
-                    ends = kept[i], kept[j]
-                    worst = max(worst, between.max() - max(ends), min(ends) - between.min())
-        return worst / self.size
+            below = np.flatnonzero(kept < enough)
+            share += float(edges[below[0]] if len(below) else edges[-1])
+        return share
 
     def crosses_once(self, threshold: float) -> bool:
         """Whether it never comes back above the threshold, outwards from the clean level."""

@@ -56,7 +56,10 @@ def set_claim(curve: StepCurve, method: Any, seed: int) -> Outcome:
     result = turning_study(curve, method, seed).run(**QUICK)
     claim = of_kind(result.claims, "curve_set")[0]
     assert claim.random is Randomness.NOTHING
-    return near(claim, curve.share_at_least(method.thresholds[0]))
+    (shape,) = claim.guarantee.assumptions
+    around = shape.shape == "bounded-rise" and not shape.contradicted
+    share = curve.stays_at_least if around else curve.share_at_least
+    return near(claim, share(method.thresholds[0]))
 
 
 @world("curve_set", "every input fails once and for good", ERROR)
@@ -66,9 +69,21 @@ def _monotone(seed: int) -> Outcome:
     return set_claim(curve, curve_of(0.7, assume="monotone"), seed)
 
 
+@world("curve_set", "two inputs that come back again and again", ERROR)
+def _saw(seed: int) -> Outcome:
+    """As far as is assumed, and near the threshold for long."""
+    begin = np.random.default_rng([seed, 53]).uniform(0, 0.02)
+    turns = follow([(0, 0.95), (0.2, 0.83), (0.8, 0.77), (1, 0.5)], 120)
+    for i in (0, 1):
+        turns[i] = [begin + k / 50 + j / 100 for k in range(49) for j in (0, 1)]
+    curve = StepCurve.of(turns)
+    assert curve.rise() <= 2 / 120
+    return set_claim(curve, curve_of(), seed)
+
+
 @world("curve_set", "a dip that a level meets", ERROR)
 def _dip(seed: int) -> Outcome:
-    """0.15 deep and a twentieth of the range wide; the promise is that of the wiggle."""
+    """0.15 deep and a twentieth of the range wide: a contradiction, noticed in nine of ten runs."""
     rng = np.random.default_rng([seed, 39])
     a = rng.integers(2, 13) / 16 - rng.uniform(0, 0.05)
     shape = [(0, 0.88), (a, 0.88), (a, 0.73), (a + 0.05, 0.73), (a + 0.05, 0.88), (1, 0.86)]

@@ -63,7 +63,7 @@ STUDIES = {
     "--resolution 0.02 --levels 21",
     "curve-confidence": f"curve {_NAMED} --perturb brightness:0..0.4 --measure confidence "
     "--threshold 0.4",
-    "curve-assumed": f"curve {_FUNCTION} --perturb rotation:-30..30 --assume wiggle:0.05 "
+    "curve-assumed": f"curve {_FUNCTION} --perturb rotation:-30..30 --assume bounded-rise:0.05 "
     "--threshold 0.9 --property same",
     "curve-uniform": f"curve {_FUNCTION} --perturb brightness:0..0.4 --method uniform --levels 9",
     "critical": f"critical model.onnx net.npz --bounds 0,1 {_NODES} --at 0.01,8/255 --by-class "

@@ -9,8 +9,7 @@ from tests.curve_worlds import drive, false_too_often, ordered, within
 from tests.in_words import condition
 from tests.step_curves import StepCurve, follow
 
-WIGGLE = "between two neighbouring levels that were measured (at most 1/16 of the range apart)"
-INSTEAD = (Why.ASSUMED_INSTEAD, "wiggle")
+RISE = "a stronger level never raises accuracy by more than "
 ERROR = 0.05
 
 
@@ -37,17 +36,18 @@ def crossing_paths(rng, n):
 
 
 @pytest.mark.parametrize("size", [20, 200])
-@pytest.mark.parametrize("assume", ["monotone", "one-crossing"])
+@pytest.mark.parametrize("assume", ["bounded-rise", "monotone", "one-crossing"])
 def test_a_curve_that_comes_back_is_not_read_as_one_that_does_not(assume, size):
     false = 0
     for seed in range(16):
         curve = valley(np.random.default_rng(seed), size)
         result = run(curve, assume, seed)
-        said = Why.INPUTS_COME_BACK if assume == "monotone" else Why.COMES_BACK
-        assert [part.why for part in result.contradiction.parts] == [said]
-        assert (result.contradiction.why, *result.contradiction.values[1:]) == INSTEAD
+        assert result.contradiction.why is Why.ASSUMED_INSTEAD
+        said = Why.INPUTS_COME_BACK if assume == "monotone" else Why.RISES
+        assert {part.why for part in result.contradiction.parts} <= {said, Why.RISES}
         (reading,) = result.readings
-        assert condition(reading.guarantee).startswith(WIGGLE)
+        assert condition(reading.guarantee).startswith(RISE)
+        assert condition(reading.guarantee).endswith("(after a contradiction)")
         false += not within(curve.share_at_least(0.8), reading.interval)
     assert not false_too_often(false, 16, ERROR)
 
@@ -58,8 +58,8 @@ def test_inputs_that_recover_contradict_monotone_though_the_curve_only_falls(siz
         curve = crossing_paths(np.random.default_rng(seed), size)
         result = run(curve, "monotone", seed)
         assert [part.why for part in result.contradiction.parts] == [Why.INPUTS_COME_BACK]
-        (reading,), (plain,) = result.readings, run(curve, "wiggle:0.01", seed).readings
-        assert condition(reading.guarantee).startswith(WIGGLE)
+        (reading,), (plain,) = result.readings, run(curve, "bounded-rise", seed).readings
+        assert condition(reading.guarantee).startswith(RISE)
         assert reading.interval.width == pytest.approx(plain.interval.width, abs=0.02)
 
 
@@ -74,44 +74,36 @@ def test_a_single_input_that_recovers_is_a_contradiction_of_monotone_in_a_small_
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_is_contradicted_where_the_assumption_is_true(seed):
     curve = StepCurve.of([[x] for x in np.random.default_rng(seed).normal(0.5, 0.2, 200)])
-    for assume in ("monotone", "one-crossing", "wiggle:0.01"):
+    for assume in ("monotone", "one-crossing", "bounded-rise"):
         assert run(curve, assume, seed).contradiction is None
 
 
-def dip(at, n, width=0.05, depth=0.15):
+def dip(at, n, width=0.05, depth=0.1):
     box = [(at, 0.86), (at, 0.86 - depth), (at + width, 0.86 - depth), (at + width, 0.86)]
     return StepCurve.of(follow([(0.0, 0.86), *box, (0.95, 0.86), (1.0, 0.5)], n))
 
 
-@pytest.mark.parametrize("size", [64, 500])
-def test_a_dip_that_a_level_of_the_scan_meets_is_not_stated_away(size):
-    """A twentieth of the range wide and 0.15 deep; levels of the scan are 1/16 apart."""
-    false = 0
-    for seed in range(16):
-        k = 2 + seed % 12
-        curve = dip(k / 16 - np.random.default_rng(seed).uniform(0, 0.049), size)
-        (reading,) = run(curve, "wiggle:0.01", seed).readings
-        false += not within(curve.share_at_least(0.8), reading.interval)
-    assert not false_too_often(false, 16, ERROR)
+@pytest.mark.parametrize("assume", ["bounded-rise", "one-crossing", "monotone"])
+@pytest.mark.parametrize("size", [200])
+def test_ten_points_over_a_twentieth_of_the_range_are_noticed(size, assume):
+    """In nine of ten runs; fewer than 30 of 40 would be a chance of one in 1,000 or less."""
+    said = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        curve = dip(rng.uniform(0.02, 0.9), size)
+        result = run(curve, assume, seed, shift=rng.uniform())
+        said += result.contradiction is not None
+        if result.readings[0].guarantee.assumptions[0].contradicted:
+            assert within(curve.share_at_least(0.8), result.readings[0].interval)
+    assert said >= 30
 
 
-@pytest.mark.parametrize("size", [64, 500])
-def test_a_dip_that_only_a_check_meets_is_not_stated_away(size):
-    """Half-way between the levels of the scan; what the data show there raises the wiggle."""
-    false = 0
-    for seed in range(16):
-        k = 2 + seed % 12
-        begin = (k + 0.5) / 16 - np.random.default_rng(seed).uniform(0.02, 0.03)
-        curve = dip(begin, size)
-        (reading,) = run(curve, "wiggle:0.01", seed).readings
-        false += not within(curve.share_at_least(0.8), reading.interval)
-    assert not false_too_often(false, 16, ERROR)
-
-
-def test_what_the_data_show_beyond_the_wiggle_is_in_the_sentence():
-    (reading,) = run(dip(0.5 - 0.02, 64), "wiggle:0.01", 0).readings
-    assert "falls at most 1 point (1" in condition(reading.guarantee)
-    assert "where the data show more) below the lower" in condition(reading.guarantee)
+def test_a_contradiction_doubles_the_rise_that_is_seen():
+    result = run(dip(0.48, 200), "bounded-rise", 0)
+    (shape,) = result.readings[0].guarantee.assumptions
+    assert shape.contradicted
+    assert shape.size == pytest.approx(0.2, abs=0.05)
+    assert result.contradiction.parts[0].values[2] == pytest.approx(50 * shape.size)
     steady = StepCurve.of([[x] for x in np.linspace(0.2, 1.2, 64)])
-    (plain,) = run(steady, "wiggle:0.01", 0).readings
-    assert "data show more" not in condition(plain.guarantee)
+    (shape,) = run(steady, "bounded-rise", 0).readings[0].guarantee.assumptions
+    assert (shape.size, shape.contradicted) == (2 / 64, False)

@@ -9,7 +9,7 @@ from surefoot.curves import SequentialCurve
 from tests.curve_worlds import drive, drive_fresh, false_too_often, ordered, within
 from tests.step_curves import StepCurve, follow
 
-ASSUMPTIONS = ("wiggle:0.01", "one-crossing", "monotone", "curvature:60")
+ASSUMPTIONS = ("bounded-rise", "one-crossing", "monotone", "curvature:60")
 THRESHOLDS = (0.8, 0.5)
 ERROR = 0.05
 
@@ -74,13 +74,13 @@ def test_a_set_stopped_at_any_question(name, assume):
         lambda k: drive(procedure, ordered(curve, 5), k).curve, truths, curve.size, begin=2
     )
     assert questions >= 1
-    if assume in {"wiggle:0.01", "monotone"} and name != "comes back":
+    if assume in {"bounded-rise", "monotone"} and name != "comes back":
         assert false == 0
 
 
 @pytest.mark.parametrize(
     ("assume", "begin", "every"),
-    [("wiggle:0.01", 0, 1), ("one-crossing", 0, 1), ("monotone", 2, 7)],
+    [("bounded-rise", 0, 1), ("one-crossing", 0, 1), ("monotone", 2, 7)],
 )
 @pytest.mark.parametrize("clean", [0.0, 0.4])
 def test_a_population_stopped_at_any_question(clean, assume, begin, every):
@@ -107,7 +107,7 @@ def test_stopped_with_the_clean_level_alone_nothing_is_stated(scope):
     assert [reading.interval for reading in curve.readings] == [Interval(0.0, 1.0)] * 2
 
 
-@pytest.mark.parametrize(("assume", "every"), [("wiggle:0.01", 5), ("one-crossing", 1)])
+@pytest.mark.parametrize(("assume", "every"), [("bounded-rise", 5), ("one-crossing", 1)])
 def test_fresh_draws_stopped_at_any_question(assume, every):
     def accuracy(level):
         return 0.97 if level < 1 / 3 else 0.65 if level < 5 / 6 else 0.2
@@ -124,10 +124,10 @@ def test_fresh_draws_stopped_at_any_question(assume, every):
 @pytest.mark.parametrize(
     ("scope", "assume"),
     [
-        ("set", "wiggle:0.01"),
+        ("set", "bounded-rise"),
         ("set", "monotone"),
         ("population", "monotone"),
-        ("population", "wiggle:0.01"),
+        ("population", "bounded-rise"),
     ],
 )
 def test_stopped_before_anything_is_known_nothing_is_stated(scope, assume):

@@ -104,7 +104,7 @@ def test_draws_are_fresh_unless_they_are_fixed(full):
 def test_a_contradicted_assumption_is_said_beside_the_result(full):
     done = full.succeed(*FILES, "--perturb", "rotation:-60..60", "--assume", "monotone")
     assert "contradict the assumption monotone" in done.stdout
-    assert "wiggle is assumed instead" in done.stdout
+    assert "it is assumed instead" in done.stdout
 
 
 def test_a_sequence_goes_from_nothing_to_all_of_it(full):

@@ -1,23 +1,20 @@
 """What each assumption says, what follows from it, and what contradicts it."""
 
-import math
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 from surefoot.core.reasons import Why
-from surefoot.curves.assumptions import COARSE, Assumption
+from surefoot.curves.assumptions import Assumption, inwards, outwards
 from surefoot.curves.known_curve import KnownCurve
-from surefoot.curves.levels import FINE, Grid, Level, Sampling
+from surefoot.curves.levels import Grid, Level, Sampling
 from surefoot.errors import InvalidArgument
 
 
 @pytest.mark.parametrize(
     ("text", "name", "size"),
     [
-        ("wiggle", "wiggle", 0.01),
-        ("wiggle:0.05", "wiggle", 0.05),
+        ("bounded-rise", "bounded-rise", 0),
+        ("bounded-rise:0.05", "bounded-rise", 0.05),
         ("one-crossing", "one-crossing", 0),
         ("monotone", "monotone", 0),
         ("curvature", "curvature", 128),
@@ -31,9 +28,9 @@ def test_an_assumption_is_written_short(text, name, size):
 @pytest.mark.parametrize(
     ("texts", "way_out"),
     [
-        (("smooth", "", "Wiggle:0.1"), "choose wiggle:0.01, one-crossing, monotone or curvature:1"),
+        (("smooth", "", "Monotone", "wiggle:0.01"), "choose bounded-rise, one-crossing, monotone"),
         (("monotone:1", "monotone:"), "takes no number, got .*: write monotone"),
-        (("wiggle:0", "wiggle:1", "wiggle:-0.1", "wiggle:nan", "wiggle:", "wiggle:1%"), "0 and 1"),
+        (tuple(f"bounded-rise:{x}" for x in ("0", "1", "-0.1", "nan", "", "1%")), "0 and 1"),
         (("curvature:0", "curvature:inf", "curvature:x"), "above 0: write curvature:128"),
     ],
 )
@@ -44,21 +41,18 @@ def test_what_is_no_assumption_is_refused_with_the_way_out(texts, way_out):
         assert repr(text) in str(refused.value)
 
 
-def test_between_close_levels_a_curve_goes_as_far_as_the_wiggle_and_elsewhere_anywhere():
-    wiggle = Assumption.parse("wiggle:0.02")
-    assert wiggle.lowest(0.9, 0.8, 1 / FINE, 0.02) == pytest.approx(0.78)
-    assert wiggle.lowest(0.8, 0.9, 0.001, 0.05) == pytest.approx(0.75)
-    known = KnownCurve(
-        Grid.over(0.0, 1.0, 0.001, 0.0), (0.8,), wiggle, Sampling(10, 0.05, frozenset())
-    )
-    assert (known.margin(0, 64), known.margin(0, 65)) == (0.02, 1.0)
-    assert (wiggle.cells, Assumption.parse("monotone").cells) == (FINE, COARSE)
+@pytest.mark.parametrize(("inputs", "rise"), [(1, 1.0), (100, 0.02), (400, 0.005), (9000, 0.005)])
+def test_a_rise_that_is_not_given_is_half_a_point_or_two_inputs(inputs, rise):
+    assert Assumption().of_inputs(inputs).rise == rise
+    assert Assumption.parse("bounded-rise:0.03").of_inputs(inputs).rise == 0.03
+    assert Assumption.parse("monotone").of_inputs(inputs).rise == 0
 
 
-@pytest.mark.parametrize("name", ["monotone", "one-crossing"])
-def test_a_curve_that_does_not_come_back_stays_between_its_ends(name):
-    assert Assumption.parse(name).lowest(0.9, 0.3, 0.25, 0.0) == 0.3
-    assert Assumption.parse(name).margin(0.01) == 0
+def test_a_rise_that_is_seen_is_doubled_and_concerns_all_levels():
+    usual, after = Assumption().of_inputs(500), Assumption().of_inputs(500).after(0.04, 500)
+    assert (usual.above, usual.below, usual.stays) == (0.005, 0.0025, True)
+    assert (after.above, after.below, after.stays) == (0.08, 0.08, False)
+    assert Assumption.parse("monotone").after(0.0, 500) == usual
 
 
 @pytest.mark.parametrize("width", [0.001, 0.1, 0.25, 1.0])
@@ -67,44 +61,23 @@ def test_the_lowest_point_of_a_parabola_is_where_it_is(first, last, width):
     """Of all curves of this bend through both ends, at one in 100,000 places between."""
     curvature, t = Assumption.parse("curvature:7"), np.linspace(0, 1, 100_001)
     parabola = first + (last - first) * t - 7 * width**2 * t * (1 - t)
-    assert curvature.lowest(first, last, width, 0.0) == pytest.approx(parabola.min(), abs=1e-8)
-    equal = curvature.lowest(0.8, 0.8, width, 0.0)
-    assert 0.8 - equal == pytest.approx(curvature.margin(width))
+    assert curvature.lowest(first, last, width) == pytest.approx(parabola.min(), abs=1e-8)
+    equal = curvature.lowest(0.8, 0.8, width)
+    assert 0.8 - equal == pytest.approx(7 * width**2 / 4)
 
 
 @pytest.mark.parametrize("centre", [0, 3, 8])
-def test_monotone_bounds_are_those_of_all_levels_further_out_or_nearer(centre):
-    rng = np.random.default_rng(centre)
-    lows, highs = rng.uniform(0, 0.5, 9), rng.uniform(0.5, 1, 9)
-    tight_lows, tight_highs = Assumption.parse("monotone").tighten(lows, highs, centre, 0.8)
+def test_outwards_and_inwards_combine_the_levels_of_one_side(centre):
+    values = np.random.default_rng(centre).uniform(0, 1, 9)
 
     def outside(i, j):
         """Whether j is at least as strong as i, on the same side."""
         return (j - centre) * (i - centre) >= 0 and abs(j - centre) >= abs(i - centre)
 
+    out, within = outwards(values, np.maximum, centre), inwards(values, np.minimum, centre)
     for i in range(9):
-        assert tight_lows[i] == max(lows[j] for j in range(9) if outside(i, j))
-        assert tight_highs[i] == min(highs[j] for j in range(9) if outside(j, i))
-
-
-@pytest.mark.parametrize("centre", [0, 4])
-def test_one_crossing_spreads_only_sides(centre):
-    lows = np.array([0.1, 0.1, 0.85, 0.1, 0.1, 0.1, 0.9, 0.1, 0.1])
-    highs = np.array([0.7, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.75])
-    tight_lows, tight_highs = Assumption.parse("one-crossing").tighten(lows, highs, centre, 0.8)
-    inner = range(7) if centre == 0 else range(2, 7)
-    for i in range(9):
-        assert (tight_lows[i] >= 0.8) == (i in inner)
-        assert tight_lows[i] in {lows[i], 0.8}
-    assert tight_highs[8] == 0.75
-    assert (tight_highs[0] < 0.8) and (tight_highs[1] == 1.0 or centre == 0)
-
-
-def test_wiggle_and_curvature_say_nothing_of_other_levels():
-    lows, highs = np.array([0.9, 0.1, 0.9]), np.array([1.0, 0.2, 1.0])
-    for name in ("wiggle", "curvature"):
-        tight = Assumption.parse(name).tighten(lows, highs, 0, 0.8)
-        assert [list(one) for one in tight] == [list(lows), list(highs)]
+        assert out[i] == max(values[j] for j in range(9) if outside(i, j))
+        assert within[i] == min(values[j] for j in range(9) if outside(j, i))
 
 
 def level(place, values, size=None):
@@ -114,32 +87,38 @@ def level(place, values, size=None):
     return known
 
 
-def kept(place, right, n=100):
-    return level(place, np.arange(n) < right)
+def known(kept, assume, n=100, centre=0.0):
+    """Levels a tenth of the range apart, with so many of the inputs right."""
+    grid = Grid.over(0.0, 1.0, 0.01, centre)
+    curve = KnownCurve(grid, (0.8,), Assumption.parse(assume), Sampling(n, 0.05, frozenset()))
+    for i, right in enumerate(kept):
+        place = grid.cells * i // (len(kept) - 1)
+        curve.level(place).put(0, (np.arange(n) < right) * 1.0)
+    curve.put((), ())
+    return curve
 
 
-def test_what_lies_outside_its_neighbours_raises_the_wiggle_there():
-    wiggle = Assumption.parse("wiggle:0.01")
-    levels = [kept(0, 90), kept(2, 80), kept(4, 89), kept(6, 97), kept(8, 94)]
-    assert wiggle.raised(levels, 0) == pytest.approx({2: 0.09, 6: 0.03})
-    assert wiggle.raised(levels, 2) == pytest.approx({6: 0.03})
-    assert wiggle.raised([kept(0, 90), kept(2, 85), kept(4, 80)], 0) == {}
-    assert wiggle.raised(levels[:2], 0) == {}
-    assert Assumption.parse("monotone").raised(levels, 0) == {}
+def test_all_levels_before_one_that_is_high_enough_are_above_and_after_one_below_it_are_not():
+    gaps = known([95, 90, 83, 81, 78, 60], "bounded-rise:0.02").gaps(0.8)
+    assert [gap.above for gap in gaps] == [True, True, None, None, False]
+    assert [round(gap.reach.low, 9) for gap in gaps] == [0.88, 0.81, 0.79, 0.76, 0.58]
+    assert [round(gap.reach.high, 9) for gap in gaps] == [0.97, 0.92, 0.85, 0.83, 0.8]
+    gaps = known([95, 90, 83, 81, 78, 60], "one-crossing").gaps(0.8)
+    assert [gap.above for gap in gaps] == [True, True, True, None, False]
 
 
-def test_a_wiggle_as_large_as_assumed_raises_nothing():
-    levels = [kept(0, 90), kept(2, 89), kept(4, 90)]
-    assert Assumption.parse("wiggle:0.01").raised(levels, 0) == {}
+def test_a_curve_that_is_below_when_clean_may_still_come_up_by_the_rise():
+    assert {g.above for g in known([79, 79, 79], "bounded-rise:0.02").gaps(0.8)} == {None}
+    assert {g.above for g in known([77, 77, 77], "bounded-rise:0.02").gaps(0.8)} == {False}
 
 
-def test_only_inputs_evaluated_at_all_three_levels_are_compared():
-    """The first 64 of each: the others would show a dip that is none."""
-    wiggle, n = Assumption.parse("wiggle:0.01"), 200
-    steady = np.arange(n) % 10 > 0
-    some = level(2, steady[:64], n)
-    assert some.first == 64
-    assert wiggle.raised([level(0, steady), some, level(4, steady)], 0) == {}
+def test_a_rise_counts_where_it_is_surely_more_than_assumed():
+    assert known([90, 85, 87], "bounded-rise:0.02").contradicted() is None
+    reason, rise = known([90, 85, 86, 89], "bounded-rise:0.02").contradicted()
+    assert (reason.why, round(rise, 9)) == (Why.RISES, 0.04)
+    assert known([90, 85, 89], "one-crossing").contradicted() is None
+    assert known([90, 75, 85], "one-crossing").contradicted() is not None
+    assert known([75, 90, 75], "bounded-rise:0.02", centre=0.5).contradicted() is None
 
 
 def test_an_input_that_recovers_has_turned_back():
@@ -157,10 +136,10 @@ def test_nobody_turns_back_across_the_clean_level():
     """An input may fail on one side and hold on the other."""
     grid, monotone = Grid.over(-1.0, 1.0, 0.03, 0.0), Assumption.parse("monotone")
     levels = {8: level(8, [0, 1]), 16: level(16, [1, 1]), 24: level(24, [1, 0])}
-    assert grid.centre == 32
-    levels = {p + 16: known for p, known in levels.items()}
+    assert grid.centre == 64
+    levels = {p + 48: known for p, known in levels.items()}
     assert monotone.turned_back(levels, grid) is None
-    back = {24: level(24, [0, 1]), 8: level(8, [1, 1])}
+    back = {56: level(56, [0, 1]), 40: level(40, [1, 1])}
     assert monotone.turned_back(back, grid).why is Why.INPUTS_COME_BACK
 
 
@@ -174,12 +153,3 @@ def test_an_input_that_was_not_evaluated_contradicts_nothing():
     stronger = level(24, [1, 1, 0])
     back = monotone.turned_back({8: weak, 16: strong, 24: stronger}, grid)
     assert back == Why.INPUTS_COME_BACK.of(0.75, 1)
-
-
-def test_rounding_makes_no_wide_gap_of_neighbouring_levels():
-    """Levels of a range that is no power of two are 1/16 apart but for rounding."""
-    grid, wiggle = Grid.over(0.1, 0.8, 0.001, 0.1), Assumption.parse("wiggle")
-    scan = sorted(grid.scan(FINE))
-    widths = [grid.share(b) - grid.share(a) for a, b in pairwise(scan)]
-    assert all(wiggle.lowest(0.9, 0.9, width, 0.01) == pytest.approx(0.89) for width in widths)
-    assert math.fsum(widths) == pytest.approx(1)

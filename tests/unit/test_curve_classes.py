@@ -61,7 +61,7 @@ def test_a_level_of_fresh_draws_takes_memory_for_the_draws_that_were_run():
     level = Level(3, 0.5, Sampling(2, 0.05, frozenset(), fresh=True))
     (ask,) = level.asks(np.arange(MOST_DRAWS) < level.next_look)
     level.put(ask.start, np.ones(ask.units))
-    assert (level.first, len(level.values)) == (64, 64)
+    assert (level.first, len(level.values)) == (44, 44)
 
 
 def test_checks_of_several_runs_say_once_what_is_the_same():

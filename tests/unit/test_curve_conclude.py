@@ -43,49 +43,32 @@ def test_the_length_above_of_nothing_known_is_nothing():
 
 
 CURVES = {
-    "falls": ([(0.0, 0.95), (1.0, 0.3)], [(0.2308, True)]),
-    "rises": ([(0.0, 0.3), (1.0, 0.95)], [(0.7692, False)]),
-    "valley": (
-        [(0.0, 0.95), (0.3, 0.65), (0.6, 0.65), (0.9, 0.95), (1.0, 0.95)],
-        [(0.15, True), (0.75, False)],
-    ),
-    "hill": ([(0.0, 0.5), (0.3, 0.9), (0.6, 0.9), (1.0, 0.5)], [(0.225, False), (0.7, True)]),
-    "above": ([(0.0, 0.95), (1.0, 0.9)], []),
-    "below": ([(0.0, 0.7), (1.0, 0.2)], []),
+    "falls": [(0.0, 0.95), (1.0, 0.3)],
+    "rises": [(0.0, 0.3), (1.0, 0.95)],
+    "valley": [(0.0, 0.95), (0.3, 0.65), (0.6, 0.65), (0.9, 0.95), (1.0, 0.95)],
+    "hill": [(0.0, 0.5), (0.3, 0.9), (0.6, 0.9), (1.0, 0.5)],
+    "above": [(0.0, 0.95), (1.0, 0.9)],
+    "below": [(0.0, 0.7), (1.0, 0.2)],
 }
 
 
 @pytest.mark.parametrize("name", CURVES)
-def test_crossings_are_where_the_curve_meets_the_threshold(name):
-    shape, expected = CURVES[name]
-    curve = StepCurve.of(follow(shape, 200))
+def test_the_value_is_where_the_curve_meets_the_threshold(name):
+    """Also after a contradiction; where there is none, it is that of the one crossing."""
+    curve = StepCurve.of(follow(CURVES[name], 200))
     result = drive(SequentialCurve(0.0, 1.0, size=200), ordered(curve, 1)).curve
-    crossings = result.readings[0].crossings
-    assert [crossing.falls for crossing in crossings] == [falls for _, falls in expected]
-    for crossing, (level, _) in zip(crossings, expected, strict=True):
-        assert crossing.level == pytest.approx(level, abs=0.01)
-        assert crossing.interval.low - 0.01 <= level <= crossing.interval.high + 0.01
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "level"), [(0.3, 0.95, 10 / 13), (0.3, 0.9, 5 / 6), (0.95, 0.3, 3 / 13)]
-)
-def test_a_crossing_between_levels_far_apart_is_where_the_line_between_them_meets(
-    first, last, level
-):
-    """Not as far from the other end of the stretch, rising or falling: that is 0.022 away."""
-    curve = StepCurve.of(follow([(0.0, first), (1.0, last)], 1000))
-    procedure = SequentialCurve(0.0, 1.0, resolution=0.06, size=1000)
-    (crossing,) = drive(procedure, ordered(curve, 1)).curve.readings[0].crossings
-    assert crossing.level == pytest.approx(level, abs=0.002)
-    assert crossing.interval.width == 1 / 16
-    mirrored = crossing.interval.low + crossing.interval.high - crossing.level
-    assert abs(mirrored - level) > 0.02
+    (reading,) = result.readings
+    assert (result.contradiction is not None) == (name in {"rises", "valley", "hill"})
+    assert reading.value == pytest.approx(curve.share_at_least(0.8), abs=0.01)
+    assert [crossing.falls for crossing in reading.crossings] == [True] * (name == "falls")
+    for crossing in reading.crossings:
+        assert crossing.level == pytest.approx(reading.value)
+        assert crossing.level in crossing.interval
 
 
 def test_what_is_between_the_levels_covers_the_range_in_order():
-    curve = StepCurve.of(follow(CURVES["valley"][0], 50))
-    for assume in ("wiggle:0.01", "one-crossing", "monotone", "curvature:128"):
+    curve = StepCurve.of(follow(CURVES["valley"], 50))
+    for assume in ("bounded-rise", "one-crossing", "monotone", "curvature:128"):
         procedure = SequentialCurve(0.0, 1.0, (0.8, 0.7), resolution=0.03, assume=assume, size=50)
         between = drive(procedure, ordered(curve, 1)).curve.between
         assert [b.low for b in between[1:]] == [b.high for b in between[:-1]]

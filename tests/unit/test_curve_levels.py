@@ -28,7 +28,7 @@ def test_a_grid_has_the_ends_the_clean_level_and_no_wide_cell(low, high, clean, 
     assert (levels[0], levels[-1]) == (low, high)
     assert levels == sorted(set(levels))
     assert grid.cells & (grid.cells - 1) == 0
-    assert grid.cells >= max(32, 1 / resolution)
+    assert grid.cells >= max(128, 1 / resolution)
     shares = [grid.share(place) for place in range(grid.cells + 1)]
     assert max(np.diff(shares)) <= 1.5 * resolution
     if low < clean < high:
@@ -44,10 +44,13 @@ def test_a_clean_level_next_to_an_end_leaves_the_end_where_it_is(clean):
     assert grid.level(grid.centre) == clean
 
 
-def test_a_scan_cuts_the_range_evenly_and_has_the_clean_level():
+def test_a_lattice_has_a_level_in_every_twentieth_the_ends_and_the_clean_level():
     grid = Grid.over(0.0, 1.0, 0.001, 0.3)
-    assert grid.scan(16) == {*range(0, 1025, 64), grid.centre}
-    assert grid.scan(32) >= grid.scan(16)
+    for shift in (0.0, 0.37, 0.999):
+        lattice = sorted(grid.lattice(shift))
+        assert {0, grid.centre, grid.cells} <= set(lattice)
+        assert max(np.diff(lattice)) <= grid.cells / 20 + 1
+        assert len(lattice) <= 23
     assert [grid.end(side) for side in (-1, 1)] == [0, 1024]
     assert grid.distance(grid.centre) == 0
     assert grid.same_side(0, grid.centre)
@@ -137,7 +140,16 @@ def test_looks_grow_to_all_trials(size, fresh):
     looks = sampling.looks
     assert looks[-1] == sampling.most == (levels.MOST_DRAWS if fresh else size)
     assert all(1.2 * a <= b for a, b in pairwise(looks))
-    assert looks[0] == min(levels.FIRST_LOOK, sampling.most) or len(looks) == 1
+    first = levels.FIRST_LOOK if fresh else levels.first_look(size)
+    assert looks[0] == first or len(looks) == 1
+
+
+@pytest.mark.parametrize("size", [20, 200, 1000, 50_000])
+def test_the_first_look_shows_two_of_a_tenth_that_comes_back(size):
+    n, back = levels.first_look(size), math.ceil(0.1 * size)
+    missed = 1 - tail(n, 2, size, back)
+    assert missed <= 0.081
+    assert n <= levels.FIRST_LOOK
 
 
 def test_where_all_inputs_are_known_so_is_the_accuracy():
@@ -178,13 +190,13 @@ def test_no_trial_is_asked_for_twice_and_none_is_left_out(size, place, fresh, se
 
 def test_a_look_counts_when_all_its_trials_are_in():
     level = Level(0, 0.5, Sampling(100, 0.05, frozenset()))
-    assert (level.first, level.next_look, level.full) == (0, 64, False)
+    assert (level.first, level.next_look, level.full) == (0, 35, False)
     assert math.isnan(level.estimate)
     level.put(10, np.ones(60))
     assert level.first == 0
     level.put(0, np.zeros(10))
-    assert (level.first, level.next_look) == (64, 100)
-    assert level.estimate == 54 / 64
+    assert (level.first, level.next_look) == (56, 100)
+    assert level.estimate == 46 / 56
     level.put(70, np.ones(30))
     assert (level.first, level.full, level.trials) == (100, True, 100)
     assert level.asks(np.ones(100, bool)) == []

@@ -65,7 +65,7 @@ def test_a_number_that_makes_no_sense_is_refused_with_the_way_out(kinds, name, v
         (QuadCurve, {"levels": 41, "thresholds": (0.7, 0.8)}, "got 41 for 2"),
         (SequentialCurve, {"scope": "world"}, "the set or the population, got 'world'"),
         (SequentialCurve, {"measure": "loss"}, "accuracy or confidence, got 'loss'"),
-        (SequentialCurve, {"assume": "smooth"}, "'smooth': choose wiggle:0.01"),
+        (SequentialCurve, {"assume": "smooth"}, "'smooth': choose bounded-rise"),
         (SequentialCurve, {"scope": "population", "assume": "curvature:60"}, "is not for a popul"),
         (
             SequentialCurve,

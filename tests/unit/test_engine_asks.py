@@ -71,7 +71,7 @@ CURVES = {
 }
 FRESH = {
     f"fresh draws, {assume}": curve((0.8, 0.5), resolution=0.02, assume=assume, fresh=True)
-    for assume in ("wiggle:0.01", "one-crossing")
+    for assume in ("bounded-rise", "one-crossing")
 }
 BOTH = [(one, World) for one in CURVES.values()] + [(one, NoisyWorld) for one in FRESH.values()]
 IDS = [*CURVES, *FRESH]

@@ -170,7 +170,7 @@ def _dip_claim(method: Any) -> Claim:
 @pytest.mark.parametrize(
     "method",
     [
-        sf.methods.SequentialCurve(0, 2, assume="wiggle:0.06", scope="population", error=0.1),
+        sf.methods.SequentialCurve(0, 2, assume="bounded-rise:0.06", scope="population", error=0.1),
         sf.methods.AdaptiveCurve(0, 2, curvature=60.0, grid=8),
     ],
 )

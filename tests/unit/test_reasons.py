@@ -72,8 +72,9 @@ EXAMPLES = [
      "17 of 20 inputs were decided to be at most that, 2 above, 1 undecided; no number of "
      "decisions at this error can give PASS, FAIL 4 above, or stronger evidence against fewer "
      "(--method exact-binomial --looks 1)"),
-    (Why.ASSUMED_INSTEAD.of(Why.INPUTS_COME_BACK.of(0.5, 1), "wiggle"),
-     "an input fails at a weaker level and not at 0.5; wiggle is assumed instead"),
+    (Why.ASSUMED_INSTEAD.of(Why.INPUTS_COME_BACK.of(0.5, 1), "accuracy", 0.5),
+     "an input fails at a weaker level and not at 0.5; it is assumed instead that the accuracy "
+     "rises by at most 0.5 points"),
     (Why.STOPPED_EARLY.of(1), "stopped early: the time limit was reached after 1 level"),
 ]  # fmt: skip
 

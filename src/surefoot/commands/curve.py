@@ -64,9 +64,10 @@ class CurveOptions:
     )
     assume: str | None = option(
         None,
-        "What is assumed between the levels: wiggle:0.01 (at most 1 point beyond both neighbours), "
+        "What is assumed between the levels: bounded-rise (a stronger level never raises accuracy "
+        "by more than half a point or two inputs; bounded-rise:0.02 by more than 2 points), "
         "one-crossing (once below the threshold, below at all stronger levels), monotone (an input "
-        "that fails keeps failing), curvature:128 (default: wiggle:0.01).",
+        "that fails keeps failing), curvature:128 (default: bounded-rise).",
     )
     fixed_draws: bool = option(
         False,
@@ -174,8 +175,8 @@ class CurveOutcome:
     by_class: bool = option(False, "Also a curve for each class.")
     require: v.Number | None = option(
         None,
-        "Require accuracy at or above the threshold on at least this share of the range of levels, "
-        "from 0 to 1 (not a level): 0.25.",
+        "Require that accuracy stays at or above the threshold on at least this share of the range "
+        "of levels, from 0 to 1 (not a level): 0.25.",
     )
     figure: str | Path | None = option(
         None, "Write the figure here: curve.svg, .png, .pdf or .json.", common=True

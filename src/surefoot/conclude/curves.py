@@ -19,12 +19,22 @@ from surefoot.report.curve_quantity import quantity_of
 
 WHOLE = "all"
 _ROUNDING = 1e-9
+FLAT = 0.1
+"""A curve is flat that stays between values not further apart, and leaves as large a share of the
+range open: what is known of it are then these values."""
 
 
-def known_of(subject: Subject) -> dict[str, Any]:
-    """What a method learns from the study: the number of inputs, and whether draws are fresh."""
+def procedure_of(method: Any, subject: Subject, seed: int) -> Any:  # noqa: ANN401  any method
+    """The method with what it learns from the study: the number of inputs, whether draws are fresh,
+    and by how much its lattice of levels is shifted, at random by the seed.
+    """
     known: dict[str, Any] = {"size": len(subject.rows)}
-    return known | {"fresh": True} if subject.picks else known
+    if subject.picks:
+        known["fresh"] = True
+    if hasattr(method, "shift"):
+        digest = hashlib.sha256(f"lattice\0{seed}\0{subject.name}".encode()).digest()
+        known["shift"] = int.from_bytes(digest[:4], "big") / 2**32
+    return replace(method, **known)
 
 
 def shuffled(seed: int, ids: Sequence[str]) -> tuple[int, ...]:
@@ -74,7 +84,7 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
         Sampling.INDEPENDENT if population else None,
     )
     is_share, value, interval = _read(curve, reading)
-    quantity = quantity_of(facts.spec, curve.span, is_share=is_share)
+    quantity = quantity_of(facts.spec, curve.span, reading, is_share=is_share)
     guarantee = reading.guarantee
     if not facts.has_classes:
         said = tuple(_of_height(one, quantity.height) for one in guarantee.assumptions)
@@ -82,8 +92,7 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
     if population and guarantee.footing is not Footing.NONE:
         guarantee = replace(guarantee, assumptions=(Assumed.SAMPLED, *guarantee.assumptions))
     reason = _why_not_located(curve) if interval == UNIT else None
-    kind = kinds.CurvePopulation if population else kinds.CurveSet
-    return kind(
+    claim = (kinds.CurvePopulation if population else kinds.CurveSet)(
         Said(scope, facts.randomness, guarantee, Continues.ONCE, curve.trials, reason=reason),
         quantity=quantity,
         threshold=reading.threshold,
@@ -91,6 +100,16 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
         interval=interval,
         seed=facts.spec.seed if facts.randomness is Randomness.FIXED else None,
     )
+    if isinstance(claim, kinds.CurveSet) and reading.interval.width >= FLAT:
+        claim = replace(claim, whole=_whole(curve))
+    return claim
+
+
+def _whole(curve: Curve) -> Interval | None:
+    """Between which values a flat curve stays; nothing of others."""
+    lowest = min((part.lowest for part in curve.between), default=0.0)
+    highest = max((part.highest for part in curve.between), default=1.0)
+    return Interval(lowest, highest) if highest - lowest <= FLAT else None
 
 
 def _of_height(one: Assumption, height: kinds.Height) -> Assumption:

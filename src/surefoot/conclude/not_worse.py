@@ -138,7 +138,9 @@ def curve_not_worse(
         )
         blank = kinds.CurveNotWorse(
             said,
-            quantity=quantity_of(record.study, _curve(record).span, is_share=True),
+            quantity=quantity_of(
+                record.study, _curve(record).span, reading, earlier_reading, is_share=True
+            ),
             threshold=claim.threshold,
             seed=claim.seed,
         )
@@ -149,9 +151,14 @@ def curve_not_worse(
 
 def share_claims(record: Record) -> tuple[Claim, ...]:
     """The claims of a curve as the share of the levels, which is what is compared."""
-    quantity = quantity_of(record.study, _curve(record).span, is_share=True)
+    span = _curve(record).span
     return tuple(
-        replace(claim, quantity=quantity, value=reading.value, interval=reading.interval)
+        replace(
+            claim,
+            quantity=quantity_of(record.study, span, reading, is_share=True),
+            value=reading.value,
+            interval=reading.interval,
+        )
         for claim, reading in _readings(record)
     )
 

@@ -194,7 +194,6 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
         raise InvalidArgument(
             f"a share of the levels lies between 0 and 1, got {least:g}: write 0.25 for a quarter"
         )
-    quantity = quantity_of(record.study, details.curve.span, is_share=True)
     claims: list[Claim] = []
     for claim, reading in zip(curve_claims(record), details.curve.readings, strict=True):
         guarantee = claim.guarantee
@@ -203,6 +202,7 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
             guarantee = replace(
                 guarantee, error=min(1.0, curves * guarantee.error), jointly=together
             )
+        quantity = quantity_of(record.study, details.curve.span, reading, is_share=True)
         of_share = replace(claim, quantity=quantity)
         named = of_share.saying(guarantee=guarantee, names=(name,) * bool(name))
         claims.append(_of_reading(named, reading, least))

@@ -73,15 +73,14 @@ class Parabolas:
 class CurveShape:
     """What a curve does between the levels that were measured.
 
-    `shape` is the name that `--assume` takes, `of` what the height of the curve is, `cells` the
-    parts of the range, `raised` the most that the data show beyond the size, 0 for nothing.
+    `shape` is the name that `--assume` takes, `of` what the height of the curve is, `contradicted`
+    whether the size is so large because the data contradict a smaller one.
     """
 
     shape: str
     of: str
     size: float
-    cells: int
-    raised: float
+    contradicted: bool = False
     kind: Literal["curve"] = "curve"
 
 

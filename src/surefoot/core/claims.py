@@ -139,6 +139,8 @@ class CurveQuantity:
     """What is read off a curve: a share of the levels of `span`, or the level up to which it holds.
 
     `perturbation` is the name of what the levels are of, `unit` theirs where they have one.
+    `around_clean`: a share is that of the levels around the clean one up to which it holds, on
+    both sides; else of all levels at which it does.
     """
 
     height: Height
@@ -146,6 +148,7 @@ class CurveQuantity:
     unit: str
     span: Interval
     is_share: bool
+    around_clean: bool = False
 
 
 @dataclass(frozen=True)
@@ -423,12 +426,17 @@ class AllKappa(Measured, Required):
 
 @dataclass(frozen=True, kw_only=True)
 class CurveSet(Measured, Required):
-    """Up to which level these inputs keep an accuracy; `seed` names draws that are fixed."""
+    """Up to which level these inputs keep an accuracy; `seed` names draws that are fixed.
+
+    `whole` are the values between which the curve stays at all levels, where it is flat and the
+    level therefore little known.
+    """
 
     kind: Literal["curve_set"] = "curve_set"
     quantity: CurveQuantity
     threshold: float
     seed: int | None = None
+    whole: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

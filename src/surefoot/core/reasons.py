@@ -114,7 +114,7 @@ class Why(StrEnum):
     COMES_BACK = auto()
     INPUTS_COME_BACK = auto()
     CONFIDENCE_COMES_BACK = auto()
-    BEYOND_NEIGHBOURS = auto()
+    RISES = auto()
     ASSUMED_INSTEAD = auto()
     NO_INTERVAL = auto()
     STOPPED_EARLY = auto()

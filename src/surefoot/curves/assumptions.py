@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,52 +13,69 @@ from numpy.typing import NDArray
 from surefoot.core.assumptions import CurveShape
 from surefoot.core.reasons import Reason, Why
 from surefoot.curves import published
-from surefoot.curves.levels import FINE, ROUNDING, Grid, Level, Values, mean_of
+from surefoot.curves.levels import ROUNDING, Grid, Level, Values
 from surefoot.errors import InvalidArgument
 
-WIGGLE, ONE_CROSSING, MONOTONE, CURVATURE = "wiggle", "one-crossing", "monotone", "curvature"
-DEFAULT_SIZES = {WIGGLE: 0.01, CURVATURE: 128.0}
-"""A point of accuracy; and the coefficient with which the authors of ASAP computed."""
-COARSE = 4
-"""Cells of the scan where it only looks for contradictions."""
-NOISE_DEVIATIONS = 3.0
-"""Standard deviations of fresh draws that are not taken for a wiggle of the curve."""
+RISE, ONE_CROSSING, MONOTONE, CURVATURE = "bounded-rise", "one-crossing", "monotone", "curvature"
+DEFAULT_CURVATURE = 128.0
+"""The coefficient with which the authors of ASAP computed."""
+LEAST_RISE, INPUTS_OF_A_RISE = 0.005, 2
+"""The rise that is assumed where none is given: half a point, or two inputs where that is more."""
+DOUBLED = 2.0
+"""A rise that the data show, times this, is assumed after a contradiction: the largest rise that a
+few levels show is nearly always less than the largest there is."""
+
+KEPT = 0.5
+"""Of the rise, below the threshold: on real networks single inputs come and go at a crossing."""
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """One of four, by name; `size` is the wiggle or the curvature."""
+    """One of four, by name; `size` is the rise (0: as many inputs settle it) or the curvature.
 
-    name: str = WIGGLE
-    size: float = DEFAULT_SIZES[WIGGLE]
+    `contradicted`: the rise is so large because the data contradict a smaller one.
+    """
+
+    name: str = RISE
+    size: float = 0.0
+    contradicted: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Assumption:
-        """wiggle:0.01, one-crossing, monotone or curvature:128."""
+        """bounded-rise or bounded-rise:0.02, one-crossing, monotone, curvature:128."""
         name, colon, number = text.partition(":")
-        if name not in (WIGGLE, ONE_CROSSING, MONOTONE, CURVATURE):
+        if name not in (RISE, ONE_CROSSING, MONOTONE, CURVATURE):
             raise InvalidArgument(
-                f"there is no assumption {text!r}: choose wiggle:0.01, one-crossing, monotone or "
+                f"there is no assumption {text!r}: choose bounded-rise, one-crossing, monotone or "
                 "curvature:128"
             )
-        default = DEFAULT_SIZES.get(name)
-        if default is None and colon:
+        takes = name in (RISE, CURVATURE)
+        if colon and not takes:
             raise InvalidArgument(
                 f"the assumption {name} takes no number, got {text!r}: write {name}"
             )
+        if not colon:
+            return cls(name, DEFAULT_CURVATURE if name == CURVATURE else 0.0)
         try:
-            size = float(number) if colon else default or 0.0
+            size = float(number)
         except ValueError:
             size = math.nan
-        if default is not None and not 0 < size < (1 if name == WIGGLE else math.inf):
-            most = "between 0 and 1" if name == WIGGLE else "above 0"
-            raise InvalidArgument(f"{text!r} needs a number {most}: write {name}:{default:g}")
+        if not 0 < size < (1 if name == RISE else math.inf):
+            most, example = ("between 0 and 1", 0.01) if name == RISE else ("above 0", 128)
+            raise InvalidArgument(f"{text!r} needs a number {most}: write {name}:{example:g}")
         return cls(name, size)
 
-    @property
-    def cells(self) -> int:
-        """Cells of the scan; levels half-way are looked at as a check."""
-        return FINE if self.name == WIGGLE else COARSE
+    def of_inputs(self, inputs: int) -> Assumption:
+        """With the rise that so many inputs settle, where none was given."""
+        if self.name != RISE or self.size:
+            return self
+        return replace(self, size=min(max(LEAST_RISE, INPUTS_OF_A_RISE / inputs), 1.0))
+
+    def after(self, rise: float, inputs: int) -> Assumption:
+        """What is assumed instead where the data show such a rise, or contradict another one."""
+        usual = Assumption().of_inputs(inputs)
+        rise = min(DOUBLED * rise, 1.0)
+        return Assumption(RISE, max(rise, usual.size), contradicted=rise > usual.size)
 
     @property
     def per_input(self) -> bool:
@@ -66,55 +83,40 @@ class Assumption:
         return self.name == MONOTONE
 
     @property
-    def reaches(self) -> bool:
-        """Whether it says something of levels however far apart."""
-        return self.name != WIGGLE
-
-    @property
     def narrows(self) -> bool:
-        """Whether it bounds the curve more closely between closer levels."""
+        """Whether it bounds the curve only between close levels, and more closely there."""
         return self.name == CURVATURE
 
-    def margin(self, width: float) -> float:
-        """How far beyond the threshold two equal ends must lie to decide what is between them."""
-        if self.narrows:
-            return self.size * width**2 / 4
-        return self.size if self.name == WIGGLE else 0.0
+    @property
+    def rise(self) -> float:
+        """By how much the curve may come back at stronger levels; nothing where it may not."""
+        return self.size if self.name == RISE else 0.0
 
-    def lowest(self, first: float, last: float, width: float, margin: float) -> float:
-        """The lowest value between two levels, `width` (a share of the range) apart."""
-        if self.name == WIGGLE:
-            return min(first, last) - margin
-        return published.lowest(first, last, self.size * width**2 if self.narrows else 0.0)
-
-    def tighten(
-        self, lows: Values, highs: Values, centre: int, threshold: float
-    ) -> tuple[Values, Values]:
-        """Bounds at all levels, from the bounds at all of them; `centre` is the clean one."""
-        if self.name == MONOTONE:
-            return _outwards(lows, np.maximum, centre), _inwards(highs, np.minimum, centre)
-        if self.name == ONE_CROSSING:
-            above = _outwards(lows >= threshold, np.logical_or, centre)
-            below = _inwards(highs < threshold, np.logical_or, centre)
-            lows = np.where(above, np.maximum(lows, threshold), lows)
-            highs = np.where(below, np.minimum(highs, np.nextafter(threshold, 0)), highs)
-        return lows, highs
-
-    def raised(self, levels: Sequence[Level], centre: int) -> dict[int, float]:
-        """How far levels of the scan lie outside the values of their two neighbours, by place.
-
-        Next to such a level a curve may wiggle as much. The clean level is where it may turn.
+    @property
+    def stays(self) -> bool:
+        """Whether what is read off is up to where the curve stays at the threshold, and not on
+        which share of all levels it is there.
         """
-        raised: dict[int, float] = {}
-        for a, m, b in zip(levels, levels[1:], levels[2:], strict=False):
-            n = min(a.first, m.first, b.first)
-            before, here, after = (mean_of(level.values[:n]) for level in (a, m, b))
-            beyond = max(min(before, after) - here, here - max(before, after))
-            if m.sampling.fresh:  # other draws at every level: what these alone may make
-                beyond -= NOISE_DEVIATIONS * math.sqrt(max(here * (1 - here), 1 / n) * 2 / n)
-            if self.name == WIGGLE and m.place != centre and beyond > self.size + ROUNDING:
-                raised[m.place] = beyond
-        return raised
+        return not (self.narrows or self.contradicted)
+
+    @property
+    def above(self) -> float:
+        """How far above the threshold a level must lie for all weaker ones to be at it or above."""
+        return self.rise
+
+    @property
+    def below(self) -> float:
+        """How far below the threshold a level must lie.
+
+        Up to which level the curve *stays* at the threshold is at most any level below it. Half of
+        the rise is kept, so that a curve that comes back a little is seldom cut off; once the data
+        show that it comes back by more, all stronger levels are to be below the threshold.
+        """
+        return self.rise if self.contradicted else KEPT * self.rise
+
+    def lowest(self, first: float, last: float, width: float) -> float:
+        """The lowest value between two levels, `width` (a share of the range) apart."""
+        return published.lowest(first, last, self.size * width**2)
 
     def turned_back(
         self, levels: Mapping[int, Level], grid: Grid, *, counts: bool = True
@@ -134,12 +136,12 @@ class Assumption:
                 worst = np.fmin(worst, values)
         return None
 
-    def stated(self, what: str, raised: float) -> CurveShape:
-        """As a condition. `raised`: the most that the data show beyond the size, 0 for nothing."""
-        return CurveShape(self.name, what, self.size, self.cells, raised)
+    def stated(self, what: str) -> CurveShape:
+        """As a condition."""
+        return CurveShape(self.name, what, self.size, self.contradicted)
 
 
-def _outwards(values: NDArray[Any], combine: np.ufunc, centre: int) -> NDArray[Any]:
+def outwards(values: NDArray[Any], combine: np.ufunc, centre: int) -> NDArray[Any]:
     """Combined from each level outwards to the end of the range, on both sides of the centre."""
     left, right = combine.accumulate(values[:centre]), combine.accumulate(values[centre:][::-1])
     both = np.concatenate([left, right[::-1]])
@@ -148,7 +150,7 @@ def _outwards(values: NDArray[Any], combine: np.ufunc, centre: int) -> NDArray[A
     return both
 
 
-def _inwards(values: NDArray[Any], combine: np.ufunc, centre: int) -> NDArray[Any]:
+def inwards(values: NDArray[Any], combine: np.ufunc, centre: int) -> NDArray[Any]:
     """Combined from each level inwards to the centre."""
     left = combine.accumulate(values[: centre + 1][::-1])[::-1]
     return np.concatenate([left[:-1], combine.accumulate(values[centre:])])

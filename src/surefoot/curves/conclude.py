@@ -15,8 +15,8 @@ from surefoot.core.procedure import Ask
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Between, Crossing, Guarantee, Interval, Point, Reading
 from surefoot.curves import published
-from surefoot.curves.assumptions import Assumption
-from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
+from surefoot.curves.assumptions import RISE, Assumption
+from surefoot.curves.known_curve import Gap, KnownCurve
 from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, mean_bounds
 from surefoot.statistics.bounds import clopper_pearson
 
@@ -69,9 +69,28 @@ def reading_of(known: KnownCurve, threshold: float, guarantee: Guarantee) -> Rea
             surely, perhaps, value = surely + width, perhaps + width, value + width
     surely, perhaps = round(surely, 12), round(perhaps, 12)
     interval = Interval(min(surely, 1.0), min(max(surely, perhaps), 1.0))
+    if known.assumption.stays:
+        value = sum(_reached(known, threshold, side, values, meets) for side in (-1, 1))
     value = min(max(round(value, 12), interval.low), interval.high)
     crossings = _crossings(known, gaps, values, meets)
     return Reading(threshold, value, interval, crossings, guarantee)
+
+
+def _reached(known: KnownCurve, threshold: float, side: int, values: Values, meets: float) -> float:
+    """The share of the range, outwards from the clean level, up to where the curve first meets the
+    threshold, by straight lines from value to value.
+    """
+    grid = known.grid
+    inner, outer, _, _ = known.stretch(threshold, side)
+    span = Interval(*sorted((grid.level(inner), grid.level(outer))))
+    path = sorted(((abs(x - grid.level(grid.centre)), y) for x, y in values if x in span))
+    reached = path[-1][0] if path else abs(grid.level(inner) - grid.level(grid.centre))
+    for (near, first), (far, last) in itertools.pairwise(path):
+        if last < meets:
+            part = (first - meets) / (first - last) if first > meets else 0.0
+            reached = near + part * (far - near)
+            break
+    return reached / (grid.high - grid.low)
 
 
 def _values(known: KnownCurve) -> Values:
@@ -107,9 +126,10 @@ def _crossings(
         if stretch[0].above is not None:
             continue
         a, b = stretch[0].a, stretch[-1].b
-        before = stretches[i - 1][0].above if i else _sure(known, a, stretch[0].sides[0])
-        last = i + 1 == len(stretches)
-        after = _sure(known, b, stretch[-1].sides[1]) if last else stretches[i + 1][0].above
+        ends = ((a, stretch[0].sides[0]), (b, stretch[-1].sides[1]))
+        first, final = (_sure(known, place, side, meets) for place, side in ends)
+        before = stretches[i - 1][0].above if i else first
+        after = stretches[i + 1][0].above if i + 1 < len(stretches) else final
         if before is not None and after is not None and before != after:
             span = Interval(grid.level(a), grid.level(b))
             length = length_within(values, meets, span)
@@ -118,9 +138,11 @@ def _crossings(
     return tuple(crossings)
 
 
-def _sure(known: KnownCurve, place: int, side: int) -> bool | None:
+def _sure(known: KnownCurve, place: int, side: int, meets: float) -> bool | None:
     """On which side an end of the range lies, where that is sure."""
-    return side > 0 if abs(side) == CLEAR or known.complete(place) else None
+    if not side and known.complete(place):
+        return known.estimate(place) >= meets
+    return side > 0 if side else None
 
 
 Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]
@@ -211,8 +233,12 @@ class Walks:
                 for ask, answer in zip(asks, (yield tuple(asks)), strict=True):
                     level.put(ask.start or 0, answer.goodness)
             bounds = self._bounds(level.values[:inputs], 2 * share * error)
-            margin = self.assumption.margin(0.0)
-            if bounds.low >= threshold + margin if above else bounds.high < threshold - margin:
+            assumed = self.assumption
+            if above and bounds.low >= threshold + assumed.above:
+                return True
+            # of the clean level it must follow that no level at all reaches the threshold
+            margin = assumed.rise if place == self.grid.centre else assumed.below
+            if not above and bounds.high < threshold - margin:
                 return True
         return False
 
@@ -244,7 +270,7 @@ class Walks:
         values = [(point.level, point.value) for point in self.points()]
         for side in (-1, 1):
             centre, end = grid.centre, grid.end(side)
-            above, below = (self._passed(threshold, side, above=kind) for kind in (True, False))
+            above, below = (self.reached.get((threshold, side, kind)) for kind in (True, False))
             inner, outer = centre if above is None else above, end if below is None else below
             low += abs(grid.share(inner) - grid.share(centre))
             high += abs(grid.share(outer) - grid.share(centre))
@@ -259,22 +285,33 @@ class Walks:
         value = min(max(value, interval.low), interval.high)
         return Reading(threshold, value, interval, tuple(crossings), guarantee)
 
-    def _passed(self, threshold: float, side: int, *, above: bool) -> int | None:
-        """The last place of a walk, or the one before a level beside which the data wiggle more."""
-        place, sign = self.reached.get((threshold, side, above)), 1 if above else -1
-        known = [level for level in self._evaluated() if level.first]
-        begin = self.grid.centre if above else self.grid.end(side)
-        for at, size in self.assumption.raised(known, self.grid.centre).items():
-            clear = sign * (self.levels[at].estimate - threshold)
-            if place is not None and (at - begin) * (place - at) >= 0 and clear < size:
-                before = (p for p in self.levels if (p - begin) * (at - p) > 0)
-                place = max(before, key=lambda p: abs(p - begin), default=None)
-        return place
-
     def contradiction(self, thresholds: Sequence[float]) -> Reason | None:
-        """Where walks of both kinds passed each other."""
+        """Where walks of both kinds passed each other, or a rise is surely more than assumed."""
         for threshold, side in itertools.product(thresholds, (-1, 1)):
             above, below = (self.reached.get((threshold, side, kind)) for kind in (True, False))
             if above is not None and below is not None and (above - below) * side >= 0:
                 return Why.COMES_BACK.of(self.grid.level(below))
+        return self._rise() if self.assumption.name == RISE else None
+
+    def _rise(self) -> Reason | None:
+        """The first rise of the population that is surely more than assumed: how often inputs come
+        back, surely at least, and how often they fail only then, surely at most.
+        """
+        levels = self._evaluated() if self.counts else []
+        pairs = [
+            (weak, strong) for weak, strong in itertools.permutations(levels, 2)
+            if self.grid.same_side(weak.place, strong.place)
+            and self.grid.distance(weak.place) < self.grid.distance(strong.place)
+        ]  # fmt: skip
+        for weak, strong in pairs:
+            n = min(weak.first, strong.first)
+            change = strong.values[:n] - weak.values[:n]
+            error = self.error / len(pairs)
+            back, lost = (
+                clopper_pearson(Counts(n, int(np.count_nonzero(change == way))), error)
+                for way in (1, -1)
+            )
+            if n and back.low - lost.high > self.assumption.rise:
+                rise = 100 * float(change.mean())
+                return Why.RISES.of(weak.level, strong.level, rise)
         return None

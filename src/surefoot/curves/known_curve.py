@@ -13,18 +13,21 @@ from surefoot.core.counts import Outcomes, Severities
 from surefoot.core.procedure import Ask
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Interval
-from surefoot.curves.assumptions import Assumption
+from surefoot.curves.assumptions import ONE_CROSSING, Assumption, inwards, outwards
 from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, Values, mean_of
 
-CLEAR, NEAR = 2, 1
-"""A level lies clear of a threshold, by more than the margin; or nearer to it, on this side."""
+PURSUED = 0.05
+"""A rise that may be so much is pursued with more inputs, once it seems to be one."""
+SURE, PLAUSIBLE = 1.2, 2.0
+"""Standard deviations by which a rise must seem to exceed what is assumed, and may fall short of
+one that is to be noticed, for more inputs to be looked at: two of 44 that come back are enough."""
 
 
 @dataclass(frozen=True)
 class Gap:
     """What the curve can do between two neighbouring places, and on which side that is.
 
-    `sides` are those of the two places: ± CLEAR or ± NEAR, 0 where that is not known.
+    `sides` are those of the two places: 1 or -1, 0 where that is not known.
     """
 
     a: int
@@ -39,6 +42,15 @@ class Gap:
         return self.b - self.a
 
 
+@dataclass(frozen=True)
+class Rise:
+    """From one place to one with a stronger level, by so much as it seems."""
+
+    start: int
+    end: int
+    size: float
+
+
 class KnownCurve:
     """All levels evaluated so far."""
 
@@ -49,7 +61,6 @@ class KnownCurve:
         self.assumption: Assumption = assumption
         self.contradiction: Reason | None = None
         self.levels: dict[int, Level] = {}
-        self.raised: dict[int, float] = {}
         self._bounds: dict[tuple[int, int], Interval] = {}
         self._implied: dict[int, tuple[Values, Values]] = {}
         self._full: list[Level] = []
@@ -57,17 +68,9 @@ class KnownCurve:
         self._estimates: dict[int, float] = {}
         self._doubts: dict[int, float] = {}
 
-    @property
-    def checks(self) -> set[int]:
-        """Levels half-way between those of the scan, only looked at as a check."""
-        cells = self.assumption.cells
-        scan = self.grid.scan(2 * cells) - self.grid.scan(cells)
-        return {p for p in scan if p in self.levels and not self.levels[p].full}
-
     def places(self) -> list[int]:
-        """Where bounds are known, in order; not the checks."""
-        checks = self.checks
-        known = (p for p, level in self.levels.items() if level.first and p not in checks)
+        """Where bounds are known, in order."""
+        known = (p for p, level in self.levels.items() if level.first)
         return sorted({*known, *filter(self.complete, self.levels)})
 
     def complete(self, place: int) -> bool:
@@ -77,12 +80,6 @@ class KnownCurve:
                 self.by_input and bool(np.equal(*self.implied(place)).all())
             )
         return self._complete[place]
-
-    def sure_of_neighbours(self, place: int) -> bool:
-        """Whether a level of the scan and the two beside it were evaluated in full."""
-        step = self.grid.cells // (2 * self.assumption.cells)
-        beside = (self.levels.get(p) for p in (place - step, place, place + step))
-        return all(level is not None and level.full for level in beside)
 
     @property
     def by_input(self) -> bool:
@@ -119,67 +116,87 @@ class KnownCurve:
 
     def gaps(self, threshold: float) -> list[Gap]:
         """All neighbouring places, in order."""
-        places, lows, highs = self._tightened(threshold)
-        sides = [self._side(threshold, *known) for known in zip(places, lows, highs, strict=True)]
+        places, lows, highs = self._all_bounds()
+        sides = self._sides(threshold, places, lows, highs)
+        centre, rise = places.index(self.grid.centre), self.assumption.rise
+        most, least = outwards(lows, np.maximum, centre), inwards(highs, np.minimum, centre)
         gaps = []
         for i, (a, b) in enumerate(pairwise(places)):
-            width, margin = self.grid.share(b) - self.grid.share(a), self.margin(a, b)
-            low = self.assumption.lowest(lows[i], lows[i + 1], width, margin)
-            high = -self.assumption.lowest(-highs[i], -highs[i + 1], width, margin)
-            low, high = self._attainable(low, high)
-            above = low >= threshold - ROUNDING
-            reach = Interval(max(low, 0.0), max(min(high, 1.0), low, 0.0))
-            decided = above or high < threshold - ROUNDING
-            gaps.append(Gap(a, b, reach, (sides[i], sides[i + 1]), above if decided else None))
+            inner, outer = (i, i + 1) if i >= centre else (i + 1, i)
+            if self.assumption.narrows:
+                width = self.grid.share(b) - self.grid.share(a)
+                low = self.assumption.lowest(lows[i], lows[i + 1], width)
+                high = -self.assumption.lowest(-highs[i], -highs[i + 1], width)
+                low, high = float(self._at_least(low)), float(self._at_most(high))
+                above = low >= threshold - ROUNDING or (
+                    False if high < threshold - ROUNDING else None
+                )
+            else:
+                low, high = most[outer] - rise, least[inner] + rise
+                above = bool(sides[outer] > 0) or (False if sides[inner] < 0 else None)
+                if self.assumption.name == ONE_CROSSING:
+                    low, high = (
+                        threshold * (above is True),
+                        1.0 if above is not False else threshold,
+                    )
+            low = min(max(float(low), 0.0), 1.0)
+            reach = Interval(low, max(min(float(high), 1.0), low))
+            gaps.append(Gap(a, b, reach, (int(sides[i]), int(sides[i + 1])), above))
         return gaps
 
-    def _tightened(self, threshold: float) -> tuple[list[int], list[float], list[float]]:
-        """Bounds at all places, with what the assumption lets follow from one for another."""
+    def _all_bounds(self) -> tuple[list[int], Values, Values]:
         places = self.places()
         bounds = [self.bounds(place) for place in places]
-        lows, highs = self.assumption.tighten(
-            np.array([b.low for b in bounds]),
-            np.array([b.high for b in bounds]),
-            places.index(self.grid.centre),
-            threshold,
-        )
-        return places, lows.tolist(), highs.tolist()
+        return places, np.array([b.low for b in bounds]), np.array([b.high for b in bounds])
 
-    def _side(self, threshold: float, place: int, low: float, high: float) -> int:
-        """On which side of the threshold a level lies, by more than the margin beside it or not."""
-        margin = self.margin(place, place)
-        low, high = self._attainable(low - margin, high + margin)
-        if low >= threshold - ROUNDING:
-            return CLEAR
-        if high < threshold - ROUNDING:
-            return -CLEAR
-        distance = self.estimate(place) - threshold
-        if self.complete(place) or abs(distance) + self.doubt(place) <= margin:
-            return NEAR if distance >= -ROUNDING else -NEAR
-        return 0
+    def _sides(self, threshold: float, places: list[int], lows: Values, highs: Values) -> Values:
+        """On which side of the threshold each place lies, by its bounds or by those of others."""
+        assumption, centre = self.assumption, places.index(self.grid.centre)
+        above = self._at_least(lows - assumption.above) >= threshold - ROUNDING
+        below = self._at_most(highs + assumption.below) < threshold - ROUNDING
+        if below[centre]:  # it stays nowhere at the threshold: the question is whether it ever is
+            below = self._at_most(highs + assumption.rise) < threshold - ROUNDING
+        if not assumption.narrows:
+            above, below = (
+                outwards(above, np.logical_or, centre),
+                inwards(below, np.logical_or, centre),
+            )
+        return above * 1.0 - below * 1.0
 
-    def _attainable(self, low: float, high: float) -> tuple[float, float]:
-        """Bounds rounded inwards to what a share of so many inputs can be."""
+    def _at_least(self, lows: Values | float) -> Values:
+        """Lower bounds as what a share of so many inputs can be."""
         if self.sampling.fresh or not self.sampling.counts:
-            return low, high
-        size = self.sampling.size
-        return math.ceil(low * size - ROUNDING) / size, math.floor(high * size + ROUNDING) / size
+            return np.asarray(lows)
+        return np.ceil(lows * self.sampling.size - ROUNDING) / self.sampling.size
 
-    def target(self, threshold: float, margin: float, *, above: bool) -> float:
-        """From which accuracy on a level lies clear above the threshold, or below which below."""
+    def _at_most(self, highs: Values | float) -> Values:
+        if self.sampling.fresh or not self.sampling.counts:
+            return np.asarray(highs)
+        return np.floor(highs * self.sampling.size + ROUNDING) / self.sampling.size
+
+    def stretch(self, threshold: float, side: int) -> tuple[int, int, bool, bool]:
+        """On a side of the centre, the place up to which the curve surely stays at the threshold,
+        and the one from which on it surely does not; and whether there are such places.
+        """
+        places, lows, highs = self._all_bounds()
+        sides = dict(zip(places, self._sides(threshold, places, lows, highs), strict=True))
+        centre, end = self.grid.centre, self.grid.end(side)
+        here = [p for p in places if (p - centre) * side >= 0]
+        inner = max((p for p in here if sides[p] > 0), key=self.grid.distance, default=None)
+        outer = min((p for p in here if sides[p] < 0), key=self.grid.distance, default=None)
+        return (
+            centre if inner is None else inner, end if outer is None else outer,
+            inner is not None, outer is not None,
+        )  # fmt: skip
+
+    def target(self, threshold: float, *, above: bool) -> float:
+        """From which accuracy on a level decides about the threshold, or below which."""
+        margin = self.assumption.above if above else self.assumption.below
         if self.sampling.fresh or not self.sampling.counts:
             return threshold + (margin if above else -margin)
         size = self.sampling.size
         enough = math.ceil(threshold * size - ROUNDING)
         return (enough - 1) / size + margin + 2 * ROUNDING if above else enough / size - margin
-
-    def margin(self, a: int, b: int) -> float:
-        """How far beyond the threshold levels must lie to decide what is between or beside them."""
-        if b - a > self.grid.cells // self.assumption.cells and not self.assumption.reaches:
-            return 1.0
-        step = self.grid.cells // (2 * self.assumption.cells)
-        beside = (size for place, size in self.raised.items() if a - step < place < b + step)
-        return max(self.assumption.margin(1 / self.grid.cells), 0.0, *beside)
 
     def estimate(self, place: int) -> float:
         """The accuracy at a place, by how the same inputs did at the nearest level in full."""
@@ -217,9 +234,6 @@ class KnownCurve:
         by_level = {level.level: level for level in self.levels.values()}
         for ask, answer in zip(asks, answers, strict=True):
             by_level[ask.level].put(ask.start or 0, answer.goodness)
-        scan = sorted(p for p in self.grid.scan(2 * self.assumption.cells) if p in self.levels)
-        known = [self.levels[p] for p in scan if self.levels[p].first]
-        self.raised = self.assumption.raised(known, self.grid.centre)
         self._forget()
 
     def _forget(self) -> None:
@@ -233,18 +247,69 @@ class KnownCurve:
         self.assumption, self.contradiction = assumption, contradiction
         self._forget()
 
-    def contradicted(self) -> Reason | None:
-        """What in the data contradicts the assumption; nothing if nothing does."""
-        counts = self.sampling.counts
+    def contradicted(self) -> tuple[Reason, float] | None:
+        """What in the data contradicts the assumption, and the rise that they show."""
         if self.by_input:
+            counts = self.sampling.counts
             back = self.assumption.turned_back(self.levels, self.grid, counts=counts)
             if back is not None:
-                return back
-        for threshold in self.thresholds:
-            for place, low, high in zip(*self._tightened(threshold), strict=True):
-                if low > high + ROUNDING:
-                    return Why.COMES_BACK.of(self.grid.level(place))
-        return None
+                rise = self._certain_rise(0.0)
+                return back, rise.size if rise else 0.0
+        if self.assumption.narrows or (rise := self._certain_rise(self.assumption.rise)) is None:
+            return None
+        if self.assumption.name == ONE_CROSSING and not any(map(self._comes_back, self.thresholds)):
+            return None
+        level, points = self.grid.level, 100 * rise.size
+        return Why.RISES.of(level(rise.start), level(rise.end), points), rise.size
+
+    def _certain_rise(self, allowed: float) -> Rise | None:
+        """The largest of the rises of which the bounds exclude that they are no more than that."""
+        places, lows, highs = self._all_bounds()
+        at = np.array(places) - self.grid.centre
+        stronger = (at[:, None] * at >= 0) & (np.abs(at) > np.abs(at)[:, None])
+        certain = stronger & (lows - highs[:, None] > allowed + ROUNDING)
+        rises = (
+            Rise(places[i], places[j], self.estimate(places[j]) - self.estimate(places[i]))
+            for i, j in zip(*np.nonzero(certain), strict=True)
+        )
+        return max(rises, key=lambda rise: rise.size, default=None)
+
+    def _comes_back(self, threshold: float) -> bool:
+        """Whether the curve is surely below a threshold, and above it at a stronger level."""
+        places, lows, highs = self._all_bounds()
+        below = inwards(highs < threshold - ROUNDING, np.logical_or, places.index(self.grid.centre))
+        return bool(np.any(below & (lows >= threshold - ROUNDING)))
+
+    def suspected_rise(self) -> Rise | None:
+        """The rise that seems most to contradict the assumption, where more inputs may show it."""
+        by_place = sorted(p for p, level in self.levels.items() if level.first)
+        worst, suspected = SURE, None
+        for side in (-1, 1):
+            here = [p for p in by_place if (p - self.grid.centre) * side >= 0]
+            lowest: int | None = None
+            for place in sorted(here, key=self.grid.distance):
+                if lowest is not None:
+                    size, deviation = self._difference(lowest, place)
+                    beyond = (size - self.assumption.rise) / deviation if deviation else 0.0
+                    if beyond >= worst and size + PLAUSIBLE * deviation >= PURSUED:
+                        worst, suspected = beyond, Rise(lowest, place, size)
+                if lowest is None or self.estimate(place) < self.estimate(lowest):
+                    lowest = place
+        return suspected
+
+    def _difference(self, start: int, end: int) -> tuple[float, float]:
+        """How much more the curve seems to be at one place than at another, and the standard
+        deviation of that; 0 where no more can be learnt.
+        """
+        before, after = self.levels[start], self.levels[end]
+        if self.sampling.fresh:
+            deviation = math.hypot(self.doubt(start), self.doubt(end))
+            both = before.full and after.full
+            return after.estimate - before.estimate, 0.0 if both else deviation
+        n = min(before.first, after.first)
+        change = after.values[:n] - before.values[:n]
+        spread = max(mean_of(change**2), 1 / n) / n * (1 - n / self.sampling.size)
+        return mean_of(change), math.sqrt(spread)
 
     def level(self, place: int) -> Level:
         """The level at a place, begun if it was not."""

@@ -20,16 +20,23 @@ Values = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """0.8 + 0.01 is more than 0.81 in binary; much less than one input counts."""
-FINE = 16
-"""Cells of the scan for wiggles: neighbouring levels are at most 1/16 of the range apart."""
-FIRST_LOOK = 64
-"""Inputs, or draws, of the first look at a level: enough to tell 95 % from 80 %."""
+LATTICE = 20
+"""Levels, evenly apart, of which one lies in every twentieth of the range."""
+LEAST_CELLS = 128
+"""Of a grid: the levels of the lattice are some cells apart."""
+FIRST_LOOK = 44
+"""Inputs, or draws, of the first look at a level, at most."""
+NOTICED, POWER = 0.1, 0.92
+"""If such a share of all inputs comes back at a level, two or more of the first look do with this
+probability: that is when more are looked at."""
 GROWTH = 1.6
 """Each further look has so many times the inputs: a level costs at most 1.6 times what it needs."""
 MOST_DRAWS = 2**15
 """Draws at one level: with these an accuracy near 80 % is known to ± 0.009."""
 MOST_NOISY_LEVELS = 64
 """Levels looked at where the perturbation draws; each has the same share of the error."""
+REACH = 4.5
+"""Standard deviations, about, between an estimate and its bounds: the error is shared by many."""
 TRIALS_APART = 2**20
 """Between the first trials of neighbouring levels, so that no two levels share a draw."""
 
@@ -51,11 +58,11 @@ class Grid:
     @classmethod
     def over(cls, low: float, high: float, resolution: float, clean: float) -> Grid:
         """The coarsest grid of a power of two whose cells are not wider than the resolution."""
-        cells = max(2 ** math.ceil(math.log2(1 / resolution)), 2 * FINE)
+        cells = max(2 ** math.ceil(math.log2(1 / resolution)), LEAST_CELLS)
         at = (min(max(clean, low), high) - low) / (high - low) * cells
         centre = round(at)
-        if centre % (cells // FINE) == 0 and at != centre:
-            centre += 1 if at > centre else -1  # beside a level of the scan, not in its place
+        if centre in (0, cells) and at != centre:
+            centre += 1 if at > centre else -1  # beside an end of the range, not in its place
         return cls(low, high, cells, centre, clean)
 
     def level(self, place: int) -> float:
@@ -70,9 +77,10 @@ class Grid:
         """The place as a share of the range."""
         return (self.level(place) - self.low) / (self.high - self.low)
 
-    def scan(self, cells: int) -> set[int]:
-        """Places that cut the range evenly, and the centre."""
-        return {*range(0, self.cells + 1, self.cells // cells), self.centre}
+    def lattice(self, shift: float) -> frozenset[int]:
+        """Places evenly apart, shifted by a share of that distance; the ends and the centre."""
+        even = (math.floor((i + shift) / LATTICE * self.cells) for i in range(LATTICE))
+        return frozenset({0, self.cells, self.centre, *even})
 
     def end(self, side: int) -> int:
         """The last place on a side of the centre: -1 for weaker levels, 1 for stronger ones."""
@@ -109,8 +117,9 @@ class Sampling:
     @cached_property
     def looks(self) -> tuple[int, ...]:
         """After how many trials bounds are computed; all of them are the last."""
-        count = math.ceil(math.log(max(self.most / FIRST_LOOK, 1)) / math.log(GROWTH))
-        sizes = [math.ceil(FIRST_LOOK * GROWTH**i) for i in range(count)]
+        first = FIRST_LOOK if self.fresh else first_look(self.size)
+        count = math.ceil(math.log(max(self.most / first, 1)) / math.log(GROWTH))
+        sizes = [math.ceil(first * GROWTH**i) for i in range(count)]
         return (*(n for n in sizes if n < 0.8 * self.most), self.most)
 
     def bounds(self, place: int, values: Values, reference: Values | None) -> Interval:
@@ -195,6 +204,17 @@ class Level:
     def estimate(self) -> float:
         """The mean of the trials that were run in order."""
         return mean_of(self.values[: self.first]) if self.first else math.nan
+
+
+@lru_cache(maxsize=1024)
+def first_look(size: int) -> int:
+    """Of so many inputs, the fewest that show two of the tenth that comes back, as `POWER` says."""
+    from scipy.stats import hypergeom
+
+    back = math.ceil(NOTICED * size)
+    n = np.arange(1, min(FIRST_LOOK, size) + 1)
+    enough = hypergeom.sf(1, size, back, n) >= POWER
+    return int(n[enough.argmax()] if enough.any() else n[-1])
 
 
 def mean_of(values: Values) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Crossing, Curve, Guarantee, Interval, Reading
 from surefoot.curves import levels
-from surefoot.curves.assumptions import CURVATURE, MONOTONE, Assumption
+from surefoot.curves.assumptions import CURVATURE, MONOTONE, RISE, Assumption
 from surefoot.curves.conclude import (
     POPULATION_CELLS,
     Walks,
@@ -23,48 +24,63 @@ from surefoot.curves.conclude import (
     rank_thresholds,
     reading_of,
 )
-from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
+from surefoot.curves.known_curve import Gap, KnownCurve
 from surefoot.curves.levels import ROUNDING, Grid, Sampling, mean_of
 from surefoot.errors import InvalidArgument
 
-WORTH_A_LEVEL = 8
-"""A level is evaluated in full only where that may close more than 1/8 of what is open."""
-CHECK_DOUBTS = 2.0
-"""Standard deviations by which a check must seem to be on the side of its neighbours."""
+WORTH_A_LEVEL = 4
+"""A level is evaluated in full only where that may close more than 1/4 of what is open."""
+DOUBTS = 0.7
+"""Standard deviations by which a level must seem to be below the threshold to be evaluated in full
+as the outer end of the search."""
+
+CHECK_DOUBTS, CHECK_PASSES = -0.5, 0.25
+"""Standard deviations by which a level may seem to be on another side than others imply, and what
+is spent on levels that seem so, in units of all inputs."""
 
 
 def next_asks(known: KnownCurve) -> tuple[Ask, ...]:
     """What to evaluate next; nothing when nothing that is open can be closed.
 
-    First all inputs at the clean level and a few at all levels of the scan; then, threshold by
-    threshold, what may close a gap; last, for the value alone, a sketch of what stays open.
+    First all inputs at the clean level and a few at all levels of the lattice; then more of them
+    where the curve seems to rise by more than is assumed; then, threshold by threshold, what
+    narrows down where it falls below; last, for the value alone, a sketch of what stays open.
     """
     if not known.sampling.fresh and (asks := _fill(known, known.grid.centre)):
         return tuple(asks)
-    scan = sorted(known.grid.scan(2 * known.assumption.cells))
-    if asks := [ask for p in scan if not known.level(p).first for ask in _look(known, p)]:
+    lattice = sorted(known.sampling.sampled)
+    if asks := [ask for p in lattice if not known.level(p).first for ask in _look(known, p)]:
         return tuple(asks)
-    if contradiction := known.contradicted():
-        known.fall_back(Assumption(), contradiction)
-        return next_asks(known)
+    while contradiction := known.contradicted():
+        reason, rise = contradiction
+        known.fall_back(known.assumption.after(rise, known.sampling.size), reason)
     return next((tuple(asks) for asks in _wanted(known) if asks), ())
 
 
 def _wanted(known: KnownCurve) -> Iterator[list[Ask]]:
+    if not known.assumption.narrows and (rise := known.suspected_rise()):
+        fewest = min(known.levels[p].first for p in (rise.start, rise.end))
+        places = [p for p in (rise.start, rise.end) if known.levels[p].first == fewest]
+        yield [ask for place in places for ask in _look(known, place)]
     for threshold in known.thresholds:
-        gaps = known.gaps(threshold)
-        for gap in gaps:
-            if gap.above is None:
-                yield _refine(known, gap, gaps, threshold)
-        yield _open_sides(known, gaps, threshold)
-    for threshold in known.thresholds:
-        if not known.sampling.fresh:
+        if known.assumption.narrows:
+            gaps = [gap for gap in known.gaps(threshold) if gap.above is None]
+            yield from (_between(known, gap, threshold) for gap in gaps)
+        else:
+            for side in (-1, 1):
+                if known.grid.end(side) != known.grid.centre:
+                    yield _locate(known, threshold, side)
+            yield _check(known, threshold)
+    if not known.sampling.fresh and (known.assumption.narrows or known.assumption.contradicted):
+        for threshold in known.thresholds:
             yield _sketch_open(known, threshold)
 
 
 def _look(known: KnownCurve, place: int) -> list[Ask]:
-    """The next look at a level."""
+    """The next look at a level; all inputs where no bounds are known before."""
     level = known.level(place)
+    if not known.sampling.fresh and place not in known.sampling.sampled:
+        return _fill(known, place)
     return level.asks(np.arange(known.sampling.most) < level.next_look)
 
 
@@ -77,70 +93,95 @@ def _fill(known: KnownCurve, place: int) -> list[Ask]:
     return level.asks(wanted)
 
 
-def _open_sides(known: KnownCurve, gaps: Sequence[Gap], threshold: float) -> list[Ask]:
-    """One more look at each level whose side is open, or seems to be another than implied; and at
-    each check that does not seem to be clearly where its neighbours are.
-    """
-    sides = {gap.a: gap.sides[0] for gap in gaps} | {gaps[-1].b: gaps[-1].sides[1]}
-    wanted = []
-    for place, side in sides.items():
-        seems = CLEAR if known.estimate(place) >= threshold - ROUNDING else -CLEAR
-        if not known.complete(place) and side in {0, -seems}:
-            wanted.append(place)
-    checks = known.checks
-    for gap in gaps:
-        for place in checks:
-            if gap.a < place < gap.b and gap.above is not None:
-                beyond = known.estimate(place) - threshold
-                clear = CHECK_DOUBTS * known.doubt(place)
-                if (beyond if gap.above else -beyond) < clear:
-                    wanted.append(place)
-    return [ask for place in wanted for ask in _look(known, place)]
-
-
-def _refine(known: KnownCurve, gap: Gap, gaps: Sequence[Gap], threshold: float) -> list[Ask]:
-    """Evaluate between two neighbours, if that may close a part of what is open there."""
-    if gap.width <= 1 or 0 in gap.sides or CLEAR not in map(abs, gap.sides):
-        return []
-    open_width = _open_width(gap, gaps)
-    if gap.sides[0] == gap.sides[1] and not known.assumption.narrows:
-        unsure = [place for place in (gap.a, gap.b) if not known.complete(place)]
-        return [ask for place in unsure for ask in _look(known, place)]
-    alike = gap.sides[0] == gap.sides[1]
-    if alike or known.sampling.fresh:
-        return _middle(known, gap) if alike or gap.width * WORTH_A_LEVEL > open_width else []
-    if asks := _fill(known, gap.a) + _fill(known, gap.b):
+def _between(known: KnownCurve, gap: Gap, threshold: float) -> list[Ask]:
+    """Where only close levels bound the curve: look at both ends, then half-way between."""
+    if asks := [ask for p, s in zip((gap.a, gap.b), gap.sides, strict=True)
+                if not s and not known.complete(p) for ask in _look(known, p)]:  # fmt: skip
         return asks
-    ends = ((gap.a, gap.b, gap.sides[0]), (gap.b, gap.a, gap.sides[1]))
-    for end, other, side in ends:
-        if abs(side) == CLEAR:
-            target = known.target(threshold, known.margin(gap.a, gap.b), above=side > 0)
-            asks, place = _last_place(known, end, other, target, above=side > 0)
-            if not asks and abs(place - end) * WORTH_A_LEVEL > open_width:
-                asks = _fill(known, place)
-            if asks:
-                return asks
-    return []
+    if gap.width <= 1:
+        return []
+    if gap.sides in {(1, -1), (-1, 1)} and not known.sampling.fresh:
+        ends = (gap.a, gap.b) if gap.sides[0] > 0 else (gap.b, gap.a)
+        return _fill(known, gap.a) + _fill(known, gap.b) or _narrow(
+            known, *ends, threshold, (False, True)
+        )
+    return _begin(known, (gap.a + gap.b) // 2)
 
 
-def _open_width(gap: Gap, gaps: Sequence[Gap]) -> int:
-    """The width of all open gaps in a row of which this is one."""
-    first = last = gaps.index(gap)
-    while first > 0 and gaps[first - 1].above is None:
-        first -= 1
-    while last + 1 < len(gaps) and gaps[last + 1].above is None:
-        last += 1
-    return gaps[last].b - gaps[first].a
+def _begin(known: KnownCurve, place: int) -> list[Ask]:
+    """A look at a level that was not looked at, while there are enough shares of the error."""
+    if not known.sampling.fresh:
+        return _fill(known, place)
+    planned = {*known.levels, *known.sampling.sampled}
+    return _look(known, place) if len(planned) < levels.MOST_NOISY_LEVELS else []
 
 
-def _middle(known: KnownCurve, gap: Gap) -> list[Ask]:
-    """Half-way between: a look where a look says something, else all inputs."""
-    place = (gap.a + gap.b) // 2
+def _locate(known: KnownCurve, threshold: float, side: int) -> list[Ask]:
+    """Narrow down where the curve falls below the threshold, on one side of the clean level."""
+    inner, outer, above, below = known.stretch(threshold, side)
+    here = (p for p in known.places() if (p - inner) * side > 0 and (outer - p) * side >= 0)
+    between = sorted(here, key=known.grid.distance)
+    centre = known.levels[known.grid.centre]
+    never = known.complete(centre.place) and centre.estimate < threshold - ROUNDING
+    if never or not between or (above and below and abs(outer - inner) <= 1):
+        return []
     if known.sampling.fresh:
-        # the levels of the finest scan are counted too: a contradiction may still ask for them
-        planned = {*known.levels, *known.sampling.sampled}
-        return _look(known, place) if len(planned) < levels.MOST_NOISY_LEVELS else []
-    return _look(known, place) if place in known.sampling.sampled else _fill(known, place)
+        return _locate_fresh(known, threshold, inner, outer, between)
+    if below and known.complete(outer):
+        kinds = (False, True) if above else (False,)
+        return _narrow(known, inner, outer, threshold, kinds)
+    low = known.target(threshold, above=False)
+    clear = (p for p in between if not known.complete(p)
+             and low - known.estimate(p) > DOUBTS * known.doubt(p))  # fmt: skip
+    if (first := next(clear, outer if below else None)) is not None:
+        return _fill(known, first)
+    return _look(known, outer) or _search_flat(known, inner, between, threshold, above=above)
+
+
+def _search_flat(
+    known: KnownCurve, inner: int, between: Sequence[int], threshold: float, *, above: bool
+) -> list[Ask]:
+    """Where even the end is not below: sketch all levels, and evaluate the first that seems so."""
+    sketches = {place: known.sketch(place) for place in between}
+    if asks := [ask for asks, _ in sketches.values() for ask in asks]:
+        return asks
+    low = known.target(threshold, above=False)
+    for place, (_, values) in sketches.items():
+        if mean_of(values) < low - ROUNDING and not known.complete(place):
+            return _fill(known, place)
+    return _narrow(known, inner, between[-1], threshold, (True,) if above else ())
+
+
+def _check(known: KnownCurve, threshold: float) -> list[Ask]:
+    """One more look at the level that seems most to be on another side than others imply."""
+    places, worst = [], CHECK_DOUBTS
+    partly = [known.levels[p] for p in known.sampling.sampled if not known.complete(p)]
+    first = known.sampling.looks[0]
+    if sum(one.first - first for one in partly) > CHECK_PASSES * known.sampling.size:
+        return []
+    for gap in known.gaps(threshold):
+        for place, side in zip((gap.a, gap.b), gap.sides, strict=True):
+            if side and place in known.sampling.sampled and not known.complete(place):
+                margin = known.assumption.rise if side < 0 else 0.0
+                doubts = side * (threshold + margin - known.estimate(place)) / known.doubt(place)
+                if doubts > worst:
+                    places, worst = [place], doubts
+    return [ask for place in places for ask in _look(known, place)]
+
+
+def _narrow(
+    known: KnownCurve, inner: int, outer: int, threshold: float, kinds: tuple[bool, ...]
+) -> list[Ask]:
+    """Evaluate the last places that seem to be below the threshold (False), and above it (True)."""
+    for above in kinds:
+        begin, end = (inner, outer) if above else (outer, inner)
+        target = known.target(threshold, above=above)
+        asks, place = _last_place(known, begin, end, target, above=above)
+        if not asks and abs(place - begin) * WORTH_A_LEVEL > abs(outer - inner):
+            asks = _fill(known, place)
+        if asks:
+            return asks
+    return []
 
 
 def _last_place(
@@ -161,23 +202,33 @@ def _last_place(
     return [], end
 
 
+def _locate_fresh(
+    known: KnownCurve, threshold: float, inner: int, outer: int, between: Sequence[int]
+) -> list[Ask]:
+    """More draws where these may decide, then levels between."""
+    high, low = known.target(threshold, above=True), known.target(threshold, above=False)
+    for place in between:
+        level, doubt = known.levels[place], known.doubt(place)
+        spare = levels.REACH * doubt * math.sqrt(level.first / known.sampling.most)
+        value = level.estimate
+        if not level.full and (value + doubt >= high + spare or value - doubt < low - spare):
+            return _look(known, place)
+    for a, b in pairwise(sorted({inner, *between, outer}, key=known.grid.distance)):
+        wide = abs(b - a) > max(1, abs(outer - inner) // WORTH_A_LEVEL)
+        if wide and (a == inner or b == outer) and (asks := _begin(known, (a + b) // 2)):
+            return asks
+    return []
+
+
 def _sketch_open(known: KnownCurve, threshold: float) -> list[Ask]:
     """For the value alone: sketch what is open, as finely as it may cross the threshold."""
     asks: list[Ask] = []
     for gap in known.gaps(threshold):
-        if gap.above is None:
-            for place in (gap.a, gap.b):
-                if not known.complete(place):
-                    asks += _fill_around(known, place) or known.sketch(place)[0]
+        beyond = [known.estimate(p) - threshold + ROUNDING for p in (gap.a, gap.b)]
+        if gap.above is None and min(beyond) < 0 <= max(beyond):
+            asks += _fill(known, gap.a) + _fill(known, gap.b)
             asks += [] if asks else _sketch_between(known, gap.a, gap.b, threshold)
     return list(dict.fromkeys(asks))
-
-
-def _fill_around(known: KnownCurve, place: int) -> list[Ask]:
-    """All inputs at the nearest of every second level of the scan, on both sides of a place."""
-    coarse = known.grid.scan(levels.FINE // 2)
-    before, after = max(p for p in coarse if p <= place), min(p for p in coarse if p >= place)
-    return _fill(known, before) + (_fill(known, after) if after != before else [])
 
 
 def _sketch_between(known: KnownCurve, a: int, b: int, threshold: float) -> list[Ask]:
@@ -210,13 +261,15 @@ Steps = Generator[tuple[Ask, ...], Answers, Curve]
 class SequentialCurve:
     """The default of `surefoot curve`: few inputs where the curve is far from the threshold.
 
-    `assume` is what is taken for true between the levels: "wiggle:0.01" (between neighbouring
-    levels the curve goes at most 1 point below or above its values there), "one-crossing",
-    "monotone" (each input, once wrong, stays wrong) or "curvature:128" (as ASAP has it).
+    `assume` is what is taken for true between the levels: "bounded-rise" (a stronger level never
+    raises the accuracy by more than half a point or two inputs; "bounded-rise:0.02" by more than 2
+    points), "one-crossing", "monotone" (each input, once wrong, stays wrong) or "curvature:128" (as
+    ASAP has it).
     `resolution` is the length, as a share of the range, to which a crossing is narrowed down;
     `clean` the level of the clean input. `fixed_draws`: of a perturbation that draws, one draw
     for each input, the same at every level, instead of the expectation over fresh ones. The study
-    sets `size`, the number of inputs, and `fresh`.
+    sets `size`, the number of inputs, `fresh`, and `shift`, by which the levels of the first looks
+    are shifted at random.
     """
 
     low: float
@@ -226,11 +279,12 @@ class SequentialCurve:
     resolution: float = 0.001
     scope: str = "set"
     measure: str = "accuracy"
-    assume: str = "wiggle:0.01"
+    assume: str = RISE
     fixed_draws: bool = False
     clean: float = 0.0
     size: int = 0
     fresh: bool = False
+    shift: float = 0.5
     needs: ClassVar[Needs] = Needs.LEVELS
     concludes_early: ClassVar[bool] = True
 
@@ -261,19 +315,19 @@ class SequentialCurve:
         name = Assumption.parse(self.assume).name
         if self.scope == "population" and name == CURVATURE:
             raise InvalidArgument(
-                f"{self.assume!r} is not for a population: use wiggle:0.01, one-crossing or "
+                f"{self.assume!r} is not for a population: use bounded-rise, one-crossing or "
                 "monotone, or the scope set"
             )
         if self.scope == "population" and (name, self.measure) == (MONOTONE, "confidence"):
             raise InvalidArgument(
-                "monotone is about inputs that fail, not about confidence: use wiggle:0.01 or "
+                "monotone is about inputs that fail, not about confidence: use bounded-rise or "
                 "one-crossing"
             )
 
     @property
     def forecast(self) -> int:
         """Trials that it may take, for the time left: a scan, and some full levels a crossing."""
-        scan = 2 * levels.FINE * min(self.size, levels.FIRST_LOOK)
+        scan = levels.LATTICE * min(self.size, levels.FIRST_LOOK)
         at_a_level = levels.MOST_DRAWS if self.fresh else self.size
         return scan + FULL_LEVELS * at_a_level * len(self.thresholds)
 
@@ -293,19 +347,14 @@ class SequentialCurve:
 
     def _of_set(self) -> Steps:
         known, notes = yield from self._traced(self.thresholds, self.error, fresh=self.fresh)
-        sure = {p: size for p, size in known.raised.items() if known.sure_of_neighbours(p)}
-        promise = self._promise(known.assumption, max(sure.values(), default=0.0))
+        promise = self._promise(known.assumption)
         readings = self._nothing_known(promise)
         if len(known.places()) > 1:
             readings = tuple(reading_of(known, t, promise) for t in self.thresholds)
         contradiction = known.contradiction
         if contradiction is not None:
-            contradiction = Why.ASSUMED_INSTEAD.of(contradiction, Assumption().name)
-        elif sure:
-            place = max(sure, key=lambda p: sure[p])
-            size = 100 * float(sure[place])
-            level = known.grid.level(place)
-            contradiction = Why.BEYOND_NEIGHBOURS.of(level, self.measure, size)
+            points = 100 * known.assumption.size
+            contradiction = Why.ASSUMED_INSTEAD.of(contradiction, self.measure, points)
         curve = self._curve(known, readings, notes, contradiction)
         return replace(curve, between=between_of(known))
 
@@ -314,9 +363,10 @@ class SequentialCurve:
     ) -> Generator[tuple[Ask, ...], Answers, tuple[KnownCurve, tuple[Reason, ...]]]:
         """The search among these inputs, to its end or until the time is up."""
         grid = Grid.over(self.low, self.high, self.resolution, self.clean)
-        sampled = frozenset(grid.scan(2 * levels.FINE))
-        sampling = Sampling(self.size, error, sampled, fresh, self.measure == "accuracy")
-        known = KnownCurve(grid, thresholds, Assumption.parse(self.assume), sampling)
+        sampled, counts = grid.lattice(self.shift), self.measure == "accuracy"
+        sampling = Sampling(self.size, error, sampled, fresh, counts)
+        assumption = Assumption.parse(self.assume).of_inputs(self.size)
+        known = KnownCurve(grid, thresholds, assumption, sampling)
         try:
             while asks := next_asks(known):
                 known.put(asks, (yield asks))
@@ -333,7 +383,7 @@ class SequentialCurve:
         known, notes = yield from self._traced(
             sorted(needed, reverse=True), (1 - RANKS) * self.error, fresh=False
         )
-        promise = self._promise(Assumption.parse(self.assume), 0.0)
+        promise = self._promise(Assumption.parse(self.assume))
         readings, contradiction = self._nothing_known(promise), known.contradiction
         if contradiction is not None:
             contradiction = Why.NO_INTERVAL.of(contradiction)
@@ -368,19 +418,20 @@ class SequentialCurve:
 
     def _by_walks(self) -> Steps:
         grid = Grid.over(self.low, self.high, 1 / POPULATION_CELLS, self.clean)
-        assumption, counts = Assumption.parse(self.assume), self.measure == "accuracy"
+        assumption = Assumption.parse(self.assume).of_inputs(self.size)
+        counts = self.measure == "accuracy"
         walks = Walks(grid, assumption, self.size, self.error, counts)
         notes: tuple[Reason, ...] = ()
         try:
             yield from walks.run(self.thresholds)
         except TimeUp:
             notes = (Why.STOPPED_EARLY.of(len(walks.points())),)
-        promise = self._promise(assumption, 0.0)
+        promise = self._promise(assumption)
         readings = tuple(walks.reading(t, promise) for t in self.thresholds)
         return self._curve(walks, readings, notes, walks.contradiction(self.thresholds))
 
-    def _promise(self, assumption: Assumption, raised: float) -> Guarantee:
-        return Guarantee.given(self.error, (assumption.stated(self.measure, raised),))
+    def _promise(self, assumption: Assumption) -> Guarantee:
+        return Guarantee.given(self.error, (assumption.stated(self.measure),))
 
     def _curve(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.catalogue.methods import METHODS, AttackFunction
 from surefoot.conclude.accuracy import each_result, procedures_of, with_other_label
-from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
+from surefoot.conclude.curves import WHOLE, conclude_curves, procedure_of, shuffled
 from surefoot.conclude.facts import StudyFacts, draws_of, recorded_facts
 from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
 from surefoot.conclude.radii import at_radii, brackets_of, conclude_attack, conclude_radii, searches
@@ -163,7 +163,7 @@ def _curves(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     for label, row in zip(labels, classes, strict=True):
         named[row.name] = Subject(label, tuple(range(row.inputs)), picks)
     subjects = list(named.values())
-    procedures = {s.name: replace(facts.method, **known_of(s)) for s in subjects}
+    procedures = {s.name: procedure_of(facts.method, s, facts.spec.seed) for s in subjects}
     curves = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
     return conclude_curves(facts, list(named), curves)
 

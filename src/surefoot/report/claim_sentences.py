@@ -556,13 +556,23 @@ def _(claim: claims.CurveSet | claims.CurvePopulation) -> str:
     if claim.interval is None or (claim.interval == UNIT and claim.reason):
         limit = exact_percent(claim.threshold)
         where = f"it is not located where {curve_of(claim)} crosses {limit}"
-        return f"{subject(claim)}{where}: {reason_words(claim.reason) or 'no interval is known'}"
+        why = reason_words(claim.reason) or "no interval is known"
+        return f"{subject(claim)}{where}: {why}{_over_the_range(claim)}"
     known = assumptions_of(claim)
     sample, condition = "", f", if {' and '.join(known)}" if known else ""
+    condition = _over_the_range(claim) + condition
     if isinstance(claim, claims.CurvePopulation):
         sample = f"if {known[0]}, " if known else ""
         condition = f", provided that {' and '.join(known[1:])}" if known[1:] else ""
     return f"{subject(claim)}{sample}{_curve_statement(claim, claim.interval)}{condition}"
+
+
+def _over_the_range(claim: claims.CurveSet | claims.CurvePopulation) -> str:
+    """Between which values a flat curve stays, beside a crossing of which little is known."""
+    if isinstance(claim, claims.CurvePopulation) or claim.whole is None:
+        return ""
+    values = percent_range(claim.whole).replace(" to ", " and ")
+    return f"; {claim.quantity.height} stays between {values} over the whole range"
 
 
 def curve_of(claim: claims.CurveSet | claims.CurvePopulation | claims.CurveNotWorse) -> str:
@@ -589,7 +599,10 @@ def _curve_statement(claim: claims.CurveSet | claims.CurvePopulation, around: In
         side = f"stays at {limit} or more" if around.low == 1 else f"is below {limit}"
         return f"{curve} {side} at all {levels_of(quantity)}{bracketed(claim)}"
     share = f"{percent(value)} of the {levels_of(quantity)}"
-    return f"{curve} is {limit} or more at {share}{bracketed(claim, percent_range(around))}"
+    kept = f"{curve} is {limit} or more at {share}"
+    if quantity.around_clean:
+        kept = f"{curve} stays at {limit} or more at {share}, around the clean one"
+    return kept + bracketed(claim, percent_range(around))
 
 
 def levels_of(quantity: CurveQuantity) -> str:

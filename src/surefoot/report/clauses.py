@@ -126,16 +126,10 @@ def assumption_words(one: Assumption) -> str:
 
 
 def _shape(curve: CurveShape) -> str:
-    what, size = curve.of, 100 * curve.size
+    what = curve.of
     match curve.shape:
-        case "wiggle":
-            raised = f" ({100 * curve.raised:.2g} where the data show more)"
-            return (
-                "between two neighbouring levels that were measured (at most 1/"
-                f"{curve.cells} of the range apart) the {what} falls at most {size:g} "
-                f"point{'s' * (size != 1)}{raised if curve.raised else ''} below the lower of its "
-                "values there and rises at most as much above the higher one"
-            )
+        case "bounded-rise":
+            return _bounded_rise(curve)
         case "curvature":
             return (
                 f"between neighbouring levels the {what} lies between parabolas of curvature "
@@ -147,6 +141,12 @@ def _shape(curve: CurveShape) -> str:
             return f"the {what} of no input rises from a level to a stronger one"
         case _:
             return "each input, once it fails, fails at all stronger levels"
+
+
+def _bounded_rise(curve: CurveShape) -> str:
+    points = f"{100 * curve.size:.3g} point{'s' * (curve.size != 0.01)}"
+    after = " (after a contradiction)" if curve.contradicted else ""
+    return f"a stronger level never raises {curve.of} by more than {points}{after}"
 
 
 def assumptions_of(claim: Claim) -> list[str]:
@@ -179,10 +179,8 @@ def repeated_assumption(claim: Claim) -> Stated:
 
 
 def _in_short(one: Assumption) -> str:
-    if isinstance(one, CurveShape) and one.shape == "wiggle":
-        size = 100 * max(one.size, one.raised or 0.0)
-        points = f"{size:g} point{'s' * (size != 1)}"
-        return f"{one.of} does not jump by more than {points} between measured levels"
+    if isinstance(one, CurveShape) and one.shape == "bounded-rise":
+        return _bounded_rise(one)
     known = Assumed.GROUPS_SAMPLED if isinstance(one, assumptions.TheseGroups) else one
     return _SHORT.get(known, "") if isinstance(known, Assumed) else ""
 
@@ -399,7 +397,8 @@ def quantity_words(claim: Claim) -> str:
             span = curve.span
             if curve.is_share:
                 levels = f"share of the levels from {span.low:g} to {span.high:g}"
-                return f"{levels} at which {under} is at least"
+                around = ", around the clean one," if curve.around_clean else ""
+                return f"{levels}{around} at which {under} is at least"
             start = "" if span.low == 0 else f", from {span.low:g} on,"
             return f"level up to which{start} {under} is at least"
         case (

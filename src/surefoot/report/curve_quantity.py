@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from surefoot.core.assumptions import CurveShape
 from surefoot.core.claims import CurveQuantity, Height
-from surefoot.core.results import Interval
+from surefoot.core.results import Interval, Reading
 from surefoot.records.spec import PartSpec, StudySpec
 from surefoot.system.text import level_words
 
@@ -65,12 +66,21 @@ def perturbation_at_level(study: StudySpec) -> str:
     return f"{name} {span}{unit}"
 
 
-def quantity_of(study: StudySpec, span: Interval, *, is_share: bool) -> CurveQuantity:
-    """What is read off the curve of a study: the robustness of ASAP is a share of the levels."""
+def quantity_of(
+    study: StudySpec, span: Interval, *readings: Reading, is_share: bool
+) -> CurveQuantity:
+    """What is read off the curve of a study: the robustness of ASAP is a share of the levels.
+
+    After a contradiction an interval holds for both kinds of shares.
+    """
+    assumed = [one for reading in readings for one in reading.guarantee.assumptions]
+    shapes = [one for one in assumed if isinstance(one, CurveShape)]
+    around = any(one.shape == "bounded-rise" and not one.contradicted for one in shapes)
     return CurveQuantity(
         curve_quantity(study.property.kind),
         perturbation_name(study.perturbation),
         unit_of_levels(study.perturbation, study.words.perturbation),
         span,
         is_share,
+        around_clean=is_share and around,
     )

@@ -155,7 +155,8 @@ def _(claim: claims.CurveSet | claims.CurvePopulation) -> _Parts:
     quantity, around, value = claim.quantity, _around(claim), claim.value or 0.0
     kept = f"{quantity.height} is {exact_percent(claim.threshold)} or more"
     if quantity.is_share:
-        meaning = f"share of the {levels_of(quantity)} where {kept}"
+        around_clean = ", around the clean one," if quantity.around_clean else ""
+        meaning = f"share of the {levels_of(quantity)}{around_clean} where {kept}"
         return percent(value), percent_range(around), meaning
     unit, low = f" {quantity.unit}" if quantity.unit else "", quantity.span.low
     start = f", from {low:g} on," if low else ""

@@ -329,11 +329,8 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         f"not at {level:.4g}"
     ),
     Why.CONFIDENCE_COMES_BACK: "{1:,} of the inputs have more confidence at {0:.4g} than before",
-    Why.BEYOND_NEIGHBOURS: (
-        "at level {0:.4g} the {1} lies {2:.2g} points beyond its values at the levels beside it; "
-        "as much is allowed there"
-    ),
-    Why.ASSUMED_INSTEAD: "{0}; {1} is assumed instead",
+    Why.RISES: "from level {0:.4g} to level {1:.4g} the curve rises by {2:.2g} points",
+    Why.ASSUMED_INSTEAD: "{0}; it is assumed instead that the {1} rises by at most {2:.2g} points",
     Why.NO_INTERVAL: "{0}; no interval is given: run it with one-crossing assumed instead",
     Why.STOPPED_EARLY: lambda levels: (
         "stopped early: the time limit was reached after "

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.conclude.accuracy import each_result, procedures_of
-from surefoot.conclude.curves import WHOLE, conclude_curves, known_of, shuffled
+from surefoot.conclude.curves import WHOLE, conclude_curves, procedure_of, shuffled
 from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
 from surefoot.conclude.radii import conclude_attack
 from surefoot.conclude.sampling import conclude_samples
@@ -239,7 +239,7 @@ def curve_measurement(study: StudyParts, workers: int | None, batch: int | None)
         images = strip(study.bench(), subjects_by_name[WHOLE], curves[0].span)
         return conclude_curves(study.facts, list(subjects_by_name), curves, images)
 
-    procedures = {s.name: replace(method, **known_of(s)) for s in subjects}
+    procedures = {s.name: procedure_of(method, s, study.seed) for s in subjects}
     size = batch or batch_size(study, bench, subjects[0], method.low)
     return _sampling(study, workers, bench, size, subjects, procedures, conclude)
 
