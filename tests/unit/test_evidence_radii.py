@@ -50,8 +50,8 @@ def check(path, study, **options):
 def test_true_radii_pass_with_every_proof_done_again(study, run, tmp_path):
     answer = check(run.evidence(tmp_path / "run.json"), study)
     assert answer.exit_code == 0, str(answer)
-    assert "All 4 counterexamples of the file were run again; each fails" in str(answer)
-    assert "4 of 4 proofs were done again; each proves the radius" in str(answer)
+    assert "All 4 counterexamples of the file were run again; each fails" in answer.explain()
+    assert "4 of 4 proofs were done again; each proves the radius" in answer.explain()
 
 
 def test_an_invented_radius_is_refuted_by_points_and_by_the_prover(study, run, tmp_path):
@@ -67,13 +67,13 @@ def test_an_invented_radius_is_refuted_by_points_and_by_the_prover(study, run, t
     assert sf.check_evidence(path).exit_code == 0
     answer = check(path, study)
     assert answer.exit_code == 1
-    text = str(answer)
+    text = answer.explain()
     assert "All 4 counterexamples" in text
     assert "in the proved balls of 4 of 4 inputs with a proved radius some fail" in text
     assert "within the radius 0.2 that the file calls proved" in text
     codes = {check(path, study, share=0.01, proofs=0, seed=seed).exit_code for seed in range(5)}
     assert codes == {0, 1}  # one of four inputs is drawn: it depends on which
-    text = str(check(path, study, share=0.01, proofs=0))
+    text = check(path, study, share=0.01, proofs=0).explain()
     assert "Invent proved radii: no proof was done again" in text
 
 
@@ -97,7 +97,7 @@ def test_a_counterexample_that_does_not_fail_or_lies_elsewhere_is_refuted(study,
         path = forged(run, alter, tmp_path / "forged.json")
         answer = check(path, study, share=0.01, proofs=0)
         assert answer.exit_code == 1
-        assert words in str(answer)
+        assert words in answer.explain()
 
 
 def test_no_program_is_started_because_a_file_names_it(study, run, tmp_path, monkeypatch):
@@ -127,11 +127,11 @@ def test_of_several_runs_side_by_side_each_is_checked_again(study, run, tmp_path
     fine = replace(study, method=replace(study.method, tolerance=5e-3)).run()
     honest = of_second(lambda name, proof: proof)
     assert honest.exit_code == 0, str(honest)
-    assert "coarse: All 4 counterexamples of the file were run again" in str(honest)
-    assert "fine: 1 of 4 proofs were done again" in str(honest)
+    assert "coarse: All 4 counterexamples of the file were run again" in honest.explain()
+    assert "fine: 1 of 4 proofs were done again" in honest.explain()
     forged = of_second(kept)
     assert forged.exit_code == 1
-    assert "fine: No: 4 of 4 counterexamples do not hold" in str(forged)
+    assert "fine: No: 4 of 4 counterexamples do not hold" in forged.explain()
 
 
 MANY = np.random.default_rng(1).uniform(0, 1, (12, 2))

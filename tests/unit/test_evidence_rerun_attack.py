@@ -75,8 +75,8 @@ def test_a_forged_outcome_of_an_attack_is_refuted(study, run, row, here, there, 
     assert before.exit_code == 0, str(before)  # consistent: without the model nobody notices
     answer = check(path, study)
     assert answer.exit_code == 1
-    assert "1 of 6 attacked inputs came out otherwise" in str(answer)
-    assert f"The first: input {row}: {here} here, {there} in the file." in str(answer)
+    assert "1 of 6 attacked inputs came out otherwise" in answer.explain()
+    assert f"The first: input {row}: {here} here, {there} in the file." in answer.explain()
     codes = {check(path, study, share=0.1, seed=seed).exit_code for seed in range(12)}
     assert codes == {0, 1}  # one of six inputs is drawn: it depends on which
 
@@ -86,7 +86,7 @@ def test_what_an_undetected_forger_could_hide_is_what_the_sentence_says(study, r
     change = {"reason": _NOT_FOUND, "high": None}
     path = forged(run, BROKEN, tmp_path / "forged.json", **change)
     answers = (check(path, study, share=0.1, seed=seed) for seed in range(12))
-    text = str(next(answer for answer in answers if answer.exit_code == 0))
+    text = next(answer for answer in answers if answer.exit_code == 0).explain()
     [(truly, said)] = re.findall(r"truly (\d) of 6 attacked inputs failed, and not (\d) as", text)
     assert (int(said), int(truly)) == (2, run.details.attack.broken)
 
@@ -106,7 +106,7 @@ def test_an_attack_that_cannot_be_run_again_is_open_with_the_reason(
     ):
         answer = check(result.evidence(tmp_path / "run.json"), of)
         assert answer.exit_code == 2, str(answer)
-        assert f"The attack cannot be run again here: {reason}" in str(answer)
+        assert f"The attack cannot be run again here: {reason}" in answer.explain()
 
 
 def test_attacks_of_a_comparison_are_drawn_from_all_its_runs(study, tmp_path):
@@ -114,4 +114,4 @@ def test_attacks_of_a_comparison_are_drawn_from_all_its_runs(study, tmp_path):
     answer = check(both.evidence(tmp_path / "both.json"), study)
     assert answer.exit_code == 0, str(answer)
     number = "All 12 attacked inputs (6 of 6 of 0.04, 6 of 6 of 0.1) were attacked again"
-    assert number in str(answer)
+    assert number in answer.explain()

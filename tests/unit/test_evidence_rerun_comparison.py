@@ -71,7 +71,9 @@ def test_an_honest_comparison_passes_whatever_the_order_of_its_models(run, tmp_p
     for models in (MODELS, MODELS[::-1], {"a": NEW, "b": OLD}):
         answer = check(path, model=models)
         assert answer.exit_code == 0, str(answer)
-        assert "All 1,680 recorded trials (840 of 840 of new, 840 of 840 of old)" in str(answer)
+        assert (
+            "All 1,680 recorded trials (840 of 840 of new, 840 of 840 of old)" in answer.explain()
+        )
     named = [one.subject[:11] for one in answer.again.subjects]
     assert named == ["Model (new)", "Model (old)", "Data: yes, "]
 
@@ -103,7 +105,7 @@ def test_a_forger_of_one_run_is_caught_as_often_as_the_sentence_says(run, tmp_pa
     path = forged(run, alter, tmp_path / "one.json")
     for seed in (caught.index(True), caught.index(False)):  # and the check itself says so
         assert (check(path, share=0.1, seed=seed).exit_code == 1) is caught[seed]
-    words = str(check(run.evidence(tmp_path / "run.json"), share=0.1))
+    words = check(run.evidence(tmp_path / "run.json"), share=0.1).explain()
     least = float(re.search(r"5 % of its own are noticed with probability ([\d.]+) %", words)[1])
     assert least / 100 <= draws[0].catch(0.05 * 840 / total) < least / 100 + 0.001
     assert "so many altered in one run alone move its share of failed trials by up to 10 " in words
@@ -113,8 +115,8 @@ def test_with_one_of_two_models_its_run_is_run_again_and_the_other_is_open(run, 
     answer = check(run.evidence(tmp_path / "both.json"), model=OLD)
     assert answer.exit_code == 2
     assert "Model (new): it was not given" in answer.again.subjects[0].subject
-    assert "All 840 recorded trials of old were run again" in str(answer)
-    assert "labels and groups of the inputs" in str(answer)  # still not covered of the other
+    assert "All 840 recorded trials of old were run again" in answer.explain()
+    assert "labels and groups of the inputs" in answer.explain()  # still not covered of the other
     assert check(forged(run, more_failures, tmp_path / "f.json"), model=NEW).exit_code == 2
 
 
@@ -122,8 +124,8 @@ def test_nothing_is_run_with_a_model_of_no_run(run, tmp_path):
     other = sf.load_model(lambda x: -weighted(x), shape=(6,))
     answer = check(run.evidence(tmp_path / "both.json"), model=[NEW, other])
     assert (answer.exit_code, answer.again.trials) == (1, ())
-    assert "a model that was given is that of none of the 2" in str(answer)
-    assert OLD.signature.digest in str(answer)
+    assert "a model that was given is that of none of the 2" in answer.explain()
+    assert OLD.signature.digest in answer.explain()
 
 
 def test_levels_of_one_model_are_run_again_also_under_a_perturbation_of_its_user(tmp_path):
@@ -151,4 +153,4 @@ def test_the_time_limit_is_that_of_all_runs_together(run, tmp_path):
     answer = check(run.evidence(tmp_path / "both.json"), time_limit=1e-9)
     assert answer.exit_code == 2
     rows = sum(len(own) for part in run.parts.values() for own in part.journal.replay().values())
-    assert f"{rows} of {rows} rows were not run when the time was up" in str(answer)
+    assert f"{rows} of {rows} rows were not run when the time was up" in answer.explain()

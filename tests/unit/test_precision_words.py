@@ -35,7 +35,7 @@ def test_a_run_names_the_option_that_narrows_the_interval_of_the_population():
     these = noise_study(RARE, SetMean(0.05, 0.05), 3).run(**QUICK)
     population = noise_study(RARE, PopulationMean(0.05, 0.05), 3).run(**QUICK)
     assert "--about population" in these.view.claims_note
-    assert these.view.claims_note in str(these)
+    assert these.view.claims_note in these.explain()
     assert population.view.claims_note == ""
     wide, narrow = (
         next(c.interval for c in result.claims if c.kind == "mean_population")

@@ -43,7 +43,6 @@ ELSEWHERE = {
     "models/endpoint_connection.py: {text}": "the words of who calls `failed`",
     "records/options.py: {": "the words that follow the name of the option",
     "serve/replay.py: {str(": "what surefoot replay says",
-    "serve/stores.py: {self._unf": "when it will be there",
     "store/runs.py: {where}: {_unfinished(": "the command that goes on",
     "executors/dispatch.py: no worker": "the cluster says what is scarce",
     "inputs/labels.py: {source}, {where(i)}": "one for each thing that is wrong with a label",
