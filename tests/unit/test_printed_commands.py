@@ -46,14 +46,12 @@ def test_a_document_has_the_command_of_the_verdict_that_it_shows(tmp_path, monke
         assert "run " in written.stderr
         assert ": model.onnx on test.npz" in written.stderr
         assert "L∞ ball of radius 0.1" in written.stderr
-        assert (
-            f"{shown} (as the file says it)"
-            in cli(monkeypatch, "verify", EVIDENCE, "--explain").stdout
-        )
+        explained = cli(monkeypatch, "verify", EVIDENCE, "--explain").stdout
+        assert f"{shown} (as the file says it)" in explained
         again = (
             "where both are: surefoot verify FILE --model model.onnx --data test.npz --bounds 0,1."
         )
-        assert again in cli(monkeypatch, "verify", EVIDENCE, "--explain").stdout
+        assert again in explained
         assert f'"command": "{shown}"' in cli(monkeypatch, "show", "--list", "--json").stdout
         later = cli(monkeypatch, "export", EVIDENCE, "--require", "0.5").stdout
         assert f"```sh\n{plain} --require 0.5\n```" in later
