@@ -285,7 +285,7 @@ def test_the_chernoff_number_is_the_first_whose_bound_is_small_enough(p, width, 
 @pytest.mark.parametrize(("failed", "trials"), [(0, 5), (1, 1), (3, 40), (30, 200)])
 @pytest.mark.parametrize("kappa", [0.02, 0.1, 0.5])
 def test_the_e_values_are_the_integrals_they_stand_for(failed, trials, kappa):
-    """Beta(a, 1) is uniform in v = u^a, and smooth to integrate there; p^-1.4 in v = p^-0.4."""
+    """Points and an even part below κ; above it, points of the odds and p^-1.4 in v = p^-0.4."""
 
     def ratio(p):
         return (p / kappa) ** failed * ((1 - p) / (1 - kappa)) ** (trials - failed)
@@ -294,10 +294,13 @@ def test_the_e_values_are_the_integrals_they_stand_for(failed, trials, kappa):
         area, _ = quad(value, low, high, epsabs=0, epsrel=1e-11, limit=500)
         return area / (high - low)
 
-    parts = [mean(lambda v, a=a: ratio(kappa * v ** (1 / a)), 0, 1) for a in (0.03, 0.4)]
+    even = mean(ratio, 0, kappa) * (1 - sum(w for _, w in _BELOW))
+    parts = even + sum(w * ratio(kappa * u) for u, w in _BELOW)
     below = log_evidence_below(failed, trials, kappa)
-    assert below == pytest.approx(math.log(sum(parts) / 2), rel=1e-8, abs=1e-8)
-    above = math.log(mean(lambda v: ratio(v**-2.5), 1, kappa**-0.4))
+    assert below == pytest.approx(math.log(parts), rel=1e-8, abs=1e-8)
+    odds = [(times * kappa / (1 - kappa), w) for times, w in _ABOVE]
+    spread = mean(lambda v: ratio(v**-2.5), 1, kappa**-0.4) * (1 - sum(w for _, w in _ABOVE))
+    above = math.log(spread + sum(w * ratio(o / (1 + o)) for o, w in odds))
     result = log_evidence_above(failed, trials, kappa)
     assert result == pytest.approx(above, rel=1e-8, abs=1e-8) if failed else above < 0
 
