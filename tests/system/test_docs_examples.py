@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -186,6 +187,8 @@ def torch_files(folder, torch):
 def in_the_folder(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
+    for module in folder.glob("*.py"):  # another test's module may have the same name
+        monkeypatch.delitem(sys.modules, module.stem, raising=False)
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(variable, os.environ.get(variable, "1"))
 
@@ -196,6 +199,10 @@ def test_a_command_runs_as_printed(example, request, monkeypatch, tmp_path, caps
     if words[0] in READERS:
         stored = request.getfixturevalue("stored_run")
         monkeypatch.chdir(shutil.copytree(stored, tmp_path / "stored"))
+        if "cells" in words:  # of a suite
+            files = [str(stored / name) for name in ("model.onnx", "test.npz")]
+            suite = ["suite", *files, "--suite", "noise", "--first", "4", "--precision", "0.3"]
+            assert CliRunner().invoke(app, suite, standalone_mode=False).exception is None
     elif words[0] == "key":
         monkeypatch.chdir(tmp_path)
     elif words[0] == "init":  # the folder has a study file of its own

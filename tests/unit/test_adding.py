@@ -50,6 +50,7 @@ OWN_ROLE = {
     },
     "NormalTail": {"commands/methods.py"},
     "SetMean": {"population/cells.py"},  # a cell of a suite is one
+    "KappaTest": {"conclude/accuracy.py", "population/family.py"},  # all inputs go on together
     "CellMean": {"study/suite.py"},
     "CellPasses": {"study/suite.py"},
     "PopulationMean": {"study/suite.py"},

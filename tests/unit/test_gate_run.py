@@ -244,7 +244,7 @@ def test_curves_are_compared_by_their_intervals_with_the_errors_of_both(folder):
     assert "(confidence 98.66 %)" in sentences[0] and "(confidence 97.33 %)" in sentences[1]
     assert "at a share of the levels of gaussian from 0 to 1 that is more than 1 points" in refuted
     measured = run(worse, words=before[:2]).stdout  # of each model what is compared, not the level
-    assert measured.count("share of the levels of gaussian from 0 to 1 where accuracy is 70 %") == 2
+    assert measured.count("share of the levels of gaussian from 0 to 1, around the clean one") == 2
 
     run(curve, words=["--evidence", "old"])
     against = ["--not-worse-than", "old/c.evidence.json"]
