@@ -74,6 +74,18 @@ def test_a_verdict_takes_few_inputs_more_than_the_exact_binomial_test(truth, lea
     assert binom.cdf(decided, runs, 0.8) > 0.001
 
 
+@pytest.mark.parametrize(("n", "truth"), [(6, 0.2468), (25, 0.8754)])
+def test_two_trials_of_few_inputs_leave_the_draw_to_chance(n, truth):
+    """They have few outcomes: were the draw named by these alone, 10 to 16 % would pass."""
+    rng, runs = np.random.default_rng(7), 400
+    passed = sum(
+        Side(rng.binomial(2, truth, n) / 2, inputs=str(i)).p_value(truth + 1e-5, ERROR)
+        <= rung(ERROR, 0)
+        for i in range(runs)
+    )
+    assert binom.sf(passed - 1, runs, rung(ERROR, 0)) > 0.001
+
+
 def test_several_trials_of_inputs_that_do_not_vary_cost_little():
     for n, kept in ((50, 50), (100, 93), (400, 200)):
         exact = clopper_pearson(Counts(n, kept), ERROR).width
@@ -124,3 +136,14 @@ def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
     assert [run(10), run(20), run(20), run(10), run(40, seed=3)] == [0, 1, 1, 0, 2]
     assert run(40, each=None, precision=0.1) == 3
     assert run(10, perturb="gaussian:0.4") == 0
+    assert run(10, group=list(range(10))) == 4  # the same inputs under another description
+
+
+def test_a_run_whose_inputs_may_be_added_to_at_any_time_has_evidence(tmp_path):
+    x = np.linspace(-1, 1, 20)[:, None]
+    data = (x, (x[:, 0] > 0).astype(int))
+    result = sf.estimate(
+        lambda x: np.hstack([-x, x]), data, "gaussian:0.5", each=0.2, anytime=True, store=None
+    )
+    result.evidence(tmp_path / "e.json")  # recomputes all claims, and refuses those of others
+    assert (tmp_path / "e.json").exists()

@@ -12,6 +12,8 @@ from surefoot.cli.main import app
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About, Continues, Sampling
 from surefoot.errors import InvalidArgument
+from surefoot.population import Mean
+from surefoot.population.groups import Group
 from surefoot.report.sentences import sentence
 from tests.in_words import condition
 from tests.unit.small_models import batch, relu_net
@@ -68,11 +70,9 @@ def test_claims_about_these_inputs_are_the_same_with_and_without_groups():
 
 
 def test_groups_of_one_input_give_the_interval_of_single_inputs():
-    names = [str(i) for i in range(12)]
-    with_, without = (
-        study(inputs=i, method=LESS, by_class=False).run() for i in (grouped(names=names), points())
-    )
-    a, b = (of_kind(result, "mean_population")[0].interval for result in (with_, without))
+    local = [row.result for row in study(method=LESS, by_class=False).run().record.inputs]
+    each = [Group((result,)) for result in local]
+    a, b = (Mean(0.05).conclude(sample, 0.05).interval for sample in (local, each))
     assert a == b
 
 

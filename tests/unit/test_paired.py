@@ -106,14 +106,16 @@ def test_a_draw_from_classes_depends_on_no_order_and_takes_no_input_twice() -> N
     a, b = rng.random(100), rng.random(100)
     number = paired._mixture_size(classes.tolist())
     assert 40 < number < 100
-    counts = paired._mixture(a, b, classes, number)
+    counts = paired._mixture(a, b, Pairing(1.0, tuple(classes)), number)
     shuffled = rng.permutation(100)
-    assert counts == paired._mixture(a[shuffled], b[shuffled], classes[shuffled], number)
+    assert counts == paired._mixture(
+        a[shuffled], b[shuffled], Pairing(1.0, tuple(classes[shuffled])), number
+    )
     ones, zeros = np.ones(100), np.zeros(100)
-    one, missing = paired._mixture(ones, zeros, classes, number)
+    one, missing = paired._mixture(ones, zeros, Pairing(1.0, tuple(classes)), number)
     assert one + missing == number
-    assert paired._mixture(zeros, ones, classes, number) == (0, number)
-    one, missing = paired._mixture(ones, zeros, classes, 100)
+    assert paired._mixture(zeros, ones, Pairing(1.0, tuple(classes)), number) == (0, number)
+    one, missing = paired._mixture(ones, zeros, Pairing(1.0, tuple(classes)), 100)
     assert missing > 0  # nobody draws exactly 20 of each
 
 

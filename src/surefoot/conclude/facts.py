@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,7 +148,8 @@ def _stated_population(spec: StudySpec, method: Any) -> Population:  # noqa: ANN
     over = POPULATIONS[stated.kind]
     if over not in (Mean, _suiting(method)):
         raise InvalidArgument(f"{stated.kind} does not follow from {spec.method.kind}")
-    return over(stated.error, Sampling(stated.sampling))
+    whole = over(stated.error, Sampling(stated.sampling), inputs=spec.inputs.digest)
+    return whole if isinstance(whole, RobustShare) else replace(whole, anytime=stated.anytime)
 
 
 def method_of(spec: StudySpec) -> Any:  # noqa: ANN401  any method of the package

@@ -52,7 +52,8 @@ def not_worse_claim(
     same = {
         frozenset((a, b)) for a, b in combinations(parts, 2) if is_same_model(parts[a], parts[b])
     }
-    run = min(part.rung for part in parts.values())
+    # one of them may have been run again alone, to be compared again
+    run = max(part.rung for part in parts.values())
     decided = not_worse(over, local, name, margin, same, run)
     return _claim(parts, name, margin, decided, over.continues)
 

@@ -95,7 +95,7 @@ def _means(
     """
     failure = result.failure
     kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
-    over = Mean(facts.method.error, facts.sampling)
+    over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
     once = [_once(c, over.error) for c in first if c.trials]
     complete = len(once) == len(first)
     counted_once = complete and facts.sampling is not Sampling.GROUPED
@@ -141,7 +141,7 @@ def _claims(
         of_population: list[Claim] = [mean_claim]
         # where inputs were taken until the mean was known, their number depends on the trials
         if facts.spec.means_accuracy and all(c.trials for c in first):
-            over = Mean(facts.method.error, facts.sampling)
+            over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
             seen = zip(rows, first, strict=True)
             once = [replace(row, result=_once(c, over.error)) for row, c in seen]
             of_population += drop_claims(facts.spec, once, said, over, whole.value)

@@ -69,7 +69,7 @@ def tally_record(file: OutcomeFile, error: float, by: str | None = None) -> Reco
     grouped = any(case.group for case in file.cases)
     sampling = Sampling.GROUPED if grouped else Sampling.INDEPENDENT
     rows = tuple(_row(case, names) for case in file.cases)
-    over = Mean(error, sampling)
+    over = Mean(error, sampling, inputs=_names_of(rows))
     classes = by_class(rows) if len({row.label for row in rows} - {None}) > 1 else {}
     if not groups_within_classes(classes):
         raise InvalidArgument(
@@ -132,7 +132,13 @@ def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim
 
 def mean_of(record: Record, error: float) -> Mean:
     """The statement about the population that the record makes, at this error."""
-    return Mean(error, Sampling(_spec(record).sampling))
+    return Mean(error, Sampling(_spec(record).sampling), inputs=_names_of(record.inputs))
+
+
+def _names_of(rows: Sequence[InputRow]) -> str:
+    """Names the cases and what they are, for draws."""
+    names = sorted((row.id, row.digest, row.group) for row in rows)
+    return hashlib.sha256(repr(names).encode()).hexdigest()
 
 
 def error_of(record: Record) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +43,8 @@ class _CountedMean:
     anytime: bool = False
     classes: tuple[int, ...] = ()
     """The class of each input, in order; of a stratified sample, for differences."""
+    inputs: str = ""
+    """Names the inputs, for the draw of one trial of each."""
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
@@ -90,7 +92,10 @@ class _CountedMean:
             for r in once
         )
         unequal = self.sampling is Sampling.STRATIFIED
-        up, down = (Side(v, slack, single, unequal, self.anytime) for v in (lows, 1 - highs))
+        up, down = (
+            Side(v, slack, single, unequal, self.anytime, inputs=self.inputs)
+            for v in (lows, 1 - highs)
+        )
         return Sides(up, down)
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
@@ -137,6 +142,7 @@ class _CountedMean:
                 inputs=len(first),
             )
         )
+        pairing = replace(pairing, inputs=self.inputs)
         low = lower_difference(a.up.values, 1 - b.down.values, error / 2, pairing) - slack
         high = slack - lower_difference(b.up.values, 1 - a.down.values, error / 2, pairing)
         low, high = max(-1.0, low), min(1.0, high)

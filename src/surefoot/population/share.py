@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -44,6 +44,8 @@ class RobustShare:
     sampling: Sampling = Sampling.INDEPENDENT
     classes: tuple[int, ...] = ()
     """The class of each input, in order; of a stratified sample, for differences."""
+    inputs: str = ""
+    """Names the inputs, for the draw of one trial of each group."""
     kind: ClassVar[str] = "robust-share"
     quantity: ClassVar[str] = "the robust share"
     continues: ClassVar[Continues] = Continues.ONCE
@@ -70,7 +72,9 @@ class RobustShare:
         robust, fragile = _declared(local, True), _declared(local, False)
         unequal = self.sampling is Sampling.STRATIFIED
         single = not is_grouped(local)
-        up, down = (Side(v, single=single, unequal=unequal) for v in (robust, fragile))
+        up, down = (
+            Side(v, single=single, unequal=unequal, inputs=self.inputs) for v in (robust, fragile)
+        )
         return Sides(up, down)
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
@@ -88,6 +92,7 @@ class RobustShare:
             classes=self.classes,
             inputs=len(first),
         )
+        pairing = replace(pairing, inputs=self.inputs)
         robust, other = _declared(first, True), _declared(second, True)
         maybe, other_maybe = (1.0 - _declared(local, False) for local in (first, second))
         low = lower_difference(robust, other_maybe, error / 2, pairing)

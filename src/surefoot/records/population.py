@@ -43,7 +43,8 @@ def population_of(record: Record) -> Population:
             "population, such as sf.population.Mean(0.05)"
         )
     sampling = Sampling(spec.sampling or Sampling.INDEPENDENT)
-    over = POPULATIONS[spec.kind](spec.error, sampling, classes=classes_of(rows_by_id(record)))
+    classes, inputs = classes_of(rows_by_id(record)), record.study.inputs.digest
+    over = POPULATIONS[spec.kind](spec.error, sampling, classes=classes, inputs=inputs)
     return over if isinstance(over, RobustShare) else replace(over, anytime=spec.anytime)
 
 

@@ -60,7 +60,8 @@ class Side:
     `single`: each is one yes or no, so that the count has the whole error. `unequal`: their
     probabilities differ by design, as those of classes. `anytime`: bets alone, so that values may
     be added whenever one likes. `first`: yes among the first trials, where the number of further
-    ones depends on them; these are counted, and none drawn from all.
+    ones depends on them; these are counted, and none drawn from all. `inputs` names them, for the
+    draws.
     """
 
     values: Floats
@@ -69,13 +70,14 @@ class Side:
     unequal: bool = False
     anytime: bool = False
     first: int | None = None
+    inputs: str = ""
 
     @property
     def yes(self) -> int:
         """How many of the inputs say yes."""
         if self.first is not None or self.single:
             return round(float(self.values.sum())) if self.first is None else self.first
-        return int(np.count_nonzero(one_trial(self.values)[0]))
+        return int(np.count_nonzero(one_trial(self.values, inputs=self.inputs)[0]))
 
     def lower_end(self, error: float) -> float:
         """Above the mean with probability at most `error`."""

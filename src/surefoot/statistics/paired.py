@@ -26,25 +26,30 @@ def uniforms(number: int, seed: int) -> Floats:
     return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def one_trial(*columns: Floats) -> list[NDArray[np.bool_]]:
+def one_trial(*columns: Floats, inputs: str = "") -> list[NDArray[np.bool_]]:
     """One trial of each input, drawn at random: yes with the probability that a column holds.
 
     One number decides in all columns, so each input's trials go together as closely as they can.
-    The numbers are named by the values themselves: whoever has the values can repeat the draw, no
-    seed is left to choose, and the order of inputs and of columns does not matter.
+    The numbers are named by the values and by what names the `inputs`: whoever has them can repeat
+    the draw, no seed is left to choose, and the order of inputs and of columns does not matter.
+    Values alone would not do: two trials of each of a few inputs have few outcomes, and all samples
+    with the same one would share a draw.
     """
-    places, seed = _named(columns)
+    places, seed = _named(columns, inputs)
     drawn = np.empty(len(places))
     drawn[places] = uniforms(len(places), seed)
     return [drawn < column for column in columns]
 
 
-def _named(columns: Sequence[Floats], last: Sequence[int] = ()) -> tuple[NDArray[np.intp], int]:
+def _named(
+    columns: Sequence[Floats], inputs: str, last: Sequence[int] = ()
+) -> tuple[NDArray[np.intp], int]:
     """Inputs in the order of their values, and the seed that these name; ties by `last`."""
     order = sorted(range(len(columns)), key=lambda i: np.sort(columns[i]).tobytes())
     keys = [columns[i] for i in reversed(order)]
     places = np.lexsort([np.asarray(last), *keys] if len(last) else keys)
-    digest = hashlib.sha256(b"".join(columns[i][places].tobytes() for i in order)).digest()
+    values = b"".join(columns[i][places].tobytes() for i in order)
+    digest = hashlib.sha256(inputs.encode() + values).digest()
     return places, int.from_bytes(digest, "little")
 
 
@@ -81,11 +86,12 @@ class Pairing:
     `exact` is the share for one trial of each input, which takes inputs that are independent with
     one distribution: all of it where the values are yes and no by design. The rest is for bets,
     which more trials make better. With `classes`, as many inputs of each, the inputs of each class
-    have one distribution, and the mean is over classes.
+    have one distribution, and the mean is over classes. `inputs` names them, for the draws.
     """
 
     exact: float
     classes: tuple[int, ...] = ()
+    inputs: str = ""
 
     @classmethod
     def of(
@@ -110,9 +116,9 @@ def lower_difference(first: Floats, second: Floats, error: float, pairing: Pairi
         return low
     if pairing.classes:
         number = _mixture_size(pairing.classes)
-        one, other = _mixture(first, second, np.asarray(pairing.classes), number)
+        one, other = _mixture(first, second, pairing, number)
     else:
-        a, b = one_trial(first, second)
+        a, b = one_trial(first, second, inputs=pairing.inputs)
         number, one, other = len(a), int((a & ~b).sum()), int((b & ~a).sum())
     return max(low, lower_limit(number, one, other, exact * error))
 
@@ -137,16 +143,14 @@ def _draws(classes: int, each: int) -> int:
     return low
 
 
-def _mixture(
-    first: Floats, second: Floats, classes: NDArray[np.int64], number: int
-) -> tuple[int, int]:
+def _mixture(first: Floats, second: Floats, pairing: Pairing, number: int) -> tuple[int, int]:
     """Pairs (yes, no) and (no, yes) among independent draws from the mixture of the classes.
 
     Each draw takes a class at random and the next of its inputs, in random order; one trial of it.
     A draw that finds none counts as the pair that speaks most against a larger first mean.
     """
-    n = len(first)
-    places, seed = _named((first, second), classes.tolist())
+    n, classes = len(first), np.asarray(pairing.classes)
+    places, seed = _named((first, second), pairing.inputs, pairing.classes)
     numbers = uniforms(2 * n + number, seed)
     trial, order = np.empty(n), np.empty(n)
     trial[places], order[places] = numbers[:n], numbers[n : 2 * n]

@@ -149,6 +149,9 @@ class StudyParts:
     def facts(self) -> StudyFacts:
         """What a conclusion needs of this study, beside the answers; neither model nor data."""
         proves = self.needs in (Needs.REGION, Needs.RADII)
+        over: Any = self.aggregate if self.needs is Needs.SAMPLES else None
+        if over is not None:
+            over = replace(over, inputs=self.spec.inputs.digest)
         return StudyFacts(
             digest=self.digest,
             spec=self.spec,
@@ -156,7 +159,7 @@ class StudyParts:
             sampling=self.sampling,
             draws=not proves and not draws_nothing(self.perturbation, self.fitted),
             level=0.0 if self.needs.chooses_levels else self.level,
-            population=self.aggregate if self.needs is Needs.SAMPLES else None,
+            population=over,
         )
 
     @cached_property

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
+from itertools import takewhile
 from typing import Any
 
 from surefoot import errors
@@ -89,23 +90,14 @@ def _same_question(one: Spec, other: StudySpec) -> bool:
 
 
 def earlier_runs(study: StudyParts, store: Store) -> int:
-    """How many runs of the same question began before this one, on some of these inputs.
+    """How many runs of the same question began before this one.
 
-    Each of them could have answered, whatever its seed, precision and number of inputs were: so
-    they share the error of one answer (`statistics/counted.rung`). Inputs of other names may be the
-    same, and count as such.
+    Each of them could have answered, whatever its seed, precision and inputs were: so they share
+    the error of one answer (`statistics/counted.rung`). Inputs of other names, in another order, or
+    with other groups or labels may be the same, and count as such.
     """
-    own: dict[str, str] = {}
-    number = 0
-    for run in store.runs():
-        if run.digest == study.digest:
-            break
-        if _answers_the_same(run.spec, study.spec):
-            own = own or dict(zip(study.fitted.ids, study.row_digests, strict=True))
-            known = store.stored(run.digest) if run.finished else None
-            same = [own[r.id] == r.digest for r in known.inputs if r.id in own] if known else []
-            number += not same or any(same)
-    return number
+    earlier = takewhile(lambda run: run.digest != study.digest, store.runs())
+    return sum(_answers_the_same(run.spec, study.spec) for run in earlier)
 
 
 def _answers_the_same(one: StudySpec, other: StudySpec) -> bool:
