@@ -91,7 +91,7 @@ def bench_of(
     model: Model, inputs: Inputs, noise: Perturbation | None = None
 ) -> SamplingBench[sf.methods.Counts]:
     """A bench for the label kept under a perturbation, by default L-infinity noise."""
-    labels = clean_labels(model, inputs.x)
+    labels, _ = clean_labels(model, inputs.x)
     noise = noise or sf.perturb.LinfNoise(LEVEL)
     return SamplingBench(
         inputs, labels, model, noise, sf.properties.SameLabel(), sf.methods.Counts, seed=1
