@@ -13,6 +13,7 @@ from surefoot.core.counts import Counts
 from surefoot.core.procedure import Session
 from surefoot.core.results import Decision, Undecided
 from surefoot.errors import InvalidArgument
+from surefoot.population.family import KappaFamily
 from surefoot.statistics import ExactBinomial, KappaTest
 from surefoot.statistics.bounds import divergence
 from surefoot.statistics.kappa import (
@@ -273,3 +274,11 @@ def test_meaningless_tests_are_refused(option, values):
     for method, value in product((KappaTest, ExactBinomial), values):
         with pytest.raises(InvalidArgument):
             method(**{"kappa": 0.1, "error": 0.1, "max_trials": 10, option: value})
+
+
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_few_inputs_that_always_fail_are_refuted_and_end(inputs):
+    session = Session(KappaFamily(KappaTest(0.1, 0.1), 0.0, (None,) * inputs))
+    while (asks := session.question) is not None:
+        session.tell([Counts(ask.units, 0) for ask in asks])
+    assert [result.holds for result in session.result] == [False] * inputs

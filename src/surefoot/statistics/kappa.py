@@ -274,7 +274,7 @@ class KappaTest(_Deciding):
         failed, room = counts.trials - counts.kept, self.max_trials - counts.trials
         if evidence >= target or room <= 0:
             return 0
-        if failed <= self.kappa * counts.trials:
+        if failed <= self.kappa * counts.trials or math.isinf(target):
             return math.inf
         needed = (target - evidence) / divergence(1 - counts.rate, self.kappa)
         return min(max(math.ceil(needed), math.ceil(_FIRST / self.kappa)), room)
