@@ -10,6 +10,7 @@ from scipy.stats import binom
 import surefoot as sf
 from surefoot.core.claims import Continues
 from surefoot.core.counts import Counts
+from surefoot.core.reasons import Why
 from surefoot.core.results import UNIT, Decision, Estimate, Guarantee
 from surefoot.population import Mean
 from surefoot.population.requirement import requirement
@@ -147,3 +148,16 @@ def test_a_run_whose_inputs_may_be_added_to_at_any_time_has_evidence(tmp_path):
     )
     result.evidence(tmp_path / "e.json")  # recomputes all claims, and refuses those of others
     assert (tmp_path / "e.json").exists()
+
+
+def test_no_trial_is_drawn_of_inputs_that_nothing_names():
+    local = rates(np.random.default_rng(4), 30, 0.9, True, 2)
+    unnamed, at_will = (Mean(ERROR, inputs=None), Mean(ERROR, anytime=True))
+    assert unnamed.conclude(local, ERROR).interval == at_will.conclude(local, ERROR).interval
+    once = [rate(1, 1)] * 30
+    assert unnamed.conclude(once, ERROR).interval == Mean(ERROR).conclude(once, ERROR).interval
+
+
+def test_nothing_shows_that_every_input_of_a_kind_is_kept():
+    (forecast,) = requirement(Mean(ERROR), [rate(20, 20)] * 50, 1.0, 0).reason.parts
+    assert forecast.why is Why.OUT_OF_REACH

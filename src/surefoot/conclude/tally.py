@@ -135,8 +135,10 @@ def mean_of(record: Record, error: float) -> Mean:
     return Mean(error, Sampling(_spec(record).sampling), inputs=_names_of(record.inputs))
 
 
-def _names_of(rows: Sequence[InputRow]) -> str:
-    """Names the cases and what they are, for draws."""
+def _names_of(rows: Sequence[InputRow]) -> str | None:
+    """Names the cases and what they are, for draws; None where a file says but their numbers."""
+    if all(row.id.isdecimal() and not row.digest and not row.group for row in rows):
+        return None
     names = sorted((row.id, row.digest, row.group) for row in rows)
     return hashlib.sha256(repr(names).encode()).hexdigest()
 

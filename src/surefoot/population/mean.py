@@ -43,8 +43,8 @@ class _CountedMean:
     anytime: bool = False
     classes: tuple[int, ...] = ()
     """The class of each input, in order; of a stratified sample, for differences."""
-    inputs: str = ""
-    """Names the inputs, for the draw of one trial of each."""
+    inputs: str | None = ""
+    """Names the inputs, for the draw of one trial of each; None: nothing does, so bets alone."""
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
@@ -92,8 +92,9 @@ class _CountedMean:
             for r in once
         )
         unequal = self.sampling is Sampling.STRATIFIED
+        staked = self.anytime or (self.inputs is None and not single)
         up, down = (
-            Side(v, slack, single, unequal, self.anytime, inputs=self.inputs)
+            Side(v, slack, single, unequal, staked, inputs=self.inputs or "")
             for v in (lows, 1 - highs)
         )
         return Sides(up, down)
@@ -134,7 +135,7 @@ class _CountedMean:
         slack = a.up.slack + b.up.slack
         pairing = (
             Pairing(0.0)
-            if self.anytime
+            if a.up.anytime or b.up.anytime
             else Pairing.of(
                 single=a.up.single and b.up.single,
                 stratified=self.sampling is Sampling.STRATIFIED,
@@ -142,7 +143,7 @@ class _CountedMean:
                 inputs=len(first),
             )
         )
-        pairing = replace(pairing, inputs=self.inputs)
+        pairing = replace(pairing, inputs=self.inputs or "")
         low = lower_difference(a.up.values, 1 - b.down.values, error / 2, pairing) - slack
         high = slack - lower_difference(b.up.values, 1 - a.down.values, error / 2, pairing)
         low, high = max(-1.0, low), min(1.0, high)

@@ -120,6 +120,8 @@ def requirement(
         return Decision(claim, True, promise, whole.trials, p_value=evidence.above)
     if evidence.below <= now:
         return Decision(claim, False, promise, whole.trials, p_value=evidence.below)
+    if least == 1:  # one more failure refutes it, and nothing shows it
+        return Undecided(Why.EVIDENCE_OPEN.of(Why.OUT_OF_REACH.of(math.inf)), whole.trials)
     forecast = more_inputs(
         lambda inputs: tested.chance(inputs, later), len(local), unit_word(local, unit)
     )
