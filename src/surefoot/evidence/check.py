@@ -252,6 +252,12 @@ def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, .
         lines.append(
             "The loss on clean inputs: no claim uses it, and computing it again takes the model."
         )
+    if any(isinstance(one, Samples) for one in details):
+        earlier = max(part.record.rung for part in evidence.members.values())
+        lines.append(
+            "Whether there were other runs of the same question, with other seeds or inputs, of "
+            f"which this is the best: the file says that {earlier:,} came before it."
+        )
     if any(claim.about.sampling for claim in evidence.record.claims):
         lines.append("Whether the inputs are a sample of the population: no file can show that.")
     if evidence.record.stopped_early:
