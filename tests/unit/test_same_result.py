@@ -171,8 +171,8 @@ def test_an_interrupted_run_goes_on_to_the_same_record(studies, plain, tmp_path,
 
 @pytest.mark.slow
 def test_a_server_holds_the_record_of_a_file(studies, plain, postgres):
-    store = postgres.new_database()
     for kind, one in studies.items():
+        store = postgres.new_database()
         interrupt(one, store, 1)
         assert masked(run(one, store=store, workers=2, executor="threads")) == plain[kind]
         again = run(one, store=store)

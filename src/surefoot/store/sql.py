@@ -219,7 +219,7 @@ class SqlStore:
 
     def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
-        if (exact := self.stored(prefix)) is not None:
+        if self._has_tables and (exact := self.stored(prefix)) is not None:
             return exact
         runs = [summary_of(row, self.where) for row in self._run_rows()]
         run = choose_run(runs, prefix, self.where)

@@ -114,7 +114,7 @@ def _histogram(record: Record) -> ChartType:
     bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
         x=alt.X(
             "low:Q",
-            title=f"share of perturbations under which the input {failing_words(record)} (%)",
+            title=f"perturbations under which it {failing_words(record)} (%)",
             scale=alt.Scale(domain=[_NONE - 3, 100], nice=False),
             axis=axis,
         ),
