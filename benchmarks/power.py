@@ -20,12 +20,11 @@ import numpy as np
 from processor import print_processor
 from tables import print_table
 
-from surefoot.core.counts import Counts
-from surefoot.core.procedure import Session
 from surefoot.core.results import InputResult
 from surefoot.population.family import KappaFamily
 from surefoot.statistics import KappaTest
 from surefoot.statistics.bounds import divergence
+from surefoot.statistics.planning import simulate_all
 
 ERROR = 0.05
 POWER, HALF = 0.8, 0.5
@@ -375,15 +374,10 @@ def _family(
     kappa: float, failure: np.ndarray, seed: Sequence[int]
 ) -> tuple[list[InputResult], np.ndarray]:
     """Results and trials of inputs that fail with these probabilities."""
-    rng, trials = np.random.default_rng(seed), np.zeros(len(failure))
     test = KappaTest(kappa, ERROR, max_trials=round(200 / kappa))
-    session = Session(KappaFamily(test, 0.0, (None,) * len(failure)))
-    while (asks := session.question) is not None:
-        places, units = [ask.subject for ask in asks], np.array([ask.units for ask in asks])
-        trials[places] += units
-        failed = rng.binomial(units, failure[places])
-        session.tell([Counts(int(n), int(n - f)) for n, f in zip(units, failed, strict=True)])
-    return session.result, trials
+    family = KappaFamily(test, 0.0, (None,) * len(failure))
+    results = simulate_all(family, 1 - failure, np.random.default_rng(seed))
+    return results, np.array([one.trials for one in results])
 
 
 PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {

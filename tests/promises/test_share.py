@@ -7,14 +7,13 @@ import pytest
 from scipy.stats import binom
 
 from surefoot.core.counts import Counts
-from surefoot.core.procedure import Session
 from surefoot.core.results import Decision, Footing, Guarantee, Undecided
 from surefoot.population import RobustShare, all_robust, fragile_at_least, robust_at_least
 from surefoot.population.family import KappaFamily
 from surefoot.population.share import refutation_limits
 from surefoot.statistics import KappaTest, clopper_pearson
 from surefoot.statistics.kappa import clean_trials
-from surefoot.statistics.planning import simulate
+from surefoot.statistics.planning import simulate, simulate_all
 
 OPEN = Undecided("no", 10)
 
@@ -115,14 +114,9 @@ def test_robust_inputs_are_counted_alike():
 
 def family(test, failure, seed):
     """Results and trials of inputs that fail with these probabilities, tested as a family."""
-    rng, failure = np.random.default_rng(seed), np.array(failure)
-    session, trials = Session(KappaFamily(test, 0.0, (None,) * len(failure))), failure * 0
-    while (asks := session.question) is not None:
-        places, units = [ask.subject for ask in asks], np.array([ask.units for ask in asks])
-        trials[places] += units
-        failed = rng.binomial(units, failure[places])
-        session.tell([Counts(int(n), int(n - f)) for n, f in zip(units, failed, strict=True)])
-    return session.result, trials
+    family_of_tests = KappaFamily(test, 0.0, (None,) * len(failure))
+    results = simulate_all(family_of_tests, 1 - np.array(failure), np.random.default_rng(seed))
+    return results, np.array([one.trials for one in results])
 
 
 @pytest.mark.parametrize("ratio", [5, 10, 20])

@@ -1,4 +1,4 @@
-"""A broken pipeline never passes, whatever is asked; a sound one does, and FAIL stays FAIL."""
+"""A broken pipeline never passes, whatever is required; a sound one does, and FAIL stays FAIL."""
 
 import json
 from dataclasses import replace
@@ -96,7 +96,7 @@ def verdicts(result):
 
 
 def same(verb):
-    """Whether a label is kept is asked, which a broken pipeline answers best."""
+    """The property is that a label is kept, which a broken pipeline answers best."""
     return {"property": "same"} if verb not in ("curve", "critical") else {}
 
 
@@ -267,12 +267,12 @@ def test_of_one_class_no_preparation_looks_better():
     """One that answers the only class for whatever it gets would: it says nothing."""
     x = np.random.default_rng(3).random((60, 3, 8, 8), dtype=np.float32)
     predicted = np.repeat([0, 1], [45, 15])
-    asked = Classified(x, np.zeros(60, np.int64), predicted, predicted == 0)
+    seen = Classified(x, np.zeros(60, np.int64), predicted, predicted == 0)
     model = sf.load_model(
         lambda b: np.stack([0.9 - b.mean(axis=(1, 2, 3)), b.mean(axis=(1, 2, 3))], 1),
         shape=(3, 8, 8), scores="logits",
     )  # fmt: skip
-    assert preparation_doubt(asked, (3, 8, 8), model) is None
+    assert preparation_doubt(seen, (3, 8, 8), model) is None
 
 
 DATA = Path(sf.__file__).parent / "data"
@@ -311,8 +311,8 @@ def test_a_slow_model_sees_few_inputs_more():
     model, labels = sf.load_model(scores, shape=(3, 224, 224), scores="logits"), np.arange(40) % 10
     rows.clear()
     predicted = np.where(np.arange(40) < 20, labels, (labels + 1) % 10)
-    asked = Classified(x, labels, predicted, labels == predicted)
-    assert preparation_doubt(asked, (3, 224, 224), model) is None
+    seen = Classified(x, labels, predicted, labels == predicted)
+    assert preparation_doubt(seen, (3, 224, 224), model) is None
     assert sum(rows) <= 40
 
 

@@ -204,12 +204,12 @@ def test_one_call_for_many_inputs_perturbs_as_one_call_for_each(text, images):
 def test_several_perturbations_of_estimate_are_a_suite(images, tmp_path):
     options = {"precision": 0.1, "store": str(tmp_path / "s.db"), "workers": 1, "bounds": (0, 1)}
     rows = ["gaussian:0.2", "blur:1", "gaussian:0.4"]
-    asked = sf.estimate(scores, images, rows, progress=False, require=0.01, batch=256, **options)
+    joint = sf.estimate(scores, images, rows, progress=False, require=0.01, batch=256, **options)
     own = run(images, suite=suite_of(rows), store=options["store"])
-    assert asked.record.claims == own.record.claims
+    assert joint.record.claims == own.record.claims
     assert all(part.from_store for part in own.parts.values())
-    assert asked.verdicts[0].verdict is Verdict.PASS
-    assert list(asked.parts) == ["gaussian 0.2", "gaussian 0.4", "blur 1"]
+    assert joint.verdicts[0].verdict is Verdict.PASS
+    assert list(joint.parts) == ["gaussian 0.2", "gaussian 0.4", "blur 1"]
     objects = [sf.perturb.GaussianNoise(0.2), sf.perturb.GaussianBlur(1.0)]
     assert list(suite_of(objects).texts) == ["gaussian 0.2", "blur 1"]
     for wrong in ({"each": 0.1}, {"levels": [0.1, 0.2]}, {"require_each": 0.5}):
@@ -223,7 +223,9 @@ def test_several_perturbations_of_estimate_are_a_suite(images, tmp_path):
 
 
 def test_models_are_compared_under_several_perturbations_at_one_error(images, tmp_path):
-    other = lambda x: scores(x) * -1  # noqa: E731
+    def other(x):
+        return -scores(x)
+
     store = str(tmp_path / "s.db")
     options = {"each": 0.2, "store": store, "workers": 1, "bounds": (0, 1), "progress": False}
     perturbations = ["gaussian:0.2", "blur:1"]

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from surefoot.catalogue.registry import PERTURBATIONS, Definition, Options, number
+from surefoot.catalogue.words import open_phrase
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import import_object
@@ -97,8 +98,7 @@ def explain_own(own: OwnText) -> str:
     """What it does: its phrase, and the docstring of its function."""
     value: Any = _load(own.name)
     text = inspect.getdoc(getattr(value, "function", value)) or ""
-    phrase = f"{value.phrase.replace('{level}', 's')}; s is the level"
-    return "\n\n".join(filter(None, [phrase, text]))
+    return "\n\n".join(filter(None, [open_phrase(value.phrase), text]))
 
 
 def _at_level(own: OwnText, value: Any, level: float) -> Perturbation:  # noqa: ANN401  of a function of the user

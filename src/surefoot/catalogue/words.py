@@ -16,6 +16,11 @@ from surefoot.subject.protocols import Perturbation
 from surefoot.system.text import level_words
 
 
+def open_phrase(phrase: str) -> str:
+    """What a perturbation does, where its level is left open."""
+    return f"{phrase.replace('{level}', 's')}; s is the level"
+
+
 def perturbation_words(
     perturbation: Perturbation, bounds: Interval | None, needs: Needs, *, whole_numbers: bool
 ) -> str:

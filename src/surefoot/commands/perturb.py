@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
+from surefoot.catalogue.words import open_phrase
 from surefoot.commands import options as o
 from surefoot.commands.caller import Answer
 from surefoot.commands.output_files import check_file
@@ -76,7 +77,7 @@ def perturb(
         raise ReportFailed(f"{path} cannot be written ({error}): name it {_SHEET}") from error
     write_whole(Path(path), file.getvalue())
     lines = (
-        f"{perturbation.phrase.replace('{level}', 's')}; s is the level",
+        open_phrase(perturbation.phrase),
         f"{len(columns)} levels s (above the columns), {rows} samples (rows): {path}",
     )
     return Answer(lines, json.dumps({"sheet": path, "levels": columns, "samples": rows}))
@@ -95,8 +96,9 @@ def _on_text(name: str, path: str, options: SheetOptions) -> Answer:
     samples = text_samples(path, perturbation, levels, options.samples or SAMPLES, options.seed)
     rows = tuple((level_words(level), text) for level, text in samples)
     table = Table("Samples", ("level", "text"), rows, 2)
-    phrase = f"{perturbation.phrase.replace('{level}', 's')}; s is the level"
-    return Answer([phrase, table], json.dumps(samples, ensure_ascii=False))
+    return Answer(
+        [open_phrase(perturbation.phrase), table], json.dumps(samples, ensure_ascii=False)
+    )
 
 
 def _listed() -> Answer:

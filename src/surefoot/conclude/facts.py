@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from surefoot.core.results import Interval
 from surefoot.engine.sampling_bench import draws_nothing
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean
-from surefoot.records.population import POPULATIONS
+from surefoot.records.population import POPULATIONS, stated_population
 from surefoot.records.record import InputRow
 from surefoot.records.spec import StudySpec
 from surefoot.subject.inputs import Inputs
@@ -148,8 +148,7 @@ def _stated_population(spec: StudySpec, method: Any) -> Population:  # noqa: ANN
     over = POPULATIONS[stated.kind]
     if over not in (Mean, _suiting(method)):
         raise InvalidArgument(f"{stated.kind} does not follow from {spec.method.kind}")
-    whole = over(stated.error, Sampling(stated.sampling), inputs=spec.inputs.digest)
-    return whole if isinstance(whole, RobustShare) else replace(whole, anytime=stated.anytime)
+    return stated_population(stated, spec.inputs.digest)
 
 
 def method_of(spec: StudySpec) -> Any:  # noqa: ANN401  any method of the package

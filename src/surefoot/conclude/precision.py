@@ -88,7 +88,7 @@ def _means(
 ) -> tuple[Estimate | None, Estimate | Undecided]:
     """Being kept, for these inputs and for the population.
 
-    Where these inputs were asked for, the population's comes from the first trial of each input,
+    Where the mean is of these inputs, the population's comes from the first trial of each input,
     whose number was fixed beforehand. Where the population was, nothing is said of these inputs,
     unless it is exact: how many more trials they had depends on what the first ones said, so that
     only the first could be counted, and a reader would have two estimates of one run.
@@ -106,7 +106,7 @@ def _means(
         known = Guarantee.sound()
         return Estimate(exact, Interval(exact, exact), known, len(once)), kept
     whole: Any = Undecided(Why.FEW_TRIED.of())
-    if hasattr(facts.method, "cells"):  # a suite says of its population only what it is asked
+    if hasattr(facts.method, "cells"):  # a suite is about these inputs, or about their population
         return kept, Undecided(Why.CELL_OF_THESE.of())
     if once and (counted_once or facts.sampling is Sampling.INDEPENDENT):
         whole = over.conclude(once, over.error)
@@ -127,7 +127,7 @@ def _claims(
     result: PrecisionResult,
     first: Sequence[Counts],
 ) -> tuple[Claim, ...]:
-    """The mean that was asked for comes first, with the reason where it is not narrow enough."""
+    """The mean to a precision comes first, with the reason where it is not narrow enough."""
     common, claims = common_of(facts, rows), list[Claim]()
     if (mean := details.studied) is not None:
         continues = Continues.ONCE if result.bounds is None else Continues.ANYTIME

@@ -47,6 +47,7 @@ from surefoot.population import Population, requirement_of_each, robust_of_these
 from surefoot.population.requirement import more_inputs
 from surefoot.records.record import InputRow, OfClasses, Record, Samples
 from surefoot.records.spec import InputsSpec, StudySpec
+from surefoot.statistics.bounds import two_sided
 from surefoot.statistics.counted import Sides, Tested, rung
 from surefoot.statistics.intervals import betting_trials
 
@@ -238,14 +239,12 @@ def of_these(record: Record, least: float, error: float) -> Claim:
     return kinds.AllKappa(said, kappa=counted.kappa, clean=clean, requirement=requirement)
 
 
-_LARGEST_ERROR = 0.999
-"""The error of an interval must be below 1; each end spends half of it."""
 _MOST_TRIALS = 10**10
 """Beyond this a requirement is out of reach: a day of a hundred thousand trials a second."""
 
 
 def of_precision(record: Record, least: float) -> Claim:
-    """Of the mean that was asked for, one-sided, at what this run of the study may spend."""
+    """Of the mean to a precision, one-sided, at what this run of the study may spend."""
     if not 0 <= least <= 1:
         raise InvalidArgument(
             f"a required share lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
@@ -283,7 +282,7 @@ def _kept_at(record: Record, error: float) -> Interval:
     are counted, beside bets on all trials. Where single trials were taken until a design said stop,
     bets on them hold whatever made them stop.
     """
-    samples, twice = record.details, min(2 * error, _LARGEST_ERROR)
+    samples, twice = record.details, two_sided(error)
     if isinstance(samples, Samples) and samples.bounds is not None:
         return failure_interval(samples.bounds.interval(twice))
     known = [row.result for row in record.inputs if isinstance(row.result, Estimate)]
@@ -297,7 +296,7 @@ def _kept_at(record: Record, error: float) -> Interval:
 
 
 def _precise_mean(record: Record) -> MeanClaim:
-    """The mean that was asked for, which comes first."""
+    """The mean to a precision, which comes first."""
     claim = record.claims[0]
     if not isinstance(claim, MeanClaim):
         raise InvalidArgument(f"run {record.digest[:12]} is no mean to a precision: use estimate")

@@ -14,7 +14,7 @@ from surefoot.core.reasons import Why, several
 from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
 from surefoot.population import by_group, is_grouped
-from surefoot.records.record import InputRow, Record
+from surefoot.records.record import InputRow, Record, model_under
 from surefoot.records.spec import StudySpec
 
 
@@ -145,7 +145,7 @@ def plausible(claims: Iterable[Claim], parts: Mapping[str, Record]) -> tuple[Cla
 
 def _if_plausible(claim: Claim, parts: Mapping[str, Record]) -> Claim:
     names = set(claim.names)  # of a model, too, which has a run under each perturbation
-    own = [one for key, one in parts.items() if names & {key, key.rpartition(" under ")[0]}]
+    own = [one for key, one in parts.items() if names & {key, model_under(key)[0]}]
     named = own or parts.values()
     doubts = [one.blocks for one in named if one.blocks is not None]
     if not doubts or claim.verdict is Verdict.FAIL or not isinstance(claim, kinds.Required):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
 
 from surefoot.core.reasons import Reason, Why
 from surefoot.engine.input_check import WAY_OUT
@@ -16,6 +15,7 @@ from surefoot.engine.outputs import clean_outputs, labels_of
 from surefoot.errors import ModelFailed
 from surefoot.inputs.arrays import channels_last
 from surefoot.models.load_options import CONSTANTS, Normalise, named_normalisation
+from surefoot.statistics.bounds import mcnemar
 from surefoot.statistics.plausible import (
     ERROR,
     Classes,
@@ -141,7 +141,7 @@ def shifted(labels: Classes, predicted: Classes, classes: int) -> Relabelling | 
     which, start = np.unravel_index(int(np.argmax(hits)), hits.shape)
     gained, lost = int(gained_from[which, start]), int(lost_from[start])
     accuracy = float(hits[which, start] / n)
-    p_value = _mcnemar(gained, lost)
+    p_value = mcnemar(gained, lost)
     if accuracy < same.sum() / n + _LEAST_GAIN or p_value > _RELABELLING_ERROR / 4 / classes:
         return None
     by, word = ((1, "higher"), (-1, "lower"))[which]
@@ -172,7 +172,7 @@ def permuted(labels: Classes, predicted: Classes) -> Relabelling | None:
         hits += int(fits.sum())
         gained = int((fits & ~right[tested]).sum())
         lost = int((right[tested] & ~fits).sum())
-        p_value = min(p_value, _mcnemar(gained, lost))
+        p_value = min(p_value, mcnemar(gained, lost))
     if hits < right.sum() + _LEAST_GAIN * n or p_value > _RELABELLING_ERROR / 4:
         return None
     best = _best_renaming(labels, predicted, rows, columns)
@@ -194,11 +194,6 @@ def _best_renaming(labels: Classes, predicted: Classes, rows: Classes, columns: 
     _, chosen = linear_sum_assignment(counts, maximize=True)
     renaming: Classes = columns[chosen]
     return renaming
-
-
-def _mcnemar(gained: int, lost: int) -> float:
-    """One-sided p-value: a reading that is no better gains this many more inputs than it loses."""
-    return float(bdtr(lost, gained + lost, 0.5))
 
 
 def most_tried(row_bytes: int) -> int:
@@ -235,7 +230,7 @@ def preparation_doubt(clean: Classified, frame: tuple[int, ...], model: Model) -
             gain = part * (gained - lost) / len(rows)
             if gain < _LEAST_PREPARED_GAIN / 2 or (error and len(np.unique(answers)) < 2):
                 break
-            if gain >= _LEAST_PREPARED_GAIN and _mcnemar(gained, lost) <= error:
+            if gain >= _LEAST_PREPARED_GAIN and mcnemar(gained, lost) <= error:
                 found.append((gain, name, int(hits.sum()), int(before.sum()), len(rows)))
                 break
     best = max(found, key=lambda one: one[0], default=None)

@@ -17,12 +17,10 @@ from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
 from surefoot.population.requirement import Population, more_inputs, sound, spent_by
-from surefoot.statistics.bounds import shares
+from surefoot.statistics.bounds import mcnemar, shares, two_sided
 from surefoot.statistics.ranks import Ranks, check_share, masses, shortest
 
 Pairs = Collection[frozenset[str]]
-_LARGEST_ERROR = 0.999
-"""The error of an interval must be below 1; each end spends half of it."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +140,8 @@ def not_worse(
     if holds is not None:
         return Decision(claim, holds, promise, trials)
 
-    gaps = {o: _gap(population, local[name], others[o], now) for o in others}
-    open_ = [other for other, gap in gaps.items() if gap.low < -margin]
+    open_ = [o for o in others if _gap(population, local[name], others[o], now).low < -margin]
+    gaps = {o: _gap(population, local[name], others[o], later) for o in open_}
     inputs = len(local[name])
 
     def chance(number: int) -> float:
@@ -172,7 +170,7 @@ def _gap(
     population: Population, mine: Sequence[Sampled], other: Sequence[Sampled], error: float
 ) -> Interval:
     """The difference, each end by itself wrong with probability at most `error`."""
-    return population.difference(mine, other, min(2 * error, _LARGEST_ERROR))
+    return population.difference(mine, other, two_sided(error))
 
 
 def _chance(gap: Interval, margin: float, error: float, growth: float) -> float:
@@ -287,7 +285,7 @@ def _split(n: int, share: float, error: float, models: int = 2) -> tuple[Ranks, 
     """
     ranks = shortest(n, share, shares((1 - _PAIRED_SHARE) * error, models))
     tested = shares(_PAIRED_SHARE * error, math.comb(models, 2))
-    if _mcnemar(ranks.high - 1, 0) > tested / 2:
+    if mcnemar(ranks.high - 1, 0) > tested / 2:
         return shortest(n, share, shares(error, models)), 0.0
     return ranks, tested
 
@@ -321,18 +319,11 @@ def _largest(highs: Floats, lows: Floats, ranks: Ranks, error: float) -> float:
         while highs[nearest[below]] < at:
             both += int(nearest[below] < counts[place])
             below += 1
-        while _mcnemar(below - both, int(counts[place]) - both) <= error:
+        while mcnemar(below - both, int(counts[place]) - both) <= error:
             both += int(np.count_nonzero(highs[counts[place] : counts[place + 1]] < at))
             place += 1  # ends before the last candidate, which is never rejected
         best = max(best, float(at - seconds[place]))
     return best
-
-
-def _mcnemar(one: int, other: int) -> float:
-    """P-value of McNemar's exact test: `one` or more of `one + other` fair coins show heads."""
-    from scipy.special import bdtrc
-
-    return 1.0 if one < 1 else float(bdtrc(one - 1, one + other, 0.5))
 
 
 def unpaired_quantile_difference(

@@ -10,6 +10,7 @@ from surefoot.core.claims import Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.records.record import InputRow, Record
+from surefoot.records.spec import PopulationSpec
 
 _WHOLE_MODEL = (
     "the bytes of the ONNX file",
@@ -42,8 +43,14 @@ def population_of(record: Record) -> Population:
             f"run {record.digest[:12]} makes no statement about the population: give its study a "
             "population, such as sf.population.Mean(0.05)"
         )
+    return stated_population(spec, record.study.inputs.digest, classes_of(rows_by_id(record)))
+
+
+def stated_population(
+    spec: PopulationSpec, inputs: str, classes: tuple[int, ...] = ()
+) -> Population:
+    """The statement that a spec names; `inputs` names those that it is made from."""
     sampling = Sampling(spec.sampling or Sampling.INDEPENDENT)
-    classes, inputs = classes_of(rows_by_id(record)), record.study.inputs.digest
     over = POPULATIONS[spec.kind](spec.error, sampling, classes=classes, inputs=inputs)
     return over if isinstance(over, RobustShare) else replace(over, anytime=spec.anytime)
 

@@ -440,11 +440,17 @@ def under(model: str, perturbation: str) -> str:
     return f"{model} under {perturbation}"
 
 
+def model_under(name: str) -> tuple[str, str]:
+    """The other way round: the model, which is empty where nothing was named so, and under what."""
+    model, _, perturbation = name.rpartition(" under ")
+    return model, perturbation
+
+
 def models_under(parts: Mapping[str, Part]) -> dict[str, dict[str, Part]]:
     """By perturbation, then by model: what `under` named."""
     split: dict[str, dict[str, Part]] = {}
     for name, part in parts.items():
-        model, _, perturbation = name.rpartition(" under ")
+        model, perturbation = model_under(name)
         split.setdefault(perturbation, {})[model] = part
     return split
 

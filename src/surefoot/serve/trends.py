@@ -51,10 +51,10 @@ def trends(
             problems.append(str(error))
             continue
         for line in lines:
-            asked = line.question if question in (None, line.question) else ""
-            if asked and line.finished and line.digest not in cells:
+            wanted = line.question if question in (None, line.question) else ""
+            if wanted and line.finished and line.digest not in cells:
                 found[line.digest] = store, line
-                versions.setdefault(asked, set()).add(line.version)
+                versions.setdefault(wanted, set()).add(line.version)
     several = [pair for pair in found.values() if len(versions[pair[1].question]) > 1]
     groups: dict[Hashable, list[ListedRun]] = {}
     for run in sorted(with_headlines(several, problems), key=lambda run: run.line.started):

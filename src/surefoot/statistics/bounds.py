@@ -21,6 +21,15 @@ def shares(error: float, claims: int) -> float:
     return error / claims
 
 
+_LARGEST_ERROR = 0.999
+"""The error of an interval must be below 1."""
+
+
+def two_sided(error: float) -> float:
+    """The error of an interval each of whose ends is wrong with at most this one."""
+    return min(2 * error, _LARGEST_ERROR)
+
+
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Each p-value adjusted for all of them (Holm 1979).
 
@@ -34,6 +43,13 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
         adjusted[i] = largest
     return tuple(adjusted)
+
+
+def mcnemar(more: int, fewer: int) -> float:
+    """Exact p-value of pairs that differ, so many this way and so many that way, as fair coins."""
+    from scipy.special import bdtr
+
+    return float(bdtr(fewer, more + fewer, 0.5))
 
 
 _SAME_CUT = 1e-12

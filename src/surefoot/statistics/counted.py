@@ -75,8 +75,10 @@ class Side:
     @property
     def yes(self) -> int:
         """How many of the inputs say yes."""
-        if self.first is not None or self.single:
-            return round(float(self.values.sum())) if self.first is None else self.first
+        if self.first is not None:
+            return self.first
+        if self.single:
+            return round(float(self.values.sum()))
         return int(np.count_nonzero(one_trial(self.values, inputs=self.inputs)[0]))
 
     def lower_end(self, error: float) -> float:

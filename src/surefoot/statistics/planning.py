@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Procedure, Session
@@ -36,6 +37,21 @@ def simulate(
     return result, questions
 
 
+def simulate_all(
+    procedure: Procedure[Any, Any, Any],
+    p: float | NDArray[np.float64],
+    rng: np.random.Generator,
+) -> Any:  # noqa: ANN401  whatever the procedure concludes
+    """One run of a procedure for all inputs together; p of each, or one for all."""
+    session = Session(procedure)
+    while (asks := session.question) is not None:
+        units = np.array([ask.units for ask in asks])
+        own = p if isinstance(p, float) else p[[ask.subject for ask in asks]]
+        kept = rng.binomial(units, own)
+        session.tell([Counts(int(n), int(k)) for n, k in zip(units, kept, strict=True)])
+    return session.result
+
+
 def simulate_mean(procedure: Procedure[Any, Any, Any], p: float, runs: int = 5) -> SimulatedTrials:
     """The same of a procedure for all inputs together, each kept with probability p.
 
@@ -43,13 +59,9 @@ def simulate_mean(procedure: Procedure[Any, Any, Any], p: float, runs: int = 5) 
     """
     rng, trials, reached = np.random.default_rng(20240607), [], 0
     for _ in range(runs):
-        session = Session(procedure)
-        while session.question is not None:
-            kept = rng.binomial([ask.units for ask in session.question], p).tolist()
-            units = (ask.units for ask in session.question)
-            session.tell([Counts(n, k) for n, k in zip(units, kept, strict=True)])
-        trials.append(session.result.failure.trials)
-        reached += not session.result.note
+        result = simulate_all(procedure, p, rng)
+        trials.append(result.failure.trials)
+        reached += not result.note
     return SimulatedTrials(p, float(np.mean(trials)), max(trials), reached / runs)
 
 

@@ -134,8 +134,8 @@ def _line(row: TableRow) -> RunLine:
         named = str(words["source"]), str(method["kind"]), _whole(inputs["number"])
         model, command, study = (str(source.get(n, "")) for n in ("model", "command", "study"))
         prepared = inputs["reading"], spec["model"]["preparation"]
-        asked = inputs["digest"], *(spec[n] for n in ("perturbation", "property", "bounds"))
-        more = "; ".join(filter(None, prepared)), _digest(asked), _digest(spec["model"])
+        question = inputs["digest"], *(spec[n] for n in ("perturbation", "property", "bounds"))
+        more = "; ".join(filter(None, prepared)), _digest(question), _digest(spec["model"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         problem, perturbation, named = _UNREADABLE, "", ("", "", 0)
         model = command = study = ""

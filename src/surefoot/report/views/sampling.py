@@ -205,7 +205,7 @@ def repeat_command(record: Record) -> str:
 
 
 def _missed_precision(record: Record) -> list[Caution]:
-    """Why the mean is not known to the precision that was asked for."""
+    """Why the mean is not known to the precision."""
     precision = record.study.method.number("precision")
     reason = record.claims[0].reason
     if not precision or not reason:

@@ -247,7 +247,7 @@ def suite_table(
 
 
 def _late(record: Record, grid: Grid) -> str:
-    """The cells that are not known as well as was asked for: a time limit, or too few inputs."""
+    """The cells that are not known to the precision: a time limit, or too few inputs."""
     precision = record.study.method.number("precision")
     every = [cell for cells in grid.rows.values() for cell in cells]
     wide = [c for c in every if precision and c.kept.interval.width / 2 > precision * _ROUNDING]
