@@ -6,7 +6,8 @@ from scipy.special import ndtr
 from scipy.stats import binom, multinomial
 
 from surefoot.population import quantile_difference, quantile_differences
-from surefoot.population.comparison import _mcnemar, _split
+from surefoot.population.comparison import _split
+from surefoot.statistics.bounds import mcnemar
 from tests.quantiles import WORLDS, as_found, most_misses, points
 
 
@@ -66,7 +67,7 @@ def test_the_true_pair_of_quantiles_is_rejected_at_most_as_often_as_said(n, shar
     rejected = 0.0
     for one in range(n + 1):
         for other in range(n + 1 - one):
-            tested = min(_mcnemar(one, other), _mcnemar(other, one)) <= paired / 2
+            tested = min(mcnemar(one, other), mcnemar(other, one)) <= paired / 2
             for shared in range(n + 1 - one - other):
                 counts = (shared + one, shared + other)
                 apart = any(not ranks.low <= count < ranks.high for count in counts)
@@ -78,7 +79,7 @@ def test_the_true_pair_of_quantiles_is_rejected_at_most_as_often_as_said(n, shar
 
 def test_a_coin_is_fair():
     for one, other in ((0, 0), (0, 5), (5, 0), (3, 4), (20, 2)):
-        assert _mcnemar(one, other) == pytest.approx(binom.sf(one - 1, one + other, 0.5))
+        assert mcnemar(one, other) == pytest.approx(binom.sf(one - 1, one + other, 0.5))
 
 
 def test_three_models_hold_together():
