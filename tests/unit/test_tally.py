@@ -227,6 +227,43 @@ def test_unequal_numbers_of_trials_are_an_assumption_and_skipped_cases_a_note():
     assert "2 cases" in text
 
 
+RERUN = ("a,fail", "a,pass", "b,pass", "c,fail", "c,fail", "c,pass", "d,fail", "d,fail", "e,pass")
+
+
+def test_of_cases_that_were_run_until_they_passed_the_first_attempt_counts():
+    path = csv("case,outcome", *RERUN)
+    result = sf.tally(path)
+    assert counted(result) == (3, 5), "c failed twice and is one case, d never passed"
+    assert "3 cases that failed were run again, and 2 passed then; each case counts by" in str(
+        result
+    )
+    assert "how many trials a case has" not in result.explain()
+    assert counted(sf.tally(path, reruns="last")) == (1, 5)
+    assert result.claims[0].interval != sf.tally(path, reruns="all").claims[0].interval
+    assert sf.tally(path, reruns="all").claims[1].trials == len(RERUN)
+    repeated = csv("case,outcome", *(f"{c},{o}" for c in "abcd" for o in ("fail", "pass")))
+    assert sf.tally(repeated).claims[1].trials == 8, "every case was run twice, whatever came first"
+    missing = [f"{c},{'fail' if c % 2 else 'pass'}" for c in range(20) for _ in range(3 - (c == 7))]
+    assert sf.tally(csv("case,outcome", *missing)).claims[1].trials == 59, (
+        "fewer trials show no rerun"
+    )
+    with pytest.raises(InvalidArgument) as refusal:
+        sf.tally("a.csv", reruns="second")
+    assert (refusal.value.option, refusal.value.value) == ("reruns", "second")
+    with pytest.raises(InvalidArgument, match="not say in which order"):
+        sf.tally(csv("case,trials,failures", "a,2,1", "b,1,0"), reruns="first")
+
+
+def test_reruns_that_are_likely_no_accident_are_counted_once():
+    """Whole classes are run again: some cases passed before, most failed."""
+    rows = [f"p{i},pass" for i in range(60)] + [f"x{i},{'fail' if i else 'pass'}" for i in range(9)]
+    again = [f"x{i},pass" for i in range(9)]
+    assert sf.tally(csv("case,outcome", *rows, *again)).claims[1].trials == 69
+    assert (
+        sf.tally(csv("case,outcome", *rows, "p1,pass", "p2,pass", "x3,pass")).claims[1].trials == 72
+    )
+
+
 def test_a_column_called_group_is_used_only_where_it_is_named():
     path = csv("case,group,outcome", *(f"{i},{i // 5},{'pf'[i < 5]}".replace("p", "pass")
                                        .replace("f", "fail") for i in range(50)))  # fmt: skip

@@ -45,6 +45,33 @@ def test_samples_of_lm_evaluation_harness_and_their_filters():
             sf.tally("t.jsonl")
 
 
+def samples(name, **fields):
+    lines = [{"doc_id": i, "acc": 1.0, **{k: f"{v}{i}" for k, v in fields.items()}} for i in (0, 1)]
+    Path(name).write_text("\n".join(map(json.dumps, lines)))
+    return name
+
+
+def test_documents_of_several_tasks_are_not_taken_for_one_case():
+    """Every task counts its documents from 0."""
+    with pytest.raises(InvalidArgument, match="case 0 has another content"):
+        sf.tally(samples("a.jsonl", doc="sums"), samples("b.jsonl", doc="poems"))
+    assert "on the same 2 cases" in str(sf.tally("a.jsonl", samples("c.jsonl", doc="sums")))
+    with pytest.raises(InvalidArgument, match="has the content"):
+        Path("ab.jsonl").write_text("\n".join(Path(p).read_text() for p in ("a.jsonl", "b.jsonl")))
+        sf.tally("ab.jsonl")
+    day = "2026-01-02T03-04-05.678"
+    new, old, other = (
+        samples(f"samples_{task}_{day}{i}.jsonl") for i, task in enumerate(("arc", "arc", "law_1"))
+    )
+    assert "on the same 2 cases" in str(sf.tally(new, old))
+    with pytest.raises(InvalidArgument, match=r"different tasks \(arc, law_1\) and only number"):
+        sf.tally(new, other)
+    Path("both.jsonl").write_text(Path(new).read_text() + "\n" + Path(other).read_text())
+    with pytest.raises(InvalidArgument, match="doc_id 0 is there twice"):
+        sf.tally("both.jsonl")
+    assert sf.tally("both.jsonl", case="doc_id").claims[1].trials == 4
+
+
 def log(*samples, status="success", task="t"):
     """A log of Inspect: id, epoch, value of the score."""
     return {
@@ -212,7 +239,12 @@ def test_test_cases_of_junit_and_entities_refused():
     result = sf.tally("j.xml", by="classname")
     assert counted(result) == (3, 4), "what passed when run again failed at first"
     assert [row.id for row in result.inputs] == ["m::a", "m::b", "n::a", "n::d"]
-    assert "1 case failed, and passed when run again" in result.explain()
+    assert "1 case that failed was run again, and 1 passed then" in result.explain()
+    assert counted(sf.tally("j.xml", reruns="last")) == (2, 4)
+    assert sf.tally("j.xml", reruns="all").claims[1].trials == 5
+    failed_thrice = suite("", FAILURE + "<rerunFailure/><rerunError/>", PASSED)
+    assert counted(sf.tally(failed_thrice)) == (1, 2)
+    assert sf.tally(failed_thrice, reruns="all").claims[1].trials == 4
     for text, said in (
         ('<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "declares a document type"),
         ("<testsuite>", "cannot be read as XML"),

@@ -13,7 +13,7 @@ from surefoot.commands.caller import Caller
 from surefoot.commands.critical import RadiusOptions, RadiusOutcome
 from surefoot.commands.output_files import check_distinct, check_figure_file, check_page_file
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import Option, option, refused, same_option
+from surefoot.records.options import Option, option, refused, refused_value, same_option
 
 if TYPE_CHECKING:
     from surefoot.inputs.outcomes.rows import Meaning
@@ -49,6 +49,12 @@ class TallyOptions:
         None,
         "Column that names the group of each case, such as a patient. Then groups are the sample.",
         common=True,
+    )
+    reruns: str | None = option(
+        None,
+        "Which attempts count of cases that were run again since they failed; without it the "
+        "first, where the outcomes show it.",
+        metavar="first|last|all",
     )
     confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     require: v.Number | None = option(
@@ -122,7 +128,7 @@ def run_tally(
     caller: Caller,
 ) -> Result:
     """The same; the result says which command repeats it."""
-    from surefoot.inputs.outcomes.rows import ColumnNames
+    from surefoot.inputs.outcomes.rows import RERUNS, ColumnNames
     from surefoot.study.external import tally_files
 
     check_distinct({"files": files, "figure": options.figure, "report": options.report})
@@ -134,8 +140,10 @@ def run_tally(
     least_of_each = None if each is None else v.class_shares("require_each", each)
     margin = None if options.not_worse is None else v.share("not_worse", options.not_worse)
     _check_number_of_files(len(files), options)
+    if options.reruns not in (None, *RERUNS):
+        raise refused_value("reruns", options.reruns, f"is none of {', '.join(RERUNS)}: choose one")
     columns = ColumnNames(
-        options.case, options.outcome, options.group, options.by, _meaning(options)
+        options.case, options.outcome, options.group, options.by, _meaning(options), options.reruns
     )
     result = tally_files(files, columns, error)
     if margin is not None:

@@ -229,9 +229,22 @@ def matched(files: Mapping[str, OutcomeFile]) -> tuple[dict[str, OutcomeFile], l
     ]
     first, *others = files
     for other in others:
-        _check_same_cases(first, other, [(cases[first][c], cases[other][c]) for c in common])
+        _check_same_cases(
+            first,
+            other,
+            [(case, cases[other][c]) for c, case in cases[first].items() if c in common],
+        )
     tasks = dict.fromkeys(file.task for file in files.values() if file.task)
     if len(tasks) > 1:
+        if any(
+            name.isdecimal() and not known[name].content
+            for known in cases.values()
+            for name in common
+        ):
+            raise InvalidArgument(
+                f"{' and '.join(files)} are of different tasks ({', '.join(tasks)}) and only "
+                "number their cases: compare files of the same task"
+            )
         text = f"the logs are of different tasks ({', '.join(tasks)}); cases are matched by name"
         findings.append(Finding("tasks", "warning", text))
     kept = {

@@ -197,7 +197,8 @@ def _from_samples(
     task = evaluation.get("task") if isinstance(evaluation, dict) else ""
     rows = list(_outcomes(path, samples, scorer, wanted))
     remarks += outcomes.meaning_remarks(path, scorer, rows, wanted.meaning)
-    return outcomes.outcome_file(path, rows, remarks, task=str(task or ""))
+    task = str(task or "")
+    return outcomes.outcome_file(path, rows, remarks, task=task, reruns=wanted.reruns)
 
 
 def _scorer(path: Path, samples: list[Sample], wanted: str | None) -> str:

@@ -106,7 +106,6 @@ class _Reader:
     def __init__(self, path: Path, wanted: ColumnNames) -> None:
         self.path, self.wanted = path, wanted
         self.rows: list[Outcome] = []
-        self.run_again = 0
         self._suites: list[Suite] = []
         self._case: dict[str, str] | None = None
         self._line, self._children, self._depth = 0, list[str](), 0
@@ -180,12 +179,17 @@ class _Reader:
         if self._suites:
             kinds = [c for c in self._children if c in _FAILED] or ["failure"] * failed
             self._suites[-1].add_case(kinds, skipped=skipped)
-        if again and not failed and not skipped:
-            # a case that is run until it passes hardly ever fails: its first attempt is the trial
-            self.run_again, failed, value = self.run_again + 1, True, again[0]
-        self.rows.append(
-            Outcome(place, full, int(failed), int(not skipped), group, class_name, value=value)
-        )
+        attempts = [(value, int(failed))]
+        if failed:
+            attempts += [(c, 1) for c in self._children if c.startswith("rerun") and c != value]
+        elif not skipped:
+            attempts = [*((c, 1) for c in again), *attempts]
+        self.rows += [
+            Outcome(
+                place, full, fails, int(not skipped), group, class_name, "", one, len(attempts) > 1
+            )
+            for one, fails in attempts
+        ]
 
     def _value(self, place: str, case: dict[str, str]) -> str:
         """The element that makes it a failure, else what its attributes say, else passed."""
@@ -268,9 +272,4 @@ def read_junit(path: Path, wanted: ColumnNames) -> OutcomeFile:
         Remark("outcome", "failed where the testcase has a failure or an error"),
         *outcomes.field_remarks(wanted, "the {} of the testcase"),
     ]
-    if reader.run_again:
-        one = reader.run_again == 1
-        cases = "1 case" if one else f"{reader.run_again:,} cases"
-        text = f"{cases} failed, and passed when run again: counted as failed, by the first attempt"
-        remarks.append(Remark("run again", text, is_warning=True))
-    return outcomes.outcome_file(path, reader.rows, remarks)
+    return outcomes.outcome_file(path, reader.rows, remarks, reruns=wanted.reruns)

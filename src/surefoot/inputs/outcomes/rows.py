@@ -70,7 +70,8 @@ class Meaning:
 class ColumnNames:
     """The columns that the user named; None where they are to be guessed.
 
-    `by` is the class of each case, `group` the group that was sampled as a whole.
+    `by` is the class of each case, `group` the group that was sampled as a whole; `reruns` one of
+    `RERUNS`, None where the outcomes say whether cases were run again since they failed.
     """
 
     case: str | None = None
@@ -78,6 +79,7 @@ class ColumnNames:
     group: str | None = None
     by: str | None = None
     meaning: Meaning = Meaning()
+    reruns: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Outcome:
 
     `place` names the row in a refusal. `content` names the contents of the case, where the file
     does: the same name with other contents is another case. `value` is what the row says; empty
-    where it counts.
+    where it counts. `rerun`: the file says that the case was run again since it failed.
     """
 
     place: str
@@ -97,6 +99,7 @@ class Outcome:
     class_name: str = ""
     content: str = ""
     value: str = ""
+    rerun: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,9 +146,10 @@ def outcome_file(
     *,
     names_cases: bool = True,
     task: str = "",
+    reruns: str | None = None,
 ) -> OutcomeFile:
     """The rows gathered by case; skipped ones are left out and counted in a remark."""
-    every = list(rows)
+    every, run_again = _attempts(list(rows), reruns)
     if not every:
         raise InvalidArgument(
             f"{path} has no outcomes: a tally needs at least one; give another file"
@@ -166,7 +170,7 @@ def outcome_file(
     of_each = f"{each} {'trial' if each == '1' else 'trials'} of each"
     noun = "case" if len(cases) == 1 else "cases"
     extent = f"{len(every):,} {_rows(len(every))}, {len(cases):,} {noun}, {of_each}"
-    notes = [*remarks, *_values(every), Remark("rows", extent)]
+    notes = [*remarks, *_values(every), Remark("rows", extent), *run_again]
     if skipped:
         were = "1 row was skipped and is" if skipped == 1 else f"{skipped:,} rows were skipped, and"
         left = f"{were}{'' if skipped == 1 else ' are'} left out: nothing is said of such cases"
@@ -178,6 +182,58 @@ def outcome_file(
         notes.append(Remark("copies", copies_note(found, "case"), is_warning=True))
     classes = tuple(sorted({row.class_name for row in every if row.class_name}))
     return OutcomeFile(path, cases, tuple(notes), names_cases, task, classes)
+
+
+FIRST, LAST, ALL = RERUNS = ("first", "last", "all")
+"""Which attempts count of a case that was run again since it failed."""
+_BY_CHANCE = 0.01
+"""Below this probability, that cases with more trials failed at first is no accident."""
+
+
+def _attempts(rows: list[Outcome], reruns: str | None) -> tuple[list[Outcome], list[Remark]]:
+    """The rows that count, where some cases were run again since they failed.
+
+    Tests are run until they pass: then the number of trials depends on the outcomes, and a mean
+    over them is too good. First attempts are sound under every rule of running again.
+    """
+    trials: dict[str, list[Outcome]] = {}
+    for row in rows:
+        trials.setdefault(row.case, []).extend([row] if row.trials else [])
+    ran = [own for own in trials.values() if own]
+    counts = next((row for row in rows if row.trials > 1), None)
+    if counts and reruns in (FIRST, LAST):
+        raise InvalidArgument(
+            f"reruns (--reruns) {reruns}: {counts.place} counts {counts.trials:,} trials and does "
+            "not say in which order: write one trial a row, or leave it out"
+        )
+    if reruns is None and not counts and _depends_on_first(ran):
+        reruns = FIRST
+    if reruns in (None, ALL) or all(len(own) == 1 for own in ran):
+        return rows, []
+    kept = {id(own[0 if reruns == FIRST else -1]) for own in ran}
+    again = [own for own in ran if len(own) > 1 and own[0].failed]
+    were = "1 case that failed was" if len(again) == 1 else f"{len(again):,} cases that failed were"
+    text = (
+        f"{were} run again, and {sum(not own[-1].failed for own in again):,} passed then; each "
+        f"case counts by its {reruns} attempt "
+        f"(otherwise: --reruns {' or '.join(one for one in RERUNS if one != reruns)})"
+    )
+    counted = [row for row in rows if not row.trials or id(row) in kept]
+    return counted, [Remark("run again", text, is_warning=True)]
+
+
+def _depends_on_first(cases: Sequence[Sequence[Outcome]]) -> bool:
+    """Whether cases have more trials than others since they failed at first."""
+    from scipy.stats import hypergeom
+
+    if any(row.rerun for own in cases for row in own):
+        return True
+    fewest = min(map(len, cases), default=0)
+    more = [own for own in cases if len(own) > fewest]
+    failed_more, failed = (sum(own[0].failed for own in which) for which in (more, cases))
+    if not more or failed_more == len(more):
+        return bool(more)
+    return float(hypergeom.sf(failed_more - 1, len(cases), failed, len(more))) < _BY_CHANCE
 
 
 def _values(rows: Sequence[Outcome]) -> list[Remark]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -285,8 +287,11 @@ def _values(rows: Sequence[Mapping[str, Json]], name: str) -> set[str]:
 
 _MOST_COLUMNS = 10_000
 """Of a table: more than anybody names."""
-_FILTER, _METRICS, _HASH = "filter", "metrics", "doc_hash"
-"""Fields of lm-evaluation-harness: how an answer was extracted, what was scored, which text."""
+_FILTER, _METRICS, _NUMBER, _HASH, _DOCUMENT = "filter", "metrics", "doc_id", "doc_hash", "doc"
+"""Fields of lm-evaluation-harness: how an answer was extracted, what was scored, which document by
+its number in the task, its digest and itself."""
+_OF_TASK = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.:-]+")
+"""The names of its files."""
 _DELIMITERS = {".tsv": "\t"}
 """By the end of the name; else a comma."""
 Row = tuple[str, Mapping[str, Json]]
@@ -377,7 +382,24 @@ def _from_rows(
     meaning = outcomes.meaning_remarks(path, columns.outcome, read, wanted.meaning)
     repeats = check_repeats(str(path), columns, wanted, [row for _, row in rows])
     notes = [*remarks, *chosen, *meaning, *repeats]
-    return outcomes.outcome_file(path, read, notes, names_cases=bool(columns.case))
+    named = bool(columns.case)
+    if columns.case == _NUMBER and wanted.case is None:
+        _check_documents(path, read)
+    task = of_task[1] if (of_task := _OF_TASK.fullmatch(path.stem)) else ""
+    return outcomes.outcome_file(
+        path, read, notes, names_cases=named, task=task, reruns=wanted.reruns
+    )
+
+
+def _check_documents(path: Path, rows: Sequence[Outcome]) -> None:
+    """Refuse documents of which only the number is known twice: every task counts from 0."""
+    twice = next((n for n, times in Counter(row.case for row in rows).items() if times > 1), None)
+    if twice is not None and not all(row.content for row in rows):
+        raise InvalidArgument(
+            f"{path}: {_NUMBER} {twice} is there twice, without a {_HASH} that says whether it is "
+            f"the same document: tally each task by itself, or say case={_NUMBER} "
+            f"(--case {_NUMBER}) if the rows are trials of one case"
+        )
 
 
 def _outcomes(
@@ -388,6 +410,9 @@ def _outcomes(
     class_name = _text(place, row, columns.by) if columns.by else ""
     group = _text(place, row, columns.group) if columns.group else ""
     content = row.get(_HASH)
+    if columns.case == _NUMBER and content is None and row.get(_DOCUMENT) is not None:
+        text = json.dumps(row[_DOCUMENT], indent=2, ensure_ascii=False)  # as doc_hash is made
+        content = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     more = (group, class_name, content if isinstance(content, str) else "")
     if not columns.trials:
         value = _value(place, row, columns.outcome)
