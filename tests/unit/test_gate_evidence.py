@@ -14,6 +14,7 @@ from surefoot.cli.main import app
 from surefoot.evidence.answers import Status
 from tests.unit.test_evidence_file import exit_code, statement_of, write
 from tests.unit.test_gate_run import CURVE, PERTURB, folder, run, study  # noqa: F401
+from tests.unit.test_gate_run import write as write_studies
 
 BAD = "model = 'models.py:bad'\n"
 BEFORE = "previous-model = 'models.py:good'"
@@ -210,3 +211,40 @@ def test_every_kind_of_study_has_one_file_with_all_its_verdicts():
         assert [v.subject for v in check.verdicts] == said
         unmet = [text for text in said if not text.startswith("PASS")]
         assert sorted(check.unmet) == sorted(unmet)
+
+
+def margins(outcome):
+    return [f.finding for f in outcome.record.findings if f.name == "margins"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_output_says_that_margins_add_up_from_release_to_release():
+    """Of runs in a store, of an evidence file, of comparisons; not against a fixed baseline."""
+    releases = [
+        f"def {name}(batch):\n    return good(batch)" for name in ("first", "second", "third")
+    ]
+    Path("models.py").write_text("\n\n".join([Path("models.py").read_text(), *releases]))
+
+    def gate(model, *words):
+        write_studies(study("n", f"model = 'models.py:{model}'\nmargin = 0.3\n"))
+        choice = dict(zip(("previous_model", "not_worse_than"), words, strict=False))
+        return sf.run_studies("surefoot.toml", evidence=model, **choice).studies[0]
+
+    assert not margins(gate("first", "models.py:good").result)
+    assert not margins(gate("second", "models.py:good").result), "a fixed baseline"
+    assert not margins(gate("good", "models.py:first").result), "back again is no chain"
+    chained = gate("second", "models.py:first")
+    assert margins(chained.result)[0].startswith(
+        "models.py:first was itself allowed to be worse than models.py:good: 2 margins add up to "
+        "0.6; "
+    )
+    assert any("2 margins add up" in line for line in chained.cautions)
+    assert "3 margins add up to 0.9" in margins(gate("third", "models.py:second").result)[0]
+    assert margins(sf.read_result("surefoot.db")), "kept with what was required"
+    Path("surefoot.db").unlink()
+    by_file = gate("third", None, "second/n.evidence.json")
+    assert "2 margins add up to 0.6" in margins(by_file.result)[0]
+    compared = {"each": 0.3, "property": "true", "store": "c.db", "workers": 1, "not_worse": 0.1}
+    pairs = [["models.py:first", "models.py:good"], ["models.py:second", "models.py:first"]]
+    notes = [margins(sf.compare(p, "test.npz", "gaussian:1", **compared)) for p in pairs * 2]
+    assert [len(note) for note in notes] == [0, 1, 0, 1]

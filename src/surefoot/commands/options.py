@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -263,11 +263,12 @@ class RunOptions:
 
     def write(self, result: Result, command: str, figure: str | Path | None = None) -> Result:
         """Write the figure and the report; keep verdicts in the store. The result of `command`."""
-        from surefoot.store.outcomes import keep_outcome
+        from surefoot.store.outcomes import keep_outcome, with_chain
 
         result = result.repeated_by(command)
         records = {name: part.record for name, part in result.parts.items()}
         where = None if self.store is None else str(self.store)
+        result = replace(result, record=with_chain(result.record, records, where))
         keep_outcome(result.record, records, where, command)
         if figure is not None:
             result.plot(figure)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from surefoot.errors import EvidenceFailed
@@ -47,25 +46,20 @@ def evidence_in_store(
     if isinstance(record.details, Comparison):
         own = parts or stored_parts(record, store)
         return evidence_of(
-            record, {}, parts={n: evidence_in_store(_as_part(r), store) for n, r in own.items()}
+            record, {}, parts={n: evidence_in_store(r.unrequired, store) for n, r in own.items()}
         )
     attack = None
     if isinstance(record.details, Samples) and record.details.attack is not None:
         beside = record.details.attack.run
         known = store.stored(beside) if beside else None
         if known is not None:
-            attack = evidence_in_store(_as_part(known), store)
+            attack = evidence_in_store(known.unrequired, store)
     required = None if record.required is None else record.required.earlier
     if required is not None and earlier is None:
         before = store.stored(required.run)
-        earlier = None if before is None else evidence_in_store(_as_part(before), store)
+        earlier = None if before is None else evidence_in_store(before.unrequired, store)
     entries = store.journal(record.digest).replay()
     return evidence_of(record, entries, attack, earlier=earlier)
-
-
-def _as_part(record: Record) -> Record:
-    """Without what was required of it in a command of its own."""
-    return replace(record, required=None, verdicts=())
 
 
 def write_statement(evidence: Evidence, path: str | Path, key: str | Path | None) -> Path:

@@ -32,7 +32,7 @@ from surefoot.records.record import Curves, EarlierModel, Record, Requirements
 from surefoot.report.page import write_page
 from surefoot.report.sentences import measured_words
 from surefoot.store.locations import without_passwords
-from surefoot.store.outcomes import keep_outcome
+from surefoot.store.outcomes import keep_outcome, with_chain
 from surefoot.system.user_code import raised_words
 
 if TYPE_CHECKING:
@@ -44,13 +44,14 @@ class EarlierRun:
     """The run of an earlier model: how a sentence names it, and its record.
 
     `evidence` is what its file holds; None where the run is in the store. `recorded`: no trial of
-    it was run now.
+    it was run now. `compared`: with which model its file says that it was compared.
     """
 
     name: str
     record: Record
     evidence: Evidence | None = None
     recorded: bool = True
+    compared: EarlierModel | None = None
 
 
 def earlier_run(path: str) -> EarlierRun:
@@ -77,9 +78,12 @@ def earlier_run(path: str) -> EarlierRun:
             f"{path}: its results were not recomputed ({unknown[0]}): measure the earlier model "
             "again (previous-model)"
         )
-    record = replace(evidence.record, required=None, verdicts=())
+    record = evidence.record.unrequired
     part = replace(evidence, record=record, earlier=None)
-    return EarlierRun(f"{evidence.model} of {Path(path).name}", record, part)
+    required = evidence.record.required
+    compared = None if required is None else required.earlier
+    name = f"{evidence.model} of {Path(path).name}"
+    return EarlierRun(name, record, part, compared=compared)
 
 
 QUIET = Caller(on_workers=ignore)
@@ -184,7 +188,9 @@ def _run(gate: g.Gate, study: g.GateStudy, caller: Caller) -> tuple[Result, Earl
         result = _compared(study, study.regression, result, earlier)
     _check_spending(study, result)
     if earlier is not None:
-        keep_outcome(result.record, {}, study.store)
+        record = with_chain(result.record, {}, study.store, earlier.compared)
+        result = replace(result, record=record)
+        keep_outcome(record, {}, study.store)
     if page is not None:
         facts = (*result.view.facts, gate.budget)
         write_page(replace(result.view, facts=facts), Path(page))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from surefoot.core.claims import Claim
@@ -226,6 +226,10 @@ class CleanAnswers:
         """Why no requirement can pass: the doubt, unless the inputs are too few for it."""
         remark = self.doubt is None or self.doubt.why is Why.FEW_TO_DOUBT
         return None if remark else Why.IMPLAUSIBLE.of(self.right, self.inputs, self.doubt)
+
+
+MARGINS = "margins"
+"""The finding that margins add up: of a requirement, not of the run."""
 
 
 @dataclass(frozen=True)
@@ -506,6 +510,12 @@ class Record:
                 f"run {self.digest[:12]} was read from a file: it has no study; use its spec"
             )
         return spec
+
+    @property
+    def unrequired(self) -> Record:
+        """The record without what a command required of it."""
+        findings = tuple(one for one in self.findings if one.name != MARGINS)
+        return replace(self, required=None, verdicts=(), findings=findings)
 
     @property
     def chooses_inputs(self) -> bool:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
 from surefoot.errors import StoreFailed
-from surefoot.records.record import Comparison, Record, Source
-from surefoot.records.spec import ComparisonSpec, StudySpec
+from surefoot.records.record import (
+    MARGINS,
+    Comparison,
+    EarlierModel,
+    Finding,
+    Record,
+    Source,
+    model_under,
+)
+from surefoot.records.spec import ComparisonSpec, ModelSpec, StudySpec
 from surefoot.store import Store, open_existing, reading
 from surefoot.store.locations import is_sealed
 from surefoot.store.runs import RunCheck, RunSummary
 
-_ASKED = ("required", "verdicts", "source")
+_ASKED = ("required", "verdicts", "source", "findings")
 """What the last command changes in the record of a run."""
 
 
@@ -52,6 +60,82 @@ def keep_outcome(
         store.finish(whole)
 
 
+_Comparison = tuple[Record, Record | None, EarlierModel]
+"""A model that must not be worse, the other one where its run is known, and by which margin."""
+
+
+def with_chain(
+    record: Record,
+    parts: Mapping[str, Record],
+    where: str | None,
+    before: EarlierModel | None = None,
+) -> Record:
+    """The record, with a note where the other model was itself allowed to be worse than another.
+
+    Release over release such margins add up, which no single verdict says. `before`: how the file
+    of the earlier model says that it was compared.
+    """
+    required = record.required
+    if where is None or required is None or not (required.earlier or required.not_worse):
+        return record
+    with reading(where) as store:
+        runs = store.finished()
+    known = {run.digest: run for run in (*runs, *parts.values())}
+    every = [one for run in reversed(runs) for one in _comparisons(run, known)]
+    for mine, compared, first in _comparisons(record, known):
+        own = compared if before is None else known.get(before.run)
+        chain = [
+            first,
+            *([] if before is None else [before]),
+            *_onwards(own, every, [mine.study.model]),
+        ]
+        if len(chain) > 1:
+            text = (
+                f"{first.names[1]} was itself allowed to be worse than {chain[1].names[1]}: "
+                f"{len(chain)} margins add up to {sum(one.margin for one in chain):g}; compare "
+                f"every release with one fixed baseline, such as {chain[-1].names[1]}"
+            )
+            return replace(record, findings=(*record.findings, Finding(MARGINS, "warning", text)))
+    return record
+
+
+def _onwards(
+    run: Record | None, every: Sequence[_Comparison], models: list[ModelSpec]
+) -> Iterator[EarlierModel]:
+    """How the model of a run was itself compared, and so on; never back to one of `models`."""
+    while run is not None:
+        models.append(run.study.model)
+        for mine, other, of in every:
+            back = other is not None and other.study.model in models
+            if not back and _question(mine) == _question(run):
+                yield of
+                run = other
+                break
+        else:
+            return
+
+
+def _comparisons(run: Record, known: Mapping[str, Record]) -> Iterator[_Comparison]:
+    required, details = run.required, run.details
+    if required is not None and required.earlier is not None:
+        yield run, known.get(required.earlier.run), required.earlier
+    if required is None or required.not_worse is None or not isinstance(details, Comparison):
+        return
+    name, margin = required.not_worse
+    members = {one.name: known[one.digest] for one in details.members if one.digest in known}
+    for first, mine in members.items():
+        if name not in (first, model_under(first)[0]):
+            continue
+        for second, other in members.items():
+            if _question(mine)[1:] == _question(other)[1:] and first != second:
+                yield mine, other, EarlierModel(other.digest, (first, second), margin, 0.0)
+
+
+def _question(run: Record) -> tuple[object, ...]:
+    spec = run.study
+    return spec.model, spec.perturbation, spec.property
+
+
 def stored_parts(record: Record, store: Store) -> dict[str, Record]:
     """The records that a stored comparison is made of, in their order, each without verdicts."""
     details, spec = record.details, record.spec
@@ -66,7 +150,7 @@ def stored_parts(record: Record, store: Store) -> dict[str, Record]:
                 f"run {digests[name][:12]}, a part of the comparison {record.digest[:12]}, is not "
                 "in the store: run the same command again"
             )
-        parts[name] = replace(part, required=None, verdicts=())
+        parts[name] = part.unrequired
     return parts
 
 

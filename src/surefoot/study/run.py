@@ -254,7 +254,7 @@ def _run_in(
     """
     known = store.stored(study.digest)
     if known is not None and not known.stopped_early:
-        return Result(_unrequired(known), from_store=True)
+        return Result(known.unrequired, from_store=True)
     checked = checked or preflight(study)
     measurement: Measurement = MEASUREMENTS[study.needs](study, options.workers, options.batch)
     if not options.batches_checked:
@@ -339,12 +339,7 @@ def _with_attack(
         summary = replace(summary, reason=str(error))
     known = store.stored(record.digest) or record  # with what was required of it
     whole = replace(known, claims=claims, details=replace(samples, attack=summary))
-    return replace(result, record=_unrequired(store.finish(whole)))
-
-
-def _unrequired(record: Record) -> Record:
-    """The record for a command that states what it requires itself."""
-    return replace(record, required=None, verdicts=())
+    return replace(result, record=store.finish(whole).unrequired)
 
 
 def _with_journals(result: Result, store: Store) -> Result:

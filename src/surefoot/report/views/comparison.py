@@ -234,7 +234,11 @@ def view(
         title=page_title(parts),
         headline=headline,
         about=_about(record, comparison, parts),
-        warnings=(*_cautions(parts), *attack.no_gradient_cautions(attacks)),
+        warnings=(
+            *preflight_cautions(record),
+            *_cautions(parts),
+            *attack.no_gradient_cautions(attacks),
+        ),
         continuing=continuation_note(record.claims),
         claims=rest,
         key_claims=own if headline == best else (),
