@@ -147,7 +147,8 @@ def _label_tensor(onnx: ModuleType, graph: GraphProto) -> tuple[str, bool, bool]
 
 def attributes_of(onnx: ModuleType, node: NodeProto) -> Attributes:
     """The attributes of a node by name."""
-    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    return {k: v.decode() if isinstance(v, bytes) else v for k, v in values.items()}
 
 
 @dataclass(frozen=True)
@@ -166,16 +167,16 @@ def window_layout(
     rank = len(kernel)
     strides = [int(s) for s in attributes.get("strides", [1] * rank)]
     dilations = [int(d) for d in attributes.get("dilations", [1] * rank)]
-    auto = attributes.get("auto_pad", b"NOTSET")
-    if auto in (b"SAME_UPPER", b"SAME_LOWER"):
+    auto = attributes.get("auto_pad", "NOTSET")
+    if auto in ("SAME_UPPER", "SAME_LOWER"):
         pads = []
         for size, k, s, d in zip(space, kernel, strides, dilations, strict=True):
             total = max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
             less, more = total // 2, total - total // 2
-            pads.append((less, more) if auto == b"SAME_UPPER" else (more, less))
+            pads.append((less, more) if auto == "SAME_UPPER" else (more, less))
     else:
         none = [0] * 2 * rank
-        flat = [int(p) for p in attributes.get("pads", none)] if auto == b"NOTSET" else none
+        flat = [int(p) for p in attributes.get("pads", none)] if auto == "NOTSET" else none
         pads = [(flat[i], flat[i + rank]) for i in range(rank)]
     return WindowLayout(pads, strides, dilations)
 
