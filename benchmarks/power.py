@@ -15,6 +15,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from processor import print_processor
@@ -145,7 +146,6 @@ def population_rows(quick: bool) -> Iterator[Row]:
     from scipy.stats import binom
 
     from surefoot.statistics.counted import ONE_TRIAL, Side, rung
-    from surefoot.statistics.intervals import p_value_above
 
     none, first = np.zeros(0), rung(ERROR, 0)
     for failing, allowed in POPULATION.items():
@@ -168,20 +168,26 @@ def population_rows(quick: bool) -> Iterator[Row]:
                 beside="exact binomial",
             )  # fmt: skip
 
-        def decides(size: int, rng: np.random.Generator) -> bool:
+        def decides(size: int, rng: np.random.Generator, plan: bool) -> bool:
             kept = (rng.random(size) < truth).astype(float)  # noqa: B023  used at once
-            return p_value_above(kept, limit, ERROR) <= ERROR  # noqa: B023  used at once
+            side = Side(kept, single=True, anytime=True, planned=size * plan)
+            return side.p_value(limit, ERROR) <= ERROR  # noqa: B023  used at once
 
         runs = 100 if quick else 1000
-        ours, half = (
-            sample_size(decides, power, textbook, runs=runs, seed=5) for power in (POWER, HALF)
-        )
-        yield Row(
-            "anytime_over_binomial", f"bets, {failing:g} of {allowed:g} allowed",
-            ours / textbook, 2.0, ours=ours, half=half, reference=textbook, beside="exact binomial",
-            deviation=math.sqrt(POWER * (1 - POWER) / runs) / _STEEPNESS * ours / textbook,
-            runs=runs, seed=5,
-        )  # fmt: skip
+        for plan, target in ((True, 2.0), (False, math.inf)):
+            ours, half = (
+                sample_size(partial(decides, plan=plan), power, textbook, runs=runs, seed=5)
+                for power in (POWER, HALF)
+            )
+            yield Row(
+                "anytime_over_binomial" if plan else "bets_over_binomial",
+                f"anytime, {'at the planned number' if plan else 'no plan'}, "
+                f"{failing:g} of {allowed:g} allowed",
+                ours / textbook, target, ours=ours, half=half, reference=textbook,
+                beside="exact binomial",
+                deviation=math.sqrt(POWER * (1 - POWER) / runs) / _STEEPNESS * ours / textbook,
+                runs=runs, seed=5,
+            )  # fmt: skip
     runs = 150 if quick else 2000
     (true, said), deceived = _followed(runs), _deceived(runs)
     share, deviation = of_runs(true, said)
@@ -190,6 +196,12 @@ def population_rows(quick: bool) -> Iterator[Row]:
             f"forecast_true_{'least' if at_least else 'most'}", "a forecast of 80 % comes true",
             share, target, at_least=at_least, deviation=deviation, runs=said, seed=6,
         )  # fmt: skip
+    peeked = runs // 4
+    share, deviation = of_runs(_peeked(peeked), peeked)
+    yield Row(
+        "anytime_false", "false PASS of one who looks after every input up to twice the plan",
+        share, ERROR, deviation=deviation, runs=peeked, seed=6,
+    )  # fmt: skip
     share, deviation = of_runs(deceived, runs)
     yield Row(
         "ladder_false", "false PASS of one who follows four forecasts", share, ERROR,
@@ -226,6 +238,18 @@ def _followed(runs: int) -> tuple[int, int]:
             said += 1
             true += _asked(kept + rng.binomial(many - 80, truth), many, 0.9, 1)[0] is not None
     return true, said
+
+
+def _peeked(runs: int) -> int:
+    """False PASS where the truth is what is required and the plan is 100 inputs."""
+    from surefoot.statistics.counted import Side
+
+    rng, wrong = np.random.default_rng(6), 0
+    for _ in range(runs):
+        kept = (rng.random(200) < 0.9).astype(float)
+        sides = (Side(kept[:n], single=True, anytime=True, planned=100) for n in range(20, 201))
+        wrong += any(side.p_value(0.9 + 1e-12, ERROR) <= ERROR for side in sides)
+    return wrong
 
 
 def _deceived(runs: int) -> int:

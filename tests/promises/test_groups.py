@@ -196,8 +196,8 @@ def test_the_quantile_over_groups_covers_the_population(share):
         missed += (
             share not in population.GroupQuantile(share, ERROR).conclude(local, ERROR).interval
         )
-        above = population.requires_of_groups(local, share, share + 1e-9, ERROR)
-        below = population.requires_of_groups(local, share, share, ERROR)
+        above = population.requires(local, share, share + 1e-9, ERROR)
+        below = population.requires(local, share, share, ERROR)
         wrong += (
             isinstance(above, results.Decision) and above.holds,
             isinstance(below, results.Decision) and not below.holds,
@@ -224,8 +224,9 @@ def test_few_groups_leave_the_quantile_open_and_say_so():
     ends = [Why.GROUPS_LOWER_END_ZERO.of(1, 0.05), Why.GROUPS_NO_UPPER_END.of()]
     assert quantile.note.parts == ends
     assert isinstance(population.GroupQuantile(0.05, 0.1).conclude([], 0.1), Undecided)
-    undecided = population.requires_of_groups([Group((bracket(0.1, 0.2),))], 0.05, 0.15, 0.1)
-    assert undecided.reason == Why.RADIUS_OF_GROUPS_OPEN.of(1, 0.0, 0.15, 0.0)
+    undecided = population.requires([Group((bracket(0.1, 0.2),))], 0.05, 0.15, 0.1)
+    assert undecided.reason.why is Why.RADIUS_OF_GROUPS_OPEN
+    assert undecided.reason.values[:4] == (1, 0.0, 0.15, 0.0)
 
 
 def test_what_would_decide_is_a_number_of_groups():

@@ -9,6 +9,7 @@ from scipy.stats import binom
 from surefoot import population
 from surefoot.core.results import Decision, Quantile
 from surefoot.population import ShortestRanks
+from surefoot.statistics.counted import rung
 from surefoot.statistics.ranks import Ranks, coverage, equal_tails, fewest, lower_rank, shortest
 from tests.in_words import together as together_words
 from tests.quantiles import WORLDS, as_found, most_misses, on_grid, points
@@ -115,8 +116,7 @@ def test_the_shortest_ranks_are_narrower():
     assert wide[1] < 0.92 * wide[0]
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 100, 300])
-@pytest.mark.parametrize("share", [0.05, 0.25, 0.5])
+@pytest.mark.parametrize(("n", "share"), [(1, 0.5), (2, 0.25), (20, 0.05), (70, 0.25)])
 @pytest.mark.parametrize("error", [0.01, 0.05])
 def test_a_requirement_is_wrong_at_most_as_often_as_said(n, share, error):
     """Exact, with the quantile at the requirement: there either decision is wrong most often.
@@ -131,7 +131,9 @@ def test_a_requirement_is_wrong_at_most_as_often_as_said(n, share, error):
         if isinstance(result, Decision):
             passed += result.holds * chance[k]
             failed += (not result.holds) * chance[k]
-        assert (isinstance(result, Decision) and result.holds) == (k < lower_rank(n, share, error))
+        assert (isinstance(result, Decision) and result.holds) == (
+            k < lower_rank(n, share, rung(error, 0))
+        )
     assert passed <= error + 1e-12
     assert failed <= error + 1e-12
 
@@ -141,7 +143,7 @@ def test_a_requirement_is_wrong_at_most_as_often_as_said(n, share, error):
 @pytest.mark.parametrize("share", [0.05, 0.5])
 def test_a_requirement_on_real_brackets_is_wrong_at_most_as_often_as_said(world, n, share):
     """Seeded: required is the quantile itself, where FAIL is wrong, and a little more."""
-    runs, rng, draw = 300, np.random.default_rng(21), WORLDS[world]
+    runs, rng, draw = 100, np.random.default_rng(21), WORLDS[world]
     truth = max(float(draw(share)), 1e-9)
     wrong = {True: 0, False: 0}
     for _ in range(runs):

@@ -62,6 +62,12 @@ def estimate(
     of_each = levels.levels is not None or requirement.require_each is not None
     method = mean_or_each(measurement, stages, of_each=of_each)
     request = SamplingRequest(
-        model, data, several[0], inputs, prop.property, method, measurement.anytime
+        model,
+        data,
+        several[0],
+        inputs,
+        prop.property,
+        method,
+        measurement.planned or measurement.anytime,
     )
     return run_sampling(request, levels, requirement, running, batches, clean, caller)

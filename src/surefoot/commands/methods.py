@@ -48,7 +48,13 @@ def mean_or_each(
     from surefoot.catalogue.methods import MEANS
 
     own = {"each": options.each, "method": options.method, **vars(stages)}
-    own |= {"anytime": options.anytime or None}
+    own |= {"anytime": options.anytime or None, "planned": options.planned}
+    if options.planned is not None and not options.anytime:
+        raise refused_value(
+            "planned",
+            options.planned,
+            "is for inputs that are added at any time: add anytime (--anytime), or leave it out",
+        )
     if options.precision is None and (of_each or any(x is not None for x in own.values())):
         if options.about is not None:
             raise refused_value(

@@ -120,6 +120,12 @@ class EstimateOptions:
         "With --each: inputs may be added and the claim about the population be read again "
         "whenever one likes, for wider intervals.",
     )
+    planned: int | None = option(
+        None,
+        "With --anytime: about how many inputs there will be in the end, settled before the first "
+        "run. At that number a requirement takes little more than without --anytime.",
+        least=2,
+    )
     confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
     method: str | None = option(
         None,

@@ -146,7 +146,7 @@ class SamplingRequest:
     inputs: FileOptions
     property: v.Given
     method: v.AnyMethod
-    anytime: bool = False
+    anytime: bool | int = False
 
     def study(self, seed: int, caller: Caller) -> tuple[Study, Source | None]:
         """The study, and what a store remembers of how it was requested."""
@@ -165,7 +165,7 @@ class SamplingRequest:
         if not self.anytime:
             return study
         over: Any = study.aggregate
-        return replace(study, population=replace(over, anytime=True))
+        return replace(study, population=replace(over, anytime=self.anytime))
 
 
 def run_sampling(

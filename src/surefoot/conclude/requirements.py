@@ -13,12 +13,14 @@ from surefoot.conclude.radii import claim_of_ranks
 from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.sampling_requirements import (
     Decided,
+    kept_at,
     of_each_class,
     of_precision,
     of_these,
     sampled_claim,
 )
 from surefoot.conclude.scope import groups_in, plausible, sampled_of, without_doubtful
+from surefoot.conclude.suite import kept_over_cells
 from surefoot.conclude.tally import of_tallies, of_tally
 from surefoot.core.assumptions import Together, jointly
 from surefoot.core.claims import (
@@ -35,12 +37,13 @@ from surefoot.core.claims import (
     Verdict,
 )
 from surefoot.core.reasons import Why
-from surefoot.core.results import UNIT, Bracket, Footing, Guarantee, Quantile, Reading
+from surefoot.core.results import UNIT, Bracket, Footing, Guarantee, Reading
 from surefoot.errors import InvalidArgument
-from surefoot.population import requirement, requires, requires_of_groups, requires_of_interval
+from surefoot.population import QuantileWithin, requirement, requires, requires_of_interval
 from surefoot.records.options import refused_value
 from surefoot.records.population import population_of
 from surefoot.records.record import (
+    BASELINE,
     Comparison,
     Curves,
     Radii,
@@ -53,6 +56,7 @@ from surefoot.records.record import (
 )
 from surefoot.report.curve_quantity import quantity_of
 from surefoot.statistics.bounds import shares
+from surefoot.statistics.counted import rung
 
 
 def check_requirements(
@@ -68,7 +72,9 @@ def check_requirements(
     of_suite = isinstance(record.details, Comparison) and record.details.along == "cell"
     claims: tuple[Claim, ...] = ()
     if required.number:
-        claims = _of_suite(record, required) if of_suite else _decided(record, parts, required)
+        claims = (
+            _of_suite(record, parts, required) if of_suite else _decided(record, parts, required)
+        )
         claims = without_doubtful(claims, (record, *parts.values()))
     runs = parts or {"": record}
     models = {"": next(iter(runs.values()))} if of_suite else runs  # of one model in every cell
@@ -129,8 +135,10 @@ def _decided(
             )
 
 
-def _of_suite(record: Record, required: Requirements) -> tuple[Claim, ...]:
-    """Of the mean over the cells, by its interval."""
+def _of_suite(
+    record: Record, parts: Mapping[str, Record], required: Requirements
+) -> tuple[Claim, ...]:
+    """Of the mean over the cells, one-sided, at what this run of the suite may spend."""
     least = required.least
     if least is None or required.number > 1 or not 0 <= least <= 1:
         raise InvalidArgument(
@@ -138,12 +146,16 @@ def _of_suite(record: Record, required: Requirements) -> tuple[Claim, ...]:
             "least=0.6 (--require 0.6)"
         )
     mean = next(claim for claim in record.claims if isinstance(claim, SuiteMean))
-    around, claim = mean.interval or UNIT, replace(mean, value=None)
+    own = {name: part for name, part in parts.items() if not name.startswith(BASELINE)}
+    claim, error = replace(mean, value=None), mean.guarantee.error
+    run = max(part.rung for part in own.values())
+    around = kept_over_cells(own, rung(error, run), kept_at) if error else mean.interval or UNIT
     if around.low >= least:
-        return (claim.answered(least, Verdict.PASS),)
+        return (replace(claim, interval=None).answered(least, Verdict.PASS),)
     if around.high < least:
-        return (claim.answered(least, Verdict.FAIL),)
-    reason = Why.SUITE_OPEN.of(around.low, around.high)
+        return (replace(claim, interval=None).answered(least, Verdict.FAIL),)
+    known = mean.interval or UNIT
+    reason = Why.SUITE_OPEN.of(known.low, known.high)
     return (claim.answered(least, Verdict.UNDECIDED, reason),)
 
 
@@ -234,15 +246,16 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     if model.share is None:
         return claim.answered(least, Verdict.UNDECIDED, model.reason)
     error, together = shares(model.guarantee.error, networks), None
-    settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
-    if record.chooses_inputs and isinstance(settled, Quantile):
-        decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
-        error = min(1.0, networks * model.guarantee.error)  # of intervals, each at the whole error
+    within = record.study.method.number("within") if record.chooses_inputs else None
+    if within is not None:  # the search chose how many inputs it took
+        whole = model.guarantee.error
+        search = QuantileWithin(within, model.share, whole, record.study.inputs.number)
+        decided = requires_of_interval(search.stopped(local, rung(whole, record.rung)), least)
+        error = min(1.0, networks * whole)  # of intervals, each at the whole error
         together = jointly(Together.NETWORKS, networks)
-    elif model.about.groups:
-        decided = requires_of_groups(sampled_of(record.inputs), model.share, least, error)
     else:
-        decided = requires(local, model.share, least, error)
+        sampled = sampled_of(record.inputs) if model.about.groups else local
+        decided = requires(sampled, model.share, least, error, record.rung)
     verdict, reason = verdict_of(decided)
     guarantee = replace(model.guarantee, error=error, jointly=together)
     return claim.saying(guarantee=guarantee).answered(least, verdict, reason)

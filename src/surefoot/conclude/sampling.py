@@ -54,7 +54,7 @@ from surefoot.core.results import (
 )
 from surefoot.population.groups import averages
 from surefoot.population.mean import Mean, weakest
-from surefoot.population.requirement import Population, assumptions_within, sound
+from surefoot.population.requirement import Population, assumptions_within, sound, without_plan
 from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.records.spec import StudySpec
@@ -145,7 +145,8 @@ def conclude_classes(
     if len(classes) < 2:
         return over.conclude(sampled_of(rows), over.error), ()
     half, sampled = over.error / 2, {label: sampled_of(own) for label, own in classes.items()}
-    each = {label: over.conclude(own, shares(half, len(classes))) for label, own in sampled.items()}
+    alone, share = without_plan(over), shares(half, len(classes))
+    each = {label: alone.conclude(own, share) for label, own in sampled.items()}
     return over.conclude(sampled_of(rows), half), tuple(
         ClassRow(names[label], len(classes[label]), whole, groups_in(sampled[label]))
         for label, whole in each.items()

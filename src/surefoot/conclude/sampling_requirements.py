@@ -254,7 +254,7 @@ def of_precision(record: Record, least: float) -> Claim:
     accuracy = isinstance(measured, kinds.AccuracySet | kinds.AccuracyPopulation)
     number, error = least if accuracy else most, measured.guarantee.error
     in_kept = accuracy or measured.kept is not None
-    kept = _kept_at(record, rung(error, record.rung)) if error else kept_interval(measured)
+    kept = kept_at(record, rung(error, record.rung)) if error else kept_interval(measured)
     kept = kept or UNIT
     if kept.low >= least:
         return replace(claim, interval=None).answered(number, Verdict.PASS)
@@ -275,7 +275,7 @@ def of_precision(record: Record, least: float) -> Claim:
     return claim.answered(number, Verdict.UNDECIDED, reason)
 
 
-def _kept_at(record: Record, error: float) -> Interval:
+def kept_at(record: Record, error: float) -> Interval:
     """The share kept, each end by itself wrong with at most `error`, whenever the run stopped.
 
     Rounds have bounds that hold at any error. First trials of a number of inputs that was settled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from surefoot.conclude.accuracy import failure_interval
@@ -24,6 +24,7 @@ from surefoot.records.record import (
     row_and_column,
 )
 from surefoot.report.curve_quantity import curve_quantity
+from surefoot.statistics.bounds import two_sided
 from surefoot.statistics.stratified_mean import MeanBounds
 
 _SHARED = ("model", "property", "bounds", "generator")
@@ -225,6 +226,30 @@ def _claims(
         promise = replace(own.guarantee, error=spent, jointly=together if spent else None)
         each.append(own.saying(names=(name,), guarantee=promise))
     return (whole, *each)
+
+
+_TOGETHER = 0.9
+"""Part of the error of a verdict for the trials of all cells together; the rest is for the cells
+one by one, should the time have ended before some of them were known."""
+
+
+def kept_over_cells(
+    records: Mapping[str, Record], error: float, kept_at: Callable[[Record, float], Interval]
+) -> Interval:
+    """The mean over the cells, each end by itself wrong with probability at most `error`.
+
+    `kept_at` gives the same of one cell, at an error of its own.
+    """
+    about = next(iter(records.values())).claims[0].about.of
+    cells = [_cell(record, _kept(name, record, about)) for name, record in records.items()]
+    cells = _independent(records, cells)
+    alone = error if about is About.POPULATION else (1 - _TOGETHER) * error
+    paid = alone / sum(not cell.exact for cell in cells)
+    ends = [
+        cell if cell.exact else replace(cell, failure=failure_interval(kept_at(record, paid)))
+        for cell, record in zip(cells, records.values(), strict=True)
+    ]
+    return failure_interval(mean_of_cells(ends, two_sided(_TOGETHER * error)))
 
 
 def _cell(record: Record, kept: Estimate) -> Cell:

@@ -21,9 +21,7 @@ class Why(StrEnum):
     MORE_TIME_MAY_DECIDE = auto()
     TRIALS_NEEDED = auto()
     PROOFS_MAY_DECIDE = auto()
-    NEW_RUN_MAY_DECIDE = auto()
     NEW_RUN_AND_PROOFS_MAY_DECIDE = auto()
-    NEW_INPUTS_WOULD_DECIDE = auto()
 
     # Trials of inputs, and what follows for a population.
     KAPPA_OPEN = auto()

@@ -24,10 +24,8 @@ from surefoot.population.quantile import (
     OrderStatistics,
     QuantileWithin,
     ShortestRanks,
-    evidence_at,
     of_each,
     requires,
-    requires_of_groups,
     requires_of_interval,
 )
 from surefoot.population.quantile_estimators import ESTIMATORS, AlgorithmOne, estimator_named
@@ -65,10 +63,10 @@ __all__ = [
     "PopulationMean", "QuantileWithin", "Rank",
     "RobustAccuracy", "RobustShare", "Runtimes", "Sampled", "SetMean", "ShortestRanks", "TailMean",
     "all_robust", "by_group", "candidates", "differences", "estimator_named", "every_input_at_most",
-    "evidence_at", "fragile_at_least", "inputs_needed", "is_grouped", "mean_radii", "mean_radius",
+    "fragile_at_least", "inputs_needed", "is_grouped", "mean_radii", "mean_radius",
     "members_of", "not_worse", "not_worse_of_samples", "of_each", "quantile_difference",
     "quantile_differences", "ranks", "requirement", "requirement_of_each", "requires",
-    "requires_of_groups", "requires_of_interval", "robust_accuracy", "robust_at_least",
+    "requires_of_interval", "robust_accuracy", "robust_at_least",
     "robust_of_these", "robust_share", "runtimes", "sound", "unpaired_quantile_difference",
     "weakest",
 ]  # fmt: skip

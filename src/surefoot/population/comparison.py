@@ -134,8 +134,8 @@ def not_worse(
         return Decision(claim, True, Guarantee.sound(), trials)
     wholes = [sound(population.conclude(results, population.error)) for results in local.values()]
     promise = Guarantee.given(population.error, _assumed(*wholes))
-    now = spent_by(population, run)
-    later = now if run is None else spent_by(population, run + 1)
+    now = _spent_by_pair(population, run)
+    later = now if run is None else _spent_by_pair(population, run + 1)
     holds = _holds(population, local[name], others, margin, now)
     if holds is not None:
         return Decision(claim, holds, promise, trials)
@@ -149,6 +149,14 @@ def not_worse(
 
     forecast = more_inputs(chance, inputs, unit_word(local[name], unit))
     return Undecided(Why.MAY_BE_WORSE.of(name, margin, forecast, *open_), trials)
+
+
+def _spent_by_pair(population: Population, run: int | None) -> float:
+    """What a comparison may spend whose part that was run most often is run number `run`.
+
+    Of two models, 2 `run` + 1 pairs of runs are such comparisons: each may be made.
+    """
+    return spent_by(population, run) / (2 * (run or 0) + 1)
 
 
 def _holds(

@@ -40,7 +40,8 @@ class _CountedMean:
 
     error: float
     sampling: Sampling = Sampling.INDEPENDENT
-    anytime: bool = False
+    anytime: bool | int = False
+    """Whether inputs may be added at any time; a number: that of inputs that was planned before."""
     classes: tuple[int, ...] = ()
     """The class of each input, in order; of a stratified sample, for differences."""
     inputs: str | None = ""
@@ -49,6 +50,10 @@ class _CountedMean:
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
             raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}: try 0.05")
+        if self.anytime < 0:
+            raise InvalidArgument(
+                f"a planned number of inputs is an integer ≥ 2, got {self.anytime}: try 300"
+            )
 
     def counted_mean(self, local: Sequence[Sampled], error: float) -> Estimate | Undecided:
         """The mean, spending `error`; the order of `local` does not matter.
@@ -92,9 +97,10 @@ class _CountedMean:
             for r in once
         )
         unequal = self.sampling is Sampling.STRATIFIED
-        staked = self.anytime or (self.inputs is None and not single)
+        staked = bool(self.anytime) or (self.inputs is None and not single)
+        planned = 0 if self.anytime is True else int(self.anytime)
         up, down = (
-            Side(v, slack, single, unequal, staked, inputs=self.inputs or "")
+            Side(v, slack, single, unequal, staked, inputs=self.inputs or "", planned=planned)
             for v in (lows, 1 - highs)
         )
         return Sides(up, down)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,10 @@ from surefoot.core.claims import Sampling
 from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Bracket, Decision, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.population.groups import Group, averages, members_of
-from surefoot.population.requirement import assumptions_of_sample, least_number
+from surefoot.population.groups import Group, averages, is_grouped, members_of, unit_word
+from surefoot.population.requirement import assumptions_of_sample, more_inputs
 from surefoot.statistics.bounds import shares
-from surefoot.statistics.counted import PValues
+from surefoot.statistics.counted import Side, Sides, Tested, rung
 from surefoot.statistics.intervals import p_value_above
 from surefoot.statistics.ranks import (
     Ranks,
@@ -250,6 +250,11 @@ class QuantileWithin:
                 break
         return quantile
 
+    def stopped(self, local: Sequence[Bracket], error: float) -> Quantile:
+        """What it told where it stopped, at a smaller error: that of one of several runs."""
+        ranks = at_every_look(self.sizes, self.share, error)
+        return self.conclude(local, ranks[self.sizes.index(len(local))])
+
     def conclude(self, local: Sequence[Bracket], ranks: Ranks) -> Quantile:
         """What so many inputs tell, with a note where it is not enough."""
         ends = SortedEnds.of(local)
@@ -282,7 +287,7 @@ class GroupQuantile(_OfShare):
         half = error / 2
 
         def reached(level: float) -> bool:
-            return group_evidence(local, self.share, level, half).above <= half
+            return tested(local, self.share, level, half).p_values.above <= half
 
         def not_exceeded(level: float) -> bool:
             refuted = averages(local, lambda b: float(b.high <= level))
@@ -295,35 +300,6 @@ class GroupQuantile(_OfShare):
         promise = Guarantee.given(error, assumed(local))
         note = several(_group_notes(len(local), self.share, around))
         return Quantile(self.share, value, around, promise, len(lows), note=note)
-
-
-def group_evidence(local: Groups, share: float, least: float, error: float) -> PValues:
-    """How surely the quantile is at least `least`, and how surely it is less: two p-values.
-
-    Were it smaller, a share of `share` or more would have a critical level below `least`, and an
-    input that is proved up to `least` has not. Were it at least `least`, no more than `share`
-    would have a counterexample nearer than `least`. The bets are made for `error`.
-    """
-    proved = averages(local, lambda b: float(b.low >= least))
-    refuted = averages(local, lambda b: float(b.high < least))
-    return PValues(p_value_above(proved, 1 - share, error), p_value_above(refuted, share, error))
-
-
-def requires_of_groups(
-    local: Groups, share: float, least: float, error: float
-) -> Decision | Undecided:
-    """Whether the quantile of the critical radius is at least `least`, one-sided."""
-    check_share(share, error)
-    if not local:
-        return Undecided(Why.NO_BRACKETS_TO_DECIDE.of())
-    evidence = group_evidence(local, share, least, error)
-    promise = Guarantee.given(error, assumed(local))
-    if (decided := _decided(evidence, share, least, promise, len(local))) is not None:
-        return decided
-    proved = float(averages(local, lambda b: float(b.low >= least)).mean())
-    refuted = float(averages(local, lambda b: float(b.high < least)).mean())
-    reason = Why.RADIUS_OF_GROUPS_OPEN.of(len(local), proved, least, refuted)
-    return Undecided(reason, len(local))
 
 
 def assumed(local: Groups) -> tuple[Assumption, ...]:
@@ -359,51 +335,67 @@ def _group_notes(groups: int, share: float, around: Interval) -> list[Reason]:
     return low + [Why.GROUPS_NO_UPPER_END.of()] * math.isinf(around.high)
 
 
-_MOST_INPUTS = 10**7
-"""No more than this many inputs are proposed: beyond it the required radius is the quantile."""
+def tested(local: Sequence[Any], share: float, least: float, error: float) -> Tested:
+    """The requirement that the quantile is at least `least`, as a test of both answers.
 
-
-def evidence_at(local: Sequence[Bracket], share: float, least: float) -> PValues:
-    """How surely the quantile is at least `least`, and how surely it is less: two p-values.
-
-    Were the quantile smaller, each input would have a critical radius below `least` with
-    probability `share` or more, and an input that is proved up to `least` has not: `above` is the
-    binomial chance of so few others. Were it at least `least`, that probability would be at most
-    `share`: `below` is the chance of so many inputs with a counterexample nearer than `least`.
+    Were the quantile smaller, a share of `share` or more would have a critical radius below
+    `least`, and an input that is proved up to `least` has not: proofs are counted. Were it at least
+    `least`, no more than `share` would have a counterexample nearer than `least`: these are counted
+    for the other answer. Of groups the shares within each; bets on them are made for `error`.
     """
-    lows, highs = bracket_ends(local)
-    unproved, refuted = int(np.count_nonzero(lows < least)), int(np.count_nonzero(highs < least))
-    return PValues(_at_most(unproved, len(local), share), _at_least(refuted, len(local), share))
+    proved = averages(local, lambda b: float(b.low >= least))
+    refuted = averages(local, lambda b: float(b.high < least))
+    grouped = is_grouped(local)
+    up, down = (Side(v, single=not grouped, anytime=grouped) for v in (proved, refuted))
+    return Tested(Sides(up, down), least, 1 - share, 1 - share, error)
 
 
 def requires(
-    local: Sequence[Bracket], share: float, least: float, error: float
+    local: Sequence[Any], share: float, least: float, error: float, run: int = 0
 ) -> Decision | Undecided:
     """Whether the quantile of the critical radius is at least `least`.
 
-    One side only, and that at the whole error: it holds when the lower bound at `lower_rank` is at
-    least `least`, and fails when the upper bound of the same error is less. At most one of the two
-    can be wrong, whatever the truth, so the error is not halved. For a number of inputs that was
-    settled beforehand.
+    From brackets of inputs, or groups of them. One side only, so that the error is not halved: at
+    most one of the two answers can be wrong, whatever the truth. For a number of inputs that was
+    settled beforehand; run number `run` of those on other inputs spends its share of the error.
+    Narrower brackets of the same inputs cost nothing: what they decide, the radii themselves would
+    have decided.
     """
     check_share(share, error)
     _check(least)
     if not local:
         return Undecided(Why.NO_BRACKETS_TO_DECIDE.of())
-    promise = Guarantee.given(error, assumptions_of(local))
-    decided = _decided(evidence_at(local, share, least), share, least, promise, len(local))
-    return decided or Undecided(_open(local, share, least, error), len(local))
-
-
-def _decided(
-    evidence: PValues, share: float, least: float, promise: Guarantee, number: int
-) -> Decision | None:
-    """Either answer, where its p-value is small enough for the promise."""
+    test, now = tested(local, share, least, error), rung(error, run)
+    grouped = is_grouped(local)
+    rests_on = assumed(local) if grouped else assumptions_of(local)
     claim = f"the {share:g}-quantile of the critical radius is at least {least:g}"
+    evidence = test.p_values
     for holds, p_value in ((True, evidence.above), (False, evidence.below)):
-        if p_value <= promise.error:
-            return Decision(claim, holds, promise, number, p_value=p_value)
-    return None
+        if p_value <= now:
+            promise = Guarantee.given(error, rests_on)
+            return Decision(claim, holds, promise, len(local), p_value=p_value)
+    way_out = _way_out(local, test, now, rung(error, run + 1))
+    proved, refuted = test.sides.up.values, test.sides.down.values
+    if grouped:
+        shares_of = float(proved.mean()), least, float(refuted.mean())
+        return Undecided(Why.RADIUS_OF_GROUPS_OPEN.of(len(local), *shares_of, way_out), len(local))
+    counts = int(proved.sum()), len(local), least, int(refuted.sum())
+    unknown = len(local) - counts[0] - counts[3]
+    return Undecided(Why.RADIUS_OPEN.of(*counts, unknown, way_out), len(local))
+
+
+def _way_out(local: Sequence[Any], test: Tested, now: float, later: float) -> Reason:
+    """What may decide it: narrower brackets of these, or more inputs, with what chance."""
+    up, down = test.sides.up, test.sides.down
+    is_open = bool((up.values + down.values < 1).any())
+    closed = Sides(replace(up, values=1 - down.values), replace(down, values=1 - up.values))
+    best = replace(test, sides=closed).p_values
+    if is_open and min(best.above, best.below) <= now:
+        return Why.PROOFS_MAY_DECIDE.of()
+    forecast = more_inputs(lambda n: test.chance(n, later), len(local), unit_word(local))
+    if forecast.why is Why.MANY_MAY_DECIDE and is_open:
+        return Why.NEW_RUN_AND_PROOFS_MAY_DECIDE.of()
+    return forecast
 
 
 def requires_of_interval(quantile: Quantile, least: float) -> Decision | Undecided:
@@ -424,44 +416,3 @@ def _check(least: float) -> None:
         raise InvalidArgument(
             f"required radius must be a finite number above 0, got {least:g}: try 8/255"
         )
-
-
-def _open(local: Sequence[Bracket], share: float, least: float, error: float) -> Reason:
-    """What is known, and what would decide it: narrower brackets, or more inputs."""
-    n, (lows, highs) = len(local), bracket_ends(local)
-    unproved, refuted = int(np.count_nonzero(lows < least)), int(np.count_nonzero(highs < least))
-    missing = unproved - refuted
-    if missing and min(_at_most(refuted, n, share), _at_least(unproved, n, share)) <= error:
-        way_out = Why.PROOFS_MAY_DECIDE.of()
-    elif (needed := _inputs_for(unproved / n, refuted / n, share, error)) is not None:
-        way_out = Why.NEW_INPUTS_WOULD_DECIDE.of(needed)
-    else:
-        way_out = (Why.NEW_RUN_AND_PROOFS_MAY_DECIDE if missing else Why.NEW_RUN_MAY_DECIDE).of()
-    return Why.RADIUS_OPEN.of(n - unproved, n, least, refuted, missing, way_out)
-
-
-def _inputs_for(unproved: float, refuted: float, share: float, error: float) -> int | None:
-    """How many inputs decide it if the shares stay as they are; None if they never would."""
-    if not unproved:
-        return fewest(share, error)
-    if not (unproved < share or refuted > share):
-        return None
-
-    def decides(n: int) -> bool:
-        above = _at_most(math.ceil(unproved * n), n, share)
-        below = _at_least(math.floor(refuted * n), n, share)
-        return min(above, below) <= error
-
-    return least_number(decides, _MOST_INPUTS, 50)
-
-
-def _at_most(count: int, n: int, share: float) -> float:
-    from scipy.special import bdtr
-
-    return float(bdtr(count, n, share))
-
-
-def _at_least(count: int, n: int, share: float) -> float:
-    from scipy.special import bdtrc
-
-    return 1.0 if count < 1 else float(bdtrc(count - 1, n, share))

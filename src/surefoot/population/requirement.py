@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from surefoot.core.assumptions import Assumed, Assumption, TheseGroups
@@ -135,6 +135,12 @@ def spent_by(population: Population, run: int | None) -> float:
     return rung(population.error, run)
 
 
+def without_plan(population: Any) -> Any:  # noqa: ANN401  any population
+    """The same of a class: what was planned is a number of inputs of all classes."""
+    planned = getattr(population, "anytime", False)
+    return replace(population, anytime=True) if planned else population
+
+
 _GOOD_CHANCE = 0.8
 """What a forecast of inputs aims at."""
 
@@ -196,6 +202,7 @@ def requirement_of_each(
     for number in each.values():
         _check(number)
     error, now = population.error, spent_by(population, run)
+    population = without_plan(population)
     evidence_by_class = {
         name: population.tested(local, each[name]).p_values for name, local in groups.items()
     }

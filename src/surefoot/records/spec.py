@@ -105,13 +105,14 @@ class InputsSpec:
 class PopulationSpec:
     """The kind of statement about the population, its error, and how the inputs were sampled.
 
-    `anytime`: inputs may be added whenever one likes, which costs power.
+    `anytime`: inputs may be added whenever one likes, which costs power; a number: that of inputs
+    that was planned.
     """
 
     kind: str
     error: float
     sampling: str | None = None
-    anytime: bool = False
+    anytime: bool | int = False
 
     def __str__(self) -> str:
         return f"{self.kind} (error {self.error:g}, sampling {self.sampling})"

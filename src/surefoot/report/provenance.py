@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from surefoot.core.claims import About
-from surefoot.records.record import Record
+from surefoot.records.record import Radii, Record
 from surefoot.report.clauses import capitalised
 from surefoot.report.curve_quantity import perturbation_at_level
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Section
+from surefoot.statistics.counted import rung
 
 Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """Runs by name, each line by line: what it is, and its words."""
@@ -56,6 +57,17 @@ def what_fails(record: Record) -> str:
 
 def _failing(record: Record) -> str:
     return f"perturbed inputs must {record.study.words.property}, else they fail"
+
+
+def rung_facts(record: Record) -> list[str]:
+    """How many runs of the same question came before, and what that costs."""
+    if not record.rung:
+        return []
+    others = "on other inputs" if isinstance(record.details, Radii) else "whatever the seeds"
+    return [
+        f"Run {record.rung + 1:,} of this question in this store, {others}: its verdict spends "
+        f"{rung(1.0, record.rung):.2g} of the error, so that all of them together keep it."
+    ]
 
 
 def group_facts(record: Record) -> list[str]:

@@ -10,7 +10,6 @@ from surefoot.core.results import Interval
 from surefoot.report.formatting import percent_range, radius_range
 from surefoot.statistics.tail import LEAST_P
 
-_NEW_ONES = "must be chosen before they are evaluated"
 _NO_DISTRIBUTION = "which needs no distribution"
 _ANOTHER_WAY = "another assume (--assume), a finer resolution (--resolution)"
 _NEEDS = {
@@ -136,16 +135,9 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.MORE_TIME_MAY_DECIDE: "more time may decide it",
     Why.TRIALS_NEEDED: _trials_needed,
     Why.PROOFS_MAY_DECIDE: "more seconds, or nodes, for the open ones may decide it",
-    Why.NEW_RUN_MAY_DECIDE: (
-        "a new run with more inputs may decide it, but the quantile is close to the required radius"
-    ),
     Why.NEW_RUN_AND_PROOFS_MAY_DECIDE: (
         "a new run with more inputs, and more seconds or nodes for the open ones, may decide it, "
         "but the quantile is close to the required radius"
-    ),
-    Why.NEW_INPUTS_WOULD_DECIDE: (
-        "about {0:,} inputs would decide it if these are typical. Draw new ones: the number of "
-        f"inputs {_NEW_ONES}"
     ),
     # Trials and populations.
     Why.KAPPA_OPEN: (
@@ -224,8 +216,7 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     ),
     Why.RADIUS_OF_GROUPS_OPEN: (
         "averaged over {0:,} groups, {1:.1%} of the inputs are proved up to {2:g} and {3:.1%} have "
-        "a nearer counterexample: more groups, or more seconds or nodes for the open inputs, may "
-        f"decide it. Draw new ones: the number of groups {_NEW_ONES}"
+        "a nearer counterexample: {4}"
     ),
     Why.WITHIN_INTERVAL: (
         "{0:g} lies within the interval from {1:g} to {2:g}: ask for a smaller width, with more "

@@ -9,7 +9,7 @@ they are alike, bets on the values themselves are sharper, and have a small part
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ _LADDER_FIRST, _LADDER_NEXT = 0.8, 0.2
 """Run j of a study spends .8 * .2^j of the error, so that all runs together spend at most all."""
 _HOEFFDING = 0.25
 """Hoeffding's theorem compares tails of at most this probability: P(at least 2 of 2) at p = 1/2."""
+_PLANNED = 0.7
+"""Share of an error for the test at the number of inputs that was planned; the rest is for bets."""
 _QUANTILES = (np.arange(64) + 0.5) / 64
 """Of what the truth may be: a forecast is the mean over them."""
 
@@ -58,10 +60,11 @@ class Side:
     """Values of inputs, or groups, whose mean is shown to be large; it is, less the `slack`.
 
     `single`: each is one yes or no, so that the count has the whole error. `unequal`: their
-    probabilities differ by design, as those of classes. `anytime`: bets alone, so that values may
-    be added whenever one likes. `first`: yes among the first trials, where the number of further
-    ones depends on them; these are counted, and none drawn from all. `inputs` names them, for the
-    draws.
+    probabilities differ by design, as those of classes. `anytime`: values may be added whenever one
+    likes, so bets alone; or `planned`, a number settled before any value was seen: then bets have
+    0.3 of the error and the exact test at that number 0.7. `first`: yes among the first trials,
+    where the number of further ones depends on them; these are counted, and none drawn from all.
+    `inputs` names them, for the draws.
     """
 
     values: Floats
@@ -71,6 +74,7 @@ class Side:
     anytime: bool = False
     first: int | None = None
     inputs: str = ""
+    planned: int = 0
 
     @property
     def yes(self) -> int:
@@ -86,19 +90,68 @@ class Side:
         counted = staked = 0.0
         if not len(self.values):
             return 0.0
-        if not self.anytime:
+        if self.anytime:
+            counted, staked = self._planned_end(error), lower_end(self.values, self._bets * error)
+        else:
             spent = 2 * error if self.single else 2 * ONE_TRIAL * error
             spent = unequal_error(spent) if self.unequal else spent
             counted = clopper_pearson(Counts(len(self.values), self.yes), spent).low
-        if self.anytime or not self.single:
-            staked = lower_end(self.values, error if self.anytime else (1 - ONE_TRIAL) * error)
+        if not self.anytime and not self.single:
+            staked = lower_end(self.values, (1 - ONE_TRIAL) * error)
         return max(0.0, max(counted, staked) - self.slack)
+
+    @property
+    def _bets(self) -> float:
+        """The share of the error that bets have where values may be added at any time."""
+        return 1 - _PLANNED if self.planned else 1.0
+
+    @property
+    def _of_plan(self) -> Floats:
+        """Those among the planned number; of more, the least of them, whichever came first."""
+        few: Floats = np.sort(self.values)[: 0 if self.unequal else self.planned]
+        return few
+
+    def _planned_end(self, error: float) -> float:
+        """The exact limit at the planned number, where all of its values are yes and no."""
+        few = self._of_plan
+        if not self.planned or len(few) < self.planned or ((few > 0) & (few < 1)).any():
+            return 0.0
+        return clopper_pearson(Counts(len(few), round(few.sum())), 2 * _PLANNED * error).low
+
+    def _planned_capital(self, mean: float, error: float) -> float:
+        """How much likelier the exact test at the planned number rejects, given these values.
+
+        Were the mean at most `mean`, the probability that yes reach the critical number, given
+        the values so far, is at most a martingale (Doob), also with a value in [0, 1] taken for
+        yes with that probability, as the probability is linear in each value. Divided by what it
+        is at the start it is a capital of 1 that ever reaches 1/a with probability at most a
+        (Ville): one may look after every value. From the planned number on it stays as it is,
+        and no less than with the least of all values.
+        """
+        from scipy.special import bdtrc
+
+        few, plain = self._of_plan, replace(self, single=True, anytime=False)
+        needed = plain.needed(self.planned, mean, _PLANNED * error)
+        if needed > self.planned or not len(few):
+            return 0.0
+        chances = np.ones(1)
+        for value in few[(few > 0) & (few < 1)]:
+            chances = np.convolve(chances, (1 - value, value))
+        short = needed - np.count_nonzero(few == 1) - np.arange(len(chances))
+        left = self.planned - len(few)
+        tails = np.where(short <= left, bdtrc(np.clip(short - 1, 0, left), left, mean), 0.0)
+        tails = np.where(short <= 0, 1.0, tails)
+        return float(chances @ tails) / tail_above(needed, self.planned, mean)
 
     def p_value(self, mean: float, error: float) -> float:
         """How surely the mean exceeds `mean`: valid at every level; bets are made for `error`."""
         mean += self.slack
         if self.anytime:
-            return p_value_above(self.values, mean, error)
+            staked = p_value_above(self.values, mean, self._bets * error) / self._bets
+            if self.planned and 0 < mean < 1:
+                capital = self._planned_capital(mean, error)
+                staked = min(staked, 1 / (_PLANNED * capital) if capital else 1.0)
+            return min(1.0, staked)
         counted = self._p_value_of(self.yes, len(self.values), mean)
         if self.single:
             return counted
@@ -120,11 +173,12 @@ class Side:
         from scipy.special import betainc, betaincinv
 
         n, yes = len(self.values), self.yes
+        on_the_way = self.chance(mean, self.planned, error) if n < self.planned < inputs else 0.0
         short, more = self.needed(inputs, mean + self.slack, error) - yes, inputs - n
         if short <= 0 or short > more:
-            return float(short <= 0)
+            return max(on_the_way, float(short <= 0))
         likely = betaincinv(yes + 0.5, n - yes + 0.5, _QUANTILES)
-        return float(betainc(short, more - short + 1, likely).mean())
+        return max(on_the_way, float(betainc(short, more - short + 1, likely).mean()))
 
     def needed(self, inputs: int, mean: float, error: float) -> int:
         """The fewest yes of so many that show it."""
@@ -133,7 +187,7 @@ class Side:
             if not self.anytime:
                 return self._p_value_of(yes, inputs, mean) <= error
             ones = np.repeat([1.0, 0.0], [yes, inputs - yes])
-            return p_value_above(ones, mean, error) <= error
+            return replace(self, values=ones, slack=0.0).p_value(mean, error) <= error
 
         low, high = 0, inputs + 1
         while high - low > 1:

@@ -94,10 +94,15 @@ def earlier_runs(study: StudyParts, store: Store) -> int:
 
     Each of them could have answered, whatever its seed, precision and inputs were: so they share
     the error of one answer (`statistics/counted.rung`). Inputs of other names, in another order, or
-    with other groups or labels may be the same, and count as such.
+    with other groups or labels may be the same, and count as such. Radii are no matter of chance:
+    whatever several runs find out about those of the same inputs is one answer.
     """
     earlier = takewhile(lambda run: run.digest != study.digest, store.runs())
-    return sum(_answers_the_same(run.spec, study.spec) for run in earlier)
+    alike = [run.spec for run in earlier if _answers_the_same(run.spec, study.spec)]
+    if study.needs is not Needs.RADII:
+        return len(alike)
+    sets = dict.fromkeys(spec.inputs.digest for spec in (*alike, study.spec))
+    return list(sets).index(study.spec.inputs.digest)
 
 
 def _answers_the_same(one: StudySpec, other: StudySpec) -> bool:
@@ -261,8 +266,7 @@ def _run_in(
         checked += preflight_of_batches(study, measurement.batch, checked)
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
-    # a cell says nothing of the population, and a suite has many of them in one store
-    rung = 0 if hasattr(study.method, "cells") else earlier_runs(study, store)
+    rung = earlier_runs(study, store)
     journal = store.journal(study.digest)
     first = first_answers(study)
     stopped_early, begun = False, time.monotonic()

@@ -35,6 +35,7 @@ from surefoot.report.provenance import (
     page_title,
     preflight_cautions,
     provenance,
+    rung_facts,
 )
 from surefoot.report.tables import Table
 from surefoot.report.view import Card, Caution, Figure, LabelledImage, Section, View, table_sections
@@ -414,6 +415,7 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
 def _facts_of(record: Record) -> list[str]:
     brackets = [b for _, b in tables.brackets_of(record)]
     lines = [_widths(record, brackets), *_footing(record, brackets), *tables.sampled_facts(record)]
+    lines += rung_facts(record)
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
         lines.append(

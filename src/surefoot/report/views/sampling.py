@@ -27,7 +27,6 @@ from surefoot.report.views.sampling_tables import (
     tried_estimates,
     weakest_section,
 )
-from surefoot.statistics.counted import rung
 
 
 def facts_of(record: Record, samples: Samples) -> list[str]:
@@ -81,11 +80,13 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             "Nothing is said of classes: some groups have inputs of several classes, and which of "
             "these a group has here depends on the inputs that were drawn."
         )
-    if record.rung:
-        share = rung(1.0, record.rung)
+    lines += provenance.rung_facts(record)
+    planned = 0 if record.study.population is None else int(record.study.population.anytime)
+    if planned > 1:
+        unit = "groups" if any(row.group for row in record.inputs) else "inputs"
         lines.append(
-            f"Run {record.rung + 1:,} of this question in this store, whatever the seeds: its "
-            f"verdict spends {share:.2g} of the error, so that all of them together keep it."
+            f"Planned for {planned:,} {unit}: the test of a requirement at that number has 0.7 of "
+            "the error, looks at any other number have the rest. Another plan is another claim."
         )
     if record.extends:
         lines.append(

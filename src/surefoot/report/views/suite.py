@@ -15,7 +15,7 @@ from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.curve_quantity import curve_quantity
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
-from surefoot.report.provenance import page_title, preflight_cautions, provenance
+from surefoot.report.provenance import page_title, preflight_cautions, provenance, rung_facts
 from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Figure, Section, View
@@ -293,6 +293,7 @@ def view(
         facts=(
             f"{len(suite.members):,} cells, {record.trials:,} trials; every cell has random "
             "numbers of its own.",
+            *rung_facts(max(parts.values(), key=lambda part: part.rung)),
         ),
         assumptions=(),
         sections=(section,),
