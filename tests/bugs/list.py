@@ -174,7 +174,7 @@ BUGS = (
         "unit/test_properties_of_outputs.py"),
     Bug("gradient-times-std", "models", "Normalise.gradient_before",
         "gradient / _spread(", "gradient * _spread(",
-        "unit/test_graph_gradient.py unit/test_models_onnx.py unit/test_attack.py"),
+        "unit/test_models_onnx_device.py"),
     Bug("logit-of-the-first-class", "models", "both_classes",
         "else xp.zeros_like(rows)", "else -rows",
         "unit/test_models_onnx.py unit/test_models_python.py"),

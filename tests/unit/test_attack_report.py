@@ -30,13 +30,13 @@ def odd_onnx(folder):
     matrix, bias = small.weights(small.IMAGE, 3)
     nodes = [
         helper.make_node("Flatten", ["x"], ["flat"], axis=1),
-        helper.make_node("Sin", ["flat"], ["waves"]),
+        helper.make_node("Hardmax", ["flat"], ["waves"]),
         helper.make_node("Gemm", ["waves", "matrix", "bias"], ["scores"]),
     ]
     place = ("x", TensorProto.FLOAT, ["n", *small.IMAGE])
     return sf.load_model(
         small.save_graph(
-            folder / "sin.onnx",
+            folder / "odd.onnx",
             nodes,
             [place],
             [("scores", TensorProto.FLOAT)],
@@ -50,7 +50,7 @@ REFUSED = {
     "gaussian offers none": {"perturbation": sf.perturb.GaussianNoise(0.1)},
     "the property 'topk' is not": {"property": sf.properties.TopK(2)},
     "scores but no gradients": {"model": lambda _: sf.load_model(small.by_hand, shape=small.IMAGE)},
-    "the operator Sin is not known": {"model": odd_onnx},
+    "the operator Hardmax": {"model": odd_onnx},
     "no gradient flows": {"model": lambda _: sf.load_model(Cut().eval(), shape=small.IMAGE)},
 }
 
@@ -72,7 +72,7 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "says", [key for key in REFUSED if "Sin" not in key and "flows" not in key]
+    "says", [key for key in REFUSED if "Hardmax" not in key and "flows" not in key]
 )
 def test_as_a_method_it_is_refused_with_the_same_reason(says, tmp_path):
     more = dict(REFUSED[says])

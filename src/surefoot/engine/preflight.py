@@ -195,6 +195,9 @@ def examine_model(
         yield checked(CLEAN, lambda: _accuracy(inputs, model, every()))
     else:
         yield Check(CLEAN, CheckStatus.OK, "not checked: the model gives no scores of classes")
+    well, how = getattr(model, "run_note", (True, ""))
+    if how:
+        yield Check("how the file is run", CheckStatus.OK if well else CheckStatus.WARNING, how)
     caution: str = getattr(model, "caution", "")
     if caution:
         yield Check("the model may change", CheckStatus.WARNING, caution)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,16 +119,18 @@ def evaluate(graph: Graph, x: Values, output: str) -> Values:
     return np.asarray(ready(x, constants))
 
 
-def torch_graph(graph: Graph, output: str) -> Module:
+def torch_graph(graph: Graph, output: str, logits: str | None = None) -> Module:
     """The graph as a PyTorch module; its constants are parameters without gradient.
 
-    A file of whole numbers gets its floats rounded and kept in range.
+    A file of whole numbers gets its floats rounded and kept in range. `logits` is the tensor that
+    the module's `onnx_logits` gives, where the output is a Softmax of it or the like.
     """
     import torch
 
     from surefoot.graph.torch_operators import TORCH_OPERATORS
 
     ready = program(graph, output, TORCH_OPERATORS)
+    before = None if logits is None else program(graph, logits, TORCH_OPERATORS)
     held = {f"c{i}": name for i, name in enumerate(ready.graph.constants)}
 
     class OnnxGraph(torch.nn.Module):  # type: ignore[misc]
@@ -144,12 +147,19 @@ def torch_graph(graph: Graph, output: str) -> Module:
 
         def forward(self, x: Array) -> Array:
             """The output for a batch of any size."""
+            return self._run(ready, x)
+
+        @property
+        def onnx_logits(self) -> Callable[[Array], Array] | None:
+            return None if before is None else partial(self._run, before)
+
+        def _run(self, steps: Program, x: Array) -> Array:
             if graph.dtype.kind in "iu":
                 info = np.iinfo(graph.dtype.name)
-                x = torch.clamp(torch.round(x), info.min, info.max)
-                x = x.to(getattr(torch, graph.dtype.name))
+                whole = torch.clamp(torch.round(x), info.min, info.max)
+                x = x + (whole - x).detach()  # whole numbers as floats: a slope can pass
             own = {**self._parameters, **self._buffers}
-            return ready(x, {name: own[key] for key, name in held.items()})
+            return steps(x, {name: own[key] for key, name in held.items()})
 
     return OnnxGraph()
 

@@ -95,7 +95,15 @@ def rewritten(model: ModelProto, graph: Graph, output: str) -> bytes:
     name = graph.outputs.get(output, output)
     rewriting = _Rewriting(graph, graph.batch, {graph.input_name: 0})
     for node in graph.leading_to(name).nodes:
-        _follow(rewriting, node)
+        try:
+            _follow(rewriting, node)
+        except (
+            IndexError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as error:  # no operator as it should be
+            raise BatchStays(f"{node.op} cannot be followed ({one_line(error)})") from error
     if rewriting.axes.get(name) != 0:
         raise BatchStays(f"the output {output} does not begin with the batch")
     return _rewritten(model, rewriting)

@@ -1,10 +1,10 @@
-"""Gradients of an ONNX file: onnxruntime runs it forwards, its nodes are walked back here."""
+"""Gradients without PyTorch: onnxruntime runs the graph forwards, it is walked back here."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,13 @@ from array_api_compat import array_namespace
 
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph import operator_gradients as operators
+from surefoot.graph.graph import Graph, read_graph, tensor_before
 from surefoot.graph.network import Values
-from surefoot.graph.onnx_file import attributes_of, quiet_session, require_onnx
+from surefoot.graph.onnx_file import load_proto, quiet_session, require_onnx
+from surefoot.graph.operators import FLOAT_CODES, Node
 from surefoot.subject.protocols import Array
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from onnx import GraphProto, NodeProto
     from onnxruntime import InferenceSession
 
 
@@ -51,26 +50,39 @@ def as_rows(raw: Array, expected: int) -> Array:
 _STEP_OPERATORS = {
     "Shape", "Size", "ConstantOfShape", "ArgMax", "Equal", "Greater", "Less", "NonZero",
 }  # fmt: skip
-_SAME_VALUES = {"Identity", "ZipMap"}
-_LEFT_OUT_AT_END = {"Softmax", "LogSoftmax", "Sigmoid", "Relu", *_SAME_VALUES}
+_SAME_VALUES = ("ZipMap",)
+_LEFT_OUT_AT_END = ("Softmax", "LogSoftmax", "Sigmoid", "Relu", *_SAME_VALUES)
 
 
-@dataclass(frozen=True, eq=False)
-class GradientGraph:
-    """The nodes between the input and the scores, and a session that gives all their values.
+@dataclass(frozen=True)
+class Ending:
+    """The tensor of the scores, the output without a list around it, and how they differ.
 
     A Softmax, Sigmoid or ReLU at the end is left out: the order of the scores is that before it,
     and the gradient does not vanish. `gives_logits` says that something was left out.
     """
 
+    scores: str
+    output: str
+    gives_logits: bool
+
+
+def ending_of(graph: Graph, output: str) -> Ending:
+    """What follows the scores of a file."""
+    scores, left_out = tensor_before(graph, output, _LEFT_OUT_AT_END)
+    table, _ = tensor_before(graph, output, _SAME_VALUES)
+    return Ending(scores, table, any(node.op not in _SAME_VALUES for node in left_out))
+
+
+@dataclass(frozen=True, eq=False)
+class GradientGraph:
+    """The graph between the input and the scores, and a session that gives all its values."""
+
     session: InferenceSession
-    input_name: str
+    graph: Graph
     scores_name: str
-    nodes: tuple[NodeProto, ...]
     smooth: frozenset[str]
-    constants: Mapping[str, Values]
     fetched: tuple[str, ...]
-    opset: int
     gives_logits: bool
 
     def logits_and_gradient(
@@ -95,102 +107,77 @@ class GradientGraph:
 
     def forward(self, x: Values) -> dict[str, Values]:
         """The values of all tensors that the backward pass needs; floats in single precision."""
-        fetched = self.session.run(list(self.fetched), {self.input_name: x})
-        by_name = dict(zip(self.fetched, fetched, strict=True))
-        values = {self.input_name: x, **by_name, **self.constants}
+        fed = {self.graph.input_name: x}
+        by_name = dict(zip(self.fetched, self.session.run(list(self.fetched), fed), strict=True))
+        values = {**fed, **by_name, **self.graph.constants}
         return {name: _single(value) for name, value in values.items()}
 
     def backward(self, values: Mapping[str, Values], weights: Values) -> Values:
         """The gradient in the input of the sum of weights · scores, row by row."""
+        feed = self.graph.input_name
+        nothing = np.zeros(values[feed].shape, np.float32)
         if not weights.any():
-            return np.zeros(values[self.input_name].shape, np.float32)
-        scores, onnx = values[self.scores_name], require_onnx()
-        gradients = {self.scores_name: weights.reshape(scores.shape)}
-        for node in reversed(self.nodes):
-            output_gradients = tuple(gradients.get(name) for name in node.output)
+            return nothing
+        gradients = {self.scores_name: weights.reshape(values[self.scores_name].shape)}
+        for node in reversed(self.graph.nodes):
+            output_gradients = tuple(gradients.get(name) for name in node.outputs)
             if all(g is None for g in output_gradients):
                 continue
             op = operators.OperatorRun(
-                node.op_type,
-                self.opset,
-                attributes_of(onnx, node),
-                tuple(values[name] if name else None for name in node.input),
-                tuple(values[name] for name in node.output if name in values),
+                node.op,
+                self.graph.opset,
+                node.attributes,
+                tuple(values[name] if name else None for name in node.inputs),
+                tuple(values[name] for name in node.outputs if name in values),
                 output_gradients,
             )
-            places = {i for i, name in enumerate(node.input) if name in self.smooth}
+            places = {i for i, name in enumerate(node.inputs) if name in self.smooth}
             for place, g in operators.input_gradients(op, places).items():
-                name = node.input[place]
+                name = node.inputs[place]
                 gradients[name] = gradients[name] + g if name in gradients else g
-        nothing = np.zeros(values[self.input_name].shape, np.float32)
-        return _single(gradients.get(self.input_name, nothing))
+        return _single(gradients.get(feed, nothing))
 
 
-def read_gradient_graph(source: Path | bytes, input_name: str, output_name: str) -> GradientGraph:
+def read_gradient_graph(source: Path | bytes, output: str) -> GradientGraph:
     """The graph of a file; an operator whose gradient is not known is refused by name."""
-    onnx = require_onnx("the gradients of an ONNX file need the package onnx")
-    model = onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(str(source))
-    graph = model.graph
-    opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
-    constants = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
-    scores, gives_logits = _scores_tensor(graph, output_name)
-    smooth = {input_name}  # what changes with the input, as far as the operators' names tell
-    for node in graph.node:
-        if not _is_step(onnx, node) and smooth & set(node.input):
-            smooth |= set(node.output)
+    model = load_proto(source)
+    whole = read_graph(model)
+    ending = ending_of(whole, output)
+    smooth = {whole.input_name}  # what changes with the input, as far as the operators' names tell
+    for node in whole.nodes:
+        if not _is_step(node) and smooth & set(node.inputs):
+            smooth |= set(node.outputs)
     smooth -= {""}
-    behind, between = {scores}, []
-    for node in reversed(graph.node):
-        if behind & set(node.output) and smooth & set(node.output):
-            behind |= set(node.input) & smooth
-            between.append(node)
-    nodes = tuple(between[::-1])
-    for node in nodes:
+    graph = whole.leading_to(ending.scores)
+    graph = replace(graph, nodes=tuple(n for n in graph.nodes if smooth & set(n.outputs)))
+    for node in graph.nodes:
         _check_known(node, smooth)
-    used = {name for node in nodes for name in (*node.input, *node.output) if name}
-    fetched = tuple(sorted({scores, *used} - {input_name, *constants}))
-    del graph.output[:]
-    graph.output.extend(onnx.ValueInfoProto(name=name) for name in fetched)
+    used = {name for node in graph.nodes for name in (*node.inputs, *node.outputs) if name}
+    fetched = tuple(sorted({ending.scores, *used} - {graph.input_name, *graph.constants}))
+    del model.graph.output[:]
+    onnx = require_onnx()
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in fetched)
+    session = quiet_session(model.SerializeToString())
     return GradientGraph(
-        quiet_session(model.SerializeToString()),
-        input_name,
-        scores,
-        nodes,
-        frozenset(smooth),
-        {name: value for name, value in constants.items() if name in used},
-        fetched,
-        opset,
-        gives_logits,
+        session, graph, ending.scores, frozenset(smooth), fetched, ending.gives_logits
     )
 
 
-def _scores_tensor(graph: GraphProto, output_name: str) -> tuple[str, bool]:
-    """The tensor before what only squeezes the scores, and whether something was left out."""
-    producers = {out: node for node in graph.node for out in node.output}
-    name, gives_logits = output_name, False
-    while (node := producers.get(name)) is not None and node.op_type in _LEFT_OUT_AT_END:
-        name = node.input[0]
-        gives_logits = gives_logits or node.op_type not in _SAME_VALUES
-    return name, gives_logits
-
-
-def _is_step(onnx: ModuleType, node: NodeProto) -> bool:
+def _is_step(node: Node) -> bool:
     """Whether its outputs are whole numbers, so without gradient."""
-    if node.op_type != "Cast":
-        return node.op_type in _STEP_OPERATORS
-    kinds = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
-    floats = [getattr(onnx.TensorProto, kind) for kind in kinds]
-    return attributes_of(onnx, node)["to"] not in floats
+    if node.op != "Cast":
+        return node.op in _STEP_OPERATORS
+    return node.attributes["to"] not in FLOAT_CODES
 
 
-def _check_known(node: NodeProto, smooth: set[str]) -> None:
-    places = {i for i, name in enumerate(node.input) if name in smooth}
-    single = node.op_type in operators.SINGLE_INPUT
-    known = node.op_type in operators.MULTI_INPUT or (single and places == {0})
-    if not known or node.domain not in ("", "ai.onnx"):
+def _check_known(node: Node, smooth: set[str]) -> None:
+    places = {i for i, name in enumerate(node.inputs) if name in smooth}
+    single = node.op in operators.SINGLE_INPUT
+    known = node.op in operators.MULTI_INPUT or (single and places == {0})
+    if not known or not node.standard:
         second = " for a second input" if single else ""
         raise InvalidArgument(
-            f"the gradient of the operator {node.op_type} is not known{second}: "
+            f"the gradient of the operator {node.op} is not known{second}: "
             f"{operators.OTHER_METHODS}"
         )
 

@@ -39,6 +39,15 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:160]
 
 
+def load_proto(source: Source) -> ModelProto:
+    """The model of a file or of its bytes; refused in one line where it is none."""
+    onnx = require_onnx("gradients, proofs and GPUs read the graph of an ONNX file")
+    with refusing(
+        "this cannot be read as an ONNX model", "export it again", Exception, words=one_line
+    ):
+        return onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(source)
+
+
 @dataclass(frozen=True, eq=False)
 class ParsedGraph:
     """The parsed file: the input, the tensor whose argmax is the label, how it ends.
@@ -185,14 +194,14 @@ _FATAL_ONLY = 4
 """Severity from which onnxruntime logs: only what ends the program."""
 
 
-def quiet_session(model: Path | bytes) -> InferenceSession:
-    """A session on the processor, of a file or of a model in memory."""
+def quiet_session(model: Path | bytes, *before: tuple[str, Mapping[str, int]]) -> InferenceSession:
+    """A session of a file or of a model in memory, on the processor or by providers before it."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = _FATAL_ONLY
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model, options, providers=[*before, "CPUExecutionProvider"])
 
 
 _MESSAGES: Mapping[str, Mapping[int, str]] = {

@@ -17,16 +17,11 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Values
-from surefoot.graph.onnx_file import Attributes, WindowLayout, quiet_session, window_layout
+from surefoot.graph.onnx_file import Attributes, quiet_session, window_layout
+from surefoot.graph.operators import extent
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-
-
-def _extent(out: list[int], kernel: list[int], layout: WindowLayout) -> list[int]:
-    """The length that the windows cover along each axis, padding included."""
-    axes = zip(out, kernel, layout.strides, layout.dilations, strict=True)
-    return [(o - 1) * s + (k - 1) * d + 1 for o, k, s, d in axes]
 
 
 def _along(axes: Iterable[slice]) -> tuple[slice, ...]:
@@ -39,14 +34,14 @@ def convolution_gradient(attributes: Attributes, x: Values, weights: Values, g: 
     kernel, size = list(weights.shape[2:]), list(x.shape[2:])
     layout = window_layout(attributes, x.shape[2:], weights.shape[2:])
     front = [before for before, _ in layout.pads]
-    extent = _extent(list(g.shape[2:]), kernel, layout)
+    reach = extent(list(g.shape[2:]), kernel, layout)
     # what the windows cover, less the padding in front; a rest behind was not covered
     group = int(attributes.get("group", 1))
     run = _transposed(tuple(kernel), tuple(layout.strides), tuple(layout.dilations), group)
     fed = {"g": np.ascontiguousarray(g, np.float32), "w": weights.astype(np.float32)}
     (covered,) = run.run(None, fed)
     gradient = np.zeros(x.shape, np.float32)
-    lengths = [min(r - b, i) for b, r, i in zip(front, extent, size, strict=True)]
+    lengths = [min(r - b, i) for b, r, i in zip(front, reach, size, strict=True)]
     take = (slice(b, b + length) for b, length in zip(front, lengths, strict=True))
     gradient[_along(slice(length) for length in lengths)] = covered[_along(take)]
     return gradient
@@ -84,7 +79,7 @@ class _Windows:
         self.size, self.out = list(x.shape[2:]), list(y.shape[2:])
         self.layout = window_layout(attributes, x.shape[2:], tuple(self.kernel))
         self.front = [before for before, _ in self.layout.pads]
-        covered = _extent(self.out, self.kernel, self.layout)
+        covered = extent(self.out, self.kernel, self.layout)
         with_input = [b + i for b, i in zip(self.front, self.size, strict=True)]
         self.padded_size = list(map(max, covered, with_input))
         ends = zip(self.front, with_input, strict=True)
@@ -132,7 +127,10 @@ def average_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Value
     return gradient[windows.inner]
 
 
-OTHER_METHODS = "use a method that samples, or an attack of your own"
+OTHER_METHODS = (
+    "install PyTorch (pip install torch), which knows more of them, use a method that samples, or "
+    "an attack of your own"
+)
 """The way out where there is no gradient."""
 
 
@@ -293,8 +291,8 @@ def _concat(op: OperatorRun) -> dict[int, Values]:
 
 def _pad(op: OperatorRun) -> Values:
     pads = op.setting("pads", 1)
-    mode = op.attributes.get("mode", b"constant")
-    if mode not in (b"constant", "constant") or len(op.inputs) > 3 or pads is None:
+    mode = op.attributes.get("mode", "constant")
+    if mode != "constant" or len(op.inputs) > 3 or pads is None:
         raise _unknown_gradient("Pad other than by a constant on all axes")
     n = op.x.ndim
     if (np.asarray(pads) < 0).any():
@@ -331,7 +329,7 @@ def _selection(op: OperatorRun) -> Values:
 def _gelu(op: OperatorRun) -> Values:
     from scipy.special import ndtr
 
-    if op.attributes.get("approximate", b"none") not in (b"none", "none"):
+    if op.attributes.get("approximate", "none") != "none":
         raise _unknown_gradient("Gelu approximated by tanh")
     return np.asarray(op.g * (ndtr(op.x) + op.x * np.exp(-(op.x**2) / 2) / math.sqrt(2 * math.pi)))
 
@@ -342,7 +340,7 @@ def _pow(op: OperatorRun) -> Values:
 
 
 SINGLE_INPUT: dict[str, Callable[[OperatorRun], Values]] = {
-    **dict.fromkeys(("Identity", "Dropout", "Cast"), lambda op: op.g),
+    "Cast": lambda op: op.g,
     **dict.fromkeys(
         ("Flatten", "Reshape", "Squeeze", "Unsqueeze"), lambda op: op.g.reshape(op.x.shape)
     ),

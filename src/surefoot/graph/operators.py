@@ -175,7 +175,7 @@ def _erf(c: Call) -> Array:
     return erf(c.x).astype(c.x.dtype)
 
 
-_FLOAT_CODES = {1, 10, 11, 16}
+FLOAT_CODES = {1, 10, 11, 16}
 """FLOAT, FLOAT16, DOUBLE, BFLOAT16 in onnx.proto3."""
 _WHOLE_CODES = {2: "uint8", 3: "int8", 5: "int16", 6: "int32", 7: "int64", 9: "bool"}
 
@@ -183,7 +183,7 @@ _WHOLE_CODES = {2: "uint8", 3: "int8", 5: "int16", 6: "int32", 7: "int64", 9: "b
 def _cast(c: Call) -> Array:
     """Floats stay in the precision of the run."""
     code, floats = c.at("to"), c.xp.isdtype(c.x.dtype, "real floating")
-    if code in _FLOAT_CODES:
+    if code in FLOAT_CODES:
         return c.x if floats else c.xp.astype(c.x, c.along(np.zeros(1, np.float32)).dtype)
     if code not in _WHOLE_CODES:
         raise c.unread(f"it casts to type {code}")

@@ -163,11 +163,11 @@ class LoadOptions:
             )
 
     def refuse_device(self) -> None:
-        """For every model that PyTorch does not run."""
+        """For every model that is neither PyTorch's nor an ONNX file."""
         if self.device is not None:
             raise InvalidArgument(
-                f"device {self.device!r}: only PyTorch models can be moved to a device"
-                ": leave it out"
+                f"device {self.device!r}: only PyTorch models and ONNX files can be "
+                "moved to a device: leave it out"
             )
         if self.half:
             raise InvalidArgument("half precision is for PyTorch models: leave it out")

@@ -1,7 +1,8 @@
-"""An ONNX file through onnxruntime: one inference thread a worker."""
+"""An ONNX file: onnxruntime on the processor or a GPU, else its graph on PyTorch."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -11,15 +12,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, ModelFailed, refusing, system_words
-from surefoot.graph import onnx_file
-from surefoot.graph.gradient import GradientGraph, read_gradient_graph
+from surefoot.errors import (
+    InvalidArgument,
+    MissingPackage,
+    ModelFailed,
+    OutOfMemory,
+    refusing,
+    system_words,
+)
+from surefoot.graph import evaluate, onnx_file
+from surefoot.graph.free_batch import BatchStays, free_batch, rewritten
+from surefoot.graph.gradient import GradientGraph, ending_of, read_gradient_graph
+from surefoot.graph.graph import Graph, read_graph
 from surefoot.models import scores as answers
+from surefoot.models import torch as torch_models
+from surefoot.models import torch_modules as modules
 from surefoot.models.load_options import LoadOptions, Normalise
-from surefoot.models.torch_modules import differentiable
-from surefoot.subject.protocols import Array, HostArray, Item, Scores, Signature, Weigh
+from surefoot.subject.protocols import Array, HostArray, Item, Scores, Signature, Weigh, to_host
 
 if TYPE_CHECKING:
+    import torch
     from onnxruntime import InferenceSession, NodeArg
     from torch.nn import Module
 
@@ -34,6 +46,7 @@ _DTYPES: dict[str, type[np.generic]] = {
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,
 }
+_CUDA = "CUDAExecutionProvider"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +73,43 @@ class OnnxGraph:
         """What the graph is given for a batch of inputs."""
         return self.normalise(x)
 
+    def __reduce__(self) -> tuple[Item, ...]:
+        """Without the content, which another process reads for itself."""
+        return OnnxGraph, (self.path, self.digest, self.normalise)
+
+
+@dataclass(frozen=True, eq=False)
+class _GraphFile:
+    """Where a module of an ONNX file comes from: the file, with its batch made free."""
+
+    source: OnnxGraph
+    output: str
+    freed: bool
+
+    def content(self) -> bytes:
+        """The bytes of the model as it is run."""
+        content = self.source.content
+        if not self.freed:
+            return content
+        model = onnx_file.load_proto(content)
+        return rewritten(model, read_graph(model), self.output)
+
+    def read(self) -> Module:
+        """The module, with the tensor before a last Softmax at hand."""
+        graph = read_graph(onnx_file.load_proto(self.content()))
+        ending = ending_of(graph, self.output)
+        logits = ending.scores if ending.gives_logits else None
+        return evaluate.torch_graph(graph, ending.output, logits)
+
 
 @dataclass(frozen=True, eq=False)
 class OnnxModel:
-    """A session with what is needed to feed it and to read its answer."""
+    """A session with what is needed to feed it and to read its answer.
+
+    `batch` is what a file fixes and could not be made free, for the reason `batch_stays`; `freed`
+    is how far a free batch is from the file's own, as a share of the largest output. `device` is
+    the GPU whose memory is bound where onnxruntime runs there.
+    """
 
     session: InferenceSession
     input_name: str
@@ -73,10 +119,16 @@ class OnnxModel:
     normalise: Normalise
     signature: Signature = field(repr=False)
     path: Path | None = None
+    freed: float | None = None
+    batch_stays: str = ""
+    device: torch.device | None = None
+    replicas: tuple[OnnxModel, ...] = field(default=(), repr=False)
 
     def place(self, x: NDArray[np.float32]) -> Array:
-        """NumPy it is."""
-        return x
+        """NumPy it is, but for a GPU."""
+        if self.device is None:
+            return x
+        return modules.require_torch().from_numpy(np.ascontiguousarray(x)).to(self.device)
 
     def predict(self, x: Array) -> Array:
         """Scores of a batch."""
@@ -86,13 +138,31 @@ class OnnxModel:
         """The output for a batch of any size, also where the file fixes one."""
         with answers.model_errors():
             ready = answers.cast_to(self.normalise(x), self.dtype)
-            raw = answers.in_pieces(ready, self.batch or len(x), self._run)
+            if isinstance(ready, np.ndarray):
+                raw = answers.in_pieces(ready, self.batch or len(x), self._run)
+            else:
+                raw = bound_run(self.session, self.input_name, self.output_name, ready)
             return answers.read_output(raw, len(x), self.signature.scores)
 
     def __reduce__(self) -> tuple[Item, ...]:
         """In another process the session is opened again, from the same file."""
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "session"}
-        return _reopened, (self.graph.path, kept)
+        return _reopened, (self.graph.path, kept | {"replicas": ()})
+
+    @property
+    def run_note(self) -> tuple[bool, str]:
+        """Whether the file is run as it should be, and how."""
+        if self.batch_stays:
+            return False, (
+                f"it takes batches of exactly {self.batch}, and no others ({self.batch_stays}), so "
+                "it is run in pieces: export it with a free batch axis, which is faster"
+            )
+        if self.freed is not None:
+            return True, (
+                "the batch that the file fixes was made free: outputs differ by at most "
+                f"{self.freed:.1g} of the largest from those of the file's own batches"
+            )
+        return True, ""
 
     @cached_property
     def graph(self) -> OnnxGraph:
@@ -103,14 +173,33 @@ class OnnxModel:
             )
         return OnnxGraph(self.path, self.signature.digest, self.normalise)
 
+    @property
+    def file(self) -> _GraphFile:
+        """The file as its graph is read."""
+        return _GraphFile(self.graph, self.output_name, self.freed is not None)
+
     @cached_property
     def _gradient_graph(self) -> GradientGraph:
-        return read_gradient_graph(self.graph.content, self.input_name, self.output_name)
+        return read_gradient_graph(self.file.content(), self.output_name)
 
-    def margin_and_gradient(
-        self, x: NDArray[np.float32], labels: NDArray[np.int64], rivals: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    @cached_property
+    def _by_torch(self) -> torch_models.TorchModel:
+        """The graph on PyTorch, for gradients; compared with the session first."""
+        module = self.file.read()
+        if self.dtype is np.float16:  # gradients lose less in single precision
+            module = module.float()
+        module, where, dtype = modules.on_device(module, str(self.device or "cpu"))
+        model = torch_models.TorchModel(
+            module, where, dtype, self.normalise, self.signature, file=self.file
+        )
+        if self.batch is None:
+            compare(model, self, read_graph(onnx_file.load_proto(self.file.content())))
+        return model
+
+    def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """The margin of each row's label over its rival, and its gradient in x."""
+        if not isinstance(x, np.ndarray):
+            return self._by_torch.margin_and_gradient(x, labels, rivals)
 
         def sides(scores: HostArray, rows: HostArray) -> HostArray:
             weights, each = np.zeros_like(scores), np.arange(len(rows))
@@ -120,32 +209,47 @@ class OnnxModel:
         logits, gradient = self.logits_and_gradient(x, sides)
         return (logits * sides(logits, np.arange(len(x)))).sum(axis=1), gradient
 
-    def logits_and_gradient(
-        self, x: NDArray[np.float32], weigh: Weigh
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """By walking the graph back; a Softmax at the end is left out of it.
+    def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
+        """By PyTorch where it is installed, else by walking the graph back.
 
-        In batches of the size that the file may fix.
+        A Softmax at the end is left out of it. In batches of the size that the file may fix.
         """
+        if not isinstance(x, np.ndarray):
+            return self._by_torch.logits_and_gradient(x, weigh)
         n, size = len(x), self.batch or len(x)
+        by_torch = importlib.util.find_spec("torch") is not None
+        run = self._gradient_by_torch if by_torch else self._gradient_by_hand
         with answers.model_errors():
-            graph = self._gradient_graph
-            ready = answers.cast_to(self.normalise(x), self.dtype)
             every = np.minimum(np.arange(n + -n % size), n - 1)
-            logits = graph.gives_logits or self.signature.scores is Scores.LOGITS
-
-            def run(rows: HostArray) -> tuple[HostArray, HostArray]:
-                return graph.logits_and_gradient(
-                    ready[rows], lambda scores: weigh(scores, rows), logits
-                )
-
-            pieces = [run(every[i : i + size]) for i in range(0, len(every), size)]
+            pieces = [run(x, every[i : i + size], weigh) for i in range(0, len(every), size)]
             firsts, gradients = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
-            return firsts, np.asarray(self.normalise.gradient_before(gradients), np.float32)
+            return firsts, gradients
+
+    def _gradient_by_torch(
+        self, x: HostArray, rows: HostArray, weigh: Weigh
+    ) -> tuple[HostArray, HostArray]:
+        torch = modules.require_torch()
+
+        def weights(scores: Array, _: Array) -> Array:
+            own = np.asarray(weigh(to_host(scores), rows), np.float32)
+            return torch.from_numpy(own).to(scores.device)
+
+        placed = torch.from_numpy(np.ascontiguousarray(x[rows])).to(self._by_torch.device)
+        logits, gradient = self._by_torch.logits_and_gradient(placed, weights)
+        return to_host(logits), to_host(gradient)
+
+    def _gradient_by_hand(
+        self, x: HostArray, rows: HostArray, weigh: Weigh
+    ) -> tuple[HostArray, HostArray]:
+        graph = self._gradient_graph
+        ready = answers.cast_to(self.normalise(x[rows]), self.dtype)
+        known = graph.gives_logits or self.signature.scores is Scores.LOGITS
+        logits, gradient = graph.logits_and_gradient(ready, lambda s: weigh(s, rows), known)
+        return logits, np.asarray(self.normalise.gradient_before(gradient), np.float32)
 
     def torch_module(self) -> Module:
         """The file as a PyTorch module from inputs to logits, for attacks that need one."""
-        return differentiable(self.logits_and_gradient)
+        return self._by_torch.torch_module()
 
     def _run(self, x: HostArray) -> HostArray:
         """The output; of a list of maps from classes to scores a table of these."""
@@ -157,10 +261,47 @@ class OnnxModel:
         return table
 
 
-def open_onnx(path: Path, options: LoadOptions) -> OnnxModel:
+def bound_run(session: InferenceSession, feed: str, output: str, x: Array) -> Array:
+    """The output for a tensor, both where the tensor is: nothing passes through main memory."""
+    torch = modules.require_torch()
+    x = x.contiguous()
+    kind, number = x.device.type, x.device.index or 0
+    binding = session.io_binding()
+    element = np.dtype(str(x.dtype).removeprefix("torch."))
+    binding.bind_input(feed, kind, number, element, tuple(x.shape), x.data_ptr())
+    binding.bind_output(output, kind, number)
+    if x.is_cuda:  # onnxruntime has a stream of its own
+        torch.cuda.current_stream(x.device).synchronize()
+    session.run_with_iobinding(binding)
+    binding.synchronize_outputs()
+    (value,) = binding.get_outputs()
+    return torch.utils.dlpack.from_dlpack(value._ortvalue.to_dlpack())
+
+
+def compare(model: torch_models.TorchModel, runtime: OnnxModel, graph: Graph) -> float:
+    """How far PyTorch is from onnxruntime, as a share of the largest; refused where it is too far.
+
+    On fixed inputs, as the model is run.
+    """
+    x = answers.probe(model.signature.shape, model.signature.bounds)
+    own = model.full or model
+    difference = evaluate.largest_share(to_host(own.rows(own.place(x))), to_host(runtime.rows(x)))
+    elsewhere = own.device.type != "cpu"
+    allowed = evaluate.tolerance(graph, reduced=elsewhere)
+    where = f"{runtime.path} on {own.device}, run by PyTorch,"
+    evaluate.check_difference(difference, allowed, where)
+    return difference
+
+
+def open_onnx(path: Path, options: LoadOptions) -> OnnxModel | torch_models.TorchModel:
     """Load the file and run it once to learn what it returns."""
-    options.refuse_device()
     normalise, scores = options.normalise, options.scores
+    on_processor = options.device in (None, "cpu")
+    if options.half and on_processor:
+        raise InvalidArgument(
+            "half precision is for PyTorch models, and for ONNX files on a GPU (--device cuda): "
+            "leave it out"
+        )
     files = onnx_file.read_weight_files(path)
     session = _session(path)
     feed = _only_input(path, session)
@@ -190,14 +331,115 @@ def open_onnx(path: Path, options: LoadOptions) -> OnnxModel:
     )
     model = OnnxModel(session, feed.name, output_name, dtype, batch, normalise, draft)
     signature = answers.complete_signature(draft, model.rows, scores)
-    return replace(model, signature=signature, path=path)
+    model = _with_free_batch(replace(model, signature=signature, path=path))
+    return model if on_processor else _on_device(model, options)
+
+
+def _with_free_batch(model: OnnxModel) -> OnnxModel:
+    """The model with a free batch where the file fixes one; else with the reason."""
+    if model.batch is None:
+        return model
+    x = answers.probe(model.signature.shape, model.signature.bounds)
+    rows = np.resize(np.arange(len(x)), max(len(x), model.batch + 1))
+    ready = answers.cast_to(model.normalise(x[rows]), model.dtype)
+    size = model.batch
+    try:
+        proto = onnx_file.load_proto(model.graph.content)
+        free = free_batch(
+            proto, model.output_name, ready, lambda x: answers.in_pieces(x, size, model._run)
+        )
+    except (BatchStays, InvalidArgument, MissingPackage) as error:
+        return replace(model, batch_stays=str(error))
+    session = onnx_file.quiet_session(free.content)
+    return replace(model, session=session, batch=None, freed=free.difference)
+
+
+def _on_device(model: OnnxModel, options: LoadOptions) -> OnnxModel | torch_models.TorchModel:
+    """The model on a GPU: by onnxruntime's own provider where it is installed, else by PyTorch."""
+    import onnxruntime
+
+    device = str(options.device)
+    if model.batch is not None:
+        raise InvalidArgument(
+            f"{model.path} takes batches of exactly {model.batch}, which cannot be made free "
+            f"({model.batch_stays}): export it with a free batch axis, or leave out --device"
+        )
+    what = f"{model.path} does not fit into the memory of {device}"
+    with refusing(what, "choose a GPU with more, or leave out --device", OutOfMemory):
+        provided = _CUDA in onnxruntime.get_available_providers()
+        if provided and device.startswith("cuda") and not options.half:
+            return _by_provider(model, device)
+        return _by_torch(model, options)
+
+
+def _by_provider(model: OnnxModel, device: str) -> OnnxModel:
+    """One session for each GPU; arrays are there too where PyTorch is at hand."""
+    with_torch = importlib.util.find_spec("torch") is not None
+    with_torch = with_torch and modules.require_torch().cuda.is_available()
+    names = modules.device_names(device) if with_torch else (device,)
+    content, sessions = model.file.content(), []
+    for name in names:
+        number = int(name.partition(":")[2] or 0)
+        session = onnx_file.quiet_session(content, (_CUDA, {"device_id": number}))
+        if _CUDA not in session.get_providers():  # onnxruntime would go on without a word
+            raise InvalidArgument(
+                f"device {device!r} cannot be used: onnxruntime's CUDA provider does not start "
+                "here; install the CUDA and cuDNN that it needs, or leave out --device"
+            )
+        sessions.append((session, modules.require_torch().device(name) if with_torch else None))
+    first, *others = (replace(model, session=one, device=where) for one, where in sessions)
+    own = first.rows(first.place(answers.probe(model.signature.shape, model.signature.bounds)))
+    theirs = model.rows(answers.probe(model.signature.shape, model.signature.bounds))
+    graph = read_graph(onnx_file.load_proto(content))
+    evaluate.check_difference(
+        evaluate.largest_share(to_host(own), theirs),
+        evaluate.tolerance(graph, reduced=True),
+        f"{model.path} on {device}",
+    )
+    return replace(first, replicas=tuple(others))
+
+
+def _by_torch(model: OnnxModel, options: LoadOptions) -> torch_models.TorchModel:
+    """The graph as a module on each device, compared with onnxruntime, first on the processor."""
+    if importlib.util.find_spec("torch") is None:
+        raise MissingPackage(
+            f"device {options.device!r}: an ONNX file runs on a GPU by PyTorch (pip install torch) "
+            "or by onnxruntime's CUDA provider (pip install onnxruntime-gpu)"
+        )
+    graph = read_graph(onnx_file.load_proto(model.file.content()))
+    plain = replace(options, output=None, device=None, half=False)
+    module, own = model.file.read(), model.signature
+    compare(torch_models.wrap_module(module, plain, own.digest, own.shape), model, graph)
+    placed = torch_models.wrap_module(module, replace(options, output=None), own.digest, own.shape)
+    difference = compare(placed, model, graph)
+
+    def signed(one: torch_models.TorchModel) -> torch_models.TorchModel:
+        half = "run in half precision" if one.full else ""
+        preparation = "; ".join(filter(None, [own.preparation, half]))
+        thread_safe = one.signature.thread_safe
+        return replace(
+            one,
+            signature=replace(own, preparation=preparation, thread_safe=thread_safe),
+            full=one.full and signed(one.full),
+            file=model.file,
+            onnx=model.graph,
+            difference=difference,
+            replicas=tuple(map(signed, one.replicas)),
+        )
+
+    return signed(placed)
 
 
 def _reopened(path: Path, kept: dict[str, Item]) -> OnnxModel:
     """The model of a file that is the same as when it was first read."""
     if onnx_file.read_weight_files(path).digest != kept["signature"].digest:
         raise InvalidArgument(f"{path} has changed since the run began: run the command again")
-    return OnnxModel(_session(path), **kept)
+    model = OnnxModel(None, **kept)
+    if model.freed is None and model.device is None:
+        return replace(model, session=_session(path))
+    number = getattr(model.device, "index", None)
+    providers = () if model.device is None else ((_CUDA, {"device_id": number or 0}),)
+    return replace(model, session=onnx_file.quiet_session(model.file.content(), *providers))
 
 
 def _session(path: Path) -> InferenceSession:

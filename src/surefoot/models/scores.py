@@ -276,12 +276,13 @@ def in_pieces(x: HostArray, size: int, run: Callable[[HostArray], HostArray]) ->
     return np.concatenate(pieces)[: len(x)]
 
 
-def cast_to(x: HostArray, dtype: type[np.generic]) -> HostArray:
+def cast_to(x: Array, dtype: type[np.generic]) -> Array:
     """The batch in this type; whole numbers are rounded and kept within their range."""
-    if x.dtype == dtype:
+    xp = array_namespace(x)
+    own = getattr(xp, np.dtype(dtype).name)
+    if x.dtype == own:
         return x
     if np.issubdtype(dtype, np.integer):
         info = np.iinfo(np.dtype(dtype))
-        whole: HostArray = np.clip(np.rint(x), info.min, info.max).astype(dtype)
-        return whole
-    return x.astype(dtype)
+        x = xp.clip(xp.round(x), info.min, info.max)
+    return xp.astype(x, own)

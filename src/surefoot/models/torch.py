@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,18 @@ from surefoot.models import scores as answers
 from surefoot.models import torch_modules as modules
 from surefoot.models.archive import export_input_shape
 from surefoot.models.load_options import LoadOptions, Normalise, Source
-from surefoot.subject.protocols import Array, Item, Outputs, Scores, Signature, Weigh
+from surefoot.subject.protocols import Array, Graph, Item, Outputs, Scores, Signature, Weigh
 
 if TYPE_CHECKING:
     import torch
     from torch.nn import Module
+
+
+class ModuleFile(Protocol):
+    """Where a module can be read again, in another process."""
+
+    def read(self) -> Module:
+        """The module; refused where the file has changed."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,9 @@ class TorchModel:
 
     `full` is the same model in its own precision where this one runs in half of it. `private`: the
     module writes to its batch, and gets a copy of its own each time. `as_list`: it takes a list of
-    inputs, as the detectors of torchvision do. `file` is where it was read. `replicas` are copies
-    on further devices, which answer as this one does.
+    inputs, as the detectors of torchvision do. `file` is where it was read. `onnx` is the ONNX file
+    whose graph it is, `difference` its share of the largest output from onnxruntime.
+    `replicas` are copies on further devices, which answer as this one does.
     """
 
     run: Module
@@ -61,7 +69,9 @@ class TorchModel:
     full: TorchModel | None = None
     private: bool = False
     as_list: bool = False
-    file: _File | None = None
+    file: ModuleFile | None = None
+    onnx: Graph | None = None
+    difference: float | None = None
     replicas: tuple[TorchModel, ...] = field(default=(), repr=False)
 
     def __reduce__(self) -> tuple[Item, ...]:
@@ -104,6 +114,23 @@ class TorchModel:
         ready = self.normalise(x).to(self.dtype)
         return ready.clone() if self.private and ready is x else ready
 
+    @property
+    def graph(self) -> Graph:
+        """The ONNX file, for proofs, where the module is the graph of one."""
+        if self.onnx is None:
+            raise AttributeError("graph")
+        return self.onnx
+
+    @property
+    def run_note(self) -> tuple[bool, str]:
+        """How an ONNX file is run here."""
+        if self.difference is None:
+            return True, ""
+        return True, (
+            f"PyTorch runs the graph of the ONNX file on {self.device}: outputs differ by at most "
+            f"{self.difference:.1g} of the largest from those of onnxruntime"
+        )
+
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
         torch = modules.require_torch()
@@ -133,9 +160,12 @@ class TorchModel:
     def logits(self, x: Array) -> Array:
         """Through which gradients flow; of probabilities their logarithms."""
         torch, model = modules.require_torch(), self.full or self
-        rows = as_rows(modules.scores_tensor(model.run(model._ready(x))), len(x)).float()
-        scores = answers.both_classes(rows, self.signature.scores)
-        if self.signature.scores is Scores.PROBABILITIES:
+        before = getattr(model.run, "onnx_logits", None)  # without the Softmax at its end
+        kind = self.signature.scores if before is None else Scores.LOGITS
+        raw = (before or model.run)(model._ready(x))
+        rows = as_rows(modules.scores_tensor(raw), len(x)).float()
+        scores = answers.both_classes(rows, kind)
+        if kind is Scores.PROBABILITIES:
             scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
         return scores
 

@@ -21,8 +21,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from surefoot.errors import InvalidArgument, MissingPackage, refusing
 from surefoot.models.archive import (
     is_export,
@@ -32,12 +30,11 @@ from surefoot.models.archive import (
     plain_script,
     read_parts,
 )
-from surefoot.subject.protocols import Array, HostArray, Item, Weigh, to_host
+from surefoot.subject.protocols import Array, Item
 from surefoot.system.user_code import error_text, missing_code
 
 if TYPE_CHECKING:
     import torch
-    from torch.autograd.function import FunctionCtx
     from torch.nn import Module
 
 
@@ -342,29 +339,6 @@ def logits_module(forward: Callable[[Array], Array], inner: Module | None = None
             return self
 
     return Logits()
-
-
-def differentiable(
-    logits_and_gradient: Callable[[HostArray, Weigh], tuple[HostArray, HostArray]],
-) -> Module:
-    """A module around NumPy: the logits forwards, the gradient of their weighted sum backwards."""
-    torch = require_torch()
-
-    class Run(torch.autograd.Function):  # type: ignore[misc, name-defined]
-        @staticmethod
-        def forward(ctx: FunctionCtx, x: Array) -> Array:
-            ctx.save_for_backward(x)
-            logits, _ = logits_and_gradient(to_host(x), lambda scores, _: np.zeros_like(scores))
-            return torch.from_numpy(logits).to(x.device)
-
-        @staticmethod
-        def backward(ctx: FunctionCtx, weights: Array) -> Array:
-            (x,) = ctx.saved_tensors
-            own = to_host(weights)
-            _, gradient = logits_and_gradient(to_host(x), lambda _, rows: own[rows])
-            return torch.from_numpy(gradient).to(x.device)
-
-    return logits_module(Run.apply)
 
 
 @contextmanager
