@@ -62,6 +62,22 @@ def test_a_coarse_precision_takes_few_trials_of_many_inputs() -> None:
     assert sum(c.trials == 0 for c in result.counts) > 4000
 
 
+@pytest.mark.parametrize("precision", [0.02, 0.01, 0.005])
+def test_thousands_of_inputs_that_never_fail_take_few_trials(precision: float) -> None:
+    """Over the allocation that knows every probability."""
+    known = allocate(np.zeros(3000), MeanBounds(3000), precision, 0.01).total
+    assert run(SetMean(precision, 0.01, 3000), np.zeros(3000)).failure.trials <= 2.5 * known
+
+
+def test_single_trials_of_fewer_inputs_keep_the_promise() -> None:
+    """Picked with replacement: the trials of an input that comes again are new ones."""
+    p, missed = np.repeat([0.0, 1.0, 0.3], 200), 0
+    for seed in range(200):
+        mean = run(SetMean(0.03, 0.1, len(p), seed=seed), p, seed=seed).failure
+        missed += float(p.mean()) not in mean.interval
+    assert missed <= 33  # 20 expected at most; more with probability 0.002
+
+
 @pytest.mark.parametrize("guess", [0.0, 0.03, 0.5, 1.0])
 @pytest.mark.parametrize("inclusion", [1.0, 0.25])
 @pytest.mark.parametrize("truth", [0.0, 0.01, 0.4, 1.0])

@@ -135,8 +135,13 @@ _FIRST_GUESS = 0.1
 _FIRST_SHARE = 0.2
 """The first round has at most this many trials times log(2/error)/precision, which is the least
 that can suffice."""
-_FIRST_PART = 0.5
+_FIRST_PART, _FIRST_PART_OF_MANY = 0.5, 0.05
 """Or as many as inputs, where they are at most this part of all that are forecast."""
+_MANY = 500
+"""Inputs from which on single trials of some may be enough, and one of each too many."""
+_MOST_PICKED = 4
+"""Trials an input up to which single trials of inputs picked at random are no more than rounds:
+simulated, 0.5 to 0.9 as many; at 8 as many where inputs differ much."""
 _FIRST_COST = 0.05
 """Part of log(2/error) that the first round may cost at worst, where its guess is wrong."""
 _GROWTH = 1.5
@@ -161,9 +166,9 @@ class SetMean:
 
     Rounds of trials: each is allocated by what the rounds before say, and the interval
     (`statistics/stratified_mean.py`) holds after each of them, so that stopping is free. Where
-    there are more inputs than the exact sequential design has trials, each trial is one of an input
-    picked at random, with replacement, and the design says when to stop. `size`, `seed`, `level`
-    and `fresh` (whether the perturbation draws) are set by the study.
+    there are many inputs for the trials of the exact sequential design, each trial is one of an
+    input picked at random, with replacement, and the design says when to stop. `size`, `seed`,
+    `level` and `fresh` (whether the perturbation draws) are set by the study.
     """
 
     precision: float
@@ -204,7 +209,8 @@ class SetMean:
             yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
             mean = float(tally.failed.mean())  # itself: every trial of an input is the same
             return tally.result(mean, Interval(mean, mean), Guarantee.sound())
-        if design_fits(self.precision, self.error, self.size):
+        picked = _MOST_PICKED * self.size if self.size >= _MANY else self.size
+        if design_fits(self.precision, self.error, picked):
             return (yield from self._picked(tally, cells))
         bounds, number, part = MeanBounds(self.size), 0, MeanBounds(self.size)
         factor = min(1.0, 2 / math.sqrt(cells)) if cells else 0.0
@@ -242,7 +248,8 @@ class SetMean:
             price = math.log(2 / self.error)
             few = _FIRST_SHARE * price / self.precision
             # one trial of each says most of the population, whose claim counts first trials alone
-            if self.size <= _FIRST_PART * self.forecast:
+            part = _FIRST_PART_OF_MANY if self.size >= _MANY else _FIRST_PART
+            if self.size <= part * self.forecast:
                 few = max(few, self.size)
             trials = np.full(self.size, min(1.0, few / self.size))
             weight = math.sqrt(2 * _FIRST_COST * price * float(trials.sum()))
@@ -271,7 +278,8 @@ class SetMean:
         Those before the first look, whose number is settled, are the part in the mean over cells.
         """
         rng = np.random.default_rng(self.seed)
-        places = rng.integers(0, self.size, self.size)
+        last = design_for(self.precision, self.error).looks[-1]
+        places = rng.integers(0, self.size, max(self.size, last))
         guarantee = Guarantee.sound(self.error)
         try:
             result = yield from tally.ask_design(self.level, self.precision, guarantee, places)
