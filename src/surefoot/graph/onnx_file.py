@@ -1,4 +1,4 @@
-"""An ONNX file parsed: its input, the tensor that decides the label, its constants in float64."""
+"""An ONNX file: the files of its weights, its content, sessions of onnxruntime."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from surefoot.system.user_code import error_text
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+    from onnx import GraphProto, ModelProto, TensorProto
     from onnxruntime import InferenceSession
 
 Source = bytes | str | Path
@@ -48,52 +48,9 @@ def load_proto(source: Source) -> ModelProto:
         return onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(source)
 
 
-@dataclass(frozen=True, eq=False)
-class ParsedGraph:
-    """The parsed file: the input, the tensor whose argmax is the label, how it ends.
-
-    `model_float64` is the model with its float32 constants in float64.
-    """
-
-    model: ModelProto
-    model_float64: ModelProto
-    input_name: str
-    dtype: np.dtype[np.floating]
-    shape: tuple[int, ...]
-    scores_name: str
-    ends_in_relu: bool
-    ends_in_softmax: bool
-
-
-def parse_graph(source: Source, shape: tuple[int, ...] | None) -> ParsedGraph:
-    """The file with its input and its ending found; `shape` of one input where it is left open."""
-    onnx = require_onnx()
-    what = "this cannot be read as an ONNX model"
-    with refusing(what, "export it again", Exception, words=one_line):
-        model = onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(source)
-        wide = _widened(onnx, model)
-    inits = {i.name for i in model.graph.initializer}
-    feeds = [i for i in model.graph.input if i.name not in inits]
-    if len(feeds) != 1 or len(model.graph.output) != 1:
-        names = [v.name for v in (*feeds, *model.graph.output)]
-        raise InvalidArgument(
-            f"proofs need a model of one input and one output, got {', '.join(names)}: export "
-            "only the scores"
-        )
-    tensor = feeds[0].type.tensor_type
-    dims = [d.dim_value if d.HasField("dim_value") else 0 for d in tensor.shape.dim]
-    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
-    if dtype not in (np.float32, np.float64):
-        raise InvalidArgument(
-            f"proofs are about models of float32 or float64 inputs, got {dtype}: export the model "
-            "in float32"
-        )
-    ending = _label_tensor(onnx, model.graph)
-    return ParsedGraph(model, wide, feeds[0].name, dtype, _full_shape(dims, shape), *ending)
-
-
-def _widened(onnx: ModuleType, model: ModelProto) -> ModelProto:
+def widened(model: ModelProto) -> ModelProto:
     """The model with float64 in place of float32, so that its constants are folded without loss."""
+    onnx = require_onnx()
     wide, single, double = onnx.ModelProto(), onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
     wide.CopyFrom(model)
     graph, helper = wide.graph, onnx.numpy_helper
@@ -115,49 +72,6 @@ def _widened(onnx: ModuleType, model: ModelProto) -> ModelProto:
         if info.type.tensor_type.elem_type == single:
             info.type.tensor_type.elem_type = double
     return wide
-
-
-def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The input's shape with a batch of one."""
-    lead = dims[:1] if len(dims) == 1 and dims[0] > 1 else [1]
-    full = (*lead, *dims[1:])
-    if shape is not None:
-        full = tuple(shape) if len(shape) == len(dims) else (1, *shape)
-        fits = len(full) == len(dims) and all(
-            d in (0, f) for d, f in zip(dims[1:], full[1:], strict=False)
-        )
-        if not fits:
-            raise InvalidArgument(
-                f"the file takes inputs of shape {dims}, got {shape}: give the shape of one input"
-            )
-    if 0 in full or dims[:1] > [1] < dims[1:]:
-        raise InvalidArgument(
-            f"the file leaves its input's shape open or fixes a batch ({dims}): give shape=(…) of "
-            "one input, or export it with a batch of 1"
-        )
-    return full
-
-
-def _label_tensor(onnx: ModuleType, graph: GraphProto) -> tuple[str, bool, bool]:
-    """The tensor whose argmax is the label, and whether a ReLU and a Softmax follow it."""
-    producers = {out: node for node in graph.node for out in node.output}
-    name, softmax = graph.output[0].name, False
-    while (node := producers.get(name)) is not None:
-        over_last = attributes_of(onnx, node).get("axis", -1) in (-1, 1)
-        if node.op_type in ("Softmax", "LogSoftmax") and over_last:
-            softmax = softmax or node.op_type == "Softmax"
-        elif node.op_type == "Relu":
-            return node.input[0], True, softmax
-        elif node.op_type != "Identity":
-            break
-        name = node.input[0]
-    return name, False, softmax
-
-
-def attributes_of(onnx: ModuleType, node: NodeProto) -> Attributes:
-    """The attributes of a node by name."""
-    values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    return {k: v.decode() if isinstance(v, bytes) else v for k, v in values.items()}
 
 
 @dataclass(frozen=True)

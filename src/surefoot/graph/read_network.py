@@ -7,25 +7,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from surefoot.errors import InvalidArgument, refusing
+from surefoot.graph.graph import Graph, read_graph
 from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, Values, linear_layer
 from surefoot.graph.onnx_file import (
     Attributes,
     Source,
-    WindowLayout,
-    attributes_of,
+    load_proto,
     one_line,
-    parse_graph,
     require_onnx,
+    widened,
     window_layout,
 )
+from surefoot.graph.operators import OPERATORS, Call, Node, convolve
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from onnx import NodeProto
+    from onnx import ModelProto
 
 _ROUNDING_UNIT = 2.0**-52
 """Twice the rounding unit of float64, to be on the safe side."""
@@ -157,10 +155,6 @@ class _Operator:
         return None if axes is None else [int(v) for v in axes]
 
 
-_CHUNK_VALUES = 1 << 24
-"""Values of the windows of one piece, 128 MiB in float64: a whole batch would fill the memory."""
-
-
 def _flatten(op: _Operator) -> AffineValue:
     lead = int(np.prod(op.value.shape[: int(op.attributes.get("axis", 1))]))
     return op.value.rearranged(lambda a: a.reshape(len(a), lead, -1))
@@ -249,38 +243,11 @@ def _conv(op: _Operator) -> AffineValue:
     groups = int(op.attributes.get("group", 1))
     terms = int(np.prod(b.shape[1:]))
     product = op.value.multiplied(
-        lambda a, w: _convolve(a[:, 0], w, layout, groups)[:, None], b, terms
+        lambda a, w: convolve(a[:, 0], w, layout, groups)[:, None], b, terms
     )
     if bias is None:
         return product
     return product.shifted(bias.astype(np.float64).reshape(1, -1, *(1,) * len(kernel)))
-
-
-def _convolve(a: Floats, weights: Floats, layout: WindowLayout, groups: int) -> Floats:
-    """Cross-correlation of a batch, a piece of it at a time."""
-    kernel = weights.shape[2:]
-    rank = len(kernel)
-    spans = tuple((k - 1) * d + 1 for k, d in zip(kernel, layout.dilations, strict=True))
-    steps = tuple(slice(None, None, s) for s in layout.strides)
-    holes = tuple(slice(None, None, d) for d in layout.dilations)
-    piece = max(1, _CHUNK_VALUES // max(1, a[0].size * int(np.prod(kernel))))
-    inputs, outputs = a.shape[1] // groups, len(weights) // groups
-    out = []
-    for i in range(0, len(a), piece):
-        padded = np.pad(a[i : i + piece], [(0, 0), (0, 0), *layout.pads])
-        windows = sliding_window_view(padded, spans, axis=tuple(range(2, 2 + rank)))
-        windows = windows[(slice(None), slice(None), *steps, *holes)]
-        over = [1, *range(2 + rank, 2 + 2 * rank)]
-        parts = [
-            np.tensordot(
-                windows[:, g * inputs : (g + 1) * inputs],
-                weights[g * outputs : (g + 1) * outputs],
-                (over, [1, *range(2, 2 + rank)]),
-            )
-            for g in range(groups)
-        ]
-        out.append(np.moveaxis(np.concatenate(parts, axis=-1), -1, 1))
-    return np.concatenate(out)
 
 
 def _average_pool(op: _Operator) -> AffineValue:
@@ -293,9 +260,9 @@ def _average_pool(op: _Operator) -> AffineValue:
     ones = np.ones((channels, 1, *kernel))
     count: float | Floats = float(np.prod(kernel))
     if not attributes.get("count_include_pad", 0):
-        count = _convolve(np.ones((1, *value.shape[1:])), ones, layout, channels)
+        count = convolve(np.ones((1, *value.shape[1:])), ones, layout, channels)
     pooled = value.multiplied(
-        lambda a, w: _convolve(a[:, 0], w, layout, channels)[:, None], ones, int(np.prod(kernel))
+        lambda a, w: convolve(a[:, 0], w, layout, channels)[:, None], ones, int(np.prod(kernel))
     )
     return pooled.scaled(np.asarray(1 / count))
 
@@ -306,21 +273,12 @@ def _global_average_pool(op: _Operator) -> AffineValue:
     return op.value.multiplied(lambda a, _: a.mean(axis=axes, keepdims=True), np.ones(1), terms)
 
 
-def _dropout(op: _Operator) -> AffineValue:
-    training = op.constant(1)
-    if training is not None and np.any(training):
-        raise InvalidArgument("Dropout is in training mode: export the model after eval()")
-    return op.value
-
-
 _SHAPES: dict[str, Callable[[_Operator], AffineValue]] = {
     "Flatten": _flatten,
     "Reshape": _reshape,
     "Transpose": _transpose,
     "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze,
-    "Identity": lambda op: op.value,
-    "Dropout": _dropout,
     "AveragePool": _average_pool,
     "GlobalAveragePool": _global_average_pool,
 }
@@ -340,6 +298,7 @@ _MOST_WEIGHTS = 120_000_000
 """Weights of a dense layer, 1 GB in float64: proofs are for small networks."""
 _OPERATORS = sorted(
     {*_SHAPES, *_WITH_WEIGHTS, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"}
+    | {"Dropout", "Identity"}  # gone when the graph is read
 )
 
 
@@ -349,7 +308,95 @@ class _ReaderState:
 
     layers: list[Layer]
     constants: dict[str, Values]
+    opset: int
     values: dict[str, AffineValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ProofGraph:
+    """The part of a file that the label depends on, and how the file ends.
+
+    `graph` and `model_float64` have the file's float32 constants in float64; the argmax of the
+    scores is the label.
+    """
+
+    graph: Graph
+    model: ModelProto
+    model_float64: ModelProto
+    dtype: np.dtype[np.floating]
+    shape: tuple[int, ...]
+    scores_name: str
+    ends_in_relu: bool
+    ends_in_softmax: bool
+
+    @property
+    def input_name(self) -> str:
+        """What the graph is fed."""
+        return self.graph.input_name
+
+
+def proof_graph(source: Source, shape: tuple[int, ...] | None) -> ProofGraph:
+    """The file with its input and its ending found; `shape` of one input where it is left open."""
+    model = load_proto(source)
+    inits = {i.name for i in model.graph.initializer}
+    feeds = [i for i in model.graph.input if i.name not in inits]
+    if len(feeds) != 1 or len(model.graph.output) != 1:
+        names = [v.name for v in (*feeds, *model.graph.output)]
+        raise InvalidArgument(
+            f"proofs need a model of one input and one output, got {', '.join(names)}: export "
+            "only the scores"
+        )
+    element = feeds[0].type.tensor_type.elem_type
+    dtype = np.dtype(require_onnx().helper.tensor_dtype_to_np_dtype(element))
+    if dtype not in (np.float32, np.float64):
+        raise InvalidArgument(
+            f"proofs are about models of float32 or float64 inputs, got {dtype}: export the model "
+            "in float32"
+        )
+    wide = widened(model)
+    graph = read_graph(wide)
+    dims = [n or 0 for n in graph.shape]
+    scores, *ending = _label_tensor(graph)
+    return ProofGraph(
+        graph.leading_to(scores), model, wide, dtype, _full_shape(dims, shape), scores, *ending
+    )
+
+
+def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The input's shape with a batch of one."""
+    lead = dims[:1] if len(dims) == 1 and dims[0] > 1 else [1]
+    full = (*lead, *dims[1:])
+    if shape is not None:
+        full = tuple(shape) if len(shape) == len(dims) else (1, *shape)
+        fits = len(full) == len(dims) and all(
+            d in (0, f) for d, f in zip(dims[1:], full[1:], strict=False)
+        )
+        if not fits:
+            raise InvalidArgument(
+                f"the file takes inputs of shape {dims}, got {shape}: give the shape of one input"
+            )
+    if 0 in full or dims[:1] > [1] < dims[1:]:
+        raise InvalidArgument(
+            f"the file leaves its input's shape open or fixes a batch ({dims}): give shape=(…) of "
+            "one input, or export it with a batch of 1"
+        )
+    return full
+
+
+def _label_tensor(graph: Graph) -> tuple[str, bool, bool]:
+    """The tensor whose argmax is the label, and whether a ReLU and a Softmax follow it."""
+    producers, softmax = graph.producers(), False
+    (name,) = graph.outputs.values()
+    while (node := producers.get(name)) is not None:
+        over_last = node.attributes.get("axis", -1) in (-1, 1)
+        if node.op in ("Softmax", "LogSoftmax") and over_last:
+            softmax = softmax or node.op == "Softmax"
+        elif node.op == "Relu":
+            return node.inputs[0], True, softmax
+        else:
+            break
+        name = node.inputs[0]
+    return name, False, softmax
 
 
 def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Network:
@@ -358,40 +405,32 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     A last Softmax is left out: the label stays. Anything that is not affine, ReLU or LeakyReLU is
     refused by name.
     """
-    graph = parse_graph(source, shape)
-    helper = require_onnx().numpy_helper
-    constants = graph.model_float64.graph.initializer
-    state = _ReaderState([], {one.name: helper.to_array(one) for one in constants})
-    n = int(np.prod(graph.shape))
+    read = proof_graph(source, shape)
+    state = _ReaderState([], dict(read.graph.constants), read.graph.opset)
+    n = int(np.prod(read.shape))
     _check_size(n, n, "the input")
-    state.values[graph.input_name] = layer_outputs(np.eye(n).reshape(n, *graph.shape))
-    nodes: list[NodeProto] = []  # that the label depends on, the last first
-    used = {graph.scores_name}
-    for node in reversed(graph.model_float64.graph.node):
-        if used & set(node.output):
-            used |= set(node.input)
-            nodes.append(node)
-    nodes.reverse()
+    state.values[read.input_name] = layer_outputs(np.eye(n).reshape(n, *read.shape))
+    nodes = read.graph.nodes
     for i, node in enumerate(nodes):
-        needed = {name for later in nodes[i + 1 :] for name in later.input} | {graph.scores_name}
+        needed = {name for later in nodes[i + 1 :] for name in later.inputs} | {read.scores_name}
         _read_node(state, node, needed)
-    if graph.scores_name not in state.values:
+    if read.scores_name not in state.values:
         raise InvalidArgument(
-            f"the output {graph.scores_name} does not depend on the input: export the scores"
+            f"the output {read.scores_name} does not depend on the input: export the scores"
         )
-    scores = linear_layer(*_matrix(state.values[graph.scores_name]))
-    one = graph.shape[1:] if len(graph.shape) > 1 else graph.shape
-    return Network((*state.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
+    scores = linear_layer(*_matrix(state.values[read.scores_name]))
+    one = read.shape[1:] if len(read.shape) > 1 else read.shape
+    return Network((*state.layers, scores), one, read.ends_in_relu, read.ends_in_softmax)
 
 
-def _read_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> None:
+def _read_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
     """One node, or a sentence that says why it cannot be read."""
-    if node.domain not in ("", "ai.onnx"):
+    if not node.standard:
         raise InvalidArgument(
-            f"proofs do not read the operator {node.op_type} of {node.domain}: use the operators "
+            f"proofs do not read the operator {node.op} of {node.domain}: use the operators "
             "of ONNX itself, or a statistical method, which takes any model"
         )
-    what = f"the operator {node.op_type} that makes {node.output[0]} cannot be read"
+    what = f"the operator {node.op} that makes {node.outputs[0]} cannot be read"
     way_out = "export the model again, or use a statistical method, which takes any model"
     with refusing(
         what, way_out, Exception, words=lambda error: f"{type(error).__name__}: {one_line(error)}"
@@ -399,53 +438,36 @@ def _read_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> None:
         _read_known_node(state, node, needed)
 
 
-def _read_known_node(state: _ReaderState, node: NodeProto, needed: set[str]) -> None:
-    onnx = require_onnx()
-    attributes, values = attributes_of(onnx, node), state.values
-    inputs = [name for name in node.input if name]
+def _read_known_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
+    values, inputs = state.values, [name for name in node.inputs if name]
     known = [name for name in inputs if name in values]
-    out = node.output[0]
-    if node.op_type == "Shape" and known:
+    out = node.outputs[0]
+    if node.op == "Shape" and known:
         state.constants[out] = np.array(values[inputs[0]].shape, np.int64)
-    elif not known:
-        state.constants[out] = _folded(onnx, node, [state.constants[i] for i in inputs])
-    elif node.op_type in ("Relu", "LeakyRelu"):
-        slope = 0.0 if node.op_type == "Relu" else float(attributes.get("alpha", 0.01))
+    elif not known:  # it follows from shapes
+        fed = tuple(state.constants[name] for name in inputs)
+        state.constants[out] = OPERATORS[node.op](Call(node, state.opset, np, fed, fed))
+    elif node.op in ("Relu", "LeakyRelu"):
+        slope = 0.0 if node.op == "Relu" else float(node.attributes.get("alpha", 0.01))
         _activate(state, inputs[0], out, slope, needed)
-    elif node.op_type in ("Add", "Sub") and len(known) == 2:
+    elif node.op in ("Add", "Sub") and len(known) == 2:
         second = values[inputs[1]]
-        sign = np.asarray(-1.0 if node.op_type == "Sub" else 1.0)
+        sign = np.asarray(-1.0 if node.op == "Sub" else 1.0)
         values[out] = values[inputs[0]].plus(second.scaled(sign))
     else:
-        others = [state.constants.get(name) for name in node.input if name not in known]
-        op = _Operator(values[known[0]], others, attributes, inputs[0] not in known)
+        others = [state.constants.get(name) for name in node.inputs if name not in known]
+        op = _Operator(values[known[0]], others, node.attributes, inputs[0] not in known)
         tables = (_SHAPES, _WITH_WEIGHTS) if op.constant(0) is not None else (_SHAPES,)
-        read = next((table[node.op_type] for table in tables if node.op_type in table), None)
+        read = next((table[node.op] for table in tables if node.op in table), None)
         if read is None or len(known) > 1:
             raise InvalidArgument(
-                f"proofs do not read the operator {node.op_type} on values that depend on the "
+                f"proofs do not read the operator {node.op} on values that depend on the "
                 f"input: use a network of {', '.join(_OPERATORS)}, or a statistical method, which "
                 "takes any model"
             )
         value = read(op)
-        _check_size(len(value.columns), value.constant.size, node.op_type)
+        _check_size(len(value.columns), value.constant.size, node.op)
         values[out] = value
-
-
-def _folded(onnx: ModuleType, node: NodeProto, inputs: list[Values]) -> Values:
-    """The output of a node that takes only constants."""
-    from onnx.reference import ReferenceEvaluator
-
-    helper = onnx.helper
-    names = [name for name in node.input if name]
-    infos = [
-        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-        for n, a in zip(names, inputs, strict=True)
-    ]
-    outputs = [helper.make_empty_tensor_value_info(node.output[0])]
-    graph = helper.make_graph([node], "constant", infos, outputs)
-    run = ReferenceEvaluator(helper.make_model(graph)).run
-    return np.asarray(run(None, dict(zip(names, inputs, strict=True)))[0])
 
 
 def _activate(state: _ReaderState, name: str, out: str, slope: float, needed: set[str]) -> None:

@@ -13,14 +13,8 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats, Network, Values, score_sizes
-from surefoot.graph.onnx_file import (
-    ParsedGraph,
-    Source,
-    one_line,
-    parse_graph,
-    quiet_session,
-    require_onnx,
-)
+from surefoot.graph.onnx_file import Source, one_line, quiet_session, require_onnx
+from surefoot.graph.read_network import ProofGraph, proof_graph
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -62,7 +56,7 @@ def check_reader(
     implementation, where they differ from onnxruntime by more than rounding in float32 can, or
     where the model's output has another label: then a proof about them would be worthless.
     """
-    graph = parse_graph(source, network.shape)
+    graph = proof_graph(source, network.shape)
     # Random points, random corners and points mostly at the lower end, in turn.
     share = np.random.default_rng(seed).random((inputs, *graph.shape))
     share[1::3] = np.rint(share[1::3])
@@ -84,7 +78,7 @@ def check_reader(
     return difference
 
 
-def _reference_scores(graph: ParsedGraph, x: Values) -> Floats:
+def _reference_scores(graph: ProofGraph, x: Values) -> Floats:
     """The scores of the file in float64."""
     from onnx.reference import ReferenceEvaluator
 
@@ -99,7 +93,7 @@ def _reference_scores(graph: ParsedGraph, x: Values) -> Floats:
     return np.stack(scores).astype(np.float64)
 
 
-def _runtime_scores(graph: ParsedGraph, x: Values) -> tuple[Floats, Floats]:
+def _runtime_scores(graph: ProofGraph, x: Values) -> tuple[Floats, Floats]:
     """The scores and the output by onnxruntime."""
     model, both = _until_scores(graph, graph.model), graph.model.graph.output[0]
     if both.name != graph.scores_name:
@@ -112,7 +106,7 @@ def _runtime_scores(graph: ParsedGraph, x: Values) -> tuple[Floats, Floats]:
     return scores, np.stack([parts[-1] for parts in outputs]).astype(np.float64)
 
 
-def _until_scores(graph: ParsedGraph, source: ModelProto) -> ModelProto:
+def _until_scores(graph: ProofGraph, source: ModelProto) -> ModelProto:
     """The model with the scores as its output."""
     onnx = require_onnx()
     model = onnx.ModelProto()
