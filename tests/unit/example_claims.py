@@ -374,6 +374,9 @@ CLAIMS_IN_WORDS = {
     "implausible, strength": changed(
         CLAIMS["mean_set"], requirement=0.05, verdict=Verdict.UNDECIDED,
         reason=Why.HARDLY_A_CHANGE.of(0.72, 255.0)),
+    "implausible, radius": changed(
+        CLAIMS["radius_quantile"], requirement=0.03, verdict=Verdict.UNDECIDED,
+        reason=Why.HARDLY_A_RADIUS.of(0.03, 255.0)),
     **CLAIMS,
     **{name: changed(CLAIMS[kind], **rest) for name, (kind, rest) in KEPT_AS.items()},
     **{f"{kind}, {name}": changed(CLAIMS[kind], **rest)

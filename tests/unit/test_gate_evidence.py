@@ -248,3 +248,7 @@ def test_the_output_says_that_margins_add_up_from_release_to_release():
     pairs = [["models.py:first", "models.py:good"], ["models.py:second", "models.py:first"]]
     notes = [margins(sf.compare(p, "test.npz", "gaussian:1", **compared)) for p in pairs * 2]
     assert [len(note) for note in notes] == [0, 1, 0, 1]
+    listed = {run.digest: run.trials for run in sf.runs("c.db")}
+    compared = sf.read_result("c.db")
+    parts = [part.record.digest for part in compared.parts.values()]
+    assert listed[compared.record.digest] == sum(listed[part] for part in parts) > 0

@@ -4,6 +4,8 @@ import warnings
 
 import pytest
 
+from surefoot.cli.main import app
+from surefoot.cli.parsing import refused_word
 from surefoot.cli.terminal import print_own_warnings
 from surefoot.commands.caller import SecondsLeft, TimeLeft, progress_words
 from surefoot.commands.request import named_models
@@ -80,3 +82,18 @@ def test_our_warnings_are_sentences_on_a_terminal_and_others_stay_as_they_are(mo
         warnings.warn("theirs", stacklevel=1)
     assert capsys.readouterr().err == "the server did not answer at once\n"
     assert others == ["theirs"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["key", "mykey"], "action must be new, got mykey"),
+        (["replay", "abc", "x", "one"], "trial must be an integer, got one"),
+        (["estimate", "m", "d", "--seed=x"], "--seed must be an integer ≥ 0, got x"),
+        (["export", "--to", "pdf"], "--to must be one of model-card,"),
+    ],
+)
+def test_words_that_cannot_be_read_are_refused_in_our_words(words, said):
+    with pytest.raises(Exception, match=r".") as raised:
+        app(words, standalone_mode=False)
+    assert refused_word(raised.value, raised.value.ctx).startswith(said)

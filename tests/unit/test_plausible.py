@@ -252,6 +252,8 @@ def test_normalise_is_mean_and_std_in_one(world):
     by_numbers = sf.load_model(path, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
     in_text = sf.load_model(path, normalise="0.485,0.456,0.406/0.229,0.224,0.225")
     assert by_name.signature == by_numbers.signature == in_text.signature
+    single = sf.load_model(path, mean=0.2, std=0.3).signature.preparation
+    assert single == "normalised with mean 0.2 and std 0.3"
     for given in ({"normalise": "imagenet", "mean": 0.5}, {"normalise": "mnist"}):
         with pytest.raises(InvalidArgument, match="normalise"):
             sf.load_model(path, **given)
@@ -338,6 +340,18 @@ def test_less_than_a_grey_level_does_not_pass(world, scale, perturb, passes):
         ]
         accepted = sf.estimate(model, (x, y), perturb, **ask, accept_clean_accuracy=True)
         assert verdicts(accepted) == {Verdict.PASS}
+
+
+def test_a_radius_of_less_than_a_grey_level_does_not_pass():
+    images, net = np.load(DATA / "fashion_test.npz"), str(DATA / "fashion_mlp_noise.onnx")
+    x, y = images["x"].astype(np.float32)[:3], images["y"][:3]
+    ask = {"nodes_per_input": 2, "samples": 0, "quantile": 0.5, "confidence": 0.5, "workers": 1}
+    result = sf.critical(net, (x, y), bounds="0,255", **ask)
+    assert verdicts(result.require(2)) == {Verdict.PASS}
+    below = result.require(8 / 255).verdicts[0]
+    assert (below.verdict, below.reason.why) == (Verdict.UNDECIDED, Why.HARDLY_A_RADIUS)
+    assert verdicts(result.require(8 / 255, accept_clean_accuracy=True)) == {Verdict.PASS}
+    assert verdicts(result.require(250)) == {Verdict.FAIL}
 
 
 @pytest.mark.parametrize("levels", [("2", "3"), ("2", "0.2")])

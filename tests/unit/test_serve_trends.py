@@ -138,7 +138,7 @@ def test_every_list_has_clean_accuracy_and_preprocessing(runs):
     model = sf.load_model(linear, shape=SHAPE, mean=0.1, std=0.5)
     result = true_label(model, seed=3).run(where)
     shown = words_of(client_of(where).get("/"))
-    assert "normalised with mean (0.1,) and std (0.5,)" in shown
+    assert "normalised with mean 0.1 and std 0.5" in shown
     with reading(where) as store:
         known = {run.digest: run for run in store.runs()}
     assert known[result.record.digest].clean_accuracy == {"": result.record.clean_accuracy}

@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
-from itertools import pairwise
 from typing import Annotated, Any, ClassVar, cast
 
 import typer
@@ -175,12 +174,10 @@ def refused_word(error: Any, context: _Context) -> str:  # noqa: ANN401  click's
     if option is None or hasattr(error, "param_type") or not isinstance(command, OnceCommand):
         return ""  # one that is missing says so itself
     declared = next((p for p in command.declared if p.name == option.name), None)
-    words, names = context.meta.get(WORDS, []), option.opts
-    given = [after for word, after in pairwise(words) if word in names]
-    given += [word.partition("=")[2] for word in words if word.partition("=")[0] in names]
-    if declared is None or not given or not names[0].startswith("--"):
+    values, _, _ = command.make_parser(context).parse_args(list(context.meta.get(WORDS, [])))
+    if declared is None or not isinstance(given := values.get(option.name), str):
         return ""
-    return f"{names[0]} must be {kind_words(declared)}, got {given[0]}"
+    return f"{option.opts[0]} must be {kind_words(declared)}, got {given}"
 
 
 class _Commands(Mapping[str, TyperCommand]):

@@ -163,7 +163,7 @@ def kind_words(parameter: Parameter) -> str:
     """What a value of an option must be, after "must be"."""
     kind, limits = parameter.kind, parameter.option or Option("")
     if _origin(kind) is Literal:
-        return f"one of {', '.join(map(str, get_args(kind)))}"
+        return "one of " * (len(get_args(kind)) > 1) + ", ".join(map(str, get_args(kind)))
     bounds = f" ≥ {limits.least}" * (limits.least is not None)
     bounds += f" and ≤ {limits.most}" * (limits.most is not None)
     named = {bool: "True or False", int: f"an integer{bounds}", float: "a number"}

@@ -21,7 +21,7 @@ from surefoot.records.population import classes_of
 from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples
 from surefoot.records.spec import StudySpec
 from surefoot.report.curve_quantity import curve_quantity, perturbation_at_level
-from surefoot.statistics.kappa import KappaTest
+from surefoot.statistics.kappa import KappaTest, kappa_claim
 
 MeanClaim = (
     kinds.MeanSet | kinds.MeanPopulation | kinds.AccuracySet | kinds.AccuracyPopulation
@@ -97,8 +97,7 @@ class OneTrial:
         exact = Estimate(kept, Interval(kept, kept), sure, 1, kept, 1)
         if self.kappa is None:
             return exact
-        claim = f"the failure probability is at most {self.kappa!r}"
-        return Decision(claim, kept == 1, sure, 1, counts.kept, 0.0, exact)
+        return Decision(kappa_claim(self.kappa), kept == 1, sure, 1, counts.kept, 0.0, exact)
 
 
 def method_of_trials(facts: StudyFacts) -> Any:  # noqa: ANN401  any method

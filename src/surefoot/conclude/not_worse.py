@@ -32,6 +32,7 @@ from surefoot.core.results import (
     Interval,
     Reading,
     Undecided,
+    exceeds,
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population import not_worse, not_worse_of_samples
@@ -107,10 +108,6 @@ def _claim(
     )
 
 
-_ROUNDING = 1e-9
-"""Relative: two errors closer than this count as equal."""
-
-
 def curve_not_worse(
     parts: Mapping[str, Record], margin: float, error: float, *, same_inputs: bool
 ) -> tuple[Claim, ...]:
@@ -167,7 +164,7 @@ def share_claims(record: Record) -> tuple[Claim, ...]:
 def check_curve_errors(own: float, earlier: Record, name: str, error: float) -> None:
     """Refuse an earlier curve whose interval may be wrong more often than the comparison may."""
     other = _error(earlier)
-    if own + other > error * (1 + _ROUNDING):
+    if exceeds(own + other, error):
         raise InvalidArgument(
             f"the interval of {name} is wrong with probability up to {other:g} and that of this "
             f"curve with {own:g}, and their comparison may be with {error:g}: state the same "

@@ -30,6 +30,7 @@ from surefoot.core.claims import (
     CountedAccuracy,
     CurvePopulation,
     CurveSet,
+    RadiusQuantile,
     Randomness,
     Said,
     Scope,
@@ -54,9 +55,11 @@ from surefoot.records.record import (
     models_under,
     under,
 )
+from surefoot.records.spec import Spec, StudySpec
 from surefoot.report.curve_quantity import quantity_of
 from surefoot.statistics.bounds import shares
 from surefoot.statistics.counted import rung
+from surefoot.statistics.plausible import below_grey_level
 
 
 def check_requirements(
@@ -193,8 +196,19 @@ def _of_parts(parts: Mapping[str, Record], required: Requirements) -> tuple[Clai
         if isinstance(record.details, Curves):
             claims += _of_curve(name, record, record.details, least, len(parts))
         else:
-            claims.append(_of_radii(name, record, least, len(parts)))
+            claim = _of_radii(name, record, least, len(parts))
+            accepted = required.accept_clean_accuracy
+            claims.append(claim if accepted else _if_noticeable(claim, record.spec, least))
     return tuple(claims)
+
+
+def _if_noticeable(claim: RadiusQuantile, spec: Spec, least: float) -> Claim:
+    """The verdict, no PASS where the radius is less than one grey level of pixels of 0 to 255."""
+    if not isinstance(spec, StudySpec) or spec.bounds is None or not spec.inputs.frame:
+        return claim
+    if claim.verdict is Verdict.FAIL or not below_grey_level(least, span := spec.bounds.width):
+        return claim
+    return claim.answered(least, Verdict.UNDECIDED, Why.HARDLY_A_RADIUS.of(least, span))
 
 
 def _of_curve(name: str, record: Record, details: Curves, least: float, curves: int) -> list[Claim]:
@@ -235,7 +249,7 @@ def _of_reading(claim: CurveSet | CurvePopulation, reading: Reading, least: floa
     return claim.answered(least, Verdict.UNDECIDED, reason)
 
 
-def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
+def _of_radii(name: str, record: Record, least: float, networks: int) -> RadiusQuantile:
     if not 0 < least < math.inf:
         raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
     model = claim_of_ranks(record)

@@ -12,7 +12,7 @@ from surefoot.core.assumptions import Jointly, Together
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
-from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval
+from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval, exceeds
 from surefoot.errors import InvalidArgument
 from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
 from surefoot.records.record import (
@@ -30,8 +30,6 @@ from surefoot.statistics.stratified_mean import MeanBounds
 _SHARED = ("model", "property", "bounds", "generator")
 _DIGITS = 12
 """Of a mean of counts: all that floating point leaves of it."""
-_ROUNDING = 1 + 1e-9
-"""Errors are parts of a whole: a division may be off by its last digit."""
 
 
 def error_of_cells(error: float, drawn: int, every: int, about: About) -> float:
@@ -75,7 +73,7 @@ def _joined(
     drawn = [name for name, one in kept.items() if one.guarantee.error > 0]
     share = error_of_cells(share_of_all, len(drawn), len(records), about)
     for name in drawn:
-        if kept[name].guarantee.error > share * _ROUNDING:
+        if exceeds(kept[name].guarantee.error, share):
             raise InvalidArgument(
                 f"{name} spends an error of {kept[name].guarantee.error:g}, and each of "
                 f"{len(drawn)} cells may spend {share:g} for {error:g} in all: run the suite again"

@@ -55,6 +55,7 @@ class Why(StrEnum):
     CHANCE_EXPLAINS = auto()
     FEW_TO_DOUBT = auto()
     HARDLY_A_CHANGE = auto()
+    HARDLY_A_RADIUS = auto()
 
     # Scores and their tails.
     EQUAL_SEVERITIES = auto()

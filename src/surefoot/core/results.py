@@ -93,6 +93,11 @@ class Guarantee:
         return cls(Footing.CONDITIONAL, error, assumptions, jointly)
 
 
+def exceeds(value: float, most: float) -> bool:
+    """Whether a sum of parts is larger than it may be, by more than the rounding of such sums."""
+    return value > most * (1 + 1e-9)
+
+
 @dataclass(frozen=True)
 class Interval:
     """A closed interval."""

@@ -21,6 +21,7 @@ from surefoot.perturb.custom import InputFormat
 from surefoot.perturb.table_columns import Column, describe_misfits
 from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.properties import SameLabel
+from surefoot.statistics.plausible import below_grey_level
 from surefoot.subject.inputs import Category, Inputs
 from surefoot.subject.items import same_item
 from surefoot.subject.protocols import HostArray, Item, Model, Perturbation, to_host
@@ -35,11 +36,6 @@ _ROUNDING = 1e-5
 _LEAST_CHANGE = 1 / 1000
 """Part of the data's range that a perturbation should move a value by; below it the level is
 probably in another unit."""
-_PIXEL_SPAN = 100
-"""Range of images from which on they are pixels of 0 to 255 or more, not of 0 to 1."""
-_GREY_LEVEL = 0.9 / 255
-"""Part of that range that any change is meant to be: one grey level, of which uniform noise stays
-a little short. Of a range of more than 255 it is one unit, as sensors of 16 bits have it."""
 _SHOWN = 3
 """Columns named in a finding."""
 _SMALL = 0.25
@@ -155,14 +151,13 @@ def _below_grey_level(bench: SamplingBench[Counts], level: float, span: float) -
 
     Of noise on every value its own level counts: of many values some change by far more.
     """
-    if not bench.inputs.frame or span < _PIXEL_SPAN:
+    if not bench.inputs.frame:
         return False
-    least = _GREY_LEVEL * min(span, 255)
     drawn_level = getattr(bench.perturbation, "inner", bench.perturbation)
     if getattr(drawn_level, "additive", None) is not None:
-        return level < least
+        return below_grey_level(level, span)
     subjects = bench.inputs.subjects()[:SAMPLE]
-    return all(_largest_change(bench, one, level) < least for one in subjects)
+    return all(below_grey_level(_largest_change(bench, one, level), span) for one in subjects)
 
 
 def _largest_change(

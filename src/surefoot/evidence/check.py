@@ -155,8 +155,7 @@ def _signature(envelope: Envelope, key: str | Path | None) -> Check:
     if not envelope.signatures:
         return Check(
             Status.OPEN,
-            "Unsigned: somebody who changes it and recomputes everything consistently is not "
-            "noticed, except by running trials again.",
+            "Unsigned: a consistent change of it is noticed only by running trials again.",
             "an unsigned file",
         )
     names = ", ".join(one.keyid[:16] for one in envelope.signatures)
@@ -277,8 +276,7 @@ def _taken_on_trust(evidence: Evidence) -> list[str]:
     )
     again = verify_command(evidence)
     lines = [
-        "Whether the trials were run as the journal says, with this model and these data: run "
-        f"some again where both are: {again}.",
+        f"Whether the trials were run as recorded; to run some again: {again}.",
         given,
     ]
     if any(isinstance(part.record.details, Radii) for part in parts):

@@ -18,6 +18,7 @@ from surefoot.conclude.not_worse import (
     share_claims,
 )
 from surefoot.core.claims import About, Claim, Verdict
+from surefoot.core.results import exceeds
 from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import EvidenceFailed, SurefootError
 from surefoot.evidence.answers import Status
@@ -88,8 +89,6 @@ def earlier_run(path: str) -> EarlierRun:
 
 QUIET = Caller(on_workers=ignore)
 """Shows and says nothing."""
-_ROUNDING = 1e-9
-"""Relative: two errors closer than this count as equal."""
 
 
 class _Ready(Exception):
@@ -273,7 +272,7 @@ def _check_spending(study: g.GateStudy, result: Result) -> None:
     most = max(study.error, study.share if study.regression is not None else 0.0)
     decided = (c for c in result.verdicts if c.verdict is not Verdict.UNDECIDED)
     for claim in decided:
-        if claim.guarantee.error > most * (1 + _ROUNDING):
+        if exceeds(claim.guarantee.error, most):
             raise BudgetExceeded(
                 f"a verdict of study {study.name} holds with an error of {claim.guarantee.error:g},"
                 f" and its part of the file's error is {most:g}: use a method that takes a "

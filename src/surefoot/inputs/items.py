@@ -19,6 +19,7 @@ from surefoot.inputs.files import read_npy
 from surefoot.inputs.labels import Data, Labels, read_labels
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import as_item_array, is_image, item_digest
+from surefoot.system.text import first_again
 
 
 def csv_header(path: Path) -> list[str]:
@@ -60,9 +61,9 @@ def refuse_other_separators(headings: Sequence[str], source: str) -> None:
 
 def refuse_twice(names: Sequence[str], what: str) -> None:
     """Refuse a name that stands twice; `what` begins the sentence."""
-    again = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    again = first_again(names)
     if again is not None:
-        raise InvalidArgument(f"{what} {again!r} twice: leave one of them out")
+        raise InvalidArgument(f"{what} {names[again]!r} twice: leave one of them out")
 
 
 def json_row(path: Path, number: int, line: str) -> dict[str, Any]:

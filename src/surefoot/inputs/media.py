@@ -18,6 +18,7 @@ from surefoot.inputs.labels import Labels, read_labels
 from surefoot.inputs.sounds import stack_sounds
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Item
+from surefoot.system.text import first_again
 from surefoot.system.user_code import INTERRUPTS, raised_words
 
 _EXAMPLE = r'write one such as "(?P<label>[a-z]+)_\d+"'
@@ -232,7 +233,7 @@ def from_csv(path: Path, options: ReadOptions) -> Inputs:
             f"{path} names {missing}, which does not exist"
             ": correct the path, which begins beside the CSV"
         )
-    again = next((i for i, name in enumerate(names) if name in set(names[:i])), None)
+    again = first_again(names)
     if again is not None:
         raise InvalidArgument(
             f"{path}: row {again + 1} names {names[again]} again: inputs need different ids; "

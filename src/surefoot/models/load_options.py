@@ -49,7 +49,8 @@ class Normalise:
 
     def description(self) -> str:
         """What it does, for the record."""
-        return "" if self.is_identity else f"normalised with mean {self.mean} and std {self.std}"
+        mean, std = (", ".join(map(str, numbers)) for numbers in (self.mean, self.std))
+        return "" if self.is_identity else f"normalised with mean {mean} and std {std}"
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Refuse a number of channels that the shape does not have."""

@@ -17,15 +17,12 @@ from numpy.typing import NDArray
 from surefoot.core.claims import About
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
-from surefoot.core.results import Guarantee, Interval
+from surefoot.core.results import Guarantee, Interval, exceeds
 from surefoot.errors import InvalidArgument
 from surefoot.population.precision import Asks, SetMean, Tally, check_precision
 from surefoot.statistics.bounds import check_error, clopper_pearson
 from surefoot.statistics.counted import unequal_error
 from surefoot.statistics.stratified_mean import MeanBounds
-
-_ROUNDING = 1 + 1e-9
-"""Weights are sums of parts: equal ones may differ in their last digits."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,7 @@ def _over_drawn(parts: Sequence[MeanBounds | Counts | None], error: float) -> In
         trials = sum(one.trials for one in counts)
         return clopper_pearson(Counts(trials, failed), unequal_error(error))
     weights = [one.weight for one in bounds]
-    if not bounds or len(bounds) < len(parts) or max(weights) > min(weights) * _ROUNDING:
+    if not bounds or len(bounds) < len(parts) or exceeds(max(weights), min(weights)):
         return None
     upper, lower = (math.fsum(getattr(one, end) for one in bounds) for end in ("upper", "lower"))
     return MeanBounds(len(bounds), math.fsum(weights), upper, lower).interval(error)

@@ -197,6 +197,11 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "normalisation and labels"
     ),
     Why.FEW_TO_DOUBT: "{0}; the inputs are too few to tell",
+    Why.HARDLY_A_RADIUS: (
+        "the images range over {1:.3g}, and a radius of {0:.2g} is less than one grey level, so a "
+        "PASS would mean nothing: require it in the unit of the data, 8 for 8/255 "
+        "(--accept-clean-accuracy overrides this)"
+    ),
     Why.HARDLY_A_CHANGE: (
         "the images range over {1:.3g}, and trials of the first change a value by up to {0:.2g}, "
         "so a PASS would mean nothing: give the level in the unit of the data, or pass --scale 255 "

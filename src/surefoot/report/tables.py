@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import ClassVar
 
@@ -47,12 +48,36 @@ _OUTCOMES = {Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided", Verdict.P
 
 
 @dataclass(frozen=True)
+class CellNumbers:
+    """What a cell shows: a number as printed, the ends of its interval, and of which level.
+
+    The ends are the number itself where it was counted; the level is in the heading if empty.
+    """
+
+    value: Decimal
+    low: Decimal
+    high: Decimal
+    level: str = ""
+
+    @property
+    def half(self) -> Decimal:
+        """How far the farther end is from the number: nothing of the interval is lost."""
+        return max(self.high - self.value, self.value - self.low)
+
+    def words(self, around: str) -> str:
+        """The cell, with what stands around the number where it is not exact."""
+        level = f"{self.level}: " if self.level else ""
+        return f"{level}{self.value}{around if self.low < self.high else ''}"
+
+
+@dataclass(frozen=True)
 class Table:
     """A heading for each column, and rows of text.
 
     The first `name_columns` columns hold names and are set left; the others hold numbers. A page
     shows `visible_rows` of a long table and folds the others; more than `most_on_paper` of these,
-    about six sheets, are not printed. A terminal shows a `whole` table with all its rows.
+    about six sheets, are not printed. A terminal shows a `whole` table with all its rows. `numbers`
+    are those of cells with several, by row and column, for other programs.
     """
 
     title: str
@@ -63,6 +88,7 @@ class Table:
     page_only: bool = False
     visible_rows: int = 10
     whole: bool = False
+    numbers: Mapping[tuple[int, int], CellNumbers] = field(default_factory=dict)
     most_on_paper: ClassVar[int] = 200
 
     @property

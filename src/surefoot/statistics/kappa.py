@@ -172,6 +172,11 @@ def supported(failed: int, trials: int, error: float) -> float:
     return high
 
 
+def kappa_claim(kappa: float) -> str:
+    """What is decided of an input, whatever counts as failed."""
+    return f"trials fail with probability at most {kappa!r}"
+
+
 @dataclass(frozen=True)
 class _Deciding:
     """What tests share whether the failure probability is at most `kappa`."""
@@ -207,7 +212,7 @@ class _Deciding:
     def _decide(
         self, counts: Counts, p_value: float, *, holds: bool, e_value: float | None = None
     ) -> Decision:
-        claim = f"the failure probability is at most {self.kappa!r}"
+        claim = kappa_claim(self.kappa)
         promise, counted = Guarantee(Footing.SOUND, self.error), self._counted(counts)
         return Decision(
             claim, holds, promise, counts.trials, counts.kept, p_value, counted, e_value

@@ -1,4 +1,4 @@
-"""Whether predictions of clean inputs have anything to do with their labels."""
+"""Whether predictions have anything to do with labels, and changes with grey levels."""
 
 from __future__ import annotations
 
@@ -24,6 +24,18 @@ _HALVINGS = 60
 """Of the logarithm of a multiplier: to the precision of a float."""
 _LARGEST_EXPONENT = 700.0
 """Beyond this an exponential is no float; a smaller one leaves the bound valid."""
+
+
+_PIXEL_SPAN = 100
+"""Range of images from which on they are pixels of 0 to 255 or more, not of 0 to 1."""
+_GREY_LEVEL = 0.9 / 255
+"""Part of that range that any change is meant to be: one grey level, of which uniform noise stays
+a little short. Of a range of more than 255 it is one unit, as sensors of 16 bits have it."""
+
+
+def below_grey_level(change: float, span: float) -> bool:
+    """Whether images of this range are pixels of 0 to 255, and the change is less than a level."""
+    return span >= _PIXEL_SPAN and change < _GREY_LEVEL * min(span, 255)
 
 
 def balanced_skill(labels: Classes, predicted: Classes) -> float:

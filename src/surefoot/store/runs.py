@@ -144,12 +144,13 @@ class RunEnding:
     """What the end of a record says: its verdicts, clean accuracy, and what it is made of.
 
     `clean`: by the name of each model that it compares, or by an empty name. `cells`: those of a
-    suite, their digests by their names.
+    suite, their digests by their names. `trials`: also those of the runs that it is made of.
     """
 
     verdicts: tuple[Claim, ...] = ()
     clean: Mapping[str, float] = field(default_factory=dict)
     cells: Mapping[str, str] = field(default_factory=dict)
+    trials: int = 0
 
 
 @dataclass(frozen=True)

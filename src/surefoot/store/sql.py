@@ -46,7 +46,7 @@ def summary_of(row: TableRow, where: str, ending: RunEnding | None = None) -> Ru
         spec,
         row.started,
         bool(row.has_record),
-        int(row.trials),
+        max(int(row.trials), ending.trials if ending else 0),
         row.finished or "",
         source,
         bool(row.stopped),

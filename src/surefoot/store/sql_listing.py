@@ -15,6 +15,7 @@ from surefoot.core.claims import Claim
 from surefoot.core.counts import Counts, Outcomes, Severities
 from surefoot.errors import StoreFailed
 from surefoot.records.json_records import claim_from_plain
+from surefoot.records.record import MARGINS
 from surefoot.store.chains import evidence_from_text
 from surefoot.store.database import JOURNAL, RUNS, Database, Query, TableRow, readable_text
 from surefoot.store.runs import FirstFailure, RunEnding, RunLine, RunPosition
@@ -183,8 +184,9 @@ def _ending(record: str) -> RunEnding | None:
     at = own if own >= 0 else record.rfind(_FINDINGS)
     try:
         fields = json.loads("{" + record[at:]) if at >= 0 else {}
-        if not fields.get("findings") and "details" not in fields and record[:1] != "{":
-            return None  # a comparison has no findings, and its members are before this text
+        own_checks = [one for one in fields.get("findings", ()) if one["name"] != MARGINS]
+        if not own_checks and "details" not in fields and record[:1] != "{":
+            return None  # a comparison has no checks, and its members are before this text
         details = fields.get("details", {"along": "", "members": ()})
         members, of_cells = details["members"], details["along"] == "cell"
         shares = {str(one["name"]): one["accuracy"] for one in members}
@@ -195,6 +197,7 @@ def _ending(record: str) -> RunEnding | None:
             tuple(map(claim_from_plain, fields["verdicts"])),
             {name: float(share) for name, share in shares.items() if share is not None},
             {str(one["name"]): str(one["digest"]) for one in members if of_cells},
+            _whole(fields["trials"]),
         )
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, StoreFailed):
         return RunEnding()

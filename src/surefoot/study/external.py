@@ -38,6 +38,7 @@ from surefoot.region.critical_level import CriticalLevel
 from surefoot.statistics.bounds import shares
 from surefoot.study.result import Result
 from surefoot.study.study import join_results
+from surefoot.system.text import first_again
 
 SPLIT, LABEL, TRAINING = "split", "label", "training"
 _FEWEST = 2
@@ -511,9 +512,8 @@ def _names(paths: Sequence[Path]) -> list[str]:
     """The name of each file; with its folders where two are called the same."""
     uses = Counter(path.name for path in paths)
     names = [path.name if uses[path.name] == 1 else str(path) for path in paths]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidArgument(f"{twice} is given twice: compare different files")
+    if (twice := first_again(names)) is not None:
+        raise InvalidArgument(f"{names[twice]} is given twice: compare different files")
     return names
 
 

@@ -1,8 +1,9 @@
-"""Text that is shown: escapes for control characters, levels as they were stated."""
+"""Text: escapes for control characters, levels as they were stated, names that repeat."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 Json = Any
@@ -38,6 +39,12 @@ def escape_all_controls(values: Json) -> Json:
 def escape(character: str) -> str:
     r"""A character as `\n`, `\x1b`, `\u202e` or `\U0001fffe`, as Python and YAML read it."""
     return character.encode("unicode_escape").decode("ascii")
+
+
+def first_again(names: Sequence[str]) -> int | None:
+    """The place of the first name that stands there for the second time; None: all differ."""
+    places: dict[str, int] = {}
+    return next((i for i, name in enumerate(names) if places.setdefault(name, i) != i), None)
 
 
 def level_words(level: float) -> str:

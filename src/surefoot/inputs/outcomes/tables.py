@@ -8,7 +8,6 @@ import io
 import json
 import re
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -19,7 +18,7 @@ from surefoot.inputs.outcomes import rows as outcomes
 from surefoot.inputs.outcomes.inspect import read_inspect_archive, read_inspect_json
 from surefoot.inputs.outcomes.junit import read_junit
 from surefoot.inputs.outcomes.rows import ColumnNames, Meaning, Outcome, OutcomeFile, Remark
-from surefoot.system.text import Json
+from surefoot.system.text import Json, first_again
 
 _KNOWN: Mapping[str, tuple[str, ...]] = {
     "case": (
@@ -309,9 +308,8 @@ def read_csv(path: Path, wanted: ColumnNames) -> OutcomeFile:
                 "case and outcome"
             )
         rows: list[Row] = [(f"{path}, line {reader.line_num}", row) for row in reader]
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise InvalidArgument(f"{path} has two columns {twice!r}: rename one")
+    if (twice := first_again(names)) is not None:
+        raise InvalidArgument(f"{path} has two columns {names[twice]!r}: rename one")
     for place, row in rows:
         if None in row or None in row.values():
             raise InvalidArgument(
@@ -393,11 +391,11 @@ def _from_rows(
 
 def _check_documents(path: Path, rows: Sequence[Outcome]) -> None:
     """Refuse documents of which only the number is known twice: every task counts from 0."""
-    twice = next((n for n, times in Counter(row.case for row in rows).items() if times > 1), None)
+    twice = first_again([row.case for row in rows])
     if twice is not None and not all(row.content for row in rows):
         raise InvalidArgument(
-            f"{path}: {_NUMBER} {twice} is there twice, without a {_HASH} that says whether it is "
-            f"the same document: tally each task by itself, or say case={_NUMBER} "
+            f"{path}: {_NUMBER} {rows[twice].case} is there twice, without a {_HASH} that says "
+            f"whether it is the same document: tally each task by itself, or say case={_NUMBER} "
             f"(--case {_NUMBER}) if the rows are trials of one case"
         )
 

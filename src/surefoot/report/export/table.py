@@ -13,7 +13,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.report.export.metrics import metrics_of
 from surefoot.report.export.run import ExportedRun, ExportOptions
 from surefoot.report.sentences import required_statement, sentence
-from surefoot.report.tables import Table
+from surefoot.report.tables import CellNumbers, Table
 from surefoot.report.view import View
 from surefoot.system.text import escape_all_controls, escape_controls
 
@@ -28,10 +28,6 @@ _NOTE = (
 _NUMBER = r"[+−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 _CELL = re.compile(rf"(?P<low>{_NUMBER})(?P<unit> %)?(?: to (?P<high>{_NUMBER})(?P=unit)?)?")
 """A number, or a range from one to another, as tables print them."""
-_WITHIN = re.compile(
-    r"(?:(?P<at>[^ :]+): )?(?P<value>\d+\.\d)(?: \((?P<low>\d+\.\d)–(?P<high>\d+\.\d)\))?"
-)
-"""A cell of a suite: its level where rows differ in these, its number, its interval if random."""
 _TEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
@@ -110,8 +106,8 @@ def csv_table(run: ExportedRun, options: ExportOptions) -> str:
         table = _named(run, options.table)
         columns = [
             column
-            for heading, cells in zip(table.headings, zip(*table.rows, strict=True), strict=False)
-            for column in _csv_columns(heading, cells, options.intervals)
+            for i, cells in enumerate(zip(*table.rows, strict=True))
+            for column in _csv_columns(table, i, cells, options.intervals)
         ]
         lines = [list(line) for line in zip(*columns, strict=True)] or [list(table.headings)]
     out = io.StringIO()
@@ -142,12 +138,13 @@ def _claim_lines(run: ExportedRun, intervals: str | None) -> list[list[str]]:
 
 
 def _csv_columns(
-    heading: str, cells: Sequence[str], intervals: str | None
+    table: Table, place: int, cells: Sequence[str], intervals: str | None
 ) -> list[tuple[str, ...]]:
     """The column under its heading, or two of the ends where all its cells are ranges."""
-    within = [_WITHIN.fullmatch(cell) for cell in cells if cell]
-    if any(one and one["low"] for one in within) and all(within):
-        return _columns_of_cells(heading, cells, intervals)
+    heading, within = table.headings[place], table.numbers
+    several = [within.get((row, place)) for row in range(len(cells))]
+    if any(one is not None and one.half for one in several):
+        return _columns_of_cells(heading, several, intervals)
     known = [_numbers(cell) for cell in cells if cell]
     read = [one for one in known if one is not None]
     units = {one.unit for one in read}
@@ -165,35 +162,20 @@ def _csv_columns(
 
 
 def _columns_of_cells(
-    heading: str, cells: Sequence[str], intervals: str | None
+    heading: str, cells: Sequence[CellNumbers | None], intervals: str | None
 ) -> list[tuple[str, ...]]:
     """The levels where they are in the cells, the numbers, and the ends of their intervals."""
-    found = [_WITHIN.fullmatch(cell) for cell in cells]
-
-    def column(name: str, part: str) -> tuple[str, ...]:
-        return (name, *("" if one is None else one[part] or one["value"] for one in found))
-
-    at = [("" if one is None else one["at"] or "") for one in found]
-    columns = [(f"{heading} level", *at)] if any(at) else []
-    if intervals == INTERVALS[1]:
-        halves = ["" if one is None else str(_farther(one)) for one in found]
-        return [*columns, column(heading, "value"), (f"{heading} ±", *halves)]
-    ends = [column(f"{heading} {end}", end) for end in ("low", "high")]
-    return [*columns, column(heading, "value"), *ends]
-
-
-def _farther(cell: re.Match[str]) -> Decimal:
-    """How far the farther end is from the number of a cell."""
-    value, low, high = (Decimal(cell[part] or cell["value"]) for part in ("value", "low", "high"))
-    return max(high - value, value - low)
-
-
-def _cell_plus_minus(cell: str) -> str:
-    found = _WITHIN.fullmatch(cell)
-    if found is None or not found["low"]:
-        return cell
-    at = f"{found['at']}: " if found["at"] else ""
-    return f"{at}{found['value']} ± {_farther(found)}"
+    named = {"level": f"{heading} level", "value": heading, "half": f"{heading} ±"}
+    parts = ["value", *(["half"] if intervals == INTERVALS[1] else ["low", "high"])]
+    if any(one is not None and one.level for one in cells):
+        parts = ["level", *parts]
+    return [
+        (
+            named.get(part, f"{heading} {part}"),
+            *("" if one is None else str(getattr(one, part)) for one in cells),
+        )
+        for part in parts
+    ]
 
 
 def latex_table(run: ExportedRun, options: ExportOptions) -> str:
@@ -209,7 +191,8 @@ def latex_table(run: ExportedRun, options: ExportOptions) -> str:
     table = _claims_table(run) if claims else _named(run, options.table)
     headings, rows = [*table.headings], [[*row] for row in table.rows]
     if options.intervals == INTERVALS[1]:
-        rows = [[_cell_plus_minus(cell) for cell in row] for row in rows]
+        for (row, column), cell in table.numbers.items():
+            rows[row][column] = cell.words(f" ± {cell.half}")
         headings, rows = _with_plus_minus(headings, rows)
     left = {table.headings[i] for i in table.text_columns}
     align = "".join("l" if heading in left else "r" for heading in headings)

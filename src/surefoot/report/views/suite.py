@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim, CorruptionError, SuiteMean
-from surefoot.core.results import Estimate
+from surefoot.core.results import Estimate, exceeds
 from surefoot.records.record import BASELINE, Comparison, Record, row_and_column
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.curve_quantity import curve_quantity
@@ -17,7 +18,7 @@ from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.provenance import page_title, preflight_cautions, provenance, rung_facts
 from surefoot.report.sentences import sentence
-from surefoot.report.tables import Table
+from surefoot.report.tables import CellNumbers, Table
 from surefoot.report.view import Caution, Figure, Section, View
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ _OF_ALL_CELLS = (
 )  # fmt: skip
 _NAMED_LATE = 5
 """Cells named that are not known to the precision."""
-_ROUNDING = 1 + 1e-9
 _CELL, _ROW = 66, 27
 """Pixels of a cell of the heat map: wide enough for 100.0 on a phone."""
 _SHADES = ("#b5451b", "#e39a72", "#f3dfd2", "#c5d9e3", "#4d8aa8", "#1d5b7a")
@@ -205,21 +205,20 @@ def _clean_accuracy(parts: Mapping[str, Record]) -> float | None:
 
 
 def suite_table(
-    record: Record, grid: Grid, clean: float | None = None, *, intervals: bool = True
+    record: Record, grid: Grid, clean: float | None, *, intervals: bool = True, alone: bool = True
 ) -> Table:
     """A row for each perturbation, a cell for each level, each with its interval.
 
-    Below it what else belongs to the answer; without intervals the widest of them.
+    Below it what else belongs to the answer; without intervals the widest of them. What is read
+    `alone` has the mCE and the confidence too, which a headline says.
     """
     named = {row: grid.levels(row) for row in grid.rows}
     ratios = {row: grid.corruption_error(row) for row in grid.rows}
-    rows = []
+    rows, numbers = list[tuple[str, ...]](), dict[tuple[int, int], CellNumbers]()
     for row, cells in grid.rows.items():
-        texts = [
-            f"{'' if grid.shared else f'{c.column}: '}"
-            f"{_with_interval(c.kept) if intervals else f'{100 * c.kept.value:.1f}'}"
-            for c in cells
-        ]
+        shown = [_numbers(cell, "" if grid.shared else cell.column) for cell in cells]
+        numbers |= {(len(rows), i): one for i, one in enumerate(shown, 1)}
+        texts = [c.words(f" ({c.low}–{c.high})" if intervals else "") for c in shown]
         texts += [""] * (len(grid.columns) - len(cells))
         texts = [row, *texts, f"{100 * grid.mean(row):.1f}"]
         if any(ratios.values()):
@@ -231,18 +230,19 @@ def suite_table(
     title = f"{capitalised(str(quantity))} (%) by perturbation, the weakest first"
     widest = max(c.kept.interval.width for cells in grid.rows.values() for c in cells) / 2
     exact = any(not c.kept.interval.width for cells in grid.rows.values() for c in cells)
-    note = "In brackets the interval of each cell" + "; without: counted" * exact + "."
+    note = "In brackets: intervals" + "; without: counted" * exact + "."
     if not intervals:
         note = f"Every cell to ± {100 * widest:.1f} points or better." if widest else ""
     certain = with_full_stop(capitalised(confidence_clause(record.claims[0])))
     mce = [with_full_stop(sentence(c)) for c in record.claims if isinstance(c, CorruptionError)]
     counted = "" if clean is None else f"Clean accuracy {percent(clean)}, counted."
-    words = [*mce, counted, _late(record, grid), note, "" if certain == "." else certain]
+    words = [counted, _late(record, grid), note]
+    words = [*mce, *words, certain.removeprefix(".")] if alone else words
     headings = ["perturbation", *grid.columns, "mean", *(["CE"] if any(ratios.values()) else [])]
     headings += ["levels"] if any(named.values()) else []
     return Table(
         title, tuple(headings), tuple(rows), 1, " ".join(filter(None, words)),
-        visible_rows=25, whole=not intervals,
+        visible_rows=25, whole=not intervals, numbers=numbers if intervals else {},
     )  # fmt: skip
 
 
@@ -250,7 +250,7 @@ def _late(record: Record, grid: Grid) -> str:
     """The cells that are not known to the precision: a time limit, or too few inputs."""
     precision = record.study.method.number("precision")
     every = [cell for cells in grid.rows.values() for cell in cells]
-    wide = [c for c in every if precision and c.kept.interval.width / 2 > precision * _ROUNDING]
+    wide = [c for c in every if precision and exceeds(c.kept.interval.width / 2, precision)]
     if not wide or precision is None:
         return ""
     named = [f"{c.row} {c.column} (± {50 * c.kept.interval.width:.1f})" for c in wide[:_NAMED_LATE]]
@@ -258,11 +258,13 @@ def _late(record: Record, grid: Grid) -> str:
     return f"Not known to ± {100 * precision:.3g} points: {', '.join(named)}{more}."
 
 
-def _with_interval(kept: Estimate) -> str:
-    low, high = math.floor(1000 * kept.interval.low) / 10, math.ceil(1000 * kept.interval.high) / 10
-    low, high = (low, high) if kept.interval.width else (0.0, 0.0)
-    around = f" ({low:.1f}–{high:.1f})" if high > low else ""
-    return f"{100 * kept.value:.1f}{around}"
+def _numbers(cell: Cell, level: str) -> CellNumbers:
+    """In per cent, the ends rounded outwards."""
+    around, value = cell.kept.interval, Decimal(f"{100 * cell.kept.value:.1f}")
+    if not around.width:
+        return CellNumbers(value, value, value, level)
+    low, high = math.floor(1000 * around.low), math.ceil(1000 * around.high)
+    return CellNumbers(value, Decimal(low).scaleb(-1), Decimal(high).scaleb(-1), level)
 
 
 def view(
@@ -297,7 +299,7 @@ def view(
         ),
         assumptions=(),
         sections=(section,),
-        answer=section.table,
+        answer=suite_table(record, grid, clean, alone=False),
         command=command,
         provenance=(("", (("Study", record.digest), *_shared_provenance(first))),),
     )
