@@ -323,6 +323,38 @@ def paired_rows(quick: bool) -> Iterator[Row]:
                 f"{models} models alike, stated 0.1: a difference is claimed", share, target,
                 at_least=at_least, deviation=deviation, runs=runs, seed=8,
             )  # fmt: skip
+        ours, normal = _family_inputs(models)
+        yield Row(
+            "family_over_normal", f"{models} models, a pair that differs by 10 points",
+            ours / normal, 1.6, ours=ours, reference=normal, beside="normal, Bonferroni",
+        )  # fmt: skip
+
+
+def _family_inputs(models: int, first: float = 0.15, second: float = 0.05) -> tuple[int, float]:
+    """Inputs with which one pair of a family is told apart, and those of the normal approximation.
+
+    Inputs that one of the pair keeps and the other not: `first` and `second` of all.
+    """
+    from scipy.stats import binom, norm
+
+    from surefoot.statistics.paired import lower_limit
+
+    error, gap = 0.05 / math.comb(models, 2) / 2, first - second
+    normal = (norm.isf(error) + norm.ppf(POWER)) ** 2 * (first + second - gap**2) / gap**2
+
+    def shown(pairs: int) -> float:
+        total, least = 0.0, 0
+        for c in range(int(binom.ppf(1 - 1e-5, pairs, second)) + 1):
+            while least <= pairs - c and lower_limit(pairs, least, c, error) <= 0:
+                least += 1
+            given = first / (1 - second)
+            total += binom.pmf(c, pairs, second) * binom.sf(least - 1, pairs - c, given)
+        return float(total)
+
+    pairs = math.ceil(normal)
+    while shown(pairs) < POWER:
+        pairs = math.ceil(1.03 * pairs)
+    return pairs, float(normal)
 
 
 def _least_pairs(discordant: float, margin: float, error: float, power: float, start: int) -> int:

@@ -189,6 +189,21 @@ def _peeking(seed: int) -> Outcome:
     return any_false([missed(claim, truth) for claim in claims])
 
 
+@world("mean_population", "looks before, at and after a plan", 0.1)
+def _planned(seed: int) -> Outcome:
+    """Twenty-four inputs were planned: false if any look is, before that number or beyond."""
+    rng = np.random.default_rng([seed, 8])
+    p, truth = _zero_one(rng, 48)
+    over = sf.population.Mean(0.1, anytime=24)
+    looks = [
+        noise_study(
+            p[:n], sf.methods.FixedSize(0.35, 0.1), seed, by_class=False, population=over
+        ).run(**QUICK)
+        for n in (8, 16, 24, 32, 48)
+    ]
+    return any_false([missed(of_kind(r.claims, "mean_population")[0], truth) for r in looks])
+
+
 @world("mean_population", "one trial of each of 30 inputs", 0.1)
 def _single(seed: int) -> Outcome:
     """Counted all together, for a number of inputs settled beforehand."""

@@ -68,6 +68,19 @@ def test_a_quantile_at_the_requirement_takes_many_inputs():
     assert forecast.values[0] > 5000
 
 
+def test_one_who_draws_new_inputs_again_and_again_is_deceived_rarely():
+    """The quantile is just below what is required; four runs, each on twice the inputs."""
+    rng, runs, passed = np.random.default_rng(12), 300, 0
+    for _ in range(runs):
+        for run in range(4):
+            local = points(np.where(rng.random(60 * 2**run) < 0.1, 0.1, 0.3))
+            answer = requires(local, 0.1, 0.2, 0.05, run)
+            passed += isinstance(answer, Decision) and answer.holds
+            if isinstance(answer, Decision):
+                break
+    assert passed <= 27  # 15 expected at most; more with probability 0.002
+
+
 def test_forecasts_of_radii_come_true_about_as_often_as_they_say():
     rng, followed, decided = np.random.default_rng(3), 0, 0
     for _ in range(300):

@@ -192,3 +192,15 @@ def test_a_run_that_fails_is_not_reported_as_one_that_was_stopped(tmp_path):
             workers=1, on_progress=watch, on_interrupt=early_results.append
         )
     assert early_results == []
+
+
+def test_radii_of_other_inputs_pay_for_looking_again_and_narrower_brackets_do_not(tmp_path):
+    rng, store = np.random.default_rng(5), str(tmp_path / "s.db")
+    points, others = rng.random((2, 6, 2))
+
+    def rung(at, tolerance):
+        method = sf.methods.CriticalLevel(tolerance=tolerance, seconds_per_input=5)
+        return linear_study(tmp_path, at, method).run(store=store, workers=1).record.rung
+
+    assert [rung(points, 0.1), rung(points, 0.01), rung(others, 0.1)] == [0, 0, 1]
+    assert rung(points, 0.001) == 0

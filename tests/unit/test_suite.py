@@ -277,3 +277,21 @@ def test_a_baseline_adds_the_mce_and_halves_the_error_of_each_model(images, tmp_
     never = run(images, suite=file, baseline=lambda x: 2 * scores(x)).claims[1]
     assert never.interval is None
     assert never.reason.why is Why.BASELINE_RIGHT
+
+
+def test_a_suite_that_is_run_again_pays_for_it(images, tmp_path):
+    """The verdict is one-sided at the whole error, less what the runs before have spent."""
+    rows = suite_of(["gaussian:0.2", "gaussian:0.4"])
+    store = str(tmp_path / "s.db")
+    first, again = (run(images, suite=rows, store=store, seed=seed) for seed in (1, 2))
+    assert [part.record.rung for part in first.parts.values()] == [0, 0]
+    assert [part.record.rung for part in again.parts.values()] == [1, 1]
+    mean = first.claims[0]
+
+    def passed(result, least):
+        return result.require(least=least).verdicts[0].verdict is Verdict.PASS
+
+    steps = np.linspace(mean.interval.low - 0.1, mean.value, 400)
+    reached = [max(least for least in steps if passed(one, least)) for one in (first, again)]
+    assert reached[0] > mean.interval.low
+    assert again.claims[0].value - reached[1] > mean.value - reached[0]

@@ -33,6 +33,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.executors.pool import AnyExecutor, WorkerNote, check_executor, warn_of_fallback
 from surefoot.executors.ray_connection import one_cluster
 from surefoot.perturb._ops.arrays import at_level
+from surefoot.records.json_records import decisive_json
 from surefoot.records.record import AttackSummary, Finding, Record, RecordBody, Samples, Source
 from surefoot.records.spec import Spec, StudySpec
 from surefoot.region import AnyAttack, GivenAttack, as_attack
@@ -100,7 +101,7 @@ def earlier_runs(study: StudyParts, store: Store) -> int:
     earlier = takewhile(lambda run: run.digest != study.digest, store.runs())
     alike = [run.spec for run in earlier if _answers_the_same(run.spec, study.spec)]
     if study.needs is not Needs.RADII:
-        return len(alike)
+        return len(set(map(decisive_json, alike)))  # a suite or comparison has its first one's
     sets = dict.fromkeys(spec.inputs.digest for spec in (*alike, study.spec))
     return list(sets).index(study.spec.inputs.digest)
 
