@@ -1,12 +1,16 @@
 """The gradient attack: it finds what is there, counts only what the model confirms, and says why
 it cannot be made."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from onnx import TensorProto
+from scipy.optimize import linprog
 
 import surefoot as sf
 from surefoot.core.procedure import Pinned
+from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.loop import measure
@@ -14,7 +18,8 @@ from surefoot.errors import OutOfMemory
 from surefoot.executors.pool import Inline
 from surefoot.region.attack_method import AttackOutcome
 from surefoot.store import MemoryJournal
-from surefoot.subject.protocols import to_host
+from surefoot.subject.protocols import Ball, to_host
+from surefoot.verify.descent import clipped_ball
 from tests.unit import small_models as small
 
 torch = pytest.importorskip("torch")
@@ -41,7 +46,7 @@ def radius(x, order):
     matrix, _ = small.weights(x.shape, 3)
     scores = small.by_hand(x[None])[0].astype(np.float64)
     best = int(scores.argmax())
-    dual = {np.inf: 1, 2: 2}[order]
+    dual = {np.inf: 1, 2: 2, 1: np.inf}[order]
     return min(
         (scores[best] - scores[t]) / np.linalg.norm(matrix[:, best] - matrix[:, t], dual)
         for t in range(3)
@@ -86,7 +91,11 @@ FORMS = [
 
 @pytest.mark.parametrize(
     ("form", "noise", "order"),
-    [*((form, sf.perturb.LinfNoise, np.inf) for form in FORMS), (as_onnx, sf.perturb.L2Noise, 2)],
+    [
+        *((form, sf.perturb.LinfNoise, np.inf) for form in FORMS),
+        *((form, sf.perturb.L2Noise, 2) for form in (as_onnx, as_module)),
+        *((form, sf.perturb.L1Noise, 1) for form in (as_onnx, as_module)),
+    ],
 )
 def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
     form, noise, order, tmp_path
@@ -97,6 +106,97 @@ def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
             summary = attacked(attack_study(model, x[None], perturbation=noise(level)))
             assert summary.withstood == rate, (level, least, summary)
+
+
+def radius_for_both(x, order):
+    """The least distance at which a linear net of three classes ranks its label last: a program."""
+    matrix, bias = (v.astype(np.float64) for v in small.weights(x.shape, 3))
+    best = int(small.by_hand(x[None])[0].argmax())
+    others = [t for t in range(3) if t != best]
+    slopes = (matrix[:, [best]] - matrix[:, others]).T
+    leads = slopes @ x.ravel() + (bias[best] - bias[others])
+    n = x.size
+    # a move is up - down; the radius bounds each value, or their sum
+    rows = np.hstack([slopes, -slopes, np.zeros((2, 1))])
+    each = np.eye(n) if order == np.inf else np.ones((1, n))
+    within = np.hstack([each, each, -np.ones((len(each), 1))])
+    found = linprog(
+        np.r_[np.zeros(2 * n), 1.0],
+        np.vstack([rows, within]),
+        np.r_[-leads, np.zeros(len(each))],
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize(
+    ("noise", "order"), [(sf.perturb.LinfNoise, np.inf), (sf.perturb.L1Noise, 1)]
+)
+def test_of_the_two_best_it_needs_both_rivals_ahead(noise, order):
+    model = as_module(None)
+    for x in small.batch(3, seed=8):
+        least = radius_for_both(x, order)
+        assert least > 1.01 * radius(x, order)
+        for level, rate in ((1.06 * least, 0.0), (0.999 * least, 1.0)):  # a corner of two slopes
+            top = {"perturbation": noise(level), "property": sf.properties.TopK(2)}
+            study = attack_study(model, x[None], **top, method=sf.methods.Attack())
+            assert attacked(study).withstood == rate, (level, least)
+
+
+def test_a_confident_mistake_is_farther_off_than_a_mistake():
+    model, (matrix, _) = two_classes("probabilities", None), small.weights(small.IMAGE, 1)
+    for limit, odds in ((0.5, 0.0), (0.9, np.log(9))):
+        for x in small.batch(3, seed=6):
+            margin = abs(small.by_hand(x[None], classes=1)[0, 0])
+            least = float((margin + odds) / abs(matrix).sum())
+            for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
+                sure = sf.properties.NoConfidentMistake(limit)
+                inputs = sf.load_inputs(x[None])
+                study = attack_study(model, x[None], level, inputs=inputs, property=sure)
+                assert attacked(study).withstood == rate, (limit, level, least)
+
+
+@pytest.mark.parametrize("prop", [sf.properties.TopK(2), sf.properties.NoConfidentMistake(0.7)])
+@pytest.mark.parametrize("target", [None, 3])
+def test_the_slope_of_a_margin_is_its_derivative(prop, target):
+    rng = np.random.default_rng(3)
+    logits, labels = rng.normal(size=(8, 6)), np.arange(8) % 3
+    aim = None if target is None else np.full(8, target)
+    slope = prop.margin(logits, labels, aim)[1]
+    for k in range(6):
+        ahead, behind = (
+            prop.margin(logits + h * np.eye(6)[k], labels, aim)[0] for h in (1e-6, -1e-6)
+        )
+        assert (ahead - behind) / 2e-6 == pytest.approx(slope[:, k], abs=1e-6)
+    if target is None:  # below 0 exactly where the property fails
+        shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        fails = prop.severity(shares, labels) >= prop.limit
+        assert (prop.margin(logits, labels, None)[0] <= 0).tolist() == fails.tolist()
+        assert 0 < fails.sum() < 8
+
+
+def test_the_projection_to_an_l1_ball_within_bounds_is_the_nearest_point():
+    """Every value less the same amount, down to 0 and cut at the bounds: found by halving."""
+    rng = np.random.default_rng(4)
+    x = rng.random((40, 30), np.float32)
+    points = x + rng.normal(size=x.shape).astype(np.float32) * rng.random((40, 1), np.float32)
+    ball = clipped_ball(x, Ball.L1, 2.0, Interval(0.0, 1.0))
+    room = np.where(points > x, 1 - x, x).astype(np.float64)
+    low, high = np.zeros((40, 1)), np.full((40, 1), 10.0)
+    for _ in range(60):
+        taken = (low + high) / 2
+        kept = np.clip(abs(points - x) - taken, 0, room)
+        over = kept.sum(axis=1, keepdims=True) > 2.0
+        low, high = np.where(over, taken, low), np.where(over, high, taken)
+    expected = x + np.sign(points - x) * np.clip(abs(points - x) - high, 0, room)
+    assert ball.project(points) == pytest.approx(expected, abs=2e-5)
+    assert to_host(on_torch(ball).project(torch.from_numpy(points))) == pytest.approx(
+        expected, abs=2e-5
+    )
+    assert ball.contains(ball.moved_inside(ball.project(points))).all()
+
+
+def on_torch(ball):
+    return replace(ball, **{k: torch.from_numpy(getattr(ball, k)) for k in ("x", "low", "high")})
 
 
 def two_classes(form, folder):
@@ -188,7 +288,12 @@ def points_found(study):
 
 
 @pytest.mark.parametrize(
-    ("noise", "level", "order"), [(sf.perturb.LinfNoise, 0.1, np.inf), (sf.perturb.L2Noise, 0.4, 2)]
+    ("noise", "level", "order"),
+    [
+        (sf.perturb.LinfNoise, 0.1, np.inf),
+        (sf.perturb.L2Noise, 0.4, 2),
+        (sf.perturb.L1Noise, 1.2, 1),
+    ],
 )
 @pytest.mark.parametrize("method", [QUICK, sf.methods.PGD(iterations=20, starts=2)])
 def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, level, order, method):
@@ -242,12 +347,12 @@ def test_batches_and_memory_change_nothing():
     whole = proofs_of(study)
 
     class Small:
-        """A device with room for three."""
+        """A device with room for one."""
 
-        def margin_and_gradient(self, x, labels, rivals):
-            if len(x) > 3:
+        def logits_and_gradient(self, x, weigh):
+            if len(x) > 1:
                 raise OutOfMemory("out of memory")
-            return model.margin_and_gradient(x, labels, rivals)
+            return model.logits_and_gradient(x, weigh)
 
     assert len({one.reason for one in whole}) == 2
     for other in (
@@ -264,11 +369,11 @@ def test_a_point_that_the_model_does_not_confirm_is_discarded_and_counted():
     study = attack_study(first, small.batch(6), 0.5, method=sf.methods.KappaTest(0.1, 0.1, 60))
 
     class Liar:
-        def margin_and_gradient(self, x, labels, rivals):
-            return np.full(len(x), -1.0, np.float32), np.ones_like(x)
+        def logits_and_gradient(self, x, weigh):
+            return np.tile(np.float32([0, 1, 0]), (len(x), 1)), np.ones_like(x)
 
     proofs = proofs_of(study, gradients=Liar())
-    assert all(one.reason == AttackOutcome.NOT_FOUND and one.discarded == 4 for one in proofs)
+    assert all(one.reason == AttackOutcome.NOT_FOUND and one.discarded == 5 for one in proofs)
 
 
 class Stepped(torch.nn.Module):

@@ -79,7 +79,7 @@ def test_it_takes_the_published_steps(noise, order):
     whole = bench(study, model=overheard)
     (proof,) = whole.answer([Task(study.fitted.subjects()[0], level, 0, 1)])
     assert proof.reason in (AttackOutcome.FOUND, AttackOutcome.NOT_FOUND)
-    start = torch.tensor(whole._starts(x, np.array([0]), 1), requires_grad=True)
+    start = torch.tensor(whole._starts(x, np.array([0]), 1, np.array([0])), requires_grad=True)
     label = torch.tensor(study.predicted)
     torch.nn.functional.cross_entropy(small.module()(start), label).backward()
     slope = start.grad

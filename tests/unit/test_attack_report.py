@@ -15,7 +15,7 @@ from surefoot.store.sql import SqlStore
 from surefoot.subject.protocols import Ball
 from tests.unit import small_models as small
 from tests.unit import test_attack
-from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx
+from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx, as_softmax
 
 SAMPLED = sf.methods.KappaTest(0.1, 0.1, 60)
 
@@ -48,7 +48,10 @@ def odd_onnx(folder):
 REFUSED = {
     "rotation offers none": {"perturbation": sf.perturb.Rotation(5.0)},
     "gaussian offers none": {"perturbation": sf.perturb.GaussianNoise(0.1)},
-    "the property 'topk' is not": {"property": sf.properties.TopK(2)},
+    "the property 'confidence' is not": {
+        "property": sf.properties.Confidence(),
+        "model": as_softmax,
+    },
     "scores but no gradients": {"model": lambda _: sf.load_model(small.by_hand, shape=small.IMAGE)},
     "the operator Hardmax": {"model": odd_onnx},
     "no gradient flows": {"model": lambda _: sf.load_model(Cut().eval(), shape=small.IMAGE)},

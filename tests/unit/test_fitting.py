@@ -131,7 +131,7 @@ REFUSED = {
          "property": sf.properties.TopK(2)}, "another label winning"),
     "attacks on another property": (
         {"method": sf.methods.Attack(), "perturbation": sf.perturb.LinfNoise(0.1),
-         "property": sf.properties.NoConfidentMistake()}, "another label winning"),
+         "property": sf.properties.Confidence()}, "another label winning"),
     "attacks outside a ball": (
         {"method": sf.methods.Attack(), "perturbation": sf.perturb.GaussianBlur(0.5)}, "ball"),
     "a population beside proofs": (

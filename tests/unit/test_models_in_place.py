@@ -211,9 +211,8 @@ def test_a_module_that_writes_for_some_batches_only_is_a_failure_with_the_way_ou
 
 def test_the_gradient_of_a_module_that_writes_is_that_of_one_that_does_not():
     rows = torch.from_numpy(points(5).x.copy())
-    own, other = torch.zeros(5, dtype=torch.int64), torch.ones(5, dtype=torch.int64)
     gradients = [
-        sf.load_model(Module(how).eval(), shape=SHAPE).margin_and_gradient(rows, own, other)
+        sf.load_model(Module(how).eval(), shape=SHAPE).logits_and_gradient(rows, lambda z, _: z)
         for how in ("in place", "pure")
     ]
     for one, two in zip(*gradients, strict=True):

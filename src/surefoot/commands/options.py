@@ -437,7 +437,7 @@ class AttackOptions:
 
     attack: bool | object = option(
         False,
-        "Also run an attack and print its failure rate (linf and l2; PyTorch models and ONNX "
+        "Also run an attack and print its failure rate (linf, l2 and l1; PyTorch models and ONNX "
         "files).",
     )
     attack_method: str | None = option(
@@ -451,7 +451,9 @@ class AttackOptions:
     attack_starts: int | None = option(
         None, "Starts: of margin for each target class (default: 2), of pgd (default: 1).", least=1
     )
-    attack_iterations: int | None = option(None, "Gradient steps per start (default: 20).", least=1)
+    attack_iterations: int | None = option(
+        None, "Gradient steps per start (default: 30 of margin, 20 of pgd).", least=1
+    )
 
     def method(self) -> AnyAttack | None:
         """The attack, or None without one."""

@@ -138,7 +138,7 @@ def _claim(row: QuantileRow, of: About, trials: int) -> kinds.RadiusQuantile:
 
 
 _CRITICAL = "mean critical radius"
-_ROBUST = "share of inputs that keep their label at every point of the ball"
+_ROBUST = "share of inputs that fail at no point of the ball"
 
 
 def at_radii(parts: Mapping[str, Record], radii: Sequence[float]) -> tuple[Claim, ...]:

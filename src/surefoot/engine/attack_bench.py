@@ -7,28 +7,36 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.core.counts import Proof
 from surefoot.core.tasks import Task
+from surefoot.engine.attack_search import (
+    Candidates,
+    MarginSearch,
+    PgdSearch,
+    Rounds,
+    Search,
+    Targets,
+)
 from surefoot.engine.devices import on_device_of
 from surefoot.engine.outputs import answers, changed, check_unchanged
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.models.torch_modules import fixed_parameters
 from surefoot.perturb._ops.arrays import level_of
-from surefoot.region.attack_method import PGD, AnyAttack, Attack, AttackFunction, AttackOutcome
+from surefoot.region.attack_method import PGD, AnyAttack, AttackFunction, AttackOutcome
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import (
     Array,
     Ball,
     Gradients,
+    MarginProperty,
     Model,
     Perturbation,
     Property,
@@ -39,157 +47,10 @@ from surefoot.system.user_code import named_errors
 if TYPE_CHECKING:
     import torch
 
-    from surefoot.verify.counterexample_search import ClippedBall
+    from surefoot.verify.descent import ClippedBall
 
 
 Float32Array = NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False)
-class Targets:
-    """Inputs that have not failed yet: their labels, clean scores, ball, and named random points.
-
-    `start(k)` gives a point of the ball for each, the same whatever else is in the batch.
-    """
-
-    labels: NDArray[np.int64]
-    scores: NDArray[np.floating]
-    ball: ClippedBall
-    start: Callable[[int], Float32Array]
-
-    def placed(self, model: Model) -> tuple[ClippedBall, Array, Array]:
-        """Ball and labels where the model is; and of each input, that no gradient was met yet."""
-        place, ball = model.place, self.ball
-        placed = replace(ball, x=place(ball.x), low=place(ball.low), high=place(ball.high))
-        labels, none = self.labels, np.zeros(len(ball.x), bool)
-        return placed, on_device_of(placed.x, labels), on_device_of(placed.x, none)
-
-    def ranked(self) -> NDArray[np.int64]:
-        """The other classes of each row, the highest score first."""
-        scores = self.scores.astype(np.float64)
-        scores[np.arange(len(scores)), self.labels] = -np.inf
-        return np.argsort(-scores, axis=1, kind="stable")[:, :-1].astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """A point for each input, in main memory; the model itself says which of them fail.
-
-    `claimed`: the search says that it fails. `outside`: it was no point of the ball and is not
-    used. `sloped`: there was a gradient to follow.
-    """
-
-    points: Float32Array
-    claimed: NDArray[np.bool_]
-    outside: NDArray[np.bool_]
-    sloped: NDArray[np.bool_]
-
-
-class Search(Protocol):
-    """An attack: rounds, each of which gives candidates for the inputs that are left."""
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds there are at most."""
-
-    def candidates(self, targets: Targets, turn: int) -> Candidates:
-        """A point for each target."""
-
-
-@dataclass(frozen=True, eq=False)
-class PgdSearch:
-    """PGD as published: the last point of each start, wherever the loss was highest."""
-
-    attack: PGD
-    model: Model
-    gradients: Gradients
-
-    @property
-    def rounds(self) -> int:
-        """Each start is one round."""
-        return self.attack.starts
-
-    def candidates(self, targets: Targets, turn: int) -> Candidates:
-        """Steps up the cross-entropy from a random point; no input affects another."""
-        placed, labels, sloped = targets.placed(self.model)
-        points = placed.project(self.model.place(targets.start(turn + 1)))
-        xp = array_namespace(points)
-        length = self.attack.step_at(placed.radius)
-
-        def weights(logits: Array, rows: Array) -> Array:
-            """The gradient of the cross-entropy in the logits: softmax minus one at the label."""
-            shares = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
-            shares = shares / xp.sum(shares, axis=1, keepdims=True)
-            classes = xp.arange(logits.shape[1], device=device(logits))
-            return shares - xp.astype(classes[None] == labels[rows][:, None], shares.dtype)
-
-        for _ in range(self.attack.iterations):
-            gradient, steep = _finite(self.gradients.logits_and_gradient(points, weights)[1])
-            sloped = sloped | steep
-            points = placed.project(points + length * placed.direction(gradient))
-        inside = targets.ball.moved_inside(to_host(points).astype(np.float32))
-        none = np.zeros(len(inside), bool)
-        return Candidates(inside, none, none, np.asarray(to_host(sloped), bool))
-
-
-def _finite(gradient: Array) -> tuple[Array, Array]:
-    """The gradient with 0 where it is no number, and in which rows there is one to follow."""
-    xp = array_namespace(gradient)
-    gradient = xp.where(xp.isfinite(gradient), gradient, 0.0)
-    return gradient, xp.any(gradient != 0, axis=tuple(range(1, gradient.ndim)))
-
-
-_CLEAR_SHARE = 1e-3
-"""A descent ends where every margin is below 0 by this share of the clean margin: rounding then
-does not bring it back. Chosen by hand; what is found is run again."""
-
-
-@dataclass(frozen=True, eq=False)
-class MarginSearch:
-    """One descent for each start and target class, all targets of a start first."""
-
-    attack: Attack
-    model: Model
-    gradients: Gradients
-
-    @property
-    def rounds(self) -> int:
-        """One for each start and target class."""
-        return self.attack.starts * self._targets
-
-    @property
-    def _targets(self) -> int:
-        return min(self.attack.targets, self.model.signature.classes - 1)
-
-    def candidates(self, targets: Targets, turn: int) -> Candidates:
-        """The lowest points of a descent towards one class."""
-        from surefoot.verify.counterexample_search import minimise_margin
-
-        start, rank = divmod(turn, self._targets)
-        placed, own, sloped = targets.placed(self.model)
-        rival = on_device_of(placed.x, targets.ranked()[:, rank])
-        slack: Array = None
-
-        def margin_and_gradient(points: Array) -> tuple[Array, Array]:
-            nonlocal sloped, slack
-            margin, gradient = self.gradients.margin_and_gradient(points, own, rival)
-            gradient, steep = _finite(gradient)
-            sloped = sloped | steep
-            slack = _CLEAR_SHARE * abs(margin) if slack is None else slack
-            return margin, gradient
-
-        best, lowest = minimise_margin(
-            margin_and_gradient,
-            placed.project,
-            placed.direction,
-            self.model.place(targets.start(start)),
-            placed.radius,
-            self.attack.iterations,
-            lambda lowest: bool((lowest < -slack).all()),
-        )
-        points = targets.ball.moved_inside(to_host(best).astype(np.float32))
-        claimed, met = np.asarray(to_host(lowest) <= 0), np.asarray(to_host(sloped), bool)
-        return Candidates(points, claimed, np.zeros_like(claimed), met)
 
 
 OUTSIDE_SHARE = 1e-4
@@ -208,9 +69,8 @@ class FunctionSearch:
     attack: AttackFunction
     model: Model
     seed: int
-    rounds: int = 1
 
-    def candidates(self, targets: Targets, turn: int) -> Candidates:
+    def rounds(self, targets: Targets) -> Rounds:
         """What the function returns, where it is a point of the ball; else the input itself."""
         ball = targets.ball
         answer = self._answer(ball.x, targets.labels, ball.radius)
@@ -220,7 +80,7 @@ class FunctionSearch:
         outside = ~finite | ~_near(answer, inside, ball)
         points = np.where(_wide(outside, answer), ball.x, inside)
         none = np.zeros(len(answer), bool)
-        return Candidates(points, none, outside, ~none)
+        yield Candidates(points, none, outside, ~none)
 
     def _answer(
         self, x: Float32Array, labels: NDArray[np.int64], radius: float
@@ -303,11 +163,13 @@ def seeded(seed: int) -> Iterator[None]:
 
 def _near(answer: Float32Array, inside: Float32Array, ball: ClippedBall) -> NDArray[np.bool_]:
     """Which points of the function were moved by no more than rounding to be in the ball."""
+    from surefoot.verify.descent import lengths
+
     whole, axes = np.rint(answer) if ball.whole else answer, tuple(range(1, answer.ndim))
     moved = abs(whole.astype(np.float64) - inside)
     spacing = _SPACINGS * np.spacing(abs(inside) + np.float32(ball.radius)).astype(np.float64)
-    if ball.ball is Ball.L2:
-        moved, spacing = (np.sqrt((v * v).sum(axis=axes, keepdims=True)) for v in (moved, spacing))
+    if ball.ball is not Ball.LINF:
+        moved, spacing = lengths(moved, ball.ball), lengths(spacing, ball.ball)
     return np.asarray((moved <= OUTSIDE_SHARE * ball.radius + spacing).all(axis=axes))
 
 
@@ -345,7 +207,7 @@ class AttackBench:
 
     def answer(self, tasks: Sequence[Task]) -> list[Proof]:
         """The inputs of these tasks, round by round until they fail."""
-        from surefoot.verify.counterexample_search import clipped_ball
+        from surefoot.verify.descent import clipped_ball
 
         begun = time.perf_counter()
         rows = np.array([task.subject.rows[0] for task in tasks], dtype=np.intp)
@@ -357,21 +219,25 @@ class AttackBench:
         sloped, discarded = np.full(len(rows), radius == 0), np.zeros(len(rows), int)
         hit_any = np.zeros(len(rows), bool)
         left = np.flatnonzero(~clean & (radius > 0))
-        search = self._search()
-        for turn in range(search.rounds):
-            if len(left) == 0:
+        part = ball.take(left)
+        draw = partial(self._starts, x, rows)
+        targets = Targets(labels[left], scores[left], part, draw, left)
+        rounds = self._search().rounds(targets)
+        failed: NDArray[np.bool_] | None = None
+        while len(left):
+            try:
+                candidates = rounds.send(failed) if failed is not None else next(rounds)
+            except StopIteration:
                 break
-            part = replace(ball, x=ball.x[left], low=ball.low[left], high=ball.high[left])
-            start = partial(self._starts, x[left], rows[left])
-            targets = Targets(labels[left], scores[left], part, start)
-            candidates = search.candidates(targets, turn)
             # Searches only propose points. Ball, bounds and failure are decided here, for all of
             # them alike (docs/decisions/attack.md).
-            hit = part.contains(candidates.points) & self._fails(candidates.points, labels[left])
+            part = ball.take(left)
+            failed = part.contains(candidates.points)
+            failed &= self._fails(candidates.points, labels[left])
             sloped[left] |= candidates.sloped
-            discarded[left] += (candidates.claimed & ~hit) | candidates.outside
-            hit_any[left] |= hit
-            left = left[~hit]
+            discarded[left] += (candidates.claimed & ~failed) | candidates.outside
+            hit_any[left] |= failed
+            left = left[~failed]
         check_unchanged(self.model, x, scores, getattr(self.attack, "name", "the attack"))
         each = round((time.perf_counter() - begun) / len(rows), 6)
         outcomes = [_outcome(*flags) for flags in zip(clean, hit_any, sloped, strict=True)]
@@ -389,7 +255,8 @@ class AttackBench:
             case AttackFunction():
                 return FunctionSearch(self.attack, self.model, self.seed)
             case _:
-                return MarginSearch(self.attack, self.model, self.gradients)
+                followed = cast("MarginProperty", self.prop)  # others are refused by the study
+                return MarginSearch(self.attack, self.model, self.gradients, followed)
 
     def _fails(self, points: Float32Array, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
         """In which rows the model itself, in its own arithmetic, fails."""
@@ -397,8 +264,11 @@ class AttackBench:
         severity = self.prop.severity(scores, on_device_of(scores, labels))
         return np.asarray(to_host(severity) >= self.prop.limit)
 
-    def _starts(self, x: Float32Array, rows: NDArray[np.intp], start: int) -> Float32Array:
+    def _starts(
+        self, x: Float32Array, rows: NDArray[np.intp], start: int, places: NDArray[np.intp]
+    ) -> Float32Array:
         """The inputs themselves, or a perturbation of each that has a name of its own."""
+        x, rows = x[places], rows[places]
         if start == 0:
             return x
         perturbation, bounds = self.perturbation, self.model.signature.bounds

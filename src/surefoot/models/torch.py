@@ -153,6 +153,11 @@ class TorchModel:
         with answers.model_errors(), torch.enable_grad(), modules.current_device(self.device):
             at = x.detach().clone().requires_grad_()
             logits = self.logits(at)
+            if not logits.requires_grad:
+                raise ModelFailed(
+                    "no gradient flows from its scores back to its input"
+                    ": leave out detach, argmax and the like in it, or use a method that samples"
+                )
             weights = weigh(logits.detach(), torch.arange(len(x), device=x.device))
             (slope,) = torch.autograd.grad((weights * logits).sum(), at)
             return logits.detach(), slope.float()

@@ -89,6 +89,7 @@ class L1Noise(_Scaled):
     """Uniform noise in the L1 ball (the cross-polytope)."""
 
     kind = "l1"
+    ball = Ball.L1
     levels = Levels(unit="in the units of the values")
     phrase = "noise drawn uniformly from the L1 ball of radius {level}"
 

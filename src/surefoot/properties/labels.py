@@ -31,6 +31,29 @@ class _OfLabels:
 
     needs: ClassVar[Scores | None] = None
     provable: ClassVar[bool] = True
+    rank: ClassVar[int] = 1
+
+    def margin(self, logits: Array, labels: Array, target: Array | None) -> tuple[Array, Array]:
+        """The leads of the label over the `rank` best rivals that it still has, summed.
+
+        Where it has none: the largest of these differences. A target takes the place of one.
+        """
+        xp = array_namespace(logits)
+        classes = xp.arange(logits.shape[1], device=device(logits))[None, :]
+        own = classes == labels[:, None]
+        others = xp.where(own, -xp.inf, logits)
+        if target is not None:
+            others = xp.where(classes == target[:, None], xp.inf, others)
+        if self.rank == 1:
+            least = xp.max(others, axis=1)[:, None]
+        else:
+            least = xp.sort(others, axis=1)[:, -self.rank][:, None]
+        lead = xp.where(others >= least, _own(logits, labels)[:, None] - logits, -xp.inf)
+        worst = xp.max(lead, axis=1)
+        total = xp.sum(xp.clip(lead, 0.0), axis=1)
+        counted = xp.astype((lead > 0) | (lead == xp.clip(worst, max=0.0)[:, None]), logits.dtype)
+        slope = xp.where(own, xp.sum(counted, axis=1)[:, None], -counted)
+        return xp.where(worst > 0, total, worst), slope
 
 
 class _Wins(_OfLabels):
@@ -103,6 +126,11 @@ class TopK(_OfLabels):
         """What holds."""
         return f"keep the true label among the {self.k} best"
 
+    @property
+    def rank(self) -> int:
+        """Which of the rivals must stay behind."""
+        return self.k
+
     def severity(self, scores: Array, labels: Array) -> Array:
         """k-th best rival minus reference; a tie fails."""
         if self.k >= scores.shape[1]:
@@ -135,6 +163,24 @@ class NoConfidentMistake(_OfLabels):
         """What holds."""
         other = "give no label other than that of the clean input"
         return f"{other} a confidence of {self.limit:g} or more"
+
+    def margin(self, logits: Array, labels: Array, target: Array | None) -> tuple[Array, Array]:
+        """How far the odds of the best wrong class, or of the target, are from those of the limit.
+
+        In logarithms: confidences near 0 or 1 have no slope to follow.
+        """
+        xp = array_namespace(logits)
+        classes = xp.arange(logits.shape[1], device=device(logits))[None, :]
+        others = xp.where(classes == labels[:, None], -xp.inf, logits)
+        rival = xp.argmax(others, axis=1) if target is None else target
+        rest = xp.where(classes == rival[:, None], -xp.inf, logits)
+        top = xp.max(rest, axis=1)
+        shares = xp.exp(rest - top[:, None])
+        total = xp.sum(shares, axis=1)
+        slope = shares / total[:, None] - xp.astype(classes == rival[:, None], logits.dtype)
+        limit = min(self.limit, 1 - 2.0**-24)  # float32 rounds higher confidences to 1
+        odds = math.log(limit / (1 - limit))
+        return odds + top + xp.log(total) - _own(logits, rival), slope
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """Confidence of the best wrong class."""

@@ -420,7 +420,7 @@ def quantity_words(claim: Claim) -> str:
             return _QUANTITIES.get(type(claim), _PROBABILITIES.get(claim.kept, _FAILURE))
 
 
-_ROBUST = "share of inputs that keep their label at every point of the ball"
+_ROBUST = "share of inputs that fail at no point of the ball"
 _CRITICAL = "mean critical radius"
 _QUANTITIES: dict[type[Claim], str] = {
     claims.SuiteMean: "accuracy, or share kept, averaged over the cells of a suite",

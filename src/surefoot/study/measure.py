@@ -25,7 +25,7 @@ from surefoot.core.results import Curve, InputResult
 from surefoot.core.tasks import Bench, Subject, Task
 from surefoot.engine import batching
 from surefoot.engine.attack_bench import AttackBench
-from surefoot.engine.devices import device_benches, device_of, on_device_of
+from surefoot.engine.devices import device_benches, device_of
 from surefoot.engine.examples import failed_examples, strip
 from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
@@ -292,9 +292,8 @@ def _try_gradients(study: StudyParts) -> None:
     """Refuse a model whose gradients cannot be had, before anything is run."""
     model: Any = study.model
     x = model.place(study.fitted.x[:1])
-    first, second = (on_device_of(x, np.full(1, label)) for label in (0, 1))
     try:
-        model.margin_and_gradient(x, first, second)
+        model.logits_and_gradient(x, lambda logits, rows: logits)
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
         raise InvalidArgument(f"the model's gradients cannot be had: {error}") from error
 

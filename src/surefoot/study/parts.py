@@ -605,7 +605,7 @@ def _check_region(study: StudyParts) -> None:
     """A ball to search or to prove, a property that is about one label, a model that offers it."""
     ball, method = getattr(study.perturbation, "ball", None), _name(study.method)
     proves = study.needs is Needs.RADII
-    able = (Ball.LINF,) if proves else (Ball.LINF, Ball.L2)
+    able = (Ball.LINF,) if proves else tuple(Ball)
     if ball not in able:
         raise InvalidArgument(
             f"{method} is about all points of an {' or '.join(able)} ball, and the perturbation "
@@ -616,11 +616,12 @@ def _check_region(study: StudyParts) -> None:
             f"{method} is about another class winning, and the model has no classes: sample "
             "instead, with sf.methods.KappaTest or ExactSequential (certify, estimate)"
         )
-    if not study.property.provable:
+    if not (study.property.provable if proves else hasattr(study.property, "margin")):
+        more = "" if proves else ", TopK(k) or NoConfidentMistake(limit)"
         raise InvalidArgument(
             f"{method} is about another label winning, which the property "
             f"'{study.property.kind}' is not: use sf.properties.SameLabel() or "
-            "sf.properties.TrueLabel()"
+            f"sf.properties.TrueLabel(){more}"
         )
     signature = study.model.signature
     if proves and signature.bounds is None:
@@ -632,14 +633,14 @@ def _check_region(study: StudyParts) -> None:
             f"proofs read the graph of an ONNX file, and this model has none: {way_out}"
         )
     follows_gradients = not proves and not hasattr(study.method, "function")
-    if follows_gradients and not hasattr(study.model, "margin_and_gradient"):
+    if follows_gradients and not hasattr(study.model, "logits_and_gradient"):
         raise InvalidArgument(
             "the model gives scores but no gradients: give a PyTorch model or an ONNX file, or an "
             "attack of your own (attack=function)"
         )
-    if ball is Ball.L2 and signature.whole_numbers:
+    if ball is not Ball.LINF and signature.whole_numbers:
         raise InvalidArgument(
-            "the model takes whole numbers, and in an L2 ball the attack does not: use linf"
+            f"the model takes whole numbers, and in an {ball} ball the attack does not: use linf"
         )
 
 

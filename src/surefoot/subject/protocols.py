@@ -105,10 +105,7 @@ Weigh = Callable[[Array, Array], Array]
 
 
 class Gradients(Protocol):
-    """A capability of some models: the gradient of a margin, and of any function of the logits."""
-
-    def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
-        """How far each row's label leads its rival, in logits, and the gradient of it in x."""
+    """A capability of some models: the gradient of any function of the logits."""
 
     def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
         """The logits, and the gradient in x of the sum of weights · logits.
@@ -142,6 +139,7 @@ class Ball(StrEnum):
 
     LINF = "L∞"
     L2 = "L2"
+    L1 = "L1"
 
 
 class Stream(Protocol):
@@ -245,6 +243,16 @@ class Property(Protocol):
 
     def severity(self, outputs: Outputs, references: Outputs, /) -> Array:
         """How bad each row is against its label or reference; higher is worse."""
+
+
+class MarginProperty(Property, Protocol):
+    """A property that an attack can follow: how far it is from failing, in logits."""
+
+    def margin(self, logits: Array, labels: Array, target: Array | None) -> tuple[Array, Array]:
+        """A margin of each row, 0 or less where the property fails, and its slope in the logits.
+
+        With a target class of each row: the margin until it fails because of that class.
+        """
 
 
 class OutputProperty(Property, Protocol):

@@ -26,7 +26,8 @@ from surefoot.verify.bracket import (
     one_blas_thread,
 )
 from surefoot.verify.branch_and_bound import DEFAULT_SETTINGS, TreeSettings
-from surefoot.verify.counterexample_search import AttackProblem, Effort, Float32Array
+from surefoot.verify.counterexample_search import AttackProblem, Effort
+from surefoot.verify.descent import Float32Array
 from surefoot.verify.layer_bounds import OutOfTime, bound_layers
 from surefoot.verify.linear_relaxation import Box
 

@@ -18,12 +18,8 @@ from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats, Margins, Network, margin_question, margins_with_sizes
 from surefoot.subject.protocols import Ball
 from surefoot.verify.bracket import one_blas_thread
-from surefoot.verify.counterexample_search import (
-    ClippedBall,
-    Float32Array,
-    clipped_ball,
-    minimise_margin,
-)
+from surefoot.verify.counterexample_search import minimise_margin
+from surefoot.verify.descent import ClippedBall, Float32Array, clipped_ball
 
 Labels = Callable[[Float32Array], NDArray[np.integer]]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from surefoot.core.claims import Claim
 from surefoot.core.results import Bracket
 from surefoot.records.record import AttackSummary, Record, Samples
+from surefoot.region.attack_method import LOWEST_TARGETS
 from surefoot.report import provenance
 from surefoot.report.clauses import capitalised
 from surefoot.report.figures import STEADY, WEAK, bar_chart
@@ -100,8 +101,11 @@ def _effort(attack: AttackSummary) -> str:
     starts = "1 descent" if attack.starts == 1 else f"{attack.starts} descents"
     one = attack.targets == 1
     targets = "the target class" if one else f"each of {attack.targets} target classes"
+    lowest = "it" if one else f"the {min(attack.targets, LOWEST_TARGETS)} of the lowest margins"
     return (
-        f"It made {starts} of {attack.iterations} steps towards {targets}, or until one succeeded."
+        f"It made 1 descent of {attack.iterations} steps towards the nearest class, {starts} "
+        f"towards {targets}, and 2 of {2 * attack.iterations} steps towards {lowest}, or until one "
+        "succeeded."
     )
 
 
