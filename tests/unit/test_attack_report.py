@@ -179,7 +179,7 @@ def test_an_attack_of_no_effort_is_refused(part):
 def test_a_perturbation_that_says_ball_draws_from_all_of_it():
     assert sf.perturb.LinfNoise(0.1).ball is Ball.LINF
     assert sf.perturb.L2Noise(0.1).ball is Ball.L2
-    assert not hasattr(sf.perturb.L1Noise(0.1), "ball")
+    assert sf.perturb.L1Noise(0.1).ball is Ball.L1
 
 
 def test_an_attack_goes_beside_sampling_only(tmp_path):

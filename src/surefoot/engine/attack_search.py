@@ -221,8 +221,8 @@ class MarginSearch:
 
         begin = self.model.place(start.reshape(n * many, *start.shape[2:]))
         found, lowest = adaptive_descent(objective, ball, begin, owners, steps)
-        met = np.asarray(to_host(sloped), bool).reshape(n, many).any(axis=1)
-        points = to_host(found).astype(np.float32).reshape(start.shape)
+        met: NDArray[np.bool_] = to_host(sloped).reshape(n, many).any(axis=1)
+        points: Float32Array = to_host(found).astype(np.float32).reshape(start.shape)
         return points, to_host(lowest).reshape(n, many), met
 
     def _in_parts(

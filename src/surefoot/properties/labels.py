@@ -31,7 +31,11 @@ class _OfLabels:
 
     needs: ClassVar[Scores | None] = None
     provable: ClassVar[bool] = True
-    rank: ClassVar[int] = 1
+
+    @property
+    def rank(self) -> int:
+        """Which of the rivals must stay behind: 1 is the best."""
+        return 1
 
     def margin(self, logits: Array, labels: Array, target: Array | None) -> tuple[Array, Array]:
         """The leads of the label over the `rank` best rivals that it still has, summed.
