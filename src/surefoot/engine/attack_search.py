@@ -221,7 +221,7 @@ class MarginSearch:
 
         begin = self.model.place(start.reshape(n * many, *start.shape[2:]))
         found, lowest = adaptive_descent(objective, ball, begin, owners, steps)
-        met: NDArray[np.bool_] = to_host(sloped).reshape(n, many).any(axis=1)
+        met = np.asarray(to_host(sloped).reshape(n, many).any(axis=1))
         points: Float32Array = to_host(found).astype(np.float32).reshape(start.shape)
         return points, to_host(lowest).reshape(n, many), met
 
