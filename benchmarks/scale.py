@@ -52,8 +52,9 @@ from surefoot.study.prove import radii_measurement
 TARGET = 1.8
 """On two cores; the parent needs some of one."""
 SHAPE = (1, 8, 8)
-NODES = 200_000
-"""A limit for each input, which every machine counts alike; most proofs need a few thousand."""
+NODES = 10_000
+"""A limit for each input, which every machine counts alike: most proofs need fewer, and no input
+takes as long as all others together, which one worker alone would have to wait for."""
 HIDDEN = 24
 """Neurons of each of two layers: proofs of a second or so."""
 

@@ -73,7 +73,10 @@ def fastest_batch_size(
     while size <= largest:
         try:
             seconds = _seconds(run, size)
-            if size > SMALLEST_BATCH or not _is_slow(run, size, seconds):
+            fastest = bool(rates) and size / seconds >= max(rates.values())
+            if fastest and seconds >= _LONG_SECONDS:
+                pass  # known by one timing, since the first run of a size is its slowest
+            elif size > SMALLEST_BATCH or not _is_slow(run, size, seconds):
                 seconds = min(seconds, _seconds(run, size))
             if seconds < _LONG_SECONDS:
                 seconds = min(seconds, *(_seconds(run, size) for _ in range(_REPEATS - 2)))

@@ -8,6 +8,7 @@ what was drawn. `docs/decisions/streams.md` says why SFC64.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import math
 import threading
@@ -20,64 +21,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.compiled.gpu import launch
 from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
 from surefoot.perturb._ops.compiled_numbers import NoiseAdder, compiled_noise, compiled_normals
 from surefoot.subject.protocols import Additive, Array, Perturbation, Stream
 
-_TILE = 1024
-"""Counters of one program of the kernel, each of which gives four numbers."""
+_THREADS = 256
+"""Threads of a block of the kernel, each with one counter or four in a row."""
 _COUNTERS_PER_CALL = 2**24
-"""Counters of one draw. A row holds at most four times as many values."""
-
-_USUAL_SHAPE = (3, 32, 32)
-"""Triton compiles anew where sizes are no multiples of 16; of images of 3 channels they mostly are.
-"""
+"""Counters of one draw, each of which gives four numbers: a row holds at most so many."""
 _TRIAL = threading.Lock()
-
-
-@lru_cache(maxsize=1)
-def _kernel() -> Any:  # noqa: ANN401  the compiled function
-    import triton
-    import triton.language as tl
-
-    @triton.jit  # type: ignore[untyped-decorator]
-    def put(out, x, at, value, inside, factor, shift, low, high, mode: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Triton reads no types
-        if mode > 0:
-            value = tl.load(x + at, mask=inside) + (value * factor + shift)
-        if mode > 1:
-            value = tl.minimum(tl.maximum(value, low), high)
-        tl.store(out + at, value, mask=inside)
-
-    @triton.jit  # type: ignore[untyped-decorator]
-    def fill(  # type: ignore[no-untyped-def]  # noqa: ANN202  Triton reads no types
-        out, x, keys, rows, width, quarter, first, factor, shift, low, high,  # noqa: ANN001  Triton reads no types
-        normal: tl.constexpr, mode: tl.constexpr, tile: tl.constexpr,
-    ):  # fmt: skip
-        row = tl.program_id(0).to(tl.int64)
-        counter = tl.program_id(1) * tile + tl.arange(0, tile)
-        a, b, c, d = tl.randint4x(tl.load(keys + row), first + counter)
-        u = (a.to(tl.uint32, bitcast=True) >> 8).to(tl.float32) * 5.9604644775390625e-08
-        v = (b.to(tl.uint32, bitcast=True) >> 8).to(tl.float32) * 5.9604644775390625e-08
-        w = (c.to(tl.uint32, bitcast=True) >> 8).to(tl.float32) * 5.9604644775390625e-08
-        z = (d.to(tl.uint32, bitcast=True) >> 8).to(tl.float32) * 5.9604644775390625e-08
-        if normal:  # Box-Muller, twice
-            far, near = tl.sqrt(-2.0 * tl.log(1.0 - u)), tl.sqrt(-2.0 * tl.log(1.0 - w))
-            u, v = far * tl.cos(6.2831853071795864 * v), far * tl.sin(6.2831853071795864 * v)
-            w, z = near * tl.cos(6.2831853071795864 * z), near * tl.sin(6.2831853071795864 * z)
-        out += row * width
-        if mode > 0:
-            x += tl.load(rows + row) * width
-        inside = counter < quarter
-        put(out, x, counter, u, inside & (counter < width), factor, shift, low, high, mode)
-        counter += quarter
-        put(out, x, counter, v, inside & (counter < width), factor, shift, low, high, mode)
-        counter += quarter
-        put(out, x, counter, w, inside & (counter < width), factor, shift, low, high, mode)
-        counter += quarter
-        put(out, x, counter, z, inside & (counter < width), factor, shift, low, high, mode)
-
-    return fill
 
 
 def numbers(keys: Array, shape: tuple[int, ...], call: int, *, normal: bool) -> Array:
@@ -120,19 +74,18 @@ def _launch(
     scale: tuple[float, float, float, float],
 ) -> None:
     """Mode 0 writes the numbers, 1 adds them to rows of x, 2 clips the sum as well."""
-    import torch
-
     width = math.prod(out.shape[1:])
     quarter = math.ceil(width / 4)
     if not out.numel():
         return
-    tile = min(_TILE, max(16, 2 ** math.ceil(math.log2(quarter))))
-    grid = (len(out), math.ceil(quarter / tile))
-    with torch.cuda.device(keys.device):
-        _kernel()[grid](
-            out, x, keys, rows, width, quarter, call * _COUNTERS_PER_CALL, *scale,
-            normal=normal, mode=mode, tile=tile,
-        )  # fmt: skip
+    wide = width % 16 == 0 and x.data_ptr() % 16 == 0
+    each = quarter // 4 if wide else quarter
+    threads = min(_THREADS, 32 * math.ceil(each / 32))
+    launch(
+        "noise", keys.device, (len(out), math.ceil(each / threads)), threads,
+        out, x, keys, rows, width, quarter, ctypes.c_uint64(call * _COUNTERS_PER_CALL), *scale,
+        int(normal), mode, int(wide),
+    )  # fmt: skip
 
 
 def usable(device: str) -> bool:
@@ -143,20 +96,18 @@ def usable(device: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _draws_rows(device: str) -> bool:
-    """Tried once, with a few numbers: noise on images, as most runs need it, so that the kernel
-    which is compiled here is the one that they use.
-    """
+    """Tried once, with a few numbers."""
     if not device.startswith("cuda"):
         return False
     try:
         import torch
 
         keys = torch.arange(2, dtype=torch.int64, device=device)
-        x = torch.zeros((1, *_USUAL_SHAPE), dtype=torch.float32, device=device)
+        x = torch.zeros((1, 16), dtype=torch.float32, device=device)
         uniform, bounds = Additive(factor=1.0, shift=0.0, normal=False), Interval(-1.0, 2.0)
         drawn = noised(keys, x, torch.zeros_like(keys), 0, uniform, 1.0, bounds)
         return bool(((drawn >= 0) & (drawn < 1)).all())
-    except Exception:  # noqa: BLE001  no Triton, no compiler, another kind of GPU: blocks will do
+    except Exception:  # noqa: BLE001  another kind of GPU, an old driver: blocks will do
         return False
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from surefoot.errors import InvalidArgument
 from surefoot.subject.inputs import Inputs
@@ -25,6 +24,8 @@ def composition_doubt(
     (hypergeometric tails, shared over the classes), or all data are in the order of their classes
     and the first leave some out.
     """
+    from scipy.special import gammaln
+
     classes, counts = np.unique(labels, return_counts=True)
     taken = np.array([(labels[:first] == one).sum() for one in classes])
     missing = int((taken == 0).sum())
@@ -69,6 +70,8 @@ def _improbable(
 
 
 def _log_choose(n: int, k: NDArray[np.intp]) -> NDArray[np.float64]:
+    from scipy.special import gammaln
+
     ways: NDArray[np.float64] = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     return ways
 

@@ -30,6 +30,7 @@ from surefoot.models.archive import (
     plain_script,
     read_parts,
 )
+from surefoot.models.exported import NotPlain, is_plain, read_exported
 from surefoot.subject.protocols import Array, Item
 from surefoot.system.user_code import error_text, missing_code
 
@@ -57,17 +58,18 @@ def read_module(path: Path, trust: bool) -> Module:
     exported, scripted = is_export(parts), is_script(parts)
     if not (exported or scripted):
         return _unpickle(path, trust, "is a pickle")
-    file: str | io.BytesIO = str(path)
     if not trust:
         try:
-            file = pack_parts(
-                plain_export(parts, _tensors_only) if exported else plain_script(parts)
-            )
+            parts = plain_export(parts, _tensors_only) if exported else plain_script(parts)
         except ValueError as error:
             raise InvalidArgument(
                 f"{path} {error}, which could run code when the model is read or used: convert it "
                 "to ONNX, or pass --trust (trust=True) if you made the file yourself"
             ) from error
+    if exported:
+        with suppress(NotPlain):
+            return read_exported(parts)
+    file = str(path) if trust else pack_parts(parts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a damaged file, and the end of TorchScript
         if exported:
@@ -184,7 +186,12 @@ def try_file(path: Path, shape: tuple[int, ...]) -> None:
     then.
     """
     torch = require_torch()
-    if path.suffix.lower() == ".pt2":  # here, since a child would import it for itself alone
+    if (
+        path.suffix.lower() == ".pt2"
+        and zipfile.is_zipfile(path)
+        and not is_plain(read_parts(path))
+    ):
+        # here, since a child would import it for itself alone
         with suppress(ImportError):
             importlib.import_module("torch._export.serde.serialize")
 

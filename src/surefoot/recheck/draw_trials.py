@@ -14,7 +14,6 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from surefoot.core.counts import Outcomes, Severities
 from surefoot.core.tasks import Entry
@@ -183,6 +182,8 @@ def draws_for(total: int) -> int:
 
 def _expected_trials(kinds: _Sizes, number: int, drawn: int) -> float:
     """Trials of rows that hold at least one of `drawn` trials, in the mean."""
+    from scipy.special import gammaln
+
     (sizes, repeats), total = kinds, float(number)
     rest = total - sizes - drawn
     logs = (

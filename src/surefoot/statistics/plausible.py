@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 Classes = NDArray[np.int64]
 
@@ -97,6 +96,8 @@ def permutation_p(labels: Classes, predicted: Classes) -> float | None:
     The one-sided permutation test, by 999 orders from a stream that is the same everywhere. Where
     the hits are far beyond their mean, Cantelli's inequality gives a larger p without any.
     """
+    from scipy.special import gammaln
+
     n, hits = len(labels), int((labels == predicted).sum())
     known, counts = np.unique(labels, return_counts=True)
     given = np.array([(predicted == one).sum() for one in known])

@@ -39,12 +39,6 @@ from surefoot.records.record import (
     Tally,
     row_and_column,
 )
-from surefoot.report.accuracy import accuracy_of
-from surefoot.report.clauses import quantity_words
-from surefoot.report.page import notebook_html, short_line, write_page
-from surefoot.report.sentences import sentence
-from surefoot.report.view import View
-from surefoot.report.views.record import chart_of_record, view_of_record
 from surefoot.store import Journal, reading
 from surefoot.system.whole_file import write_whole
 
@@ -54,6 +48,7 @@ if TYPE_CHECKING:
     from surefoot.core.claims import UndecidedAs
     from surefoot.evidence.statement import Evidence
     from surefoot.report.export.run import IntervalsAs
+    from surefoot.report.view import View
 
 
 _ALL_INPUTS = "all inputs"
@@ -129,6 +124,8 @@ def _row_of_case(row: InputRow, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _row_of_input(row: InputRow, claim: Claim) -> dict[str, Any]:
+    from surefoot.report.clauses import quantity_words
+
     ended = {"reason": row.result.reason} if isinstance(row.result, Bracket) else {}
     return {
         "id": row.id,
@@ -333,6 +330,9 @@ class Result:
     @cached_property
     def view(self) -> View:
         """The outcome in its parts, as a terminal, a text and a page show them."""
+        # the report is imported when there is something to report: the first batch comes sooner
+        from surefoot.report.views.record import view_of_record
+
         return view_of_record(self.record, self._records, self.verdicts, self._command, self.store)
 
     @property
@@ -343,6 +343,8 @@ class Result:
 
     def report(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
+        from surefoot.report.page import write_page
+
         return write_page(self.view, Path(path))
 
     def evidence(self, path: str | Path, key: str | Path | None = None) -> Path:
@@ -409,6 +411,7 @@ class Result:
     def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an object of Altair
         """The main figure; written as .svg, .png, .pdf or Vega-Lite .json where a path is given."""
         from surefoot.report.figures import shown_as_svg, write_figure
+        from surefoot.report.views.record import chart_of_record
 
         chart = shown_as_svg(chart_of_record(self.record, self._records))
         if path is not None:
@@ -420,6 +423,8 @@ class Result:
         return json.dumps(self._plain(), ensure_ascii=False, allow_nan=False)
 
     def _plain(self) -> dict[str, Any]:
+        from surefoot.report.accuracy import accuracy_of
+
         accuracy = None if self.parts else accuracy_of(self.claims)
         whole: dict[str, Any] = {} if accuracy is None else {"accuracy": accuracy.fields}
         whole |= asdict(self.record)
@@ -450,10 +455,14 @@ class Result:
 
     def __repr__(self) -> str:
         """One line: the verdicts, the first claim as far as it fits, and what it took."""
+        from surefoot.report.page import short_line
+
         return short_line(self.view, self.record.trials)
 
     def _repr_html_(self) -> str:
         """As a notebook shows it: the claims, the first figure and the first table."""
+        from surefoot.report.page import notebook_html
+
         return notebook_html(self.view, self.store if self.from_store else "")
 
     def __str__(self) -> str:
@@ -467,6 +476,8 @@ class Result:
 
 def _with_sentence(claim: Claim) -> dict[str, Any]:
     """All of its fields in one object; its number, interval and verdict by the same names."""
+    from surefoot.report.sentences import sentence
+
     fields = asdict(claim)
     around = None if claim.interval is None else asdict(claim.interval)
     required = None if claim.requirement is None else claim.requirement.number

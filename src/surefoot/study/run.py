@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
-from itertools import takewhile
 from typing import Any
 
 from surefoot import errors
@@ -98,7 +97,7 @@ def earlier_runs(study: StudyParts, store: Store) -> int:
     with other groups or labels may be the same, and count as such. Radii are no matter of chance:
     whatever several runs find out about those of the same inputs is one answer.
     """
-    earlier = takewhile(lambda run: run.digest != study.digest, store.runs())
+    earlier = store.runs(before=study.digest)
     alike = [run.spec for run in earlier if _answers_the_same(run.spec, study.spec)]
     if study.needs is not Needs.RADII:
         return len(set(map(decisive_json, alike)))  # a suite or comparison has its first one's

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from surefoot.graph.network import Floats
 from surefoot.verify import linear_relaxation as relax
@@ -254,6 +253,8 @@ def _region(bounds: LayerBounds, node: NodeBatch) -> _LeafRegion:
 
 def _infeasibility_weights(bounds: LayerBounds, region: _LeafRegion, aim: float) -> Floats | None:
     """Weights of the constraints that cannot all hold within `aim`, if it seems so."""
+    from scipy.optimize import linprog
+
     box, n = bounds.box, len(bounds.box.x)
     rows = np.hstack([region.slopes, -np.ones((len(region.slopes), 1))])
     lower = np.maximum(box.x - aim, box.low)
@@ -280,6 +281,8 @@ def _nearest_counterexample(
     bounds: LayerBounds, node: NodeBatch, region: _LeafRegion
 ) -> LeafResult:
     """The nearest counterexample of the leaf, and what its multipliers prove."""
+    from scipy.optimize import linprog
+
     box, n = bounds.box, len(bounds.box.x)
     rows = np.hstack([region.slopes, np.zeros((len(region.slopes), 1))])
     away = np.hstack([np.eye(n), -np.ones((n, 1))])
