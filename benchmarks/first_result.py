@@ -2,8 +2,8 @@
 
 The process does what `surefoot estimate model.pt2 test.npz --perturb linf:8/255 --device cuda`
 does, through `sf.estimate`: ResNet-18 on 32×32 (`--file pt`: as TorchScript). Some parts pass at
-the same time, in other threads; each is printed with its begin and end. Kernels that one run
-compiled are there for the next; `--cold` compiles them anew each time.
+the same time, in other threads; each is printed with its begin and end. The driver of the GPU keeps
+what it made of the kernels for the next run; `--cold` lets it make them anew each time.
 
     python benchmarks/first_result.py [--device cuda] [--file pt2] [--runs 3] [--cold]
 """
@@ -84,7 +84,7 @@ def run_until_first_result(model: str, data: str, device: str) -> None:
         "import_torch": "import torch",
         "open_gpu": "open the GPU",
         "load_libraries": "load cuDNN and cuBLAS",
-        "usable": "compile the kernel",
+        "usable": "load the kernels",
     }.items():
         timeline.watch(devices, function, name)
     devices.prepare_gpu(device)  # as a command does when it has read its options
@@ -122,7 +122,7 @@ def first_result(device: str, file: str = "pt2", *, cold: bool = False) -> list[
         _write_files(Path(folder), file)
         environment = {**os.environ, _BEGAN: repr(time.time())}
         if cold:
-            environment["TRITON_CACHE_DIR"] = str(Path(folder) / "triton")
+            environment["CUDA_CACHE_PATH"] = str(Path(folder) / "kernels")
         words = [sys.executable, str(Path(__file__).resolve()), "--child", f"model.{file}"]
         done = subprocess.run(
             [*words, "--device", device], cwd=folder, env=environment, capture_output=True,
@@ -170,7 +170,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--file", choices=["pt2", "pt"], default="pt2")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--cold", action="store_true", help="with an empty cache of kernels")
+    parser.add_argument("--cold", action="store_true", help="with an empty cache of the driver")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:

@@ -15,6 +15,7 @@ import surefoot as sf
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, WorkerFailed
 from surefoot.executors import pool, processes, worker
+from surefoot.executors.devices import Work
 from surefoot.executors.pool import Inline, Sent
 from surefoot.study.measure import attack_measurement
 from tests.unit import worker_models
@@ -286,3 +287,24 @@ def test_libraries_have_one_thread_in_new_processes_and_as_many_as_before_in_thi
     with processes.inherited(**processes.ONE_THREAD):
         assert [os.environ[name] for name in processes.ONE_THREAD] == ["7", "1", "1"]
     assert [os.environ.get(name) for name in processes.ONE_THREAD] == ["7", None, None]
+
+
+def test_before_processes_work_two_threads_do_and_the_rest_waits(monkeypatch):
+    monkeypatch.setattr(pool, "PATIENCE_SECONDS", 1000.0)
+    begun, go = threading.Semaphore(0), threading.Event()
+
+    class Slow:
+        def answer(self, tasks):
+            begun.release()
+            go.wait()
+            return tasks
+
+    late = pool.LateProcesses(Work(Slow(), 8, "Python"), lambda _: None)
+    with late:
+        futures = [late.submit_tasks([i]) for i in range(6)]
+        assert begun.acquire(timeout=60)
+        assert begun.acquire(timeout=60)
+        assert [future.running() for future in futures] == [True] * 2 + [False] * 4
+        assert futures[5].cancel()
+        go.set()
+        assert [future.result(60) for future in futures[:5]] == [[i] for i in range(5)]

@@ -1,6 +1,7 @@
 """Labels that were shifted or renamed are noticed; honest labels are not doubted."""
 
 import re
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.stats import binom, hypergeom
 
 import surefoot as sf
 from surefoot.core.reasons import Why
+from surefoot.engine.label_check import _most_renamed as most_renamed
 from surefoot.engine.label_check import label_doubt, names_doubt, permuted, shifted
 from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.preflight import examine
@@ -262,3 +264,12 @@ def test_numbers_get_the_line_that_renumbers_them():
     line = re.search(r"y = np\.array\(\[(.*)\]\)\[y\]", way_out)[1]
     again = np.array([int(k) for k in line.split(",")])[order[true]]
     assert (again == true).all()
+
+
+def test_no_renaming_hits_more_than_the_bound():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        labels, predicted = rng.integers(0, 4, 20), rng.integers(0, 4, 20)
+        best = max((np.array(p)[labels] == predicted).sum() for p in permutations(range(4)))
+        assert most_renamed(labels, predicted) >= best
+    assert most_renamed(np.arange(4), np.zeros(4, int)) == 1

@@ -14,7 +14,8 @@ from onnx import TensorProto, helper
 import surefoot as sf
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.graph.onnx_file import quiet_session
-from surefoot.models import as_probabilities, load_model
+from surefoot.models import archive, as_probabilities, load_model
+from surefoot.models import exported as exports
 from surefoot.models.python import says_read_only
 from surefoot.models.scores import model_errors
 from surefoot.subject.protocols import Scores
@@ -362,3 +363,57 @@ def test_the_warning_of_torch_about_a_locked_array_is_recognised():
     finally:
         torch.set_warn_always(False)
     assert says_read_only(str(caught[0].message))
+
+
+class Parts(nn.Module):
+    """Sizes of the batch, values with several parts, a constant, normalisation, attention."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.last = nn.Linear(8, 16), nn.Linear(17, 3)
+        self.attend = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+        self.register_buffer("shift", torch.linspace(-1, 1, 16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n = x.shape[0]
+        tokens = self.attend(self.embed(x.reshape(n * 4, 8)).reshape(n, 4, 16) + self.shift)
+        best, _ = tokens.max(1)
+        one, two = nn.functional.pad(best, (0, 1), value=0.5).chunk(2, 1)
+        return self.last(torch.cat([torch.relu_(one + 0.0), torch.sigmoid(two)], 1))
+
+
+def exported_parts(network, shape, tmp_path, **sizes):
+    program = torch.export.export(network.eval(), (torch.zeros(4, *shape),), **sizes)
+    torch.export.save(program, tmp_path / "model.pt2")
+    return archive.read_parts(tmp_path / "model.pt2")
+
+
+OPEN = {"dynamic_shapes": ({0: torch.export.Dim.AUTO},)}
+
+
+@pytest.mark.parametrize(("network", "shape"), [(Parts(), (4, 8)), (module(), IMAGE)])
+def test_a_plain_export_answers_as_pytorch_reads_it(network, shape, tmp_path):
+    own = exports.read_exported(exported_parts(network, shape, tmp_path, **OPEN))
+    theirs = torch.export.load(tmp_path / "model.pt2").module()
+    for n in (1, 2, 7):
+        x = torch.from_numpy(batch(n, shape))
+        assert torch.equal(own(x), theirs(x))
+    assert len(list(own.parameters())) == len(list(theirs.parameters()))
+    with pytest.raises(RuntimeError, match="takes inputs of shape"):
+        own(torch.zeros(2, *shape[:-1], shape[-1] + 1))
+
+
+def test_what_only_pytorch_reads_is_left_to_it(tmp_path):
+    parts = exported_parts(Parts(), (4, 8), tmp_path)  # for batches of four alone
+    assert not exports.is_plain(parts)
+    parts = exported_parts(Pipeline(), (8,), tmp_path, **OPEN)
+    with pytest.raises(exports.NotPlain):
+        exports.read_exported(parts)
+    assert not exports.is_plain({"models/model.json": b"[]"})
+
+
+def test_weights_that_reach_beyond_their_bytes_are_not_read(tmp_path):
+    parts = dict(exported_parts(module(), IMAGE, tmp_path, **OPEN))
+    parts["data/weights/weight_0"] = parts["data/weights/weight_0"][:-4]
+    with pytest.raises(exports.NotPlain):
+        exports.read_exported(parts)

@@ -6,8 +6,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import suppress
 from dataclasses import replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from surefoot.core.counts import Answer
@@ -37,6 +38,9 @@ _PROGRESS_SHARE = 0.02
 _MOST_TOGETHER = 64
 """Batches that are journalled in one transaction, which costs as much as 30 rows; with more of them
 workers would wait for their next batch."""
+_SHARE_TOGETHER, _SECONDS_TOGETHER = 4, 0.01
+"""A quarter of the batches in flight is awaited, but no longer than this, and journalled together.
+Half of them are queued for the workers, so none runs dry; all workers share Python's lock."""
 
 
 def measure(
@@ -87,9 +91,7 @@ def measure(
                 future.add_done_callback(done.put)
             if not running:  # the time was up before anything was submitted
                 break
-            completed = [done.get()]
-            while len(completed) < _MOST_TOGETHER and not done.empty():
-                completed.append(done.get())
+            completed = _completed(done, len(running) // _SHARE_TOGETHER if queue else 1)
             ended = [(future, running.pop(future)) for future in completed]
             # Stored before any procedure acts on it: a run that is killed in between replays to the
             # same questions (docs/decisions/journal.md).
@@ -107,6 +109,17 @@ def measure(
         for future in running:
             future.cancel()
     return [run.session.result for run in every]
+
+
+def _completed(done: SimpleQueue[Future[Sequence[E]]], enough: int) -> list[Future[Sequence[E]]]:
+    """The batches that have ended: one at least, and soon as many as are enough."""
+    completed = [done.get()]
+    until = time.monotonic() + _SECONDS_TOGETHER
+    with suppress(Empty):
+        while len(completed) < _MOST_TOGETHER:
+            patience = until - time.monotonic() if len(completed) < enough else 0.0
+            completed.append(done.get(timeout=max(0.0, patience)))
+    return completed
 
 
 def _journalled(

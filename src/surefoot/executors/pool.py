@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -33,7 +35,11 @@ class Inline(Executor):
 
 
 PATIENCE_SECONDS = 2.0
-"""Seconds of work in threads before processes are started: about what starting them costs."""
+"""Seconds of work in threads before two processes are started, about what starting them costs; of
+more a share, since waiting for them loses more."""
+_THREADS_AT_FIRST = 2
+"""Threads that work before processes do: they share Python's lock, and what they have begun no
+process can take over."""
 
 
 class Sent:
@@ -178,11 +184,13 @@ class LateProcesses(BatchPool):
         self._work, self._on_workers = work, on_workers
         self._threads = ThreadPoolExecutor(work.workers, thread_name_prefix="worker")
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
-        self._until = time.monotonic() + PATIENCE_SECONDS
+        self._until = time.monotonic() + PATIENCE_SECONDS * min(1.0, 2 / work.workers)
         self._opening: Future[WorkerNote] | None = None
         self._processes: Processes | None = None
         self._current: Executor | None = None
         self._abandoned = False
+        self._waiting: deque[tuple[Sequence[Task], Future[Answers]]] = deque()
+        self._running, self._giving_out = 0, threading.Lock()
 
     def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
         """By a thread or a process: the answer is the same."""
@@ -192,7 +200,40 @@ class LateProcesses(BatchPool):
             note = self._opening.result()
             self._current = self._threads if note.fallback else self._processes
             self._on_workers(note)
-        return (self._current or self._threads).submit(self._work.bench.answer, tasks)
+        future: Future[Answers] = Future()
+        self._waiting.append((tasks, future))
+        self._give_out()
+        return future
+
+    def _give_out(self) -> None:
+        """Batches to whoever works now, in their order; called by any thread."""
+        while not self._abandoned:
+            with self._giving_out:
+                full = self._current is None and self._running >= _THREADS_AT_FIRST
+                if full or not self._waiting:
+                    return
+                tasks, future = self._waiting.popleft()
+                if not future.set_running_or_notify_cancel():
+                    continue
+                self._running += 1
+            try:
+                own = (self._current or self._threads).submit(self._work.bench.answer, tasks)
+            except Exception as error:  # noqa: BLE001  who waits for the batch is given it
+                own = Future()
+                own.set_exception(error)
+            own.add_done_callback(partial(self._on_answer, future))
+
+    def _on_answer(self, future: Future[Answers], own: Future[Answers]) -> None:
+        with self._giving_out:
+            self._running -= 1
+        if own.cancelled():
+            future.set_exception(WorkerFailed("workers were ended: begin the run again"))
+        elif (error := own.exception()) is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(own.result())
+        if self._current is None:  # else whoever submits gives out: a pool's own thread must not
+            self._give_out()
 
     def _open(self) -> WorkerNote:
         """Open processes if that is possible; what came of it."""
@@ -217,6 +258,8 @@ class LateProcesses(BatchPool):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Of all; processes that are only being started are not awaited."""
         self._abandoned = True
+        while self._waiting:
+            self._waiting.popleft()[1].cancel()
         if self._current is None and self._processes is not None:
             self._processes.end()
         self._opener.shutdown(wait=True)

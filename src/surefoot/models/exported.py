@@ -128,7 +128,7 @@ def read_exported(parts: Mapping[str, bytes]) -> Module:
 
     program = _program(parts)
 
-    class Exported(torch.nn.Module):
+    class Exported(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: Array) -> Array:
             return program.answer({**self._parameters, **self._buffers}, x)
 
