@@ -6,6 +6,7 @@ refuses a second question for one input at one level.
 
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -181,13 +182,12 @@ def test_of_so_few_inputs_that_all_are_evaluated_an_interval_is_never_false(name
                 assert within(truth(curve, assume, 0.8), reading.interval), (seed, assume)
 
 
-@pytest.mark.parametrize("size", [65, 100])
 @pytest.mark.parametrize("assume", ALL)
-def test_sets_just_larger_than_the_first_look(size, assume):
+def test_sets_just_larger_than_the_first_look(assume):
     false = runs = 0
     for name in ("bell", "stairs", "plateau at the threshold", "plateau an input below"):
         for seed in range(8):
-            curve = placed(name, size, seed % 4)
+            curve = placed(name, 65, seed % 4)
             (reading,) = run(curve, assume, seed).readings
             false += not within(curve.share_at_least(0.8), reading.interval)
             runs += 1
@@ -212,7 +212,7 @@ def two_sided(rng, n, clean):
 
 
 @pytest.mark.parametrize("assume", ALL)
-@pytest.mark.parametrize("clean", [0.5, 0.37, 0.4387])
+@pytest.mark.parametrize("clean", [0.5, 0.4387])
 def test_a_range_with_the_clean_level_inside_is_read_on_both_sides(clean, assume):
     false = 0
     for seed in range(12):
@@ -258,13 +258,13 @@ def test_each_of_several_thresholds_is_covered(assume):
 @pytest.mark.parametrize("assume", ALL)
 def test_all_points_hold_together(assume):
     false = 0
-    for seed in range(24):
-        curve = placed("bell", 300, seed % 4)
+    for name, seed in product(("bell", "stairs", "cliff"), range(10)):
+        curve = placed(name, 300, seed % 4)
         false += any(
             not within(curve.right_at(point.level).mean(), point.interval)
-            for point in run_placed("bell", 300, assume, seed).points
+            for point in run_placed(name, 300, assume, seed).points
         )
-    assert not false_too_often(false, 24, ERROR)
+    assert not false_too_often(false, 30, ERROR)
 
 
 @pytest.mark.parametrize("size", [50, 1000])

@@ -74,7 +74,7 @@ def test_a_flat_at_the_threshold_ends_undecided(assume):
 
 
 @pytest.mark.parametrize("assume", ASSUMPTIONS)
-@pytest.mark.parametrize("beside", [-0.004, -0.001, 0.001, 0.004])
+@pytest.mark.parametrize("beside", [-0.004, 0.001])
 def test_a_flat_beside_the_threshold_is_seldom_on_the_wrong_side(beside, assume):
     false = 0
     for seed in range(8):

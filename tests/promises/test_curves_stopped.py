@@ -33,7 +33,10 @@ def check_valid(curve: Curve, size: int) -> None:
 
 
 def stopped_everywhere(run, truths, size, begin=0, every=1):
-    """Stop after so many questions, then every so many, to the end; how many are false."""
+    """Stop after so many questions, then every so many, to the end; how many are false.
+
+    Each stop runs from the beginning, so that not every question is tried.
+    """
     last, false, k = run(np.inf), 0, begin
     while True:
         curve = run(k)
@@ -71,7 +74,7 @@ def test_a_set_stopped_at_any_question(name, assume):
     )
     truths = [curve.share_at_least(threshold) for threshold in THRESHOLDS]
     questions, false = stopped_everywhere(
-        lambda k: drive(procedure, ordered(curve, 5), k).curve, truths, curve.size, begin=2
+        lambda k: drive(procedure, ordered(curve, 5), k).curve, truths, curve.size, 2, 3
     )
     assert questions >= 1
     if assume in {"bounded-rise", "monotone"} and name != "comes back":
@@ -80,11 +83,10 @@ def test_a_set_stopped_at_any_question(name, assume):
 
 @pytest.mark.parametrize(
     ("assume", "begin", "every"),
-    [("bounded-rise", 0, 1), ("one-crossing", 0, 1), ("monotone", 2, 7)],
+    [("bounded-rise", 0, 3), ("one-crossing", 1, 3), ("monotone", 2, 9)],
 )
 @pytest.mark.parametrize("clean", [0.0, 0.4])
 def test_a_population_stopped_at_any_question(clean, assume, begin, every):
-    """A search for ranks is slow: not at every question."""
     pairs = np.random.default_rng(8).uniform(0, 0.6, (25, 2))
     turns = [[b] for _, b in pairs] if not clean else [[-1.0, 0.4 - a, 0.4 + b] for a, b in pairs]
     sample = StepCurve.of(turns, clean)
@@ -107,7 +109,7 @@ def test_stopped_with_the_clean_level_alone_nothing_is_stated(scope):
     assert [reading.interval for reading in curve.readings] == [Interval(0.0, 1.0)] * 2
 
 
-@pytest.mark.parametrize(("assume", "every"), [("bounded-rise", 5), ("one-crossing", 1)])
+@pytest.mark.parametrize(("assume", "every"), [("bounded-rise", 5), ("one-crossing", 5)])
 def test_fresh_draws_stopped_at_any_question(assume, every):
     def accuracy(level):
         return 0.97 if level < 1 / 3 else 0.65 if level < 5 / 6 else 0.2

@@ -18,7 +18,7 @@ from surefoot.statistics import betting
 from tests.in_words import condition
 from tests.promises.local_results import SOUND, allowed, counted, decided
 
-RUNS, ERROR = 250, 0.1
+RUNS, ERROR = 150, 0.1
 PROOF = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.ARITHMETIC,))
 
 

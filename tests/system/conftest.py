@@ -116,6 +116,29 @@ def workspace(tmp_path):
 
 
 @pytest.fixture
+def refusal(workspace, monkeypatch, capsys):
+    """The line with which a command is refused, in this process; it leaves no file behind."""
+    from surefoot.cli import main
+
+    def refuse(*words: str) -> str:
+        before, modules = workspace.files(), set(sys.modules)
+        monkeypatch.chdir(workspace.folder)
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.setattr(sys, "argv", ["surefoot", *words])
+        code, printed = main._run(), capsys.readouterr()
+        assert (code, printed.out) == (3, ""), printed
+        assert printed.err.startswith("surefoot: ")
+        assert printed.err.count("\n") == 1
+        assert workspace.files() - {"__pycache__"} == before, "something was written"
+        for name in set(sys.modules) - modules:  # code of the user
+            if str(workspace.folder) in str(getattr(sys.modules[name], "__file__", "")):
+                del sys.modules[name]
+        return printed.err
+
+    return refuse
+
+
+@pytest.fixture
 def server():
     """A server of the Open Inference Protocol v2 with faults of the test's choice."""
     from tests.system.faulty_server import FaultyServer

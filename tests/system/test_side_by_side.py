@@ -110,11 +110,6 @@ def test_a_reference_may_be_a_file(pair):
         ((*TAIL, "--require-each", "5"), "(--require-each) must be between 0 and 1"),
     ],
 )
-def test_bad_questions_are_one_sentence(workspace, words, said):
+def test_bad_questions_are_one_sentence(workspace, refusal, words, said):
     shutil.copy(workspace.folder / "model.onnx", workspace.folder / "noisy.onnx")
-    before = workspace.files()
-    done = workspace.run(*words)
-    assert done.returncode == 3
-    assert said in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert workspace.files() == before
+    assert said in refusal(*words)

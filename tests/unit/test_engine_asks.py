@@ -59,18 +59,18 @@ def run(procedure, bench=None, journal=None, pool=None, subjects=(SUBJECT,), **m
     )
 
 
-curve = partial(SequentialCurve, 0.0, 1.0, size=SIZE)
+curve = partial(SequentialCurve, 0.0, 1.0, size=SIZE, resolution=0.02)
 CURVES = {
     "one threshold": curve((0.8,)),
     "three, and the clean level inside": curve((0.9, 0.8, 0.3), clean=0.4),
     "monotone": curve((0.7,), assume="monotone"),
     "one crossing": curve((0.7,), assume="one-crossing"),
-    "curvature": curve((0.7,), assume="curvature:20", resolution=0.01),
+    "curvature": curve((0.7,), assume="curvature:20"),
     "population": curve((0.7,), scope="population"),
     "population by ranks": curve((0.7,), scope="population", assume="monotone"),
 }
 FRESH = {
-    f"fresh draws, {assume}": curve((0.8, 0.5), resolution=0.02, assume=assume, fresh=True)
+    f"fresh draws, {assume}": curve((0.8, 0.5), assume=assume, fresh=True)
     for assume in ("bounded-rise", "one-crossing")
 }
 BOTH = [(one, World) for one in CURVES.values()] + [(one, NoisyWorld) for one in FRESH.values()]
