@@ -2,7 +2,8 @@
 
 The bound is the model alone on pre-made batches of the engine's own batch size, on the device. The
 engine's time is the whole of `measure` into an SQLite journal: draw and apply on the device,
-predict, judge, tally, journal. Needs PyTorch and a GPU (`--device cpu` tries the script).
+predict, judge, tally, journal. `onnx_resnet18_linf` is the exported network with a fixed batch of 1
+beside the bare PyTorch module. Needs PyTorch and a GPU (`--device cpu:0` tries the script).
 
     python benchmarks/gpu.py [--quick] [--device cuda]
 """
@@ -10,10 +11,14 @@ predict, judge, tally, journal. Needs PyTorch and a GPU (`--device cpu` tries th
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import statistics
+import tempfile
 import time
+import warnings
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from first_result import TARGET as FIRST_RESULT
@@ -38,7 +43,7 @@ nn = torch.nn
 
 SHAPE = (3, 32, 32)
 METHOD = sf.methods.FixedSize(width=0.02, error=0.05)
-TARGET = {"resnet18": 0.95, "mlp": 0.4}
+TARGET = {"resnet18": 0.95, "mlp": 0.4, "onnx": 0.9}
 
 
 class Block(nn.Module):
@@ -95,6 +100,8 @@ class Row:
     subjects: int
     target: float
     whole: bool = False
+    bare: Model | None = None
+    """Whose rate counts in place of the model's own."""
 
 
 def rows_of(device: str) -> list[Row]:
@@ -118,9 +125,23 @@ def rows_of(device: str) -> list[Row]:
             rows.append(Row(f"resnet18_{name}{tail}", model, noise, 200, target, whole))
     one = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=device)
     rows.append(Row("resnet18_linf_one", one, noises["linf"], 1, TARGET["resnet18"]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = exported(net, Path(folder) / "resnet18.onnx")
+        graph = sf.load_model(path, bounds=(0, 1), device=device)
+    rows.append(Row("onnx_resnet18_linf", graph, noises["linf"], 200, TARGET["onnx"], bare=one))
     tiny = sf.load_model(small, bounds=(0, 1), shape=SHAPE, device=device)
     rows.append(Row("mlp_linf", tiny, noises["linf"], 200, TARGET["mlp"]))
     return rows
+
+
+def exported(net: nn.Module, path: Path) -> Path:
+    """The network as an ONNX file with a fixed batch of 1."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            copy.deepcopy(net).cpu(), (torch.zeros(1, *SHAPE),), str(path), dynamo=False
+        )
+    return path
 
 
 def device_name(device: str) -> str:
@@ -160,10 +181,11 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
         lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH
     )
     x = bench.perturbed(Task(subject, level, 0, batch_size))
-    bare_rate(row.model, x, 0.3)
+    alone = row.bare or row.model
+    bare_rate(alone, x, 0.3)
     ours, bare, ratios = [], [], []
     for _ in range(turns):
-        bare.append(bare_rate(row.model, x, seconds))
+        bare.append(bare_rate(alone, x, seconds))
         each = max(1, int(bare[-1] * seconds / len(chosen)))
         ours.append(engine_rate(bench, chosen, each, batch_size, workers=2))
         ratios.append(ours[-1] / bare[-1])

@@ -16,7 +16,7 @@ from surefoot.graph import operator_gradients as operators
 from surefoot.graph.graph import Graph, read_graph, tensor_before
 from surefoot.graph.network import Values
 from surefoot.graph.onnx_file import load_proto, quiet_session, require_onnx
-from surefoot.graph.operators import FLOAT_CODES, Node
+from surefoot.graph.operators import FLOAT_CODES, Call, Node
 from surefoot.subject.protocols import Array
 
 if TYPE_CHECKING:
@@ -123,14 +123,10 @@ class GradientGraph:
             output_gradients = tuple(gradients.get(name) for name in node.outputs)
             if all(g is None for g in output_gradients):
                 continue
-            op = operators.OperatorRun(
-                node.op,
-                self.graph.opset,
-                node.attributes,
-                tuple(values[name] if name else None for name in node.inputs),
-                tuple(values[name] for name in node.outputs if name in values),
-                output_gradients,
-            )
+            fed = tuple(values[name] if name else None for name in node.inputs)
+            made = tuple(values[name] for name in node.outputs if name in values)
+            call = Call(node, self.graph.opset, np, fed, fed)
+            op = operators.OperatorRun(call, made, output_gradients)
             places = {i for i, name in enumerate(node.inputs) if name in self.smooth}
             for place, g in operators.input_gradients(op, places).items():
                 name = node.inputs[place]

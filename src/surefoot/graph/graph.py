@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int | None, ...]
 """None for a length that the file leaves open, as the batch."""
+_LITERAL_SIZE = 256
+"""Numbers of a constant that may be a shape or a list of axes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +185,15 @@ def _by_reference(
 
 def _shapes(onnx: ModuleType, model: ModelProto) -> dict[str, Shape]:
     """What the file says of the shapes of its tensors, and what follows from it."""
+    light = onnx.ModelProto()
+    light.CopyFrom(model)
+    weights = [one for one in light.graph.initializer if math.prod(one.dims) > _LITERAL_SIZE]
+    for one in weights:  # written and read again, they would take most of the time
+        info = onnx.helper.make_tensor_value_info(one.name, one.data_type, one.dims)
+        light.graph.initializer.remove(one)
+        light.graph.input.append(info)
     try:
-        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+        inferred = onnx.shape_inference.infer_shapes(light, data_prop=True).graph
     except Exception:  # noqa: BLE001  of a large file, or an operator of others
         inferred = model.graph
     return {

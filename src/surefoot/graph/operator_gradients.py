@@ -7,18 +7,26 @@ first place that attains it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Values
 from surefoot.graph.onnx_file import Attributes, quiet_session, window_layout
-from surefoot.graph.operators import extent
+from surefoot.graph.operators import (
+    OPERATORS,
+    Call,
+    Windows,
+    extent,
+    padded,
+    softmax_axis,
+    window_counts,
+    windows_of,
+)
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -71,60 +79,32 @@ def _transposed(
     return quiet_session(model.SerializeToString())
 
 
-class _Windows:
-    """The windows of a pool: for each place of the kernel, a slice of the padded input."""
-
-    def __init__(self, attributes: Attributes, x: Values, y: Values) -> None:
-        self.kernel = [int(k) for k in attributes["kernel_shape"]]
-        self.size, self.out = list(x.shape[2:]), list(y.shape[2:])
-        self.layout = window_layout(attributes, x.shape[2:], tuple(self.kernel))
-        self.front = [before for before, _ in self.layout.pads]
-        covered = extent(self.out, self.kernel, self.layout)
-        with_input = [b + i for b, i in zip(self.front, self.size, strict=True)]
-        self.padded_size = list(map(max, covered, with_input))
-        ends = zip(self.front, with_input, strict=True)
-        self.inner = _along(slice(b, e) for b, e in ends)  # where the input lies when padded
-
-    def padded(self, x: Values, value: float) -> Values:
-        """The input among such values."""
-        padded = np.full((*x.shape[:2], *self.padded_size), value, np.float32)
-        padded[self.inner] = x
-        return padded
-
-    def places(self) -> Iterator[tuple[slice, ...]]:
-        """One slice of the padded array for each place of the kernel, of the output's shape."""
-        for place in product(*map(range, self.kernel)):
-            starts = [p * d for p, d in zip(place, self.layout.dilations, strict=True)]
-            axes = zip(starts, self.out, self.layout.strides, strict=True)
-            yield _along(slice(b, b + (o - 1) * s + 1, s) for b, o, s in axes)
+def _inner(op: OperatorRun, windows: Windows) -> tuple[Any, ...]:
+    """Where the input of a pool lies when it is padded."""
+    axes = zip(windows.layout.pads, op.x.shape[2:], strict=True)
+    return (..., *(slice(before, before + n) for (before, _), n in axes))
 
 
-def max_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Values) -> Values:
+def _max_pool(op: OperatorRun) -> Values:
     """To the first of the places that attain the maximum."""
-    windows = _Windows(attributes, x, y)
-    among, gradient = windows.padded(x, -np.inf), windows.padded(np.zeros_like(x), 0.0)
-    free = np.ones(y.shape, bool)
+    windows = windows_of(op.call)
+    among = padded(op.call, op.x, windows.pads, -np.inf)
+    gradient, free = np.zeros_like(among), np.ones(op.y.shape, bool)
     for place in windows.places():
-        here = free & (among[place] == y)
-        gradient[place] += np.where(here, g, 0.0)
+        here = free & (among[place] == op.y)
+        gradient[place] += np.where(here, op.g, 0.0)
         free &= ~here
-    return gradient[windows.inner]
+    return np.asarray(gradient[_inner(op, windows)])
 
 
-def average_pool_gradient(attributes: Attributes, x: Values, y: Values, g: Values) -> Values:
+def _average_pool(op: OperatorRun) -> Values:
     """Evenly to all places that were counted."""
-    windows = _Windows(attributes, x, y)
-    counts = windows.padded(np.ones((1, 1, *x.shape[2:]), np.float32), 0.0)
-    if attributes.get("count_include_pad", 0):
-        n = len(windows.size)
-        behind = [int(p) for p in attributes.get("pads", [0] * 2 * n)[n:]]
-        ends = zip(windows.front, windows.size, behind, strict=True)
-        counts[_along(slice(b + i + e) for b, i, e in ends)] = 1.0
-    counted = np.add.reduce([counts[place] for place in windows.places()])
-    gradient, share = windows.padded(np.zeros_like(x), 0.0), g / counted
+    windows = windows_of(op.call)
+    gradient = padded(op.call, np.zeros_like(op.x), windows.pads, 0.0)
+    share = op.g / window_counts(op.call, windows)
     for place in windows.places():
         gradient[place] += share
-    return gradient[windows.inner]
+    return np.asarray(gradient[_inner(op, windows)], np.float32)
 
 
 OTHER_METHODS = (
@@ -136,17 +116,29 @@ OTHER_METHODS = (
 
 @dataclass(frozen=True, eq=False)
 class OperatorRun:
-    """One operator as it was run: attributes, inputs, outputs, gradients of the outputs.
+    """One operator as it was run: its inputs, its outputs, the gradients of the outputs.
 
-    An input that was left out is None, and so is the gradient of an output that nothing uses.
+    The gradient of an output that nothing uses is None.
     """
 
-    kind: str
-    opset: int
-    attributes: Attributes
-    inputs: tuple[Values | None, ...]
+    call: Call
     outputs: tuple[Values, ...]
     output_gradients: tuple[Values | None, ...]
+
+    @property
+    def kind(self) -> str:
+        """The operator's name."""
+        return self.call.node.op
+
+    @property
+    def attributes(self) -> Attributes:
+        """The operator's attributes."""
+        return self.call.node.attributes
+
+    @property
+    def inputs(self) -> tuple[Values | None, ...]:
+        """What it was given, None where it was left out."""
+        return self.call.inputs
 
     @property
     def x(self) -> Values:
@@ -166,18 +158,12 @@ class OperatorRun:
 
     def input(self, place: int) -> Values:
         """An input that must be there."""
-        value = self.inputs[place] if place < len(self.inputs) else None
+        value: Values | None = self.call.input(place)
         if value is None:
             raise InvalidArgument(
                 f"the operator {self.kind} has no input {place}: export the file again"
             )
         return value
-
-    def setting(self, name: str, place: int) -> Values | None:
-        """What newer files give as an input and older ones as an attribute."""
-        if name in self.attributes:
-            return np.asarray(self.attributes[name])
-        return self.inputs[place] if place < len(self.inputs) else None
 
 
 def _unknown_gradient(what: str) -> InvalidArgument:
@@ -245,8 +231,8 @@ def _layer_norm(op: OperatorRun) -> Values:
 
 
 def _softmax(op: OperatorRun) -> Values:
-    axis = op.attributes.get("axis", -1 if op.opset >= 13 else 1) % op.x.ndim
-    if op.opset < 13 and axis != op.x.ndim - 1:
+    axis, shape = softmax_axis(op.call)
+    if shape != op.x.shape:
         raise _unknown_gradient(f"{op.kind} over several axes")
     if op.kind == "LogSoftmax":
         return np.asarray(op.g - np.exp(op.y) * op.g.sum(axis=axis, keepdims=True))
@@ -254,7 +240,7 @@ def _softmax(op: OperatorRun) -> Values:
 
 
 def _clip(op: OperatorRun) -> Values:
-    low, high = op.setting("min", 1), op.setting("max", 2)
+    low, high = op.call.setting("min", 1), op.call.setting("max", 2)
     inside = np.ones(op.x.shape, bool)
     inside &= True if low is None else op.x >= low
     inside &= True if high is None else op.x <= high
@@ -262,7 +248,7 @@ def _clip(op: OperatorRun) -> Values:
 
 
 def _reduction(op: OperatorRun) -> Values:
-    axes = op.setting("axes", 1)
+    axes = op.call.setting("axes", 1)
     chosen = tuple(range(op.x.ndim)) if axes is None else tuple(int(a) % op.x.ndim for a in axes)
     shape = tuple(1 if i in chosen else n for i, n in enumerate(op.x.shape))
     g = np.broadcast_to(op.g.reshape(shape), op.x.shape)
@@ -290,7 +276,7 @@ def _concat(op: OperatorRun) -> dict[int, Values]:
 
 
 def _pad(op: OperatorRun) -> Values:
-    pads = op.setting("pads", 1)
+    pads = op.call.setting("pads", 1)
     mode = op.attributes.get("mode", "constant")
     if mode != "constant" or len(op.inputs) > 3 or pads is None:
         raise _unknown_gradient("Pad other than by a constant on all axes")
@@ -302,25 +288,11 @@ def _pad(op: OperatorRun) -> Values:
 
 def _selection(op: OperatorRun) -> Values:
     """Of an operator that only picks values: it is run once more on the places of the values."""
-    from onnx import helper
-    from onnx.reference import ReferenceEvaluator
-
-    rest = [v for v in op.inputs[1:] if v is not None]
-    names = [f"i{k}" for k in range(len(rest) + 1)]
-    outs = [f"o{k}" for k in range(len(op.outputs))]
-    node = helper.make_node(op.kind, names, outs, **op.attributes)
-    values = [np.arange(op.x.size, dtype=np.int64).reshape(op.x.shape), *rest]
-    infos = [
-        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
-        for n, v in zip(names, values, strict=True)
-    ]
-    graph = helper.make_graph(
-        [node], "g", infos, [helper.make_empty_tensor_value_info(o) for o in outs]
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", op.opset)])
-    places = ReferenceEvaluator(model).run(None, dict(zip(names, values, strict=True)))
+    places = np.arange(op.x.size, dtype=np.int64).reshape(op.x.shape)
+    picked = OPERATORS[op.kind](replace(op.call, inputs=(places, *op.inputs[1:])))
     gradient = np.zeros(op.x.size)
-    for where, g in zip(places, op.output_gradients, strict=True):
+    every = picked if isinstance(picked, tuple) else (picked,)
+    for where, g in zip(every, op.output_gradients, strict=True):
         if g is not None:
             gradient += np.bincount(where.ravel(), weights=g.ravel(), minlength=op.x.size)
     return gradient.astype(np.float32).reshape(op.x.shape)
@@ -348,7 +320,7 @@ SINGLE_INPUT: dict[str, Callable[[OperatorRun], Values]] = {
     **dict.fromkeys(("Softmax", "LogSoftmax"), _softmax),
     **dict.fromkeys(("ReduceMean", "ReduceSum"), _reduction),
     "Abs": lambda op: op.g * np.sign(op.x),
-    "AveragePool": lambda op: average_pool_gradient(op.attributes, op.x, op.y, op.g),
+    "AveragePool": _average_pool,
     "BatchNormalization": _batch_norm,
     "Clip": _clip,
     "Conv": lambda op: convolution_gradient(op.attributes, op.x, op.input(1), op.g),
@@ -365,7 +337,7 @@ SINGLE_INPUT: dict[str, Callable[[OperatorRun], Values]] = {
     "LayerNormalization": _layer_norm,
     "LeakyRelu": lambda op: op.g * np.where(op.x > 0, 1.0, op.attributes.get("alpha", 0.01)),
     "Log": lambda op: op.g / op.x,
-    "MaxPool": lambda op: max_pool_gradient(op.attributes, op.x, op.y, op.g),
+    "MaxPool": _max_pool,
     "Neg": lambda op: -op.g,
     "PRelu": lambda op: op.g * np.where(op.x > 0, 1.0, op.input(1)),
     "Pad": _pad,

@@ -114,9 +114,8 @@ def _folded(name: str) -> Operator:
 
 def _divide(c: Call) -> Array:
     a, b = c.inputs[:2]
-    if c.xp.isdtype(a.dtype, "integral"):  # ONNX cuts off; floor is the same for sizes
-        return a // b
-    return a / b
+    whole = c.xp.isdtype(a.dtype, "integral")  # ONNX cuts off: for sizes floor is the same
+    return a // b if whole else a / b
 
 
 def clipped(c: Call, x: Array, low: float | None, high: float | None) -> Array:
@@ -340,6 +339,8 @@ def _pad(c: Call) -> Array:
 def padded(c: Call, x: Array, pads: dict[int, tuple[int, int]], value: float) -> Array:
     """The array with this value before and behind some of its axes."""
     for axis, lengths in pads.items():
+        if lengths == (0, 0):
+            continue
         shapes = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in lengths]
         where = {} if isinstance(x, np.ndarray) else {"device": x.device}
         before, after = (c.xp.full(s, value, dtype=x.dtype, **where) for s in shapes)
@@ -509,8 +510,8 @@ class Windows:
     kernel: tuple[int, ...]
     layout: WindowLayout
     out: tuple[int, ...]
-    behind: tuple[int, ...]
-    """What the last windows reach beyond the padded input."""
+    pads: dict[int, tuple[int, int]]
+    """Before and behind each axis, with what the last windows reach beyond the padding."""
 
     def places(self) -> Iterator[tuple[Any, ...]]:
         """One slice of the padded array for each place of the kernel, of the output's shape."""
@@ -524,42 +525,40 @@ def windows_of(c: Call) -> Windows:
     """Where a pool looks; with `ceil_mode` a last window may reach beyond the padding."""
     kernel, space = tuple(c.at("kernel_shape")), tuple(c.x.shape[2:])
     layout = window_layout(c.node.attributes, space, kernel)
-    out, behind = [], []
+    out, pads = [], {}
     axes = zip(space, kernel, layout.pads, layout.strides, layout.dilations, strict=True)
-    for size, k, (before, after), s, d in axes:
+    for axis, (size, k, (before, after), s, d) in enumerate(axes, 2):
         room = size + before + after - ((k - 1) * d + 1)
         count = (-(-room // s) if c.at("ceil_mode", 0) else room // s) + 1
         if (count - 1) * s >= size + before:  # it would begin in the padding
             count -= 1
         out.append(count)
-        behind.append(max(0, (count - 1) * s - room))
-    return Windows(kernel, layout, tuple(out), tuple(behind))
+        pads[axis] = (before, after + max(0, (count - 1) * s - room))
+    return Windows(kernel, layout, tuple(out), pads)
 
 
 def max_pool(c: Call) -> Array:
     """The greatest of each window."""
     w = windows_of(c)
-    whole = padded(c, c.x, _around(w), -math.inf)
+    whole = padded(c, c.x, w.pads, -math.inf)
     return reduce(c.xp.maximum, (whole[place] for place in w.places()))
 
 
-def average_pool(c: Call) -> Array:
-    """The mean of what each window holds, with or without the padding."""
-    w = windows_of(c)
+def window_counts(c: Call, w: Windows) -> Values:
+    """How many values each window counts, with or without the padding."""
     ones = np.ones((1, 1, *c.x.shape[2:]))
     shown = [(0, 0), (0, 0), *w.layout.pads]
     counted = np.pad(ones, shown, constant_values=float(c.at("count_include_pad", 0)))
-    counted = np.pad(counted, [(0, 0), (0, 0), *((0, b) for b in w.behind)])
-    counts = c.along(np.add.reduce([counted[place] for place in w.places()]))
-    whole = padded(c, c.x, _around(w), 0.0)
+    beyond = [(0, w.pads[i][1] - after) for i, (_, after) in enumerate(w.layout.pads, 2)]
+    counted = np.pad(counted, [(0, 0), (0, 0), *beyond])
+    return np.asarray(np.add.reduce([counted[place] for place in w.places()]))
+
+
+def _average_pool(c: Call) -> Array:
+    w = windows_of(c)
+    whole = padded(c, c.x, w.pads, 0.0)
     total = reduce(lambda a, b: a + b, (whole[place] for place in w.places()))
-    return total / c.xp.astype(counts, total.dtype)
-
-
-def _around(w: Windows) -> dict[int, tuple[int, int]]:
-    each = zip(w.layout.pads, w.behind, strict=True)
-    pads = {i + 2: (before, after + more) for i, ((before, after), more) in enumerate(each)}
-    return {axis: lengths for axis, lengths in pads.items() if any(lengths)}
+    return total / c.xp.astype(c.along(window_counts(c, w)), total.dtype)
 
 
 def _global_pool(name: str) -> Operator:
@@ -658,10 +657,10 @@ OPERATORS: dict[str, Operator] = {
     "ReduceL1": _reduction("l1"),
     "ReduceL2": _reduction("l2"),
     "ReduceSumSquare": _reduction("square"),
-    "Add": _binary("add"),
+    "Add": lambda c: c.inputs[0] + c.inputs[1],
     "And": _binary("logical_and"),
     "ArgMax": _argmax,
-    "AveragePool": average_pool,
+    "AveragePool": _average_pool,
     "BatchNormalization": _batch_norm,
     "Cast": _cast,
     "Celu": lambda c: _exponential(c, c.at("alpha", 1.0), unit=c.at("alpha", 1.0)),
@@ -696,13 +695,13 @@ OPERATORS: dict[str, Operator] = {
     "Less": _binary("less"),
     "LessOrEqual": _binary("less_equal"),
     "LogSoftmax": _softmax,
-    "MatMul": _binary("matmul"),
+    "MatMul": lambda c: c.inputs[0] @ c.inputs[1],
     "Max": _folded("maximum"),
     "MaxPool": max_pool,
     "Mean": lambda c: reduce(c.xp.add, c.inputs) / len(c.inputs),
     "Min": _folded("minimum"),
-    "Mul": _binary("multiply"),
-    "Neg": _unary("negative"),
+    "Mul": lambda c: c.inputs[0] * c.inputs[1],
+    "Neg": lambda c: -c.x,
     "Not": _unary("logical_not"),
     "Or": _binary("logical_or"),
     "PRelu": _prelu,
@@ -727,7 +726,7 @@ OPERATORS: dict[str, Operator] = {
     "SpaceToDepth": _space_to_depth,
     "Split": _split,
     "Squeeze": _squeeze,
-    "Sub": _binary("subtract"),
+    "Sub": lambda c: c.inputs[0] - c.inputs[1],
     "Sum": _folded("add"),
     "Tile": _tile,
     "Transpose": _transpose,

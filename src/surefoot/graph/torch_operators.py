@@ -10,7 +10,6 @@ from surefoot.graph.operators import (
     OPERATORS,
     Call,
     Operator,
-    average_pool,
     cut_transposed,
     limit,
     max_pool,
@@ -27,7 +26,6 @@ _TRANSPOSED = {
     3: functional.conv_transpose3d,
 }
 _MAX_POOLS = {1: functional.max_pool1d, 2: functional.max_pool2d, 3: functional.max_pool3d}
-_AVERAGE_POOLS = {1: functional.avg_pool1d, 2: functional.avg_pool2d, 3: functional.avg_pool3d}
 
 
 def _even(layout: WindowLayout) -> list[int] | None:
@@ -59,22 +57,11 @@ def _conv_transpose(c: Call) -> torch.Tensor:
 
 def _max_pool(c: Call) -> torch.Tensor:
     w = windows_of(c)
-    pads = _even(w.layout)
-    if pads is None or any(w.behind) or any(2 * p > k for p, k in zip(pads, w.kernel, strict=True)):
+    pads, layout = _even(w.layout), w.layout
+    exact = pads is not None and list(w.pads.values()) == layout.pads
+    if not exact or any(2 * p > k for p, k in zip(pads or (), w.kernel, strict=False)):
         return max_pool(c)
-    layout = w.layout
     return _MAX_POOLS[len(w.kernel)](c.x, w.kernel, layout.strides, pads, layout.dilations)
-
-
-def _average_pool(c: Call) -> torch.Tensor:
-    w = windows_of(c)
-    pads = _even(w.layout)
-    wide = pads is not None and any(2 * p > k for p, k in zip(pads, w.kernel, strict=True))
-    if pads is None or wide or any(w.behind) or set(w.layout.dilations) != {1}:
-        return average_pool(c)
-    return _AVERAGE_POOLS[len(w.kernel)](
-        c.x, w.kernel, w.layout.strides, pads, count_include_pad=bool(c.at("count_include_pad", 0))
-    )
 
 
 def _gemm(c: Call) -> torch.Tensor:
@@ -118,51 +105,22 @@ def _clip(c: Call) -> torch.Tensor:
     return c.x if low is None and high is None else torch.clamp(c.x, low, high)
 
 
-def _pad(c: Call) -> torch.Tensor:
-    pads = c.whole("pads", 1)
-    plain = c.at("mode", "constant") == "constant" and c.input(3) is None and pads
-    fill = c.setting("value", 2)
-    if not plain or pads is None:
-        return OPERATORS["Pad"](c)
-    value = 0.0 if fill is None or fill.size == 0 else float(fill.reshape(()))
-    n = c.x.ndim
-    return functional.pad(
-        c.x, [p for i in range(n)[::-1] for p in (pads[i], pads[i + n])], value=value
-    )
-
-
-def _global_average(c: Call) -> torch.Tensor:
-    return c.x.mean(dim=tuple(range(2, c.x.ndim)), keepdim=True)
-
-
 TORCH_OPERATORS: dict[str, Operator] = {
     **OPERATORS,
-    "Add": lambda c: c.inputs[0] + c.inputs[1],
-    "AveragePool": _average_pool,
     "BatchNormalization": _batch_norm,
     "Clip": _clip,
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
-    "Div": lambda c: (
-        c.inputs[0] / c.inputs[1] if c.x.is_floating_point() else c.inputs[0] // c.inputs[1]
-    ),
-    "Elu": lambda c: functional.elu(c.x, c.at("alpha", 1.0)),
     "Erf": lambda c: torch.erf(c.x),
     "Gelu": lambda c: functional.gelu(c.x, approximate=c.at("approximate", "none")),
     "Gemm": _gemm,
-    "GlobalAveragePool": _global_average,
     "HardSwish": lambda c: functional.hardswish(c.x),
     "LayerNormalization": _layer_norm,
     "LeakyRelu": lambda c: functional.leaky_relu(c.x, c.at("alpha", 0.01)),
     "LogSoftmax": _softmax,
-    "MatMul": lambda c: torch.matmul(c.inputs[0], c.inputs[1]),
     "MaxPool": _max_pool,
-    "Mul": lambda c: c.inputs[0] * c.inputs[1],
-    "Pad": _pad,
     "QuantizeLinear": lambda c: quantised(c, c.x, 1, _rounded),
     "Relu": lambda c: torch.relu(c.x),
     "Sigmoid": lambda c: torch.sigmoid(c.x),
     "Softmax": _softmax,
-    "Softplus": lambda c: functional.softplus(c.x),
-    "Sub": lambda c: c.inputs[0] - c.inputs[1],
 }

@@ -86,6 +86,7 @@ class _GraphFile:
     output: str
     freed: bool
 
+    @cached_property
     def content(self) -> bytes:
         """The bytes of the model as it is run."""
         content = self.source.content
@@ -94,12 +95,20 @@ class _GraphFile:
         model = onnx_file.load_proto(content)
         return rewritten(model, read_graph(model), self.output)
 
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph of the model as it is run."""
+        return read_graph(onnx_file.load_proto(self.content))
+
+    def __reduce__(self) -> tuple[Item, ...]:
+        """Without what another process reads for itself."""
+        return _GraphFile, (self.source, self.output, self.freed)
+
     def read(self) -> Module:
         """The module, with the tensor before a last Softmax at hand."""
-        graph = read_graph(onnx_file.load_proto(self.content()))
-        ending = ending_of(graph, self.output)
+        ending = ending_of(self.graph, self.output)
         logits = ending.scores if ending.gives_logits else None
-        return evaluate.torch_graph(graph, ending.output, logits)
+        return evaluate.torch_graph(self.graph, ending.output, logits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,14 +182,14 @@ class OnnxModel:
             )
         return OnnxGraph(self.path, self.signature.digest, self.normalise)
 
-    @property
+    @cached_property
     def file(self) -> _GraphFile:
         """The file as its graph is read."""
         return _GraphFile(self.graph, self.output_name, self.freed is not None)
 
     @cached_property
     def _gradient_graph(self) -> GradientGraph:
-        return read_gradient_graph(self.file.content(), self.output_name)
+        return read_gradient_graph(self.file.content, self.output_name)
 
     @cached_property
     def _by_torch(self) -> torch_models.TorchModel:
@@ -192,8 +201,8 @@ class OnnxModel:
         model = torch_models.TorchModel(
             module, where, dtype, self.normalise, self.signature, file=self.file
         )
-        if self.batch is None:
-            compare(model, self, read_graph(onnx_file.load_proto(self.file.content())))
+        reduced = where.type != "cpu"
+        compare(model, self, evaluate.tolerance(self.file.graph, reduced=reduced))
         return model
 
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
@@ -278,18 +287,18 @@ def bound_run(session: InferenceSession, feed: str, output: str, x: Array) -> Ar
     return torch.utils.dlpack.from_dlpack(value._ortvalue.to_dlpack())
 
 
-def compare(model: torch_models.TorchModel, runtime: OnnxModel, graph: Graph) -> float:
-    """How far PyTorch is from onnxruntime, as a share of the largest; refused where it is too far.
+def compare(
+    model: OnnxModel | torch_models.TorchModel, runtime: OnnxModel, allowed: float
+) -> float:
+    """How far a model is from onnxruntime on the processor, as a share of the largest output.
 
-    On fixed inputs, as the model is run.
+    On fixed inputs, as the model is run; refused where it is more than allowed.
     """
     x = answers.probe(model.signature.shape, model.signature.bounds)
-    own = model.full or model
-    difference = evaluate.largest_share(to_host(own.rows(own.place(x))), to_host(runtime.rows(x)))
-    elsewhere = own.device.type != "cpu"
-    allowed = evaluate.tolerance(graph, reduced=elsewhere)
-    where = f"{runtime.path} on {own.device}, run by PyTorch,"
-    evaluate.check_difference(difference, allowed, where)
+    x = x[np.resize(np.arange(len(x)), runtime.batch or len(x))]
+    own = to_host(model.rows(model.place(x)))
+    difference = evaluate.largest_share(own, runtime.rows(x))
+    evaluate.check_difference(difference, allowed, f"{runtime.path} on {model.device}")
     return difference
 
 
@@ -377,7 +386,7 @@ def _by_provider(model: OnnxModel, device: str) -> OnnxModel:
     with_torch = importlib.util.find_spec("torch") is not None
     with_torch = with_torch and modules.require_torch().cuda.is_available()
     names = modules.device_names(device) if with_torch else (device,)
-    content, sessions = model.file.content(), []
+    content, sessions = model.file.content, []
     for name in names:
         number = int(name.partition(":")[2] or 0)
         session = onnx_file.quiet_session(content, (_CUDA, {"device_id": number}))
@@ -388,14 +397,7 @@ def _by_provider(model: OnnxModel, device: str) -> OnnxModel:
             )
         sessions.append((session, modules.require_torch().device(name) if with_torch else None))
     first, *others = (replace(model, session=one, device=where) for one, where in sessions)
-    own = first.rows(first.place(answers.probe(model.signature.shape, model.signature.bounds)))
-    theirs = model.rows(answers.probe(model.signature.shape, model.signature.bounds))
-    graph = read_graph(onnx_file.load_proto(content))
-    evaluate.check_difference(
-        evaluate.largest_share(to_host(own), theirs),
-        evaluate.tolerance(graph, reduced=True),
-        f"{model.path} on {device}",
-    )
+    compare(first, model, evaluate.tolerance(model.file.graph, reduced=True))
     return replace(first, replicas=tuple(others))
 
 
@@ -406,12 +408,13 @@ def _by_torch(model: OnnxModel, options: LoadOptions) -> torch_models.TorchModel
             f"device {options.device!r}: an ONNX file runs on a GPU by PyTorch (pip install torch) "
             "or by onnxruntime's CUDA provider (pip install onnxruntime-gpu)"
         )
-    graph = read_graph(onnx_file.load_proto(model.file.content()))
-    plain = replace(options, output=None, device=None, half=False)
-    module, own = model.file.read(), model.signature
-    compare(torch_models.wrap_module(module, plain, own.digest, own.shape), model, graph)
-    placed = torch_models.wrap_module(module, replace(options, output=None), own.digest, own.shape)
-    difference = compare(placed, model, graph)
+    graph, module, own = model.file.graph, model.file.read(), model.signature
+    given = replace(options, output=None)
+    for where in (replace(given, device=None, half=False), given):
+        placed = torch_models.wrap_module(module, where, own.digest, own.shape)
+        reduced = placed.device.type != "cpu"
+        allowed = evaluate.tolerance(graph, reduced=reduced)
+        difference = compare(placed.full or placed, model, allowed)
 
     def signed(one: torch_models.TorchModel) -> torch_models.TorchModel:
         half = "run in half precision" if one.full else ""
@@ -421,8 +424,8 @@ def _by_torch(model: OnnxModel, options: LoadOptions) -> torch_models.TorchModel
             one,
             signature=replace(own, preparation=preparation, thread_safe=thread_safe),
             full=one.full and signed(one.full),
-            file=model.file,
-            onnx=model.graph,
+            file=replace(model.file),
+            onnx=replace(model.graph),
             difference=difference,
             replicas=tuple(map(signed, one.replicas)),
         )
@@ -439,7 +442,7 @@ def _reopened(path: Path, kept: dict[str, Item]) -> OnnxModel:
         return replace(model, session=_session(path))
     number = getattr(model.device, "index", None)
     providers = () if model.device is None else ((_CUDA, {"device_id": number or 0}),)
-    return replace(model, session=onnx_file.quiet_session(model.file.content(), *providers))
+    return replace(model, session=onnx_file.quiet_session(model.file.content, *providers))
 
 
 def _session(path: Path) -> InferenceSession:
