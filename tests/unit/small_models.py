@@ -47,6 +47,19 @@ def batch(n: int, shape: tuple[int, ...] = IMAGE, seed: int = 3) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0, 1, (n, *shape)).astype(np.float32)
 
 
+def margin_and_gradient(model: Any, x: Any, labels: Any, rivals: Any) -> tuple[Any, Any]:
+    """How far each row's label leads its rival, in logits, and the gradient of it in x."""
+
+    def sides(scores: Any, rows: Any) -> Any:
+        weights, each = 0 * scores, list(range(len(rows)))
+        weights[each, labels[rows]], weights[each, rivals[rows]] = 1.0, -1.0
+        return weights
+
+    logits, gradient = model.logits_and_gradient(x, sides)
+    each = list(range(len(x)))
+    return logits[each, labels] - logits[each, rivals], gradient
+
+
 def save_graph(
     path: Path,
     nodes: list[Any],

@@ -23,6 +23,7 @@ from tests.unit.small_models import (
     by_hand,
     estimator,
     linear_net,
+    margin_and_gradient,
     pooled_net,
     save_graph,
     softmax,
@@ -390,8 +391,8 @@ def test_proofs_and_gradients_read_the_weights_too(tmp_path):
     one, other = (load_model(p, bounds=(0, 1)) for p in (path, whole))
     x, labels = batch(3, (4,)), np.zeros(3, np.int64)
     for a, b in zip(
-        one.margin_and_gradient(x, labels, labels + 1),
-        other.margin_and_gradient(x, labels, labels + 1),
+        margin_and_gradient(one, x, labels, labels + 1),
+        margin_and_gradient(other, x, labels, labels + 1),
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)

@@ -19,7 +19,7 @@ from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
 from tests.refusals import refused
 from tests.unit.exported_networks import NETWORKS
-from tests.unit.small_models import batch, linear_net
+from tests.unit.small_models import batch, linear_net, margin_and_gradient
 from tests.unit.test_graph_networks import mixing
 
 torch = pytest.importorskip("torch")
@@ -63,11 +63,11 @@ def test_gradients_are_the_same_on_a_device_and_for_tensors(name, tmp_path):
     plain = sf.load_model(path, bounds=(0, 1), std=0.5)
     placed = sf.load_model(path, bounds=(0, 1), std=0.5, device="cpu:0")
     x, labels = x_for(plain, 4), np.arange(4) % 5
-    known = plain.margin_and_gradient(x, labels, (labels + 1) % 5)
+    known = margin_and_gradient(plain, x, labels, (labels + 1) % 5)
     tensors = [torch.from_numpy(v) for v in (x, labels, (labels + 1) % 5)]
     by_hand = [plain._gradient_by_hand(x, np.arange(4), lambda s, _: np.ones_like(s) * s)]
     by_hand += [plain._gradient_by_torch(x, np.arange(4), lambda s, _: np.ones_like(s) * s)]
-    for ours in (placed.margin_and_gradient(*tensors), plain.margin_and_gradient(*tensors)):
+    for ours in (margin_and_gradient(placed, *tensors), margin_and_gradient(plain, *tensors)):
         for a, b in zip(ours, known, strict=True):
             np.testing.assert_allclose(a.numpy(), b, atol=1e-5)
     for a, b in zip(*by_hand, strict=True):
@@ -78,9 +78,9 @@ def test_gradients_are_the_same_on_a_device_and_for_tensors(name, tmp_path):
 def test_without_pytorch_gradients_are_walked_back(tmp_path, monkeypatch):
     plain = sf.load_model(saved(NETWORKS["residual"](1), tmp_path / "m.onnx"), bounds=(0, 1))
     x, labels = x_for(plain, 3), np.arange(3)
-    known = plain.margin_and_gradient(x, labels, labels + 1)
+    known = margin_and_gradient(plain, x, labels, labels + 1)
     monkeypatch.setattr(onnx_models.importlib.util, "find_spec", lambda _: None)
-    for a, b in zip(plain.margin_and_gradient(x, labels, labels + 1), known, strict=True):
+    for a, b in zip(margin_and_gradient(plain, x, labels, labels + 1), known, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
     with pytest.raises(MissingPackage, match="pip install torch"):
         sf.load_model(plain.path, device="cuda")
@@ -92,7 +92,7 @@ def test_a_model_of_whole_numbers_has_a_slope(tmp_path):
     x = np.array([[0.4, 0.6, 254.6, 7.0], [3.0, 300.0, 1.49, 1.51]], np.float32)
     np.testing.assert_allclose(placed.predict(torch.from_numpy(x)), plain.predict(x), atol=1e-3)
     assert placed.signature.whole_numbers
-    _, slope = plain.margin_and_gradient(x, np.array([0, 1]), np.array([1, 2]))
+    _, slope = margin_and_gradient(plain, x, np.array([0, 1]), np.array([1, 2]))
     assert (slope != 0).all()
 
 
@@ -145,7 +145,7 @@ def test_an_operator_that_is_not_known_is_named(tmp_path):
     model = sf.load_model(path, scores="logits")
     labels = np.zeros(2, np.int64)
     with pytest.raises(InvalidArgument, match="Hardmax"):
-        model.margin_and_gradient(x_for(model, 2), labels, labels + 1)
+        margin_and_gradient(model, x_for(model, 2), labels, labels + 1)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -94,8 +94,8 @@ def load_model(
     scores (a regressor, a segmentation); "objects" where each input gets an object (boxes).
     `shape`: of one input, where the model does not say; `data_shape`: of one input of the data,
     taken where neither says it.
-    `half`: run a PyTorch model, or an ONNX file on a GPU, in half precision; the preflight tells how
-    often labels differ.
+    `half`: run a PyTorch model, or an ONNX file on a GPU, in half precision; the preflight tells
+    how often labels differ.
     `trust`: allow reading files that can run code. `token_variable`: the environment variable
     with the bearer token of a model behind HTTP, where it is not SUREFOOT_TOKEN. `features`: the
     columns of the table that the model will get (`inputs.features`): an estimator fitted on a

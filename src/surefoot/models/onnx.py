@@ -205,19 +205,6 @@ class OnnxModel:
         compare(model, self, evaluate.tolerance(self.file.graph, reduced=reduced))
         return model
 
-    def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
-        """The margin of each row's label over its rival, and its gradient in x."""
-        if not isinstance(x, np.ndarray):
-            return self._by_torch.margin_and_gradient(x, labels, rivals)
-
-        def sides(scores: HostArray, rows: HostArray) -> HostArray:
-            weights, each = np.zeros_like(scores), np.arange(len(rows))
-            weights[each, labels[rows]], weights[each, rivals[rows]] = 1.0, -1.0
-            return weights
-
-        logits, gradient = self.logits_and_gradient(x, sides)
-        return (logits * sides(logits, np.arange(len(x)))).sum(axis=1), gradient
-
     def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
         """By PyTorch where it is installed, else by walking the graph back.
 

@@ -131,22 +131,6 @@ class TorchModel:
             f"{self.difference:.1g} of the largest from those of onnxruntime"
         )
 
-    def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
-        """By autograd, in the model's own precision where it runs in half of it."""
-        torch = modules.require_torch()
-        with answers.model_errors(), torch.enable_grad(), modules.current_device(self.device):
-            at = x.detach().clone().requires_grad_()
-            scores = self.logits(at)
-            row = torch.arange(len(x), device=x.device)
-            margin = scores[row, labels] - scores[row, rivals]
-            if not margin.requires_grad:
-                raise ModelFailed(
-                    "no gradient flows from its scores back to its input"
-                    ": leave out detach, argmax and the like in it, or use a method that samples"
-                )
-            (slope,) = torch.autograd.grad(margin.sum(), at)
-            return margin.detach(), slope.float()
-
     def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
         torch = modules.require_torch()

@@ -132,11 +132,13 @@ class FileOptions:
     )
     device: str | None = option(
         None,
-        "For PyTorch models: cpu, cuda (every GPU), or GPUs by number: cuda:0,2",
+        "PyTorch models and ONNX files: cpu, cuda (every GPU), or GPUs by number: cuda:0,2",
         panel=_READING,
     )
     half: bool = option(
-        False, "Run a PyTorch model in half precision; labels may change.", panel=_READING
+        False,
+        "Run a PyTorch model, or an ONNX file on a GPU, in half precision; labels may change.",
+        panel=_READING,
     )
     trust: bool = option(False, "Read model files that can execute code (pickles).", panel=_READING)
     token_variable: str | None = option(
