@@ -331,7 +331,7 @@ def paired_rows(quick: bool) -> Iterator[Row]:
 
 
 def _family_inputs(models: int, first: float = 0.15, second: float = 0.05) -> tuple[int, float]:
-    """Inputs with which one pair of a family is told apart, and those of the normal approximation.
+    """Inputs that show which of a pair of a family is better, and those of a normal test.
 
     Inputs that one of the pair keeps and the other not: `first` and `second` of all.
     """

@@ -78,7 +78,9 @@ VERBS = {
     "share": lambda m, d, o: sf.certify(m, d, "gaussian:0.001", kappa=0.3, require=0.5, **o),
     "tail": lambda m, d, o: sf.tail(m, d, "gaussian:0.001", require=0.6, **o),
     "curve": lambda m, d, o: sf.curve(m, d, "gaussian:0..0.001", property="same", require=0.5, **o),
-    "critical": lambda m, d, o: sf.critical(m, d, require=1e-5, quantile_only=True, **o),
+    "critical": lambda m, d, o: sf.critical(
+        m, d, require=1e-5, quantile=0.1, quantile_only=True, **o
+    ),
     "suite": lambda m, d, o: sf.suite(
         m, d, suite=str(Path(m).with_name("tiny.toml")), precision=0.2, require=0.5, **o
     ),

@@ -251,7 +251,7 @@ class QuantileWithin:
         return quantile
 
     def stopped(self, local: Sequence[Bracket], error: float) -> Quantile:
-        """What it told where it stopped, at a smaller error: that of one of several runs."""
+        """Its answer where it stopped, at a smaller error: that of one of several runs."""
         ranks = at_every_look(self.sizes, self.share, error)
         return self.conclude(local, ranks[self.sizes.index(len(local))])
 
