@@ -150,7 +150,9 @@ def _of_suite(
         )
     mean = next(claim for claim in record.claims if isinstance(claim, SuiteMean))
     own = {name: part for name, part in parts.items() if not name.startswith(BASELINE)}
-    claim, error = replace(mean, value=None), mean.guarantee.error
+    error = mean.guarantee.error
+    claim = replace(mean, value=None)
+    claim = claim.saying(continues=Continues.LADDER) if error else claim
     run = max(part.rung for part in own.values())
     around = kept_over_cells(own, rung(error, run), kept_at) if error else mean.interval or UNIT
     if around.low >= least:
@@ -272,7 +274,8 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> RadiusQ
         decided = requires(sampled, model.share, least, error, record.rung)
     verdict, reason = verdict_of(decided)
     guarantee = replace(model.guarantee, error=error, jointly=together)
-    return claim.saying(guarantee=guarantee).answered(least, verdict, reason)
+    said = claim.saying(guarantee=guarantee, continues=Continues.LADDER)
+    return said.answered(least, verdict, reason)
 
 
 def _of_models(
