@@ -24,7 +24,7 @@ from surefoot.perturb.adapters import (
     restored_global_generators,
     seed_generators,
 )
-from surefoot.perturb.custom import InputFormat
+from surefoot.perturb.own_function import InputFormat
 from surefoot.testing import check_image_perturbation
 
 torch = pytest.importorskip("torch")

@@ -13,7 +13,7 @@ from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk
-from surefoot.perturb.custom import InputFormat
+from surefoot.perturb.own_function import InputFormat
 from surefoot.testing import check_image_perturbation
 
 torch = pytest.importorskip("torch")

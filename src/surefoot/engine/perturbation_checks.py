@@ -17,7 +17,7 @@ from surefoot.engine.outputs import Check, CheckStatus, Finding, checked
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import ModelFailed
 from surefoot.perturb._ops.arrays import level_of
-from surefoot.perturb.custom import InputFormat
+from surefoot.perturb.own_function import InputFormat
 from surefoot.perturb.table_columns import Column, describe_misfits
 from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.properties import SameLabel

@@ -1,170 +1,26 @@
-"""Perturbations: frozen values that draw and apply on NumPy and Torch arrays alike."""
+"""Perturbations: frozen values that draw and apply on NumPy and Torch arrays alike.
 
-from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk, from_torchvision
-from surefoot.perturb.compose import Chain, Mixture, RandomLevel
-from surefoot.perturb.custom import Batched, InputFormat, OneByOne, custom
-from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, GlassBlur, MotionBlur, ZoomBlur
-from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
-from surefoot.perturb.image.digital import JPEG, Pixelate
-from surefoot.perturb.image.geometry import (
-    Elastic,
-    Perspective,
-    Rotation,
-    Shear,
-    TranslationX,
-    TranslationY,
-    Zoom,
-)
-from surefoot.perturb.image.lens import (
-    BrokenLens,
-    ChromaticAberration,
-    Condensation,
-    Dirt,
-    Flare,
-    LensDistortion,
-    Vignetting,
-    WhiteBalance,
-)
-from surefoot.perturb.image.occlusion import Dropout, Occlusion
-from surefoot.perturb.image.sensor import (
-    Banding,
-    Bayer,
-    DeadLines,
-    DeadPixels,
-    ImpulseNoise,
-    ShotNoise,
-    SpeckleNoise,
-)
-from surefoot.perturb.image.weather import Fog, Frost, Snow, Spatter
-from surefoot.perturb.noise import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
-from surefoot.perturb.signal import (
-    BandPass,
-    ClipSignal,
-    Dropouts,
-    Gain,
-    Jitter,
-    NoiseAtSNR,
-    Speed,
-    TimeShift,
-)
-from surefoot.perturb.table import TableNoise
-from surefoot.perturb.table_columns import Feature, OneHot, load_features
-from surefoot.perturb.text import (
-    OCR,
-    Case,
-    Deletions,
-    Homoglyphs,
-    Insertions,
-    Punctuation,
-    Spaces,
-    Swaps,
-    Typos,
-    WordDrop,
-    WordRepeat,
-)
+All of them are imported with the first name that is used from here. A worker process finds its own
+by the module that defines it, and imports no other.
+"""
 
-SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Speed, Jitter, Dropouts)
-TEXTS = (
-    Typos, Swaps, Deletions, Insertions, Case, Spaces, Punctuation, Homoglyphs, OCR, WordDrop,
-    WordRepeat,
-)  # fmt: skip
-CATALOGUE = (
-    LinfNoise, L2Noise, L1Noise, GaussianNoise, UniformNoise, ShotNoise, ImpulseNoise, SpeckleNoise,
-    GaussianBlur, DefocusBlur, MotionBlur, ZoomBlur, GlassBlur,
-    Snow, Frost, Fog, Spatter,
-    Brightness, Contrast, Saturate, Desaturate, Hue, Gamma, Pixelate, JPEG,
-    Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elastic,
-    Occlusion, Dropout,
-    DeadPixels, DeadLines, Banding, Bayer, Condensation, Dirt, BrokenLens, Flare, Vignetting,
-    LensDistortion, ChromaticAberration, WhiteBalance,
-    *SIGNALS,
-    TableNoise,
-    *TEXTS,
-)  # fmt: skip
-"""All that have a name on the command line, in the order of the catalogue: a new one is added here.
+from __future__ import annotations
 
-Noise, blurs, weather, light and files, geometry, hidden parts, camera, signals, tables, texts."""
-COMBINED = (RandomLevel, Chain, Mixture)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "JPEG",
-    "OCR",
-    "BandPass",
-    "Banding",
-    "Batched",
-    "Bayer",
-    "Brightness",
-    "BrokenLens",
-    "Case",
-    "Chain",
-    "ChromaticAberration",
-    "ClipSignal",
-    "Condensation",
-    "Contrast",
-    "DeadLines",
-    "DeadPixels",
-    "DefocusBlur",
-    "Deletions",
-    "Desaturate",
-    "Dirt",
-    "Dropout",
-    "Dropouts",
-    "Elastic",
-    "Feature",
-    "Flare",
-    "Fog",
-    "Frost",
-    "Gain",
-    "Gamma",
-    "GaussianBlur",
-    "GaussianNoise",
-    "GlassBlur",
-    "Homoglyphs",
-    "Hue",
-    "ImpulseNoise",
-    "InputFormat",
-    "Insertions",
-    "Jitter",
-    "L1Noise",
-    "L2Noise",
-    "LensDistortion",
-    "LinfNoise",
-    "Mixture",
-    "MotionBlur",
-    "NoiseAtSNR",
-    "Occlusion",
-    "OneByOne",
-    "OneHot",
-    "Perspective",
-    "Pixelate",
-    "Punctuation",
-    "RandomLevel",
-    "Rotation",
-    "Saturate",
-    "Shear",
-    "ShotNoise",
-    "Snow",
-    "Spaces",
-    "Spatter",
-    "SpeckleNoise",
-    "Speed",
-    "Swaps",
-    "TableNoise",
-    "TimeShift",
-    "TranslationX",
-    "TranslationY",
-    "Typos",
-    "UniformNoise",
-    "Vignetting",
-    "WhiteBalance",
-    "WordDrop",
-    "WordRepeat",
-    "Zoom",
-    "ZoomBlur",
-    "custom",
-    "from_albumentations",
-    "from_maite",
-    "from_nrtk",
-    "from_torchvision",
-    "load_features",
-]
+if TYPE_CHECKING:
+    from surefoot.perturb.catalogue import *  # noqa: F403
+
+_LISTS = ("CATALOGUE", "COMBINED", "SIGNALS", "TEXTS", "__all__")
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  any public name
+    every = import_module("surefoot.perturb.catalogue")
+    if name not in _LISTS and name not in every.__all__:
+        raise AttributeError(f"module 'surefoot.perturb' has no attribute {name!r}")
+    return getattr(every, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__getattr__("__all__"))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from surefoot.perturb.custom import InputFormat, OneByOne
+from surefoot.perturb.own_function import InputFormat, OneByOne
 from surefoot.subject.protocols import HostArray, Item, View
 from surefoot.system.user_code import cell_content, describe_function, describe_value
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import levels_on_host
 from surefoot.perturb._ops.definition import Choices, Levels, perturbation
-from surefoot.perturb.custom import row_generator
+from surefoot.perturb.own_function import row_generator
 from surefoot.subject.items import as_item_array
 from surefoot.subject.protocols import Array, Level, Stream, View, to_host
 

@@ -25,7 +25,7 @@ from surefoot.engine.perturbation_checks import functions_of, parts_with
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import level_of
-from surefoot.perturb.custom import InputFormat
+from surefoot.perturb.own_function import InputFormat
 from surefoot.records.record import AttackSummary, Record, Source
 from surefoot.records.spec import InputsSpec, ModelSpec, PartSpec, SpecWords, StudySpec
 from surefoot.statistics.planning import simulate
