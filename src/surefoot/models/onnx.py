@@ -231,7 +231,8 @@ class OnnxModel:
             return torch.from_numpy(own).to(scores.device)
 
         placed = torch.from_numpy(np.ascontiguousarray(x[rows])).to(self._by_torch.device)
-        logits, gradient = self._by_torch.logits_and_gradient(placed, weights)
+        with modules.one_thread():
+            logits, gradient = self._by_torch.logits_and_gradient(placed, weights)
         return to_host(logits), to_host(gradient)
 
     def _gradient_by_hand(

@@ -17,6 +17,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -346,6 +347,23 @@ def logits_module(forward: Callable[[Array], Array], inner: Module | None = None
             return self
 
     return Logits()
+
+
+@lru_cache(maxsize=1)
+def _threads_of_process() -> int:
+    """As they were before any worker changed them."""
+    return int(require_torch().get_num_threads())
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within it PyTorch takes one thread on the processor: each core has a worker of its own."""
+    torch, usual = require_torch(), _threads_of_process()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(usual)
 
 
 @contextmanager
