@@ -12,17 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.equality.old_format import (
-    FORMAT,
-    OF_REASONS,
-    OLD_NAMES,
-    is_guarantee,
-    is_reason,
-    old_guarantee,
-    old_json,
-    old_reason,
-)
-
 RESULTS = Path(__file__).parent / "results"
 OF_THE_MACHINE = {"environment", "started", "seconds", "runtime", "rate", "serialNumber"}
 """Fields of a record that differ from run to run."""
@@ -46,22 +35,10 @@ _CLOSE = 1e-9
 
 
 def canonical(record: Any) -> Any:
-    """A record, or a part of one, as these results have it, whatever format records have by now."""
-    if isinstance(record, dict) and is_guarantee(record):
-        record = old_guarantee(record)
-    if isinstance(record, dict) and is_reason(record):
-        record = old_reason(record)
+    """A record, or a part of one, without what differs from run to run."""
     if isinstance(record, dict):
         return {
-            OLD_NAMES.get(name, name): canonical(
-                [old_json(one) if "kind" in one else one for one in value]
-                if name in ("claims", "verdicts") and isinstance(value, list)
-                else ""
-                if value is None and name in OF_REASONS
-                else value
-            )
-            for name, value in record.items()
-            if name not in OF_THE_MACHINE
+            name: canonical(value) for name, value in record.items() if name not in OF_THE_MACHINE
         }
     if isinstance(record, list):
         return [canonical(part) for part in record]
@@ -106,9 +83,7 @@ def payload(evidence: str) -> dict[str, Any]:
 
 def canonical_evidence(evidence: str) -> Any:
     """That statement, unpacked; of rows that are no text the digest."""
-    statement = _unpacked(payload(evidence))
-    statement["predicate"]["format"] = FORMAT
-    return canonical(statement)
+    return canonical(_unpacked(payload(evidence)))
 
 
 def _unpacked(part: Any) -> Any:
