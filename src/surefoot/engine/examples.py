@@ -211,6 +211,8 @@ def host_row(x: Array) -> NDArray[np.floating]:
 
 _EXAMPLES = 8
 """Inputs on the page: a reader sees them at a glance."""
+_FIRST = 4
+"""Trials of an example that are run first, to find one that failed; then as many as before."""
 _CHANGES = 6
 """Changed values listed for an input that is not an image."""
 
@@ -274,10 +276,10 @@ def _most_kept(result: InputResult) -> float:
 def _first_failure(
     bench: SamplingBench[Sampled], subject: Subject, level: float, trials: int, batch_size: int
 ) -> int | None:
-    """The first trial that failed."""
+    """The first trial that failed: of an input that fails often one of the first."""
     start = 0
     while start < trials:
-        task = Task(subject, level, start, min(start + batch_size, trials))
+        task = Task(subject, level, start, min(start + min(batch_size, start + _FIRST), trials))
         try:
             failed = np.flatnonzero(bench.severities([task]) >= bench.prop.limit)
         except (OutOfMemory, MemoryError):

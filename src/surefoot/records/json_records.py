@@ -74,6 +74,8 @@ def _field_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401  a dataclass
 
 def plain_numbers(value: Any) -> Any:  # noqa: ANN401  what JSON can hold: an open end is null
     """The same with null for an infinite number, which JSON does not know."""
+    if type(value) is float:  # most by far
+        return None if math.isinf(value) else value
     if isinstance(value, dict):
         return {name: plain_numbers(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

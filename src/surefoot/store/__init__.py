@@ -72,7 +72,7 @@ class MemoryStore:
         self._records[record.digest] = record
         return record
 
-    def runs(self, before: str | None = None) -> list[RunSummary]:
+    def runs(self) -> list[RunSummary]:
         """None: nothing is left of what ran before."""
         return []
 
@@ -119,8 +119,8 @@ class Store(Protocol):
     def finish(self, record: Record) -> Record:
         """Store the record; return it with the start and the seconds that the store measured."""
 
-    def runs(self, before: str | None = None) -> list[RunSummary]:
-        """All runs, the oldest first; those that began before this one."""
+    def runs(self) -> list[RunSummary]:
+        """All runs, the oldest first."""
 
     def close(self) -> None:
         """Release files and connections."""

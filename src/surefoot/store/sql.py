@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import takewhile
 from typing import Any
 
 import sqlalchemy as sa
@@ -200,9 +199,9 @@ class SqlStore:
 
         return self._database.write(write)
 
-    def runs(self, before: str | None = None) -> list[RunSummary]:
-        """All runs, the oldest first; those that began before this one."""
-        rows = list(takewhile(lambda row: row.digest != before, self._run_rows()))
+    def runs(self) -> list[RunSummary]:
+        """All runs, the oldest first."""
+        rows = self._run_rows()
         endings = self.listing().endings([row.id for row in rows if row.has_record])
         return [summary_of(row, self.where, endings.get(row.id)) for row in rows]
 

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
+from itertools import takewhile
 from typing import Any
 
 from surefoot import errors
@@ -89,16 +90,18 @@ def _same_question(one: Spec, other: StudySpec) -> bool:
     return replace(alike, words=other.words) == other
 
 
-def earlier_runs(study: StudyParts, store: Store) -> int:
-    """How many runs of the same question began before this one.
+def earlier_runs(study: StudyParts, store: Store, begun: dict[str, StudySpec]) -> int:
+    """How many runs of the same question began before this one; `begun` keeps what was read.
 
     Each of them could have answered, whatever its seed, precision and inputs were: so they share
     the error of one answer (`statistics/counted.rung`). Inputs of other names, in another order, or
     with other groups or labels may be the same, and count as such. Radii are no matter of chance:
     whatever several runs find out about those of the same inputs is one answer.
     """
-    earlier = store.runs(before=study.digest)
-    alike = [run.spec for run in earlier if _answers_the_same(run.spec, study.spec)]
+    begun.update({} if begun else {run.digest: run.spec for run in store.runs()})
+    begun.setdefault(study.digest, study.spec)
+    earlier = takewhile(lambda digest: digest != study.digest, begun)
+    alike = [begun[run] for run in earlier if _answers_the_same(begun[run], study.spec)]
     if study.needs is not Needs.RADII:
         return len(set(map(decisive_json, alike)))  # a suite or comparison has its first one's
     sets = dict.fromkeys(spec.inputs.digest for spec in (*alike, study.spec))
@@ -216,11 +219,12 @@ def run_several(
     """One after the other in a store that stays open; `options` of each when it begins."""
     results: dict[str, Result] = {}
     checked = () if store_exists(where) else preflight(next(iter(studies.values())))
+    begun: dict[str, StudySpec] = {}
     with closing(open_store(where)) as store, one_cluster():
         for name, study in studies.items():
             settings = options(name)
             check_time_limit(settings.time_limit, [study.method])
-            result = _run_in(store, study, checked, settings)
+            result = _run_in(store, study, checked, settings, begun)
             checked = ()
             kept_in = public_location(where) if where is not None else ""
             results[name] = (
@@ -242,7 +246,7 @@ def run(
     attack = None if given is None else as_attack(given)
     checked = () if store_exists(where) else preflight(study)
     with closing(open_store(where)) as store, one_cluster():
-        result = _run_in(store, study, checked, options)
+        result = _run_in(store, study, checked, options, {})
         if attack is not None:
             result = _with_attack(study, result, attack, store, options)
         if where is None:
@@ -251,7 +255,11 @@ def run(
 
 
 def _run_in(
-    store: Store, study: StudyParts, checked: tuple[Finding, ...], options: RunSettings
+    store: Store,
+    study: StudyParts,
+    checked: tuple[Finding, ...],
+    options: RunSettings,
+    begun: dict[str, StudySpec],
 ) -> Result:
     """The result from the store, or measured and kept there.
 
@@ -266,7 +274,7 @@ def _run_in(
         checked += preflight_of_batches(study, measurement.batch, checked)
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
-    rung = earlier_runs(study, store)
+    rung = earlier_runs(study, store, begun)
     journal = store.journal(study.digest)
     first = first_answers(study)
     stopped_early, begun = False, time.monotonic()
@@ -335,7 +343,7 @@ def _with_attack(
     summary = measure.summary_of(study, attack)
     try:
         attack_study = replace(study, method=attack, population=None, by_class=None)
-        attacked = _run_in(store, attack_study, record.findings, own)
+        attacked = _run_in(store, attack_study, record.findings, own, {})
         if isinstance(attacked.details, AttackSummary):
             summary = replace(attacked.details, run=attacked.record.digest)
         claims += attacked.claims
