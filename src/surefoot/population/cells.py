@@ -19,7 +19,7 @@ from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Guarantee, Interval, exceeds
 from surefoot.errors import InvalidArgument
-from surefoot.population.precision import Asks, SetMean, Tally, check_precision
+from surefoot.population.precision import Asks, SetMean, Tally, check_precision, expected_trials
 from surefoot.statistics.bounds import check_error, clopper_pearson
 from surefoot.statistics.counted import unequal_error
 from surefoot.statistics.stratified_mean import MeanBounds
@@ -58,6 +58,12 @@ class CellMean:
     def forecast(self) -> int:
         """Trials expected if every input fails as often as guessed first."""
         return self._alone.forecast if self.fresh else self.size
+
+    def forecast_at(self, differing: float) -> int:
+        """The same, if so many pairs of trials of one input differ in their outcome."""
+        rate = (1 - math.sqrt(max(0.0, 1 - 2 * differing))) / 2
+        wanted = (self.size, self.precision, self.error, rate)
+        return expected_trials(*wanted) if self.fresh else self.size
 
     def steps(self) -> Asks:
         """As of a mean by itself."""

@@ -154,10 +154,9 @@ _SPARE = 1.03
 
 
 @lru_cache(maxsize=64)
-def _expected_trials(size: int, precision: float, error: float) -> int:
-    """If every input fails as often as guessed first; the cells of a suite ask for the same."""
-    guess = np.full(size, _FIRST_GUESS)
-    return math.ceil(allocate(guess, MeanBounds(size), precision, error).total)
+def expected_trials(size: int, precision: float, error: float, rate: float) -> int:
+    """If every input fails so often; the cells of a suite ask for the same."""
+    return math.ceil(allocate(np.full(size, rate), MeanBounds(size), precision, error).total)
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,7 @@ class SetMean:
         """Trials expected if every input fails as often as guessed first."""
         if not self.size or not self.fresh:
             return self.size
-        return _expected_trials(self.size, self.precision, self.error)
+        return expected_trials(self.size, self.precision, self.error, _FIRST_GUESS)
 
     def steps(self) -> Asks:
         """Rounds until the interval is narrow enough, or the time is up."""

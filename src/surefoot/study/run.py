@@ -277,7 +277,7 @@ def _run_in(
     rung = earlier_runs(study, store, begun)
     journal = store.journal(study.digest)
     first = first_answers(study)
-    stopped_early, begun = False, time.monotonic()
+    stopped_early, started = False, time.monotonic()
 
     def on_time_up() -> None:
         nonlocal stopped_early
@@ -297,7 +297,7 @@ def _run_in(
             extends=earlier,
             rung=rung,
             stopped_early=stopped_early,
-            seconds=time.monotonic() - begun,
+            seconds=time.monotonic() - started,
         )
 
     try:

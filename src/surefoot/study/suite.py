@@ -28,8 +28,8 @@ from surefoot.study.run import RunSettings, run_several
 from surefoot.study.study import Study, join_results, kept
 from surefoot.subject.protocols import Perturbation
 
-_TIMED_TRIALS = 64
-"""Of each kind of perturbation, for the forecast: a small part of what a cell takes."""
+_TIMED_INPUTS = 32
+"""Each with two trials, of each kind of perturbation, for the forecast: a small part of a cell."""
 _LEAST_BATCH, _BATCH_SECONDS = 512, 1.0
 """Trials of a batch, unless so many take longer than this: a killed run loses a whole batch."""
 _CELL_SECONDS, _INPUT_SECONDS = 0.05, 2e-4
@@ -160,26 +160,27 @@ def _finished(studies: Mapping[str, Study], store: str | None) -> set[str]:
 
 
 def _forecast(studies: Mapping[str, Study], workers: int | None) -> SuiteForecast:
-    """Each kind of perturbation is timed once, with each model."""
-    known: dict[tuple[str, int], float] = {}
-    trials, seconds, most = 0.0, 0.0, 0
+    """Each kind of perturbation is tried once, with each model: at its last level, the highest."""
+    last = {(study.perturbation.kind, id(study.model)): study for study in studies.values()}
+    known = {kind: _tried(study) for kind, study in last.items()}
+    trials, seconds, most = 0, 0.0, 0
     for study in studies.values():
         method: Any = mean_procedure(study.facts)
         most = max(most, method.forecast)
-        kind = study.perturbation.kind, id(study.model)
-        if kind not in known:
-            known[kind] = _seconds_per_trial(study) / workers_for(study, workers)
-        trials += method.forecast
-        seconds += method.forecast * known[kind]
+        each, differing = known[study.perturbation.kind, id(study.model)]
+        own = method.forecast_at(differing) if isinstance(method, CellMean) else method.forecast
+        trials += own
+        seconds += own * each / workers_for(study, workers)
         seconds += _CELL_SECONDS + _INPUT_SECONDS * len(study.fitted)
-    each = sum(known.values()) / len(known)
-    return SuiteForecast(len(studies), int(trials), seconds, each, most)
+    mean = sum(each for each, _ in known.values()) / len(known)
+    return SuiteForecast(len(studies), trials, seconds, mean, most)
 
 
-def _seconds_per_trial(study: Study) -> float:
-    """Of single trials of many inputs, as a cell begins with."""
-    bench, subjects = study.bench(), study.fitted.subjects()[:_TIMED_TRIALS]
+def _tried(study: Study) -> tuple[float, float]:
+    """Seconds of a trial, and in which share of inputs two trials differ in their outcome."""
+    bench, subjects = study.bench(), study.fitted.subjects()[:_TIMED_INPUTS]
     bench.answer([Task(subjects[0], study.level, 0, 2)])  # what is computed once, such as a kernel
     start = time.perf_counter()
-    bench.answer([Task(subject, study.level, 0, 1) for subject in subjects])
-    return (time.perf_counter() - start) / len(subjects)
+    counts = bench.answer([Task(subject, study.level, 0, 2) for subject in subjects])
+    seconds = (time.perf_counter() - start) / (2 * len(subjects))
+    return seconds, (sum(one.kept == 1 for one in counts) + 0.5) / (len(subjects) + 1)
