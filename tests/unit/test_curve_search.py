@@ -11,7 +11,7 @@ from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
 from surefoot.curves.levels import LATTICE, MOST_NOISY_LEVELS, Grid
 from surefoot.report.views.curve import reading_row
-from tests.curve_worlds import breaking, drive, drive_fresh
+from tests.curve_worlds import breaking, drive, drive_fresh, share_unbroken
 from tests.unit.test_tracing import shades, study
 
 
@@ -70,7 +70,7 @@ def test_confidence_that_rises_is_not_said_to_fail():
 
     procedure = SequentialCurve(0.0, 1.0, (0.5,), assume="monotone", measure="confidence", size=20)
     said = drive(procedure, world).curve.contradiction
-    assert said.parts == [Why.CONFIDENCE_COMES_BACK.of(25 / 1024, 20)]
+    assert said.parts == [Why.CONFIDENCE_COMES_BACK.of(102 / 4096, 20)]
 
 
 def test_no_value_is_stated_where_nothing_is_known():
@@ -88,3 +88,41 @@ def test_a_threshold_may_be_repeated_or_listed():
     repeated, listed = (CurveOptions(threshold=texts) for texts in (["0.8", "0.6"], ["0.8,0.6"]))
     methods = [options.method_on(Interval(0, 2), 1, "sequential") for options in (repeated, listed)]
     assert methods[0] == methods[1] == sf.methods.SequentialCurve(0, 2, (0.8, 0.6))
+
+
+def steps_down(size):
+    """Inputs that break evenly between 0.1 and 0.9 of the range, in a random order."""
+    return 0.1 + 0.8 * np.random.default_rng(3).permutation(size) / size
+
+
+def test_the_value_is_nearer_to_the_crossing_than_the_resolution():
+    critical = steps_down(1000)
+    errors = []
+    for threshold in (0.9, 0.8, 0.7, 0.6, 0.5):
+        procedure = SequentialCurve(0.0, 1.0, (threshold,), size=1000)
+        (reading,) = drive(procedure, breaking(critical)).curve.readings
+        errors.append(abs(reading.value - share_unbroken(critical, threshold, 0.0, 1.0)))
+        assert reading.interval.width < 0.03
+    assert np.mean(errors) <= 0.0002
+
+
+def test_an_end_of_the_interval_takes_only_the_inputs_that_make_it_certain():
+    """Below 0.9 the hundred that are wrong are enough, above it the nine hundred that are right."""
+    critical = steps_down(1000)
+    driven = drive(SequentialCurve(0.0, 1.0, (0.9,), size=1000), breaking(critical))
+    interval = driven.curve.readings[0].interval
+    below, above = (driven.trials_by_level[end] for end in (interval.high, interval.low))
+    assert 100 < below < 200
+    assert 900 < above < 1000
+
+
+def test_after_a_contradiction_the_value_is_that_of_levels_looked_at_closely():
+    """Eighteen of a hundred inputs fail between 0.3 and 0.5 alone."""
+    weak = np.random.default_rng(5).permutation(1000) < 180
+
+    def world(level):
+        return ~(weak & (0.3 <= level < 0.5)) * 1.0
+
+    curve = drive(SequentialCurve(0.0, 1.0, (0.9,), size=1000), world).curve
+    assert curve.contradiction is not None
+    assert curve.readings[0].value == approx(0.8, abs=0.0005)

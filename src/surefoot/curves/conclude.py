@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -17,7 +16,7 @@ from surefoot.core.results import Between, Crossing, Guarantee, Interval, Point,
 from surefoot.curves import published
 from surefoot.curves.assumptions import RISE, Assumption
 from surefoot.curves.known_curve import Gap, KnownCurve
-from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, mean_bounds
+from surefoot.curves.levels import Grid, Level, Sampling, mean_bounds
 from surefoot.statistics.bounds import clopper_pearson
 
 Values = Sequence[tuple[float, float]]
@@ -54,10 +53,7 @@ def between_of(known: KnownCurve) -> tuple[Between, ...]:
 def reading_of(known: KnownCurve, threshold: float, guarantee: Guarantee) -> Reading:
     """The share of the range at or above the threshold, and where it is crossed."""
     gaps, values, grid = known.gaps(threshold), _values(known), known.grid
-    size, meets = known.sampling.size, threshold
-    if known.sampling.counts and not known.sampling.fresh:
-        # between the last count that is enough and the first that is not
-        meets = (math.ceil(threshold * size - ROUNDING) - 0.5) / size
+    meets = known.meets(threshold)
     surely = perhaps = value = 0.0
     for gap in gaps:
         width = grid.share(gap.b) - grid.share(gap.a)

@@ -14,10 +14,11 @@ from surefoot.core.procedure import Ask
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Interval
 from surefoot.curves.assumptions import ONE_CROSSING, Assumption, inwards, outwards
-from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, Values, mean_of
+from surefoot.curves.levels import NOTICED, ROUNDING, Grid, Level, Sampling, Values, mean_of
 
 PURSUED = 0.05
-"""A rise that may be so much is pursued with more inputs, once it seems to be one."""
+"""A rise that may be so much is pursued with more inputs, once it seems to be one; one that cannot
+cross a threshold only if it may be one that is to be noticed wherever it is."""
 SURE, PLAUSIBLE = 1.2, 2.0
 """Standard deviations by which a rise must seem to exceed what is assumed, and may fall short of
 one that is to be noticed, for more inputs to be looked at: two of 44 that come back are enough."""
@@ -61,17 +62,40 @@ class KnownCurve:
         self.assumption: Assumption = assumption
         self.contradiction: Reason | None = None
         self.levels: dict[int, Level] = {}
-        self._bounds: dict[tuple[int, int], Interval] = {}
+        self.expected: dict[int, Values] = {}
+        self._sampled: dict[tuple[int, int], Interval] = {}
+        self._bounds: dict[int, Interval] = {}
         self._implied: dict[int, tuple[Values, Values]] = {}
         self._full: list[Level] = []
         self._complete: dict[int, bool] = {}
+        self._certain: dict[int, bool] = {}
         self._estimates: dict[int, float] = {}
         self._doubts: dict[int, float] = {}
 
     def places(self) -> list[int]:
         """Where bounds are known, in order."""
         known = (p for p, level in self.levels.items() if level.first)
-        return sorted({*known, *filter(self.complete, self.levels)})
+        return sorted({*known, *(p for p in self.levels if self.complete(p) or self.certain(p))})
+
+    def certain(self, place: int) -> bool:
+        """Whether the inputs evaluated there decide about a threshold, whatever the others do."""
+        if place not in self._certain:
+            sure = self.levels[place].certain
+            self._certain[place] = any(
+                sure.low >= self.target(t, above=True) - ROUNDING
+                or sure.high < self.target(t, above=False) - ROUNDING
+                for t in self.thresholds
+            )
+        return self._certain[place]
+
+    @property
+    def unexpected(self) -> int:
+        """How many inputs came out otherwise than those beside a level made expect, at the most."""
+        return max(
+            (int(np.count_nonzero(np.abs(self.levels[place].values - values) > 0.5))
+             for place, values in self.expected.items()),
+            default=0,
+        )  # fmt: skip
 
     def complete(self, place: int) -> bool:
         """Whether every input is known at a place, evaluated or implied."""
@@ -88,17 +112,22 @@ class KnownCurve:
 
     def bounds(self, place: int) -> Interval:
         """Bounds of the accuracy at a place, by its trials and by what follows for each input."""
+        if place not in self._bounds:
+            self._bounds[place] = self._bounds_of(place)
+        return self._bounds[place]
+
+    def _bounds_of(self, place: int) -> Interval:
         level, centre = self.levels[place], self.levels[self.grid.centre]
         key = place, level.first
-        if key not in self._bounds:
+        if key not in self._sampled:
             first, reference = level.values[: level.first], centre.values if centre.full else None
-            self._bounds[key] = self.sampling.bounds(place, first, reference)
-        known = self._bounds[key]
-        if not self.by_input or level.full:
-            return known
-        least, most = self.implied(place)
-        low = max(known.low, mean_of(least))
-        return Interval(low, max(low, min(known.high, mean_of(most))))
+            self._sampled[key] = self.sampling.bounds(place, first, reference)
+        sampled = self._sampled[key]
+        if self.sampling.fresh or level.full:
+            return sampled
+        sure = Interval(*map(mean_of, self.implied(place))) if self.by_input else level.certain
+        low = max(sampled.low, sure.low)
+        return Interval(low, max(low, min(sampled.high, sure.high)))
 
     def implied(self, place: int) -> tuple[Values, Values]:
         """The least and the most each input can be worth, if it only gets worse outwards."""
@@ -189,6 +218,14 @@ class KnownCurve:
             inner is not None, outer is not None,
         )  # fmt: skip
 
+    def meets(self, threshold: float) -> float:
+        """The accuracy at which the curve meets the threshold: of inputs that are right or wrong,
+        between the last count that is enough and the first that is not.
+        """
+        if self.sampling.fresh or not self.sampling.counts:
+            return threshold
+        return (math.ceil(threshold * self.sampling.size - ROUNDING) - 0.5) / self.sampling.size
+
     def target(self, threshold: float, *, above: bool) -> float:
         """From which accuracy on a level decides about the threshold, or below which."""
         margin = self.assumption.above if above else self.assumption.below
@@ -210,6 +247,8 @@ class KnownCurve:
             return self.bounds(place).low
         if level.full or self.sampling.fresh:
             return level.estimate
+        if not level.first:
+            return mean_of(self.sketch(place)[1])
         nearest = self._nearest_full(place)
         return nearest.estimate + level.estimate - mean_of(nearest.values[: level.first])
 
@@ -239,8 +278,10 @@ class KnownCurve:
     def _forget(self) -> None:
         """Drop what was computed from the levels and the assumption before one of them changed."""
         self._full = [level for level in self.levels.values() if level.full]
-        for computed in (self._implied, self._complete, self._estimates, self._doubts):
+        for computed in (self._bounds, self._implied, self._complete, self._certain):
             computed.clear()
+        for estimated in (self._estimates, self._doubts):
+            estimated.clear()
 
     def fall_back(self, assumption: Assumption, contradiction: Reason) -> None:
         """Assume something else from now on, because the data contradict what was assumed."""
@@ -291,11 +332,17 @@ class KnownCurve:
                 if lowest is not None:
                     size, deviation = self._difference(lowest, place)
                     beyond = (size - self.assumption.rise) / deviation if deviation else 0.0
-                    if beyond >= worst and size + PLAUSIBLE * deviation >= PURSUED:
+                    pursued = PURSUED if self._matters(lowest, place) else NOTICED
+                    if beyond >= worst and size + PLAUSIBLE * deviation >= pursued:
                         worst, suspected = beyond, Rise(lowest, place, size)
                 if lowest is None or self.estimate(place) < self.estimate(lowest):
                     lowest = place
         return suspected
+
+    def _matters(self, start: int, end: int) -> bool:
+        """Whether a rise may take the curve across a threshold."""
+        low, high = self.estimate(start) - PURSUED, self.estimate(end) + PURSUED
+        return any(low < threshold <= high for threshold in self.thresholds)
 
     def _difference(self, start: int, end: int) -> tuple[float, float]:
         """How much more the curve seems to be at one place than at another, and the standard

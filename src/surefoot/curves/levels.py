@@ -170,6 +170,15 @@ class Level:
         return self.first == self.sampling.most
 
     @property
+    def certain(self) -> Interval:
+        """The accuracy at the least and at the most, whatever the inputs not evaluated come to."""
+        if self.sampling.fresh:
+            return Interval(0.0, 1.0)
+        known = self.known
+        missing, total = np.count_nonzero(~known), float(self.values[known].sum())
+        return Interval(total / self.sampling.size, (total + missing) / self.sampling.size)
+
+    @property
     def trials(self) -> int:
         """How many were run."""
         return int(np.count_nonzero(self.known))

@@ -28,13 +28,19 @@ from surefoot.curves.known_curve import Gap, KnownCurve
 from surefoot.curves.levels import ROUNDING, Grid, Sampling, mean_of
 from surefoot.errors import InvalidArgument
 
-WORTH_A_LEVEL = 4
-"""A level is evaluated in full only where that may close more than 1/4 of what is open."""
+WORTH_A_LEVEL = 3
+"""A level is evaluated in full only where that may close more than 1/3 of what is open."""
 DOUBTS = 0.7
 """Standard deviations by which a level must seem to be below the threshold to be evaluated in full
 as the outer end of the search."""
 
-CHECK_DOUBTS, CHECK_PASSES = -0.5, 0.25
+FINER = 4
+"""Cells of the grid in one of the resolution, where a cell costs few inputs: the value is read off
+between neighbouring cells."""
+CLEAR = 2.0
+"""Standard deviations by which a level must be above the threshold, or below, for the value to
+count it so."""
+CHECK_DOUBTS, CHECK_PASSES = -2.5, 0.15
 """Standard deviations by which a level may seem to be on another side than others imply, and what
 is spent on levels that seem so, in units of all inputs."""
 
@@ -71,6 +77,8 @@ def _wanted(known: KnownCurve) -> Iterator[list[Ask]]:
                 if known.grid.end(side) != known.grid.centre:
                     yield _locate(known, threshold, side)
             yield _check(known, threshold)
+            if known.assumption.stays and not known.sampling.fresh:
+                yield from (_pinpoint(known, threshold, side) for side in (-1, 1))
     if not known.sampling.fresh and (known.assumption.narrows or known.assumption.contradicted):
         for threshold in known.thresholds:
             yield _sketch_open(known, threshold)
@@ -91,6 +99,18 @@ def _fill(known: KnownCurve, place: int) -> list[Ask]:
         least, most = known.implied(place)
         wanted = least < most
     return level.asks(wanted)
+
+
+def _decide(known: KnownCurve, place: int, *, above: bool) -> list[Ask]:
+    """The inputs that seem to be right at a level, or those that seem to be wrong: enough of them
+    are certain to be on one side, whatever the others come to. If they are not enough, the others.
+    """
+    if known.by_input or not known.sampling.counts:
+        return _fill(known, place)
+    level, likely = known.level(place), known.sketch(place)[1]
+    if asks := level.asks((likely > 0.5) == above):
+        known.expected[place] = np.where(level.known, np.nan, likely)
+    return asks or _fill(known, place)
 
 
 def _between(known: KnownCurve, gap: Gap, threshold: float) -> list[Ask]:
@@ -127,15 +147,30 @@ def _locate(known: KnownCurve, threshold: float, side: int) -> list[Ask]:
         return []
     if known.sampling.fresh:
         return _locate_fresh(known, threshold, inner, outer, between)
-    if below and known.complete(outer):
+    if below and (known.complete(outer) or known.certain(outer)):
         kinds = (False, True) if above else (False,)
         return _narrow(known, inner, outer, threshold, kinds)
     low = known.target(threshold, above=False)
-    clear = (p for p in between if not known.complete(p)
+    clear = (p for p in between if known.levels[p].first and not known.complete(p)
              and low - known.estimate(p) > DOUBTS * known.doubt(p))  # fmt: skip
     if (first := next(clear, outer if below else None)) is not None:
         return _fill(known, first)
-    return _look(known, outer) or _search_flat(known, inner, between, threshold, above=above)
+    last = known.levels[outer].next_look == known.sampling.size
+    asks = _decide(known, outer, above=True) if last else _look(known, outer)
+    return asks or _search_flat(known, inner, between, threshold, above=above)
+
+
+def _pinpoint(known: KnownCurve, threshold: float, side: int) -> list[Ask]:
+    """For the value alone: where between the ends of the interval the threshold itself is met."""
+    inner, outer, _, below = known.stretch(threshold, side)
+    if not below or inner == outer:
+        return []
+    between = [p for p in known.places() if min(inner, outer) < p < max(inner, outer)]
+    if asks := [ask for place in between for ask in known.sketch(place)[0]]:
+        return asks
+    if between and not any(map(known.complete, between)):  # so wide that more than a sketch is due
+        return _fill(known, between[len(between) // 2])
+    return _last_place(known, outer, inner, known.meets(threshold), above=False)[0]
 
 
 def _search_flat(
@@ -155,7 +190,8 @@ def _search_flat(
 def _check(known: KnownCurve, threshold: float) -> list[Ask]:
     """One more look at the level that seems most to be on another side than others imply."""
     places, worst = [], CHECK_DOUBTS
-    partly = [known.levels[p] for p in known.sampling.sampled if not known.complete(p)]
+    inside = known.sampling.sampled - {0, known.grid.cells}
+    partly = [known.levels[p] for p in inside if not known.complete(p)]
     first = known.sampling.looks[0]
     if sum(one.first - first for one in partly) > CHECK_PASSES * known.sampling.size:
         return []
@@ -176,9 +212,10 @@ def _narrow(
     for above in kinds:
         begin, end = (inner, outer) if above else (outer, inner)
         target = known.target(threshold, above=above)
+        target += (known.unexpected if above else -known.unexpected) / known.sampling.size
         asks, place = _last_place(known, begin, end, target, above=above)
         if not asks and abs(place - begin) * WORTH_A_LEVEL > abs(outer - inner):
-            asks = _fill(known, place)
+            asks = _decide(known, place, above=above)
         if asks:
             return asks
     return []
@@ -221,9 +258,17 @@ def _locate_fresh(
 
 
 def _sketch_open(known: KnownCurve, threshold: float) -> list[Ask]:
-    """For the value alone: sketch what is open, as finely as it may cross the threshold."""
-    asks: list[Ask] = []
-    for gap in known.gaps(threshold):
+    """For the value alone: sketch what is open, as finely as it may cross the threshold, once it is
+    clear enough at which levels the curve is above it.
+    """
+    gaps = known.gaps(threshold)
+    ends = {p for gap in gaps if gap.above is None for p in (gap.a, gap.b) if known.levels[p].first}
+    asks = [ask for p in sorted(ends) if not known.complete(p)
+            and abs(known.estimate(p) - threshold) < CLEAR * known.doubt(p)
+            for ask in _look(known, p)]  # fmt: skip
+    if asks:
+        return asks
+    for gap in gaps:
         beyond = [known.estimate(p) - threshold + ROUNDING for p in (gap.a, gap.b)]
         if gap.above is None and min(beyond) < 0 <= max(beyond):
             asks += _fill(known, gap.a) + _fill(known, gap.b)
@@ -362,10 +407,11 @@ class SequentialCurve:
         self, thresholds: Sequence[float], error: float, *, fresh: bool
     ) -> Generator[tuple[Ask, ...], Answers, tuple[KnownCurve, tuple[Reason, ...]]]:
         """The search among these inputs, to its end or until the time is up."""
-        grid = Grid.over(self.low, self.high, self.resolution, self.clean)
+        assumption = Assumption.parse(self.assume).of_inputs(self.size)
+        finer = 1 if fresh or assumption.narrows else FINER
+        grid = Grid.over(self.low, self.high, self.resolution / finer, self.clean)
         sampled, counts = grid.lattice(self.shift), self.measure == "accuracy"
         sampling = Sampling(self.size, error, sampled, fresh, counts)
-        assumption = Assumption.parse(self.assume).of_inputs(self.size)
         known = KnownCurve(grid, thresholds, assumption, sampling)
         try:
             while asks := next_asks(known):
