@@ -98,6 +98,16 @@ def preflight_cautions(record: Record, name: str = "") -> tuple[Caution, ...]:
     )
 
 
+def shared_cautions(parts: Mapping[str, Record]) -> list[Caution]:
+    """What the preflights of several runs found odd; of all alike, once."""
+    of_all = set.intersection(*(set(preflight_cautions(part)) for part in parts.values()))
+    lines: list[Caution] = []
+    for name, part in parts.items():
+        own = zip(preflight_cautions(part), preflight_cautions(part, name), strict=True)
+        lines += [plain if plain in of_all else named for plain, named in own]
+    return list(dict.fromkeys(lines))
+
+
 def findings_section(record: Record) -> Section:
     """The preflight of a run."""
     rows = tuple((f.name, f.finding) for f in record.findings)

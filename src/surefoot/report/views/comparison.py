@@ -33,7 +33,7 @@ from surefoot.report.formatting import (
     percent_range,
     with_full_stop,
 )
-from surefoot.report.provenance import page_title, preflight_cautions
+from surefoot.report.provenance import page_title, preflight_cautions, shared_cautions
 from surefoot.report.reasons import reason_words
 from surefoot.report.tables import (
     TAIL_HEADINGS,
@@ -293,11 +293,7 @@ def _cautions(parts: Mapping[str, Record]) -> list[Caution]:
                 "devices): the intervals hold, but are wider than necessary."
             )
         )
-    of_all = set.intersection(*(set(preflight_cautions(part)) for part in parts.values()))
-    for name, part in parts.items():
-        own = zip(preflight_cautions(part), preflight_cautions(part, name), strict=True)
-        lines += [plain if plain in of_all else named for plain, named in own]
-    return list(dict.fromkeys(lines))
+    return lines + shared_cautions(parts)
 
 
 def _generators_differ(parts: Mapping[str, Record]) -> bool:

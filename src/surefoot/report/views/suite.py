@@ -16,10 +16,10 @@ from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.curve_quantity import curve_quantity
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
-from surefoot.report.provenance import page_title, preflight_cautions, provenance, rung_facts
+from surefoot.report.provenance import page_title, provenance, rung_facts, shared_cautions
 from surefoot.report.sentences import sentence
 from surefoot.report.tables import CellNumbers, Table
-from surefoot.report.view import Caution, Figure, Section, View
+from surefoot.report.view import Figure, Section, View
 
 if TYPE_CHECKING:
     import altair as alt
@@ -289,7 +289,7 @@ def view(
             f"{file_name(words.source)}: {record.study.inputs.selection}{counted}; perturbed "
             f"inputs must {words.property}."
         ),
-        warnings=tuple(_cautions(parts)),
+        warnings=tuple(shared_cautions(parts) if parts else ()),
         claims=(),
         verdicts=verdicts,
         facts=(
@@ -308,20 +308,6 @@ def view(
 def _shared_provenance(part: Record) -> list[tuple[str, str]]:
     """What the cells have in common: not the study, the perturbation and the trials of one."""
     return [row for row in provenance(part) if row[0] in _OF_ALL_CELLS]
-
-
-def _cautions(parts: Mapping[str, Record]) -> list[Caution]:
-    """What the preflights found; of all cells alike, once."""
-    of_each = {name: preflight_cautions(part) for name, part in parts.items()}
-    of_all = set.intersection(*map(set, of_each.values())) if of_each else set()
-    lines = []
-    for name, part in parts.items():
-        named = preflight_cautions(part, name)
-        lines += [
-            plain if plain in of_all else other
-            for plain, other in zip(of_each[name], named, strict=True)
-        ]
-    return list(dict.fromkeys(lines))
 
 
 def _section(record: Record, grid: Grid, quantity: str, clean: float | None) -> Section:
