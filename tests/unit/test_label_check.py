@@ -273,3 +273,7 @@ def test_no_renaming_hits_more_than_the_bound():
         best = max((np.array(p)[labels] == predicted).sum() for p in permutations(range(4)))
         assert most_renamed(labels, predicted) >= best
     assert most_renamed(np.arange(4), np.zeros(4, int)) == 1
+
+
+def test_one_input_whose_label_is_wrong_is_no_renaming():
+    assert permuted(np.array([0]), np.array([1])) is None

@@ -194,7 +194,7 @@ def _most_renamed(labels: Classes, predicted: Classes) -> int:
     )
     counts = np.zeros((len(rows), len(columns)), dtype=np.int64)
     np.add.at(counts, (row, column), 1)
-    return int(min(counts.max(axis=1).sum(), counts.max(axis=0).sum()))
+    return int(min(counts.max(axis=i, initial=0).sum() for i in (0, 1)))  # none of one input
 
 
 def _best_renaming(labels: Classes, predicted: Classes, rows: Classes, columns: Classes) -> Classes:
