@@ -136,7 +136,7 @@ def test_of_the_two_best_it_needs_both_rivals_ahead(noise, order):
     for x in small.batch(3, seed=8):
         least = radius_for_both(x, order)
         assert least > 1.01 * radius(x, order)
-        for level, rate in ((1.06 * least, 0.0), (0.999 * least, 1.0)):  # a corner of two slopes
+        for level, rate in ((1.12 * least, 0.0), (0.999 * least, 1.0)):  # a corner of two slopes
             top = {"perturbation": noise(level), "property": sf.properties.TopK(2)}
             study = attack_study(model, x[None], **top, method=sf.methods.Attack())
             assert attacked(study).withstood == rate, (level, least)

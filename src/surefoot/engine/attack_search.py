@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from surefoot.engine.devices import concatenated, on_device_of
 from surefoot.errors import OutOfMemory
 from surefoot.region.attack_method import LOWEST_TARGETS, PGD, Attack
-from surefoot.subject.protocols import Array, Gradients, MarginProperty, Model, to_host
+from surefoot.subject.protocols import Array, Ball, Gradients, MarginProperty, Model, to_host
 
 if TYPE_CHECKING:
     from surefoot.verify.descent import ClippedBall, Value
@@ -182,7 +182,7 @@ class MarginSearch:
             start = points[each, chosen]
             if stage.start is not None:
                 start = np.repeat(targets.start(stage.start)[:, None], start.shape[1], axis=1)
-            found, margins, sloped = self._descend(targets, aims, start, stage.steps)
+            found, margins, sloped = self._descend(targets, aims, start, stage)
             if stage.targets:
                 better = margins < lowest[each, chosen]
                 lowest[each, chosen] = np.where(better, margins, lowest[each, chosen])
@@ -196,10 +196,14 @@ class MarginSearch:
             lowest, points = lowest[~failed], points[~failed]
 
     def _descend(
-        self, targets: Targets, aims: NDArray[np.int64] | None, start: Float32Array, steps: int
+        self,
+        targets: Targets,
+        aims: NDArray[np.int64] | None,
+        start: Float32Array,
+        stage: _Stage,
     ) -> tuple[Float32Array, NDArray[np.floating], NDArray[np.bool_]]:
         """The lowest points from these starts, several an input, their margins, and its slopes."""
-        from surefoot.verify.descent import Value, adaptive_descent
+        from surefoot.verify.descent import Value, adaptive_descent, descent_from_outside
 
         n, many = start.shape[:2]
         ball, labels = targets.placed(self.model)
@@ -220,7 +224,11 @@ class MarginSearch:
             return Value(loss, gradient, margin < -slack[rows])
 
         begin = self.model.place(start.reshape(n * many, *start.shape[2:]))
-        found, lowest = adaptive_descent(objective, ball, begin, owners, steps)
+        if stage.start == self.attack.starts and ball.ball is Ball.L1:
+            found, lowest = descent_from_outside(objective, ball, begin, owners, stage.steps)
+        else:
+            near = stage.start is None
+            found, lowest = adaptive_descent(objective, ball, begin, owners, stage.steps, near=near)
         met = np.asarray(to_host(sloped).reshape(n, many).any(axis=1))
         points: Float32Array = to_host(found).astype(np.float32).reshape(start.shape)
         return points, to_host(lowest).reshape(n, many), met

@@ -237,12 +237,18 @@ class _Rows:
 
 
 def adaptive_descent(
-    objective: Objective, ball: ClippedBall, start: Array, owners: Array, steps: int
+    objective: Objective,
+    ball: ClippedBall,
+    start: Array,
+    owners: Array,
+    steps: int,
+    *,
+    near: bool = False,
 ) -> tuple[Array, Array]:
     """The lowest points of Auto-PGD in the ball, and their losses; -inf: a point that is enough.
 
     Rows of the same owner search for the same thing: all end when one has found it. No owner
-    affects another.
+    affects another. `near`: the first step in an L1 ball does not leave the start behind.
     """
     points = ball.project(start)
     xp = array_namespace(points)
@@ -261,13 +267,35 @@ def adaptive_descent(
             now, ball = now.take(keep), ball.take(keep)
         if not len(now.rows):
             return found, lowest
-        now, enough = _moved(objective, ball, now, k)
+        now, enough = _moved(objective, ball, now, k if near else k - 1)
         if k - checked_at == span:
             now, checked_at = (_sparser if sparse else _shortened)(ball, now, span), k
             if not sparse:
                 span = max(span - int(_LESS_A_CHECK * steps), int(_LEAST_CHECK * steps), 1)
     found[now.rows], lowest[now.rows] = now.best, now.lowest
     return found, lowest
+
+
+_LARGER = ((3.0, 0.3), (2.0, 0.3), (1.0, 0.4))
+"""Radii and shares of the steps of a descent that comes from outside (Croce & Hein 2021, 3.4)."""
+
+
+def descent_from_outside(
+    objective: Objective, ball: ClippedBall, start: Array, owners: Array, steps: int
+) -> tuple[Array, Array]:
+    """The same in an L1 ball, by way of larger ones: few values move, and hardly others later."""
+
+    def passing(points: Array, rows: Array) -> Value:
+        value = objective(points, rows)
+        return replace(value, enough=value.enough & False)
+
+    for factor, share in _LARGER[:-1]:
+        larger = replace(ball, radius=factor * ball.radius)
+        start, _ = adaptive_descent(
+            passing, larger, start, owners, max(int(share * steps), 1), near=True
+        )
+    last = max(int(_LARGER[-1][1] * steps), 1)
+    return adaptive_descent(objective, ball, start, owners, last, near=True)
 
 
 def _one_each(points: Array) -> Array:
@@ -283,10 +311,12 @@ def _first(objective: Objective, ball: ClippedBall, points: Array) -> tuple[_Row
     lowest = xp.where(value.enough, -xp.inf, value.loss)
     length = (1.0 if ball.ball is Ball.L1 else 2.0) * ball.radius
     values = float(np.prod(points.shape[1:]))
-    checked = each + values if ball.ball is Ball.L1 else value.loss
+    moved = _values_moved(ball, points)
+    share = xp.where(moved > 0, moved / (_L1_FEWER * values), _L1_SHARE)
+    checked = xp.where(moved > 0, moved, values) if ball.ball is Ball.L1 else value.loss
     now = _Rows(
         rows, points, points, value.loss, value.gradient, points, lowest, value.gradient,
-        each + length, each, checked, each == 0, each + _L1_SHARE,
+        each + length, each, checked, each == 0, share,
     )  # fmt: skip
     return now, value.enough
 
@@ -295,12 +325,11 @@ def _moved(objective: Objective, ball: ClippedBall, now: _Rows, k: int) -> tuple
     """One step of every row."""
     xp, points = array_namespace(now.points), now.points
     sparse = ball.ball is Ball.L1
-    if sparse and k == 1:  # the first steps of the other balls reach that far by themselves
+    way = ball.direction(now.gradient, now.share if sparse else None)
+    ahead = ball.project(points - _rows_like(now.step, points) * way)
+    if sparse and k == 0:  # the first steps of the other balls reach that far by themselves
         ahead = ball.farthest(now.gradient)
-    else:
-        way = ball.direction(now.gradient, now.share if sparse else None)
-        ahead = ball.project(points - _rows_like(now.step, points) * way)
-    if k > 1 and not sparse:
+    if k > 0 and not sparse:
         ahead = points + (1 - _MOMENTUM) * (ahead - points) + _MOMENTUM * (points - now.before)
         ahead = ball.project(ahead)
     value = objective(ahead, now.rows)
@@ -331,13 +360,18 @@ def _shortened(ball: ClippedBall, now: _Rows, span: int) -> _Rows:
 
 def _sparser(ball: ClippedBall, now: _Rows, span: int) -> _Rows:
     """Fewer values move; rows whose number of these still falls go on from their best points."""
-    xp, axes = array_namespace(now.points), tuple(range(1, now.points.ndim))
-    moved = xp.sum(xp.astype(now.best != ball.x, now.falls.dtype), axis=axes)
+    xp, moved = array_namespace(now.points), _values_moved(ball, now.best)
     falling = moved < _L1_SETTLED * now.checked
     shorter = xp.clip(now.step / _L1_SHORTER, _L1_SHORTEST * ball.radius)
     step = xp.where(falling, ball.radius, shorter)
     share = moved / (_L1_FEWER * float(np.prod(now.points.shape[1:])))
     return _back_to_best(replace(now, step=step, share=share, checked=moved), falling)
+
+
+def _values_moved(ball: ClippedBall, points: Array) -> Array:
+    """How many values of each point are not those of its input."""
+    xp, axes = array_namespace(points), tuple(range(1, points.ndim))
+    return xp.sum(xp.astype(points != ball.x, points.dtype), axis=axes)
 
 
 def _back_to_best(now: _Rows, which: Array) -> _Rows:
