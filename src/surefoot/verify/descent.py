@@ -67,7 +67,7 @@ class ClippedBall:
         """The nearest offset within the bounds whose absolute values sum to at most this.
 
         It takes the same amount off every value, down to 0, and cuts at the bounds (Croce & Hein
-        2021, *Mind the box*, proposition 2.1): the amount is the root of a falling function.
+        2021, *Mind the box*): the amount is the root of a falling function.
         """
         xp, axes = array_namespace(offset), tuple(range(1, offset.ndim))
         room = xp.where(offset > 0, self.high - self.x, self.x - self.low)
@@ -191,7 +191,7 @@ check, how much earlier each next one comes, and the shortest time between two, 
 steps."""
 _L1_CHECK, _L1_SHARE, _L1_FEWER, _L1_SHORTER, _L1_SHORTEST = 0.04, 0.2, 1.5, 1.5, 0.1
 _L1_SETTLED = 0.95
-"""The same for L1 (Croce & Hein 2021, section 3): the time between checks as a share of all steps;
+"""The same for L1 (Croce & Hein 2021): the time between checks as a share of all steps;
 the share of values that move at first, and by how much fewer than those moved so far it is
 afterwards; by how much a step is shortened where their number settles, to no less than a tenth."""
 
@@ -277,7 +277,7 @@ def adaptive_descent(
 
 
 _LARGER = ((3.0, 0.3), (2.0, 0.3), (1.0, 0.4))
-"""Radii and shares of the steps of a descent that comes from outside (Croce & Hein 2021, 3.4)."""
+"""Radii and shares of the steps of a descent that comes from outside (Croce & Hein 2021)."""
 
 
 def descent_from_outside(
