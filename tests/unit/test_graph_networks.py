@@ -3,7 +3,9 @@
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto
 
+from surefoot.errors import InvalidArgument
 from surefoot.graph.evaluate import evaluate, largest_share, torch_graph
 from surefoot.graph.free_batch import BatchStays, free_batch
 from surefoot.graph.graph import read_graph
@@ -80,6 +82,72 @@ def test_what_mixes_rows_keeps_its_batch(proto):
     rows = proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value
     with pytest.raises(BatchStays):
         free_batch(proto, "y", inputs(proto), one_by_one(proto, rows))
+
+
+def turned_round(net):
+    net.op("Slice", *(net.whole(n) for n in (-1, -100, 0, -1)))
+
+
+def cut(net):
+    net.op("Slice", net.whole(0), net.whole(net.rows), net.whole(0))
+
+
+def moved_on(net):
+    net.op("Pad", net.whole(1, 0, -1, 0))
+
+
+def summed(net):
+    net.op("CumSum", net.whole(0))
+
+
+def in_training(net):
+    one = net.const(np.ones(4, np.float32))
+    net.op("BatchNormalization", one, one, one, one, outputs=3, training_mode=1)
+
+
+def times_the_batch(net):
+    gate = net.v
+    net.op("Shape")
+    net.op("Gather", net.whole(0))
+    net.op("Cast", to=TensorProto.FLOAT)
+    net.op("Mul", gate)
+
+
+def all_pairs(net):
+    gate = net.v
+    first = net.op("Unsqueeze", net.whole(0))
+    net.v = gate
+    net.op("Unsqueeze", net.whole(1))
+    net.op("Add", first)
+    net.op("ReduceMax", axes=[1], keepdims=0)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize(
+    "mix", [turned_round, cut, moved_on, summed, in_training, times_the_batch, all_pairs]
+)
+def test_rows_that_mix_where_no_comparison_looks_keep_their_batch(mix, rows):
+    net = Net((4,), rows)
+    net.op("ReduceMin", axes=[1])
+    net.op("Sub", net.const(np.float32(0.99)))
+    net.op("Relu")
+    net.op("Mul", "x")
+    mix(net)
+    net.op("Add", "x")
+    net.linear(4, 5)
+    proto = net.model()
+    with pytest.raises(BatchStays):
+        free_batch(proto, "y", inputs(proto), one_by_one(proto, rows))
+
+
+def test_constants_that_no_memory_holds_are_refused():
+    net = Net((4,), 1)
+    net.op("ConstantOfShape", None, net.whole(10**6, 10**6))
+    net.op("ReduceSum", keepdims=0)
+    net.op("Add", "x")
+    net.linear(4, 5)
+    with pytest.raises(InvalidArgument, match="1,000,000,000,000 numbers"):
+        read_graph(net.model())
 
 
 def test_a_constant_of_each_row_keeps_the_batch():

@@ -24,6 +24,8 @@ Shape = tuple[int | None, ...]
 """None for a length that the file leaves open, as the batch."""
 _LITERAL_SIZE = 256
 """Numbers of a constant that may be a shape or a list of axes."""
+_MOST_FOLDED = 1 << 28
+"""Values of all constants that follow from others: a few bytes of a file can ask for any number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +78,19 @@ def read_graph(model: ModelProto) -> Graph:
             f"the file must take one input, got {len(feeds)} ({names}): export it with one"
         )
     opset = max((o.version for o in model.opset_import if o.domain in STANDARD), default=1)
-    shapes = _shapes(onnx, model)
+    shapes = tensor_shapes(onnx, model)
     same: dict[str, str] = {}  # a copy, and what it is a copy of
     nodes: list[Node] = []
+    folded = 0
     for proto in graph.node:
         node = _node(onnx, proto, same)
         if _copies(node, constants):
             same[node.outputs[0]] = node.inputs[0]
-        elif not _constant(onnx, proto, node, constants, opset):
+        elif _folds(node, constants):
+            fed = tuple(constants.get(name) for name in node.inputs)
+            folded += check_folded(node, fed, shapes.get(node.outputs[0]), folded)
+            _fold(onnx, proto, node, constants, opset)
+        else:
             nodes.append(node)
     tensor = feeds[0].type.tensor_type
     return Graph(
@@ -126,20 +133,53 @@ def _copies(node: Node, constants: Mapping[str, Values]) -> bool:
     return True
 
 
-def _constant(
+def _folds(node: Node, constants: Mapping[str, Values]) -> bool:
+    """Whether it takes constants alone; then its outputs are constants too."""
+    known = all(name in constants for name in node.inputs if name)
+    return node.standard and known and not node.op.startswith("Random")
+
+
+def check_folded(
+    node: Node, fed: Sequence[Values | None], shape: Shape | None, before: int = 0
+) -> int:
+    """How many values an operator makes of constants; refused where memory may not hold them.
+
+    `shape` is that of its output where it is known, `before` are the values made so far.
+    """
+    first = fed[0] if fed else None
+    second = fed[1] if len(fed) > 1 else None
+    lengths: list[int] = [int(n or 1) for n in shape or ()]
+    if first is not None and node.op == "ConstantOfShape":
+        lengths = first.reshape(-1).tolist()
+    elif first is not None and second is not None and node.op in ("Expand", "Tile"):
+        lengths = [first.size, *(abs(int(n)) for n in second.reshape(-1))]
+        if node.op == "Expand":
+            lengths = [max(first.size, math.prod(lengths[1:]))]
+    elif node.op == "Range":
+        start, stop, step = (float(np.asarray(v).reshape(())) for v in fed)
+        beyond = _MOST_FOLDED + 1
+        lengths = [int(np.nan_to_num(min((stop - start) / step, beyond))) if step else beyond]
+    size = math.prod(int(n) for n in lengths)
+    if before + size > _MOST_FOLDED:
+        raise InvalidArgument(
+            f"the operator {node.op} that makes {node.outputs[0]} makes {size:,} numbers out of "
+            f"constants, and {_MOST_FOLDED:,} are allowed in all: export the model again, or use a "
+            "method that samples"
+        )
+    return max(size, 0)
+
+
+def _fold(
     onnx: ModuleType,
     proto: NodeProto,
     node: Node,
     constants: dict[str, Values],
     opset: int,
-) -> bool:
-    """Whether it takes constants alone; then its outputs are constants too."""
-    known = all(name in constants for name in node.inputs if name)
-    if not node.standard or not known or node.op.startswith("Random"):
-        return False
+) -> None:
+    """The outputs of an operator on constants, as constants."""
     if node.op == "Constant" and "value" in node.attributes:
         constants[node.outputs[0]] = np.asarray(node.attributes["value"])
-        return True
+        return
     names = [name for name in node.outputs if name]
     what = f"the operator {node.op} that makes {node.outputs[0]} cannot be read"
     way_out = "export the model again, or use a statistical method, which takes any model"
@@ -153,7 +193,6 @@ def _constant(
             made = OPERATORS[node.op](Call(node, opset, np, fed, fed))
             values = list(made) if isinstance(made, tuple) else [made]
     constants.update(zip(names, map(np.asarray, values), strict=True))
-    return True
 
 
 def _by_reference(
@@ -183,7 +222,7 @@ def _by_reference(
     return values
 
 
-def _shapes(onnx: ModuleType, model: ModelProto) -> dict[str, Shape]:
+def tensor_shapes(onnx: ModuleType, model: ModelProto) -> dict[str, Shape]:
     """What the file says of the shapes of its tensors, and what follows from it."""
     light = onnx.ModelProto()
     light.CopyFrom(model)
