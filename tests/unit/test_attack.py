@@ -142,8 +142,9 @@ def test_of_the_two_best_it_needs_both_rivals_ahead(noise, order):
             assert attacked(study).withstood == rate, (level, least)
 
 
-def test_a_confident_mistake_is_farther_off_than_a_mistake():
-    model, (matrix, _) = two_classes("probabilities", None), small.weights(small.IMAGE, 1)
+@pytest.mark.parametrize("form", ["probabilities", "module"])
+def test_a_confident_mistake_is_farther_off_than_a_mistake(form):
+    model, (matrix, _) = two_classes(form, None), small.weights(small.IMAGE, 1)
     for limit, odds in ((0.5, 0.0), (0.9, np.log(9))):
         for x in small.batch(3, seed=6):
             margin = abs(small.by_hand(x[None], classes=1)[0, 0])
@@ -243,6 +244,7 @@ def bench(study, model=None, gradients=None):
         study.fitted, study.references, model or study.model, gradients or study.model,
         study.perturbation, study.perturbation.ball, study.property,
         study.method if isinstance(study.method, sf.methods.PGD) else QUICK, study.seed,
+        model or study.scorer,
     )  # fmt: skip
 
 

@@ -194,6 +194,8 @@ class AttackBench:
     prop: Property
     attack: AnyAttack
     seed: int
+    scorer: Model
+    """The model, giving the kind of scores that the property reads."""
 
     @property
     def block(self) -> int:
@@ -260,7 +262,7 @@ class AttackBench:
 
     def _fails(self, points: Float32Array, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
         """In which rows the model itself, in its own arithmetic, fails."""
-        scores = self.model.predict(self.model.place(points))
+        scores = self.scorer.predict(self.scorer.place(points))
         severity = self.prop.severity(scores, on_device_of(scores, labels))
         return np.asarray(to_host(severity) >= self.prop.limit)
 

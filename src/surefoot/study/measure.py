@@ -269,7 +269,7 @@ def attack_measurement(study: StudyParts, workers: int | None, batch: int | None
         _try_gradients(study)
     bench = AttackBench(
         study.fitted, study.references, study.model, model, perturbation, perturbation.ball,
-        study.property, study.method, study.seed,
+        study.property, study.method, study.seed, study.scorer,
     )  # fmt: skip
     pinned: Any = Pinned(study.method, study.level)
     return Measurement(
