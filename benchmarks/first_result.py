@@ -68,7 +68,7 @@ class Timeline:
                 if first:
                     self.add(name, begin)
 
-        for other in [m for name, m in sys.modules.items() if name.startswith("surefoot")]:
+        for other in [m for name, m in list(sys.modules.items()) if name.startswith("surefoot")]:
             if getattr(other, function, None) is original:
                 setattr(other, function, timed)
 

@@ -36,9 +36,10 @@ MODELS = (EndpointModel, OnnxModel, PythonModel, TorchModel)
 STORES = (MemoryStore, SqlStore)
 
 OWN_ROLE = {
-    "Attack": {"commands/options.py", "engine/attack_bench.py"},  # beside sampling
+    "Attack": {"commands/options.py", "engine/attack_search.py"},  # beside sampling
     "PGD": {
-        "commands/options.py", "engine/attack_bench.py", "study/measure.py",
+        "commands/options.py", "engine/attack_bench.py", "engine/attack_search.py",
+        "study/measure.py",
     },
     "AttackFunction": {
         "commands/options.py", "engine/attack_bench.py", "study/measure.py",

@@ -164,8 +164,8 @@ def test_an_earlier_run_on_other_inputs_is_not_taken_for_forged_where_trials_are
 
 def again_command(path):
     """What a check says to type for running trials again."""
-    said = next(line for line in sf.check_evidence(path).not_covered if "where both are" in line)
-    words = said.split("where both are: ")[1].split(" (")[0].removesuffix(".")
+    said = next(line for line in sf.check_evidence(path).not_covered if "some again: " in line)
+    words = said.split("some again: ")[1].split(" (")[0].removesuffix(".")
     return [path if word == "FILE" else word for word in shlex.split(words)]
 
 

@@ -48,9 +48,7 @@ def test_a_document_has_the_command_of_the_verdict_that_it_shows(tmp_path, monke
         assert "L∞ ball of radius 0.1" in written.stderr
         explained = cli(monkeypatch, "verify", EVIDENCE, "--explain").stdout
         assert f"{shown} (as the file says it)" in explained
-        again = (
-            "where both are: surefoot verify FILE --model model.onnx --data test.npz --bounds 0,1."
-        )
+        again = "some again: surefoot verify FILE --model model.onnx --data test.npz --bounds 0,1."
         assert again in explained
         assert f'"command": "{shown}"' in cli(monkeypatch, "show", "--list", "--json").stdout
         later = cli(monkeypatch, "export", EVIDENCE, "--require", "0.5").stdout

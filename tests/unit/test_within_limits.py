@@ -84,3 +84,15 @@ def test_a_check_is_ended_even_where_python_drops_the_first_request(capfd, monke
         with pytest.raises(OutOfTime):
             within(0.05, endless)
     assert "Exception ignored" not in capfd.readouterr().err
+
+
+def test_an_import_is_not_cut_short(tmp_path, monkeypatch):
+    """The module asks for its own end while it is imported, and is whole."""
+    (tmp_path / "asks_for_its_end.py").write_text(
+        "import threading\nthreading.current_thread().stop()\nwhole = [0 for _ in range(100)]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    check = within_limits._Check(lambda: len(__import__("asks_for_its_end").whole))
+    check.start()
+    check.join(SECONDS)
+    assert check.outcome == [100]

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from surefoot.catalogue.words import open_phrase
 from surefoot.commands import options as o
 from surefoot.commands.caller import Answer
 from surefoot.commands.output_files import check_file
@@ -59,6 +58,7 @@ def perturb(
                     f"--{option_} {value} needs an image: surefoot perturb fog cat.png"
                 )
         return _listed() if options.every or name is None else _explained(name)
+    from surefoot.catalogue.words import open_phrase
     from surefoot.inputs.items import is_text_path
     from surefoot.study.draw_sheet import perturbation_and_levels, read_image, sheet
 
@@ -85,6 +85,7 @@ def perturb(
 
 def _on_text(name: str, path: str, options: SheetOptions) -> Answer:
     """The first text of a file at several levels: samples on lines, the clean text first."""
+    from surefoot.catalogue.words import open_phrase
     from surefoot.report.tables import Table
     from surefoot.study.draw_sheet import perturbation_and_levels, text_samples
     from surefoot.system.text import level_words

@@ -60,11 +60,20 @@ class _Check(threading.Thread):
             self.failures.append(error)
 
     def stop(self) -> None:
-        """Raise in the thread; after its end another thread may have its number."""
+        """Raise in the thread; after its end another thread may have its number.
+
+        Not while it imports: half a module would stay, and the next who imports it would fail.
+        """
         with self._lock:
-            if not self._ended:
+            if not self._ended and not self._imports():
                 ident = ctypes.c_ulong(self.ident or 0)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Stop))
+
+    def _imports(self) -> bool:
+        frame = sys._current_frames().get(self.ident or 0)
+        while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+            frame = frame.f_back
+        return frame is not None
 
 
 def within(seconds: float, function: Callable[[], T]) -> T:

@@ -394,7 +394,7 @@ def _by_torch(model: OnnxModel, options: LoadOptions) -> torch_models.TorchModel
     if importlib.util.find_spec("torch") is None:
         raise MissingPackage(
             f"device {options.device!r}: an ONNX file runs on a GPU by PyTorch (pip install torch) "
-            "or by onnxruntime's CUDA provider (pip install onnxruntime-gpu)"
+            "or by onnxruntime's CUDA provider (pip install onnxruntime-gpu): install one of them"
         )
     graph, module, own = model.file.graph, model.file.read(), model.signature
     given = replace(options, output=None)
