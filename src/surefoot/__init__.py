@@ -99,6 +99,7 @@ __all__ = [
     "runs",
     "select",
     "sentences",
+    "smooth",
     "statistics",
     "suite",
     "sweep",
@@ -112,7 +113,7 @@ _NAMES = {
     "catalogue.parse": "parse_perturbation",
     "catalogue.registry": "parse_property",
     "commands.functions": "certify check_evidence compare critical curve "
-    "doctor estimate init load plan suite tail tally",
+    "doctor estimate init load plan smooth suite tail tally",
     "core.claims": "Claim Verdict",
     "core.results": "Undecided",
     "evidence.envelope": "new_key",

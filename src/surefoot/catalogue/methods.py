@@ -25,6 +25,7 @@ from surefoot.statistics import (
     KappaTest,
     NormalTail,
     Okamoto,
+    SmoothedRadius,
 )
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "Session",
     "SetMean",
     "Severities",
+    "SmoothedRadius",
     "UniformCurve",
 ]
 
@@ -91,5 +93,6 @@ METHODS: dict[str, Method] = {
     "attack-function": AttackFunction,
     "critical-level": CriticalLevel,
     "critical-quantile": CriticalQuantile,
+    "smoothed-radius": SmoothedRadius,
 }
 """All methods, by the name that a record has for them."""

@@ -25,7 +25,8 @@ PERTURBATIONS: dict[str, Definition] = {class_.kind: class_ for class_ in pertur
 """The catalogue, by the name that a command line has for it."""
 COMBINED: dict[str, Definition] = dict(
     zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
-)
+) | {class_.kind: class_ for class_ in perturb.ON_A_GRID}
+"""What a record may name beside the catalogue."""
 PROPERTIES: dict[str, Definition] = {class_.kind: class_ for class_ in (*OF_CLASSES, *OF_OUTPUTS)}
 _OTHER_WORDS = {"correct": "true", "accuracy": "true", "label": "true", "unchanged": "same"}
 """What people call a property who have not met its name."""

@@ -32,6 +32,7 @@ def perturbation_words(
         return f"any point of the {getattr(perturbation, 'ball', '')} ball{radius}{within}"
     open_ = perturbation.level is None and "{level}" in perturbation.phrase
     symbol = "s" if perturbation.level is None else level_words(perturbation.level)
+    bounds = bounds if getattr(perturbation, "clip", True) else None
     clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"
     clip += ", then rounded to whole numbers" if whole_numbers else ""
     clip += "; s is the level" if open_ else ""

@@ -43,7 +43,7 @@ class _Surefoot(LazyGroup):
         "Start here": (verbs.demo, verbs.doctor, verbs.init, verbs.perturb, verbs.plan),
         "Measure a model": (
             *(verbs.estimate, verbs.suite, verbs.certify, verbs.curve),
-            *(verbs.critical, verbs.tail, verbs.compare),
+            *(verbs.critical, verbs.smooth, verbs.tail, verbs.compare),
         ),
         "Gate a release": (verbs.run,),
         "Read stored results": (

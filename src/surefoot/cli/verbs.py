@@ -27,6 +27,7 @@ from surefoot.commands import estimate as estimate_verb
 from surefoot.commands import init as init_verb
 from surefoot.commands import perturb as perturb_verb
 from surefoot.commands import plan as plan_verb
+from surefoot.commands import smooth as smooth_verb
 from surefoot.commands import stored
 from surefoot.commands import suite as suite_verb
 from surefoot.commands import tail as tail_verb
@@ -118,6 +119,19 @@ def tail() -> None:
     counted mean.
 
     Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --limit 0.6
+    """
+
+
+@_prints(smooth_verb.smooth, explain=True)
+def smooth() -> None:
+    """Certify a vote over noise (randomised smoothing): no input nearby has another class.
+
+    For networks of any size, behind any interface. With --radius each input is certified up to
+    that L2 distance, or not shown to be; most take few hundred trials. Without, the distance of
+    each is measured. The result is about the smoothed model, sf.Smoothed in Python, not about the
+    model itself.
+
+    Example: surefoot smooth model.onnx test.npz --sigma 0.25 --radius 0.5 --report smooth.html
     """
 
 

@@ -21,6 +21,7 @@ from surefoot.commands import estimate as _estimate
 from surefoot.commands import init as _init
 from surefoot.commands import plan as _plan
 from surefoot.commands import request as _request
+from surefoot.commands import smooth as _smooth
 from surefoot.commands import suite as _suite
 from surefoot.commands import tail as _tail
 from surefoot.commands import tally as _tally
@@ -101,6 +102,7 @@ critical = python_function(_critical.critical)
 doctor = python_function(_doctor.doctor)
 init = python_function(_init.init)
 plan = python_function(_plan.plan)
+smooth = python_function(_smooth.smooth)
 suite = python_function(_suite.suite)
 tally = python_function(_tally.tally)
 load = python_function(_request.load)

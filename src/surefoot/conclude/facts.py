@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.catalogue.methods import METHODS, TAILS, TESTS
+from surefoot.catalogue.methods import METHODS, TAILS, TESTS, SmoothedRadius
 from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.conclude.scope import sampling_of
 from surefoot.core.claims import Randomness, Sampling
@@ -114,7 +114,7 @@ def suiting_population(method: Any, sampling: Sampling) -> Population:  # noqa: 
 
 
 def _suiting(method: Any) -> type[Mean] | type[RobustShare] | type[TailMean]:  # noqa: ANN401  any method that samples
-    if isinstance(method, tuple(TESTS.values())):
+    if isinstance(method, (*TESTS.values(), SmoothedRadius)):
         return RobustShare
     return TailMean if isinstance(method, tuple(TAILS.values())) else Mean
 
@@ -136,7 +136,7 @@ def recorded_facts(
         sampling=sampling_of(labels, groups),
         draws=draws,
         level=level,
-        population=_stated_population(spec, method) if method.needs is Needs.SAMPLES else None,
+        population=_stated_population(spec, method) if method.needs.of_each_input else None,
     )
 
 

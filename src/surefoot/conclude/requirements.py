@@ -20,6 +20,7 @@ from surefoot.conclude.sampling_requirements import (
     sampled_claim,
 )
 from surefoot.conclude.scope import groups_in, plausible, sampled_of, without_doubtful
+from surefoot.conclude.smoothing import require_certified
 from surefoot.conclude.suite import kept_over_cells
 from surefoot.conclude.tally import of_tallies, of_tally
 from surefoot.core.assumptions import Together, jointly
@@ -45,6 +46,7 @@ from surefoot.records.options import refused_value
 from surefoot.records.population import population_of
 from surefoot.records.record import (
     BASELINE,
+    Certificates,
     Comparison,
     Curves,
     Radii,
@@ -114,7 +116,7 @@ def _decided(
     record: Record, parts: Mapping[str, Record], required: Requirements
 ) -> tuple[Claim, ...]:
     match record.details:
-        case Samples():
+        case Samples() | Certificates():
             return _of_samples(record, required)
         case Curves() | Radii():
             return _of_parts({"": record}, required)
@@ -165,6 +167,8 @@ def _of_suite(
 
 
 def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
+    if isinstance(record.details, Certificates):
+        return require_certified(record, required)
     if required.not_worse is not None:
         raise InvalidArgument("not_worse is about models side by side: use sf.compare")
     if record.study.population is None:

@@ -535,6 +535,46 @@ class MeanRadiusPopulation(Measured):
     clean: int = 0
 
 
+@dataclass(frozen=True)
+class NoiseOf:
+    """The noise over which a smoothed model votes: `scale` is its deviation, or half its width.
+
+    `norm` is that of the changes of an input which it bounds. `grid` is the step of inputs and
+    noise, in words; `rounded`: the inputs were brought to it.
+    """
+
+    norm: str
+    scale: float
+    grid: str
+    rounded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothedRadius(Measured):
+    """Up to which radius the smoothed model keeps the class of one input; or these on average.
+
+    The interval has no upper end. `right` of these inputs have a radius at all.
+    """
+
+    kind: Literal["smoothed_radius"] = "smoothed_radius"
+    noise: NoiseOf
+    right: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifiedAccuracy(Measured, Required):
+    """The share of inputs whose class the smoothed model keeps at every input within a radius.
+
+    The class is the true one, or where labels are unknown the one that the model gives when clean.
+    `shown` of the inputs studied are shown to be so.
+    """
+
+    kind: Literal["certified_accuracy"] = "certified_accuracy"
+    radius: float
+    noise: NoiseOf
+    shown: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class CaseFailure(Measured, Required):
     """How often cases fail in the population, of a test that was run elsewhere."""
@@ -677,7 +717,8 @@ AnyClaim = (
     | RobustPopulation | MeanRadiusPopulation | CurvePopulation | CaseFailure | CasesFailed
     | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
     | QuantileDifference | SuiteMean | CorruptionError | ClassesDiffer | AccuracySet
-    | AccuracyPopulation | CleanAccuracy | AccuracyDrop | CountedAccuracy
+    | AccuracyPopulation | CleanAccuracy | AccuracyDrop | CountedAccuracy | SmoothedRadius
+    | CertifiedAccuracy
 )  # fmt: skip
 KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
 """All kinds of claims by the name that JSON has; each has a world in the tests."""

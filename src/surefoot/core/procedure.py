@@ -25,6 +25,12 @@ class Needs(StrEnum):
     LEVELS = "samples at levels of its own choice"
     REGION = "all points of a ball"
     RADII = "all points of balls of any radius"
+    SMOOTHING = "samples of noise that smooths a model"
+
+    @property
+    def of_each_input(self) -> bool:
+        """Whether each input gets trials and a result of its own, at one level."""
+        return self in (Needs.SAMPLES, Needs.SMOOTHING)
 
     @property
     def chooses_levels(self) -> bool:

@@ -72,6 +72,7 @@ class Why(StrEnum):
     BASELINE_RIGHT = auto()
     RADII_OPEN = auto()
     POINT_FAILED = auto()
+    RADIUS_NOT_SHOWN = auto()
     INPUTS_CHOSEN = auto()
     QUANTILE_ZERO = auto()
     FEW_FOR_LOWER_END = auto()

@@ -353,6 +353,26 @@ class Bracket:
 
 
 @dataclass(frozen=True)
+class Certificate:
+    """Up to which radius a smoothed model is shown to keep the class of one input.
+
+    `radius` is None where the class is not even shown to be the most frequent one at the input
+    itself. `shown` are those of the radii asked for that are. `kept` of the trials gave the class.
+    """
+
+    radius: float | None
+    shown: tuple[float, ...]
+    kept: int
+    trials: int
+    guarantee: Guarantee
+
+    @property
+    def value(self) -> float:
+        """The share of the trials that gave the class."""
+        return self.kept / self.trials if self.trials else 0.0
+
+
+@dataclass(frozen=True)
 class Quantile:
     """The critical level that a share of `share` of the population does not exceed.
 
@@ -370,5 +390,5 @@ class Quantile:
 
 
 Result = Estimate | Decision | Extrapolation | Undecided
-InputResult = Estimate | Decision | Extrapolation | Bracket | Undecided
+InputResult = Estimate | Decision | Extrapolation | Bracket | Certificate | Undecided
 Whole = Estimate | ExtrapolatedMean | Undecided

@@ -15,6 +15,7 @@ from surefoot.conclude.precision import conclude_mean, mean_procedure, results_o
 from surefoot.conclude.radii import at_radii, brackets_of, conclude_attack, conclude_radii, searches
 from surefoot.conclude.sampling import conclude_samples
 from surefoot.conclude.scope import all_in_scope, assuming
+from surefoot.conclude.smoothing import conclude_certificates, procedures_of_radii
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import Randomness, RobustAtRadius
 from surefoot.core.counts import Counts
@@ -198,14 +199,28 @@ def _attack(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     return conclude_attack(facts, rows, record.details)
 
 
+def _certificates(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
+    """As `_samples`, with the test of radii for every input."""
+    subjects = _all_of_study(facts, record)
+    procedures = procedures_of_radii(facts, [subject.name for subject in subjects])
+    results = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
+    return conclude_certificates(facts, _rows(facts, record, results))
+
+
 def _replay_each(facts: StudyFacts, record: Record, entries: Entries) -> list[Any]:
     """What the method concludes of each input, at the one level of the study."""
+    subjects = _all_of_study(facts, record)
+    procedures = procedures_of(facts, {row.id: row.clean_kept for row in record.inputs})
+    answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
+    return list(each_result(procedures, answers))
+
+
+def _all_of_study(facts: StudyFacts, record: Record) -> list[Subject]:
+    """Every input of the study; a file that has fewer is refused."""
     if len(record.inputs) != facts.spec.inputs.number:
         inputs = f"{len(record.inputs):,} inputs of {facts.spec.inputs.number:,}"
         raise DoesNotFollow(f"the file has the results of {inputs}")
-    procedures = procedures_of(facts, {row.id: row.clean_kept for row in record.inputs})
-    answers = replay(_each(record), procedures, entries, stopped_early=record.stopped_early)
-    return list(each_result(procedures, answers))
+    return _each(record)
 
 
 def _each(record: Record) -> list[Subject]:
@@ -238,4 +253,5 @@ _CONCLUSIONS: dict[Needs, Callable[[StudyFacts, Record, Entries], RecordBody]] =
     Needs.LEVELS: _curves,
     Needs.RADII: _radii,
     Needs.REGION: _attack,
+    Needs.SMOOTHING: _certificates,
 }

@@ -13,7 +13,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from surefoot.commands import certify, compare, critical, curve, estimate, option, suite, tail
+from surefoot.commands import (
+    certify,
+    compare,
+    critical,
+    curve,
+    estimate,
+    option,
+    smooth,
+    suite,
+    tail,
+)
 from surefoot.commands.caller import Caller
 from surefoot.commands.values import Given
 from surefoot.errors import InvalidArgument
@@ -103,7 +113,7 @@ class StudyCommand:
 
 _VERBS: tuple[Callable[..., Result], ...] = (
     *(estimate.estimate, certify.certify, tail.tail),
-    *(curve.curve, critical.critical, compare.compare, suite.suite),
+    *(curve.curve, critical.critical, smooth.smooth, compare.compare, suite.suite),
 )
 COMMANDS = {verb.__name__: StudyCommand(verb.__name__, verb) for verb in _VERBS}
 """The commands that measure a model."""

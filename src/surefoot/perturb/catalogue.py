@@ -2,6 +2,7 @@
 
 from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk, from_torchvision
 from surefoot.perturb.compose import Chain, Mixture, RandomLevel
+from surefoot.perturb.grid import GaussianGrid, UniformGrid
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, GlassBlur, MotionBlur, ZoomBlur
 from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
 from surefoot.perturb.image.digital import JPEG, Pixelate
@@ -85,6 +86,8 @@ CATALOGUE = (
 
 Noise, blurs, weather, light and files, geometry, hidden parts, camera, signals, tables, texts."""
 COMBINED = (RandomLevel, Chain, Mixture)
+ON_A_GRID = (GaussianGrid, UniformGrid)
+"""Noise that smooths a model: not clipped by itself, and so none that a command line names."""
 
 __all__ = [
     "JPEG",
@@ -117,6 +120,7 @@ __all__ = [
     "Gain",
     "Gamma",
     "GaussianBlur",
+    "GaussianGrid",
     "GaussianNoise",
     "GlassBlur",
     "Homoglyphs",
@@ -154,6 +158,7 @@ __all__ = [
     "TranslationX",
     "TranslationY",
     "Typos",
+    "UniformGrid",
     "UniformNoise",
     "Vignetting",
     "WhiteBalance",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
-from surefoot.core.claims import Claim
+from surefoot.core.claims import Claim, NoiseOf
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
@@ -393,6 +393,35 @@ class Radii:
 
 
 @dataclass(frozen=True)
+class CertifiedRow:
+    """How many inputs are certified at a radius: `shown` of those studied, and of the population.
+
+    At least `least` of those studied truly are, at the error of the row.
+    """
+
+    radius: float
+    shown: int
+    least: int
+    whole: Estimate | Undecided
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """What a smoothed model is certified for, at each radius; `right` inputs at radius 0.
+
+    `slack` is how far a probability under the noise as drawn may be from that of its law, `limit`
+    the largest radius that the budget of trials can show.
+    """
+
+    noise: NoiseOf
+    slack: float
+    limit: float | None
+    right: int
+    rows: tuple[CertifiedRow, ...]
+    kind: Literal["certificates"] = "certificates"
+
+
+@dataclass(frozen=True)
 class Tally:
     """Outcomes counted elsewhere: for the population and for each class of cases.
 
@@ -471,7 +500,7 @@ class Comparison:
     kind: Literal["side-by-side"] = "side-by-side"
 
 
-Details = Samples | Curves | Radii | AttackSummary | Tally | Comparison
+Details = Samples | Curves | Radii | Certificates | AttackSummary | Tally | Comparison
 
 
 @dataclass(frozen=True)

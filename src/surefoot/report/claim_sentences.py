@@ -53,6 +53,9 @@ from surefoot.report.formatting import (
 from surefoot.report.reasons import reason_words
 from surefoot.system.text import level_words
 
+Smoothed = claims.CertifiedAccuracy | claims.SmoothedRadius
+"""Kinds about a smoothed model."""
+
 
 @singledispatch
 def statement(claim: Claim) -> str:
@@ -517,6 +520,67 @@ def _(claim: claims.MeanRadiusPopulation) -> str:
         f"the mean critical radius of {scope_phrase(claim)}{over_groups(claim, ',')} is "
         f"{_range(claim)}{bracketed(claim)}, where none counts as more than "
         f"{level_words(claim.ceiling)}{_and(clean)}",
+    )
+
+
+def smoothed(claim: Smoothed) -> str:
+    """The smoothed model as a noun phrase, with the noise over which it votes."""
+    noise = claim.noise
+    scale = level_words(noise.scale)
+    law = f"Gaussian noise of standard deviation {scale}"
+    if noise.norm != "L2":
+        law = f"uniform noise of half-width {scale}"
+    rounded = ", to which inputs are rounded" if noise.rounded else ""
+    return f"the smoothed model (a vote over {law} on a grid of {noise.grid}{rounded})"
+
+
+def within(claim: claims.CertifiedAccuracy, them: str = "them") -> str:
+    """Where else the class is kept, after a space; empty at radius 0."""
+    if not claim.radius:
+        return ""
+    near = f"{claim.noise.norm} distance {level_words(claim.radius)} of {them}"
+    return f" and at every point of the grid within {near}"
+
+
+def is_right_on(claim: claims.CertifiedAccuracy) -> str:
+    """What a smoothed model does on inputs, as far as labels say it."""
+    kept = claim.kept is Height.LABELS_KEPT
+    return "gives the class of the model's clean answer on" if kept else "is right on"
+
+
+@statement.register
+def _(claim: claims.CertifiedAccuracy) -> str:
+    around, does = claim.interval or UNIT, is_right_on(claim)
+    if claim.about.of is not About.THESE:
+        share = f"at least {percent(around.low)} of {scope_phrase(claim)}{over_groups(claim, ',')}"
+        return with_condition(
+            claim, f"{smoothed(claim)} {does} {share}{within(claim)}{bracketed(claim)}"
+        )
+    truly = f"; of {around.low * claim.about.inputs:,.0f} or more that is true{bracketed(claim)}"
+    return with_condition(
+        claim,
+        f"it is shown for {claim.shown:,} of {scope_phrase(claim)} that {smoothed(claim)} {does} "
+        f"them{within(claim)}{truly if claim.shown else ''}",
+    )
+
+
+@statement.register
+def _(claim: claims.SmoothedRadius) -> str:
+    model, around, norm = smoothed(claim), claim.interval, claim.noise.norm
+    name = scope_phrase(claim)
+    if claim.about.of is About.INPUT:
+        if around is None:
+            text = f"it is not shown that {model} gives {name} its class"
+            return with_condition(claim, text)
+        near = f"within {norm} distance {at_least(around.low)} of it"
+        text = f"{model} gives {name} and every point of the grid {near} its class"
+        return with_condition(claim, f"{text}{bracketed(claim)}")
+    low = 0.0 if around is None else around.low
+    return with_condition(
+        claim,
+        f"averaged over {name}, {model} is certified up to {norm} distance "
+        f"{at_least(claim.value or 0.0)}, inputs without a certificate counted as 0; the average "
+        f"of the true distances is at least {at_least(low)}{bracketed(claim)}",
     )
 
 

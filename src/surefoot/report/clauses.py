@@ -442,6 +442,8 @@ _QUANTITIES: dict[type[Claim], str] = {
     claims.MeanRadius: _CRITICAL,
     claims.MeanRadiusPopulation: _CRITICAL,
     claims.RadiusNotWorse: _CRITICAL,
+    claims.SmoothedRadius: "certified radius of the smoothed model",
+    claims.CertifiedAccuracy: "certified accuracy of the smoothed model",
     ClassesDiffer: "pairs of classes that differ",
 }
 _FAILURE = "failure probability"

@@ -185,6 +185,28 @@ def _(claim: claims.RobustAtRadius) -> _Parts:
 
 
 @_parts.register
+def _(claim: claims.CertifiedAccuracy) -> _Parts:
+    around, distance = _around(claim), f"within {claim.noise.norm} distance"
+    near = f" {distance} {level_words(claim.radius)}" if claim.radius else ""
+    if claim.about.of is not About.THESE:
+        least = f"at least {percent(around.low)}"
+        return least, "", f"certified accuracy of the smoothed model{near}, {scope_phrase(claim)}"
+    n = claim.about.inputs
+    truly = f"{around.low * n:,.0f} or more truly are" if claim.shown else ""
+    meaning = f"inputs on which the smoothed model is certified{near}"
+    return f"{claim.shown:,} of {n:,}", truly, meaning
+
+
+@_parts.register
+def _(claim: claims.SmoothedRadius) -> _Parts:
+    low, norm = at_least(_around(claim).low), claim.noise.norm
+    if claim.about.of is About.INPUT:
+        return low, "", f"{norm} distance up to which the smoothed model keeps the class"
+    meaning = f"average certified {norm} distance of {scope_phrase(claim)}, smoothed model"
+    return at_least(claim.value or 0.0), f"truly at least {low}", meaning
+
+
+@_parts.register
 def _(claim: claims.RobustPopulation) -> _Parts:
     around = percent_range(_around(claim))
     return around, around, f"{scope_phrase(claim)} robust up to radius {level_words(claim.radius)}"

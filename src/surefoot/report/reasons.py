@@ -241,6 +241,7 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "decide it"
     ),
     Why.POINT_FAILED: "a point failed within a radius that was proved",
+    Why.RADIUS_NOT_SHOWN: "the radius {0:g} is not shown",
     Why.INPUTS_CHOSEN: "the search chose how many inputs it took: leave out within (--within)",
     Why.QUANTILE_ZERO: lambda wrong, inputs: f"{_clean(wrong, inputs)}, so the quantile is 0",
     Why.FEW_FOR_LOWER_END: (

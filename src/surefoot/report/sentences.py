@@ -13,9 +13,12 @@ from surefoot.report.claim_sentences import (
     cases_fail,
     curve_of,
     height_words,
+    is_right_on,
     levels_of,
     right_and,
+    smoothed,
     statement,
+    within,
 )
 from surefoot.report.formatting import exact_percent, of_perturbations, with_full_stop
 from surefoot.report.key_figure import key_figure
@@ -164,6 +167,14 @@ def _(claim: claims.AccuracySet | claims.AccuracyPopulation) -> tuple[str, str]:
         f"accuracy on {clauses.scope_phrase(claim)} {under} at least {least}",
         f"accuracy on {_some_scope(claim)} {under} below {least}",
     )
+
+
+@_statements.register
+def _(claim: claims.CertifiedAccuracy) -> tuple[str, str]:
+    least, model = exact_percent(clauses.required_number(claim)), smoothed(claim)
+    of = f"of {clauses.scope_phrase(claim)}{clauses.over_groups(claim, ',')}{within(claim)}"
+    does = is_right_on(claim)
+    return f"{model} {does} at least {least} {of}", f"{model} {does} less than {least} {of}"
 
 
 def _some_scope(claim: Claim) -> str:

@@ -150,9 +150,8 @@ def _words(result: results.InputResult) -> _Words:
                 return state, "", "", None, (0.0, 0.0) if holds else (1.0, 1.0)
             between = "" if counted is None else _failure_range(counted.interval)
             return state, percent(rate), between, rate, (rate, rate)
-        case results.Bracket(low=low, interval=around):
-            state = UNDECIDED if low == 0 and math.isinf(result.high) else MEASURED
-            return state, f"{low:.4g}", radius_range(around), None, (-low, -low)
+        case results.Bracket() | results.Certificate():
+            return _words_of_radius(result)
         case results.Extrapolation(failure=failure, counted=counted):
             between = _failure_range(counted.interval)
             return MEASURED, f"{failure:.3g}", between, failure, (failure, failure)
@@ -160,6 +159,15 @@ def _words(result: results.InputResult) -> _Words:
             return _words_of_estimate(MEASURED, result)
         case results.Undecided(counted=counted):
             return _words_of_estimate(UNDECIDED, counted)
+
+
+def _words_of_radius(result: results.Bracket | results.Certificate) -> _Words:
+    if isinstance(result, results.Certificate):
+        far, state = result.radius or 0.0, UNDECIDED if result.radius is None else MEASURED
+        return state, f"{far:.4g}", "", None, (-far, -far)
+    low = result.low
+    state = UNDECIDED if low == 0 and math.isinf(result.high) else MEASURED
+    return state, f"{low:.4g}", radius_range(result.interval), None, (-low, -low)
 
 
 def _words_of_estimate(state: str, known: Estimate | None) -> _Words:

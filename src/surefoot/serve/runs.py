@@ -342,6 +342,7 @@ _QUANTITIES = {
     Needs.LEVELS: "robustness curve",
     Needs.REGION: "attack",
     Needs.RADII: "critical radius",
+    Needs.SMOOTHING: "smoothed model",
 }
 """What methods measure, by what they need."""
 

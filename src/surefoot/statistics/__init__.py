@@ -16,6 +16,7 @@ from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
 from surefoot.statistics.intervals import betting, betting_trials
 from surefoot.statistics.kappa import ExactBinomial, KappaTest
 from surefoot.statistics.sequential import ExactSequential, design_for
+from surefoot.statistics.smoothing import Norm, SmoothedRadius, Smoothing
 from surefoot.statistics.tail import NormalTail, anderson_darling
 
 __all__ = [
@@ -26,8 +27,11 @@ __all__ = [
     "ExactSequential",
     "FixedSize",
     "KappaTest",
+    "Norm",
     "NormalTail",
     "Okamoto",
+    "SmoothedRadius",
+    "Smoothing",
     "agreement",
     "anderson_darling",
     "betting",

@@ -18,6 +18,7 @@ from surefoot.conclude.precision import conclude_mean, mean_procedure, results_o
 from surefoot.conclude.radii import conclude_attack
 from surefoot.conclude.sampling import conclude_samples
 from surefoot.conclude.scope import distinct_names
+from surefoot.conclude.smoothing import conclude_certificates, procedures_of_radii
 from surefoot.core.claims import Randomness
 from surefoot.core.counts import Answer
 from surefoot.core.procedure import Joint, Pinned, Procedure
@@ -177,6 +178,18 @@ def why_in_python(study: StudyParts) -> str:
         return model
     inner = getattr(study.perturbation, "inner", study.perturbation)
     return "the perturbation is a Python function" if hasattr(inner, "function") else ""
+
+
+def smoothing_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
+    """One test for every input, under the noise that smooths the model."""
+    bench, subjects = study.bench(), study.fitted.subjects()
+    size = batch or batch_size(study, bench, subjects[0], study.level)
+
+    def conclude(local: Sequence[InputResult]) -> RecordBody:
+        return conclude_certificates(study.facts, study.rows(local))
+
+    procedures = procedures_of_radii(study.facts, study.fitted.ids)
+    return _sampling(study, workers, bench, size, subjects, procedures, conclude)
 
 
 def mean_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:

@@ -149,7 +149,7 @@ class StudyParts:
     def facts(self) -> StudyFacts:
         """What a conclusion needs of this study, beside the answers; neither model nor data."""
         proves = self.needs in (Needs.REGION, Needs.RADII)
-        over: Any = self.aggregate if self.needs is Needs.SAMPLES else None
+        over: Any = self.aggregate if self.needs.of_each_input else None
         if over is not None:
             over = replace(over, inputs=self.spec.inputs.digest)
         return StudyFacts(
@@ -306,7 +306,7 @@ class StudyParts:
     def spec(self) -> StudySpec:
         """The study as plain data; its `words` are for people and are not in the digest."""
         signature, inputs = self.model.signature, self.inputs
-        samples = self.needs in (Needs.SAMPLES, Needs.LEVELS, Needs.MEAN)
+        samples = self.needs not in (Needs.REGION, Needs.RADII)
         return StudySpec(
             format=FORMAT,
             model=specs.ModelSpec(
@@ -338,7 +338,7 @@ class StudyParts:
             perturbation=_part(describe_perturbation(self.perturbation)),
             property=_part(describe(self.property, PROPERTIES)),
             method=_part(describe(self.method, METHODS)),
-            population=_population(self.aggregate) if self.needs is Needs.SAMPLES else None,
+            population=_population(self.aggregate) if self.needs.of_each_input else None,
             by_class=self.class_by_class,
             seed=int(self.seed),
             generator=generator_for(self.model.place(self.fitted.x[:1])),
@@ -401,7 +401,8 @@ def check_seed(seed: Any) -> None:  # noqa: ANN401  whatever the caller passed
 def check_compatibility(study: StudyParts) -> None:
     """Refuse, with one sentence, what the method cannot honour."""
     for name, (has, example) in _EXAMPLES.items():
-        if not hasattr(getattr(study, name), has):
+        part = getattr(study, name)
+        if not hasattr(part, has) and not hasattr(part, "under"):
             raise InvalidArgument(f"{name} is {getattr(study, name)!r}: give one such as {example}")
     if not isinstance(getattr(study.method, "needs", None), Needs):
         raise InvalidArgument(
@@ -421,6 +422,8 @@ def check_compatibility(study: StudyParts) -> None:
             _check_range(study)
         case Needs.REGION | Needs.RADII:
             _check_region(study)
+        case Needs.SMOOTHING:
+            _check_smoothing(study)
     _check_population(study)
     if study.needs is Needs.MEAN and study.by_class:
         raise InvalidArgument(
@@ -428,7 +431,7 @@ def check_compatibility(study: StudyParts) -> None:
             "nothing by class: leave out by_class, or take --each in place of --precision"
         )
     _check_groups(study)
-    if study.needs is Needs.REGION and study.by_class:
+    if study.needs in (Needs.REGION, Needs.SMOOTHING) and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
     if study.by_class and getattr(study.method, "within", None) and study.needs is Needs.RADII:
         raise InvalidArgument(
@@ -510,11 +513,11 @@ def _check_population(study: StudyParts) -> None:
     if over is None:
         return
     name, kind = _name(method), type(over).__name__
-    if study.needs is not Needs.SAMPLES:
+    if not study.needs.of_each_input:
         raise InvalidArgument(
             f"{name} makes its own statement about the population: leave out population={kind}(…)"
         )
-    decides = hasattr(method, "kappa")
+    decides = hasattr(method, "kappa") or study.needs is Needs.SMOOTHING
     if decides and isinstance(over, Mean | TailMean):
         raise InvalidArgument(
             f"{name} decides about each input, and decisions have no mean: use "
@@ -641,6 +644,48 @@ def _check_region(study: StudyParts) -> None:
     if ball is not Ball.LINF and signature.whole_numbers:
         raise InvalidArgument(
             f"the model takes whole numbers, and in an {ball} ball the attack does not: use linf"
+        )
+
+
+def _check_smoothing(study: StudyParts) -> None:
+    """A noise whose shifts are known, inputs and generator that keep it exact, a class to keep."""
+    noise: Any = study.perturbation
+    if not hasattr(noise, "smoothing"):
+        raise InvalidArgument(
+            f"{_name(study.method)} needs noise of which it is known how it changes when the input "
+            f"moves, and that is not known of {noise.kind}: use sf.perturb.GaussianGrid or "
+            "UniformGrid (--sigma, --uniform); turned or shifted images are interpolated, so that "
+            "two such changes are not one"
+        )
+    if not study.model.signature.classes or not study.property.provable:
+        raise InvalidArgument(
+            f"{_name(study.method)} is about a class that stays the most frequent one, which the "
+            f"property '{study.property.kind}' is not: use sf.properties.TrueLabel() or SameLabel()"
+        )
+    if noise.level == 0:
+        raise InvalidArgument(
+            "noise of 0 smooths nothing: give sigma (--sigma 0.25)", option="sigma", value=0.0
+        )
+    if study.inputs.holds_items:
+        raise InvalidArgument(
+            f"noise is added to numbers, and {study.inputs.source} holds {study.inputs.content}"
+        )
+    off = noise.off_grid(study.fitted.x)
+    if off.any() and not noise.rounds:
+        raise InvalidArgument(
+            f"input {study.inputs.ids[int(off.argmax())]} has values that are no multiples of "
+            f"{noise.grid_words}, and a certificate holds on a grid: give the grid to which inputs "
+            "are rounded (--grid 1/1024)",
+            option="grid",
+            value=noise.grid,
+        )
+    if study.method.radii:
+        study.method.under(noise.smoothing(int(np.prod(study.fitted.x.shape[1:]))))
+    generator = generator_for(study.model.place(study.fitted.x[:1]))
+    if generator.startswith("torch-"):
+        raise InvalidArgument(
+            f"the random numbers of this device ({generator}) are not uniform to the last bit: run "
+            "on the processor (--device cpu), or on a GPU with Triton"
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.parse import parse_perturbation
 from surefoot.catalogue.registry import parse_property
+from surefoot.catalogue.words import perturbation_of
 from surefoot.core.procedure import Needs
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence.answers import Status
@@ -75,7 +76,7 @@ def study_of(record: Record, *, trust: bool = False) -> Study:
             "this run was made in Python, from a model in memory: use study.replay(…) there"
         )
     spec, source = record.study, record.source
-    if METHODS[spec.method.kind].needs not in (Needs.SAMPLES, Needs.MEAN):
+    if METHODS[spec.method.kind].needs not in (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING):
         raise InvalidArgument(
             f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay; "
             "replay a run of estimate or certify"
@@ -92,7 +93,9 @@ def study_of(record: Record, *, trust: bool = False) -> Study:
     study = Study(
         loaded[models.index(source.model)],
         inputs,
-        parse_perturbation(source.perturb, inputs.frame),
+        parse_perturbation(source.perturb, inputs.frame)
+        if source.perturb
+        else perturbation_of(spec.perturbation.kind, spec.perturbation.options),
         METHODS[spec.method.kind](**fields),
         property=prop,
         seed=spec.seed,

@@ -37,7 +37,7 @@ class Replay:
 
 def replay(study: StudyParts, subject: str, trial: int) -> Replay:
     """The same perturbation as in the run."""
-    if study.needs not in (Needs.SAMPLES, Needs.MEAN):
+    if study.needs not in (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING):
         raise InvalidArgument(
             f"{type(study.method).__name__} has no trials at one level to replay"
             ": replay a run of estimate or certify"
@@ -73,7 +73,7 @@ def replay(study: StudyParts, subject: str, trial: int) -> Replay:
 def first_failing(study: StudyParts, subject: str, start: int, stop: int) -> int | None:
     """The first of the trials [start, stop) of an input that fails; None where all are kept."""
     subjects = {s.name: s for s in study.fitted.subjects()}
-    if subject not in subjects or study.needs not in (Needs.SAMPLES, Needs.MEAN):
+    if subject not in subjects or study.needs not in (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING):
         return None
     bench = study.bench()
     for first in range(start, stop, _TRIALS_AT_ONCE):

@@ -16,9 +16,11 @@ from surefoot.conclude.radii import at_radii
 from surefoot.conclude.sampling import claim_about
 from surefoot.conclude.sampling_requirements import share_of_all
 from surefoot.conclude.scope import as_in_records
+from surefoot.conclude.smoothing import claim_about_certificate, noise_of
 from surefoot.core.claims import Claim, Verdict
 from surefoot.core.results import (
     Bracket,
+    Certificate,
     Estimate,
     Extrapolation,
     InputResult,
@@ -253,6 +255,10 @@ class Result:
                 f"there is no input {name!r} among the {len(self.inputs)} here"
                 "; see result.inputs for their ids"
             )
+        if isinstance(row.result, Certificate):
+            noise = noise_of(self.record.study)
+            certified = claim_about_certificate(row, row.result, noise)
+            return as_in_records((certified,), [self.record])[0]
         method = self.record.study.method
         claim = claim_about(row, self.claims[0].random, method.kind, method.number("kappa"))
         claim = claim.saying(kept=self.claims[0].kept)

@@ -186,6 +186,7 @@ MEASUREMENTS = {
     Needs.LEVELS: measure.curve_measurement,
     Needs.RADII: radii_measurement,
     Needs.REGION: measure.attack_measurement,
+    Needs.SMOOTHING: measure.smoothing_measurement,
 }
 
 

@@ -109,6 +109,10 @@ def compare(
             f"only methods of the same kind can be compared, got {' and '.join(sorted(names))}: "
             "give all studies one"
         )
+    if needs == {Needs.SMOOTHING}:
+        raise InvalidArgument(
+            "smoothed models are not compared: read the certified accuracy of each from its own run"
+        )
     if needs == {Needs.MEAN}:
         raise InvalidArgument(
             "a mean to a precision takes other trials for each model, so that models cannot be "
@@ -145,6 +149,8 @@ def sweep(
     `error` is that of the claims about all levels together; each level is a part of the result.
     Options as for `Study.run`. Example: sf.sweep(study, [0.01, 0.02, 0.04]).plot("levels.svg")
     """
+    if study.needs is Needs.SMOOTHING:
+        raise InvalidArgument("noise of another level smooths another model: run each by itself")
     if study.needs is Needs.MEAN:  # before any trial: nothing would follow from the runs together
         raise InvalidArgument(
             "a mean to a precision takes other trials at each level, so that levels cannot be put "

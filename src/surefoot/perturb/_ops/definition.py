@@ -66,6 +66,8 @@ class Each(Enum):
     """What gets a random number of its own in every trial."""
 
     VALUE = "value"
+    VALUE_TWICE = "value, twice"
+    """Two numbers: what 24 bits of one leave open, the other one settles."""
     PIXEL = "pixel"
     """All channels of a pixel share one number."""
 
@@ -101,6 +103,8 @@ Draw = Uniform | Normal
 def _trial_shape(each: Shape, shape: tuple[int, ...]) -> tuple[int, ...]:
     if isinstance(each, tuple):
         return each
+    if each is Each.VALUE_TWICE:
+        return (2, *shape)
     return tuple(shape) if each is Each.VALUE else (1, *shape[1:])
 
 

@@ -7,7 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
-from surefoot.records.record import AttackSummary, Comparison, Curves, Radii, Record, Samples, Tally
+from surefoot.records.record import (
+    AttackSummary,
+    Certificates,
+    Comparison,
+    Curves,
+    Radii,
+    Record,
+    Samples,
+    Tally,
+)
 from surefoot.report.view import View
 from surefoot.report.views import (
     attack,
@@ -16,6 +25,7 @@ from surefoot.report.views import (
     curve_figures,
     radii,
     sampling,
+    smoothing,
     suite,
     tally,
 )
@@ -63,9 +73,13 @@ def _shown(record: Record, parts: Mapping[str, Record], store: str = "") -> _Sho
                 draw = partial(suite.suite_chart, record, details, parts)
                 view = partial(suite.view, record, details, parts)
             return view, draw
-    if isinstance(first, Curves):
+    shown: _Shown = partial(tally.view, record, members), partial(tally.tally_chart, record)
+    if isinstance(details, Certificates):
+        draw = partial(smoothing.certified_chart, record, details)
+        shown = partial(smoothing.view, record, details), draw
+    elif isinstance(first, Curves):
         draw = partial(curve_figures.curves_chart, members)
-        return partial(curve.view, record, members), draw
-    if isinstance(first, Radii):
-        return partial(radii.view, record, members), partial(radii.radii_chart, members)
-    return partial(tally.view, record, members), partial(tally.tally_chart, record)
+        shown = partial(curve.view, record, members), draw
+    elif isinstance(first, Radii):
+        shown = partial(radii.view, record, members), partial(radii.radii_chart, members)
+    return shown

@@ -7,7 +7,14 @@ from dataclasses import replace
 from statistics import median
 
 from surefoot.core.claims import About, Claim
-from surefoot.core.results import Bracket, Decision, Estimate, InputResult, Interval
+from surefoot.core.results import (
+    Bracket,
+    Certificate,
+    Decision,
+    Estimate,
+    InputResult,
+    Interval,
+)
 from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
 from surefoot.report import formatting, tables
 from surefoot.report.clauses import capitalised, class_word, confidence_clause, fails, in_kept
@@ -24,7 +31,7 @@ FAILED_ONCE = "failed in its only trial"
 
 def counted_of(result: InputResult) -> Estimate | None:
     """The estimate from an input's own trials, with its guarantee."""
-    if isinstance(result, Bracket):
+    if isinstance(result, Bracket | Certificate):
         return None
     return result if isinstance(result, Estimate) else result.counted
 

@@ -1,0 +1,235 @@
+"""Noise in whole steps of a grid, for smoothed models: exact in the arithmetic that runs.
+
+In floating point x + noise is not Gaussian around x, and certificates that take it for that can be
+false (Voráček & Hein 2022). Here input and noise are whole numbers of steps: the model gets a
+function of their exact sum, and the law of the noise does not depend on the input.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from surefoot.core.results import Interval
+from surefoot.errors import InvalidArgument
+from surefoot.perturb._ops.arrays import clip_in_place, place_like
+from surefoot.perturb._ops.definition import Each, LevelsWithinBounds, OfValues, Uniform
+from surefoot.perturb._ops.definition import perturbation as perturbation_class
+from surefoot.statistics.smoothing import Norm, Smoothing
+from surefoot.subject.protocols import Array, HostArray, Level, to_host
+from surefoot.system.text import level_words
+
+BYTES = 1 / 255
+"""The grid of images of 8 bits, scaled to [0, 1]."""
+_BITS = 24
+"""Of one uniform number of a stream; two of them make one of 48 bits."""
+_REACH = 8.0
+"""Standard deviations beyond which Gaussian noise is not drawn: less than 2^-49 lies there."""
+_MOST_STEPS = 2**20
+"""Of the noise in one direction, and of a value: float32 holds each of them exactly."""
+_BUCKET_BITS = 16
+"""A number is looked up by its first bits; only in buckets with a boundary are the others read."""
+
+Boundaries = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _OnGrid(OfValues):
+    """Noise of whole steps: step k for a 48-bit number between the boundaries of k.
+
+    `grid` is the length of a step. Without `rounds` a study refuses inputs between the steps; with
+    it they are brought to the nearest one. `clip`: the sum is brought into the bounds, as a part of
+    the model.
+    """
+
+    grid: float = BYTES
+    rounds: bool = False
+    clip: bool = False
+    levels = LevelsWithinBounds()
+    draw = Uniform(Each.VALUE_TWICE)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.grid < math.inf:
+            raise InvalidArgument(
+                f"the grid is the length of a step, a number above 0, got {self.grid:g}: try 1/255",
+                option="grid",
+                value=self.grid,
+            )
+        if self.level is not None and self._steps(self.level) > _MOST_STEPS:
+            raise InvalidArgument(
+                f"a grid of {self.grid:g} is too fine for noise of {self.level:g}: take at least "
+                f"{_REACH * self.level / _MOST_STEPS:.2g}",
+                option="grid",
+                value=self.grid,
+            )
+
+    def _steps(self, level: float) -> int:
+        """The largest step in either direction."""
+        raise NotImplementedError
+
+    def _boundaries(self, level: float) -> Boundaries:
+        """The first 48-bit number of each step but the lowest, in order."""
+        raise NotImplementedError
+
+    @property
+    def grid_words(self) -> str:
+        """The length of a step, in words."""
+        return f"1/{1 / self.grid:.0f}" if self._per_unit else level_words(self.grid)
+
+    @property
+    def _per_unit(self) -> int:
+        """How many steps make 1, where that is a whole number above 1; else 0."""
+        number = round(1 / self.grid)
+        return number if number > 1 and math.isclose(number * self.grid, 1, rel_tol=1e-9) else 0
+
+    def slack(self, values: int) -> float:
+        """How far the noise of so many values is from its law, in total variation."""
+        return values * 2 * self._steps(self.level or 0.0) * 2.0 ** (-2 * _BITS)
+
+    def steps_of(self, x: Array) -> Array:
+        """The step nearest to each value."""
+        xp = array_namespace(x)
+        return xp.round(x * float(self._per_unit) if self._per_unit else x / self.grid)
+
+    def values_of(self, steps: Array) -> Array:
+        """float32 of so many steps; of an image of 8 bits the values that reading it gave."""
+        xp = array_namespace(steps)
+        whole = xp.astype(steps, xp.float32)
+        if not self._per_unit:
+            whole *= self.grid
+            return whole
+        # by an array: some devices multiply by the rounded inverse of a number
+        whole /= place_like(np.array([self._per_unit], dtype=np.float32), whole)
+        return whole
+
+    def off_grid(self, x: HostArray) -> NDArray[np.bool_]:
+        """Which rows have a value between two steps, or beyond the steps there are."""
+        steps = self.steps_of(np.asarray(x, dtype=np.float64))
+        near = np.abs(steps * self.grid - x) <= 1e-6 * np.maximum(np.abs(x), self.grid)
+        within = np.abs(steps) <= _MOST_STEPS
+        return ~(near & within).reshape(len(x), -1).all(axis=1)
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """The exact sum of steps, as float32."""
+        if not isinstance(level, int | float):
+            return self._at_levels(x, drawn, level, bounds)
+        xp = array_namespace(x)
+        steps = _noise_steps(self, drawn, float(level))
+        y = self.values_of(xp.astype(self.steps_of(x), xp.int32) + steps)
+        return clip_in_place(y, bounds) if self.clip else y
+
+    def _at_levels(self, x: Array, drawn: Array, levels: Array, bounds: Interval | None) -> Array:
+        """Each row at its own level; those of level 0 as they are."""
+        xp, rows = array_namespace(drawn), []
+        for i, level in enumerate(to_host(levels).tolist()):
+            own = x[:1] if len(x) == 1 else x[i : i + 1]
+            rows.append(self.apply(own, drawn[i : i + 1], float(level), bounds))
+        return xp.concat(rows)
+
+
+def _noise_steps(noise: _OnGrid, drawn: Array, level: float) -> Array:
+    """The step of each value, from its two uniform numbers, which are multiples of 2^-24."""
+    most = noise._steps(level)
+    if getattr(getattr(drawn, "device", None), "type", "cpu") == "cpu":
+        return place_like(_looked_up(noise, to_host(drawn), level), drawn)
+    import torch
+
+    high, low = ((drawn[:, i] * 2.0**_BITS).to(torch.int64) for i in (0, 1))
+    boundaries = torch.as_tensor(noise._boundaries(level), device=drawn.device)
+    found = torch.searchsorted(boundaries, (high << _BITS) + low, right=True, out_int32=True)
+    return found - most
+
+
+def _looked_up(noise: _OnGrid, drawn: HostArray, level: float) -> NDArray[np.int32]:
+    """The same by a table of the first bits; few buckets have a boundary inside."""
+    high = (drawn[:, 0] * np.float32(2**_BITS)).astype(np.int32)
+    first, alone = _table(noise, level)
+    bucket = high >> (_BITS - _BUCKET_BITS)
+    steps = first[bucket]
+    open_ = np.nonzero(~alone[bucket])
+    if len(open_[0]):
+        low = (drawn[:, 1][open_] * np.float32(2**_BITS)).astype(np.int64)
+        number = (high[open_].astype(np.int64) << _BITS) + low
+        found = np.searchsorted(noise._boundaries(level), number, side="right")
+        steps[open_] = found - noise._steps(level)
+    return steps
+
+
+@lru_cache(maxsize=32)
+def _table(noise: _OnGrid, level: float) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """For each bucket: the step of its first number, and whether all its numbers have it."""
+    starts = np.arange(2**_BUCKET_BITS + 1, dtype=np.int64) << (2 * _BITS - _BUCKET_BITS)
+    boundaries = noise._boundaries(level)
+    first = np.searchsorted(boundaries, starts[:-1], side="right")
+    last = np.searchsorted(boundaries, starts[1:] - 1, side="right")
+    return (first - noise._steps(level)).astype(np.int32), first == last
+
+
+@perturbation_class
+class GaussianGrid(_OnGrid):
+    """Normal noise on every value, rounded to a grid; the level is its standard deviation."""
+
+    kind = "gaussian-grid"
+
+    @property
+    def phrase(self) -> str:
+        """What it does."""
+        return f"Gaussian noise of standard deviation {{level}} on a grid of {self.grid_words}"
+
+    def smoothing(self, values: int) -> Smoothing:
+        """What follows for the smoothed model of inputs with so many values."""
+        return Smoothing(Norm.L2, float(self.level or 0.0), self.slack(values))
+
+    def _steps(self, level: float) -> int:
+        return math.ceil(_REACH * level / self.grid)
+
+    def _boundaries(self, level: float) -> Boundaries:
+        return _gaussian(level / self.grid, self._steps(level))
+
+
+@perturbation_class
+class UniformGrid(_OnGrid):
+    """Uniform noise on every value, in steps of a grid; the level is half of its width."""
+
+    kind = "uniform-grid"
+
+    @property
+    def phrase(self) -> str:
+        """What it does."""
+        between = "drawn uniformly between -{level} and {level}"
+        return f"noise {between} on a grid of {self.grid_words}"
+
+    def smoothing(self, values: int) -> Smoothing:
+        """What follows for the smoothed model of inputs with so many values.
+
+        2m + 1 equally likely steps are uniform noise of half-width (m + ½) steps, rounded.
+        """
+        wide = (self._steps(self.level or 0.0) + 0.5) * self.grid
+        return Smoothing(Norm.L1, wide, self.slack(values))
+
+    def _steps(self, level: float) -> int:
+        return max(0, math.floor(level / self.grid - 0.5 + 1e-9))
+
+    def _boundaries(self, level: float) -> Boundaries:
+        return _uniform(2 * self._steps(level) + 1)
+
+
+@lru_cache(maxsize=32)
+def _gaussian(deviation: float, most: int) -> Boundaries:
+    """Those of normal noise of this deviation in steps; symmetric, so the lower half decides."""
+    from scipy.special import ndtr
+
+    halves = np.arange(-most, 0) + 0.5
+    lower = np.rint(ndtr(halves / deviation) * 2.0 ** (2 * _BITS)).astype(np.int64)
+    return np.concatenate([lower, 2 ** (2 * _BITS) - lower[::-1]])
+
+
+@lru_cache(maxsize=32)
+def _uniform(number: int) -> Boundaries:
+    """Those of so many steps that are equally likely."""
+    return np.array([(j << 2 * _BITS) // number for j in range(1, number)], dtype=np.int64)
