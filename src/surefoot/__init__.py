@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         init,
         load,
         plan,
+        smooth,
         suite,
         tail,
         tally,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from surefoot.core import assumptions, claims, reasons, results
     from surefoot.core.claims import Claim, Verdict
     from surefoot.core.results import Undecided
+    from surefoot.engine.smoothed_model import Smoothed
     from surefoot.evidence.envelope import new_key
     from surefoot.evidence.write import write_evidence
     from surefoot.gate.run_studies import run_studies
@@ -58,6 +60,7 @@ __all__ = [
     "Claim",
     "Result",
     "Selection",
+    "Smoothed",
     "Study",
     "Undecided",
     "Verdict",
@@ -116,6 +119,7 @@ _NAMES = {
     "doctor estimate init load plan smooth suite tail tally",
     "core.claims": "Claim Verdict",
     "core.results": "Undecided",
+    "engine.smoothed_model": "Smoothed",
     "evidence.envelope": "new_key",
     "evidence.write": "write_evidence",
     "gate.run_studies": "run_studies",

@@ -44,6 +44,7 @@ from surefoot.core.reasons import Reason
 from surefoot.core.results import (
     NO_GUARANTEE,
     Bracket,
+    Certificate,
     Decision,
     Estimate,
     ExtrapolatedMean,
@@ -338,6 +339,10 @@ def claim_about(
         guarantee = replace(result.guarantee, error=counted.guarantee.error)  # of the count alone
         said = Said(scope, random, guarantee, Continues.ONCE, result.trials)
         return kinds.Tail(said, value=result.failure, interval=failure_interval(counted.interval))
+    if isinstance(result, Certificate):
+        raise TypeError(
+            "a certificate is about a smoothed model: conclude/smoothing.py has its claim"
+        )
     known = result if isinstance(result, Estimate) else result.counted
     value = None if known is None else 1 - known.value
     around = None if known is None else failure_interval(known.interval)

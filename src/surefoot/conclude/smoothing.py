@@ -26,6 +26,7 @@ from surefoot.core.claims import (
     SmoothedRadius,
 )
 from surefoot.core.procedure import Pinned
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
     NO_GUARANTEE,
     Certificate,
@@ -232,6 +233,8 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
     if required.of_these is not None:
         local: list[Any] = [row.result for row in decided]
         answer = robust_of_these(local, required.of_these, over.error)
+        if isinstance(answer, Undecided) and answer.because is not None:
+            answer = replace(answer, reason=_open_these(answer.because, details.rows[0].shown))
         claims.append(_answered(these, answer, required.of_these, over.error))
     if required.least is not None:
         sampled = sampled_of(decided)
@@ -240,6 +243,14 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
         claim = _answered(population.saying(about=about), answer, required.least, over.error)
         claims.append(in_scope(claim, spec))
     return tuple(claims)
+
+
+def _open_these(reason: Reason, shown: int) -> Reason:
+    """How many are certified, and how many a PASS takes."""
+    if reason.why is not Why.SHARE_OF_THESE_OPEN:
+        return reason
+    _, inputs, _, passing, _ = reason.values
+    return Why.CERTIFIED_OPEN.of(shown, inputs, passing)
 
 
 def _answered(

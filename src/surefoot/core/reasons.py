@@ -73,6 +73,7 @@ class Why(StrEnum):
     RADII_OPEN = auto()
     POINT_FAILED = auto()
     RADIUS_NOT_SHOWN = auto()
+    CERTIFIED_OPEN = auto()
     INPUTS_CHOSEN = auto()
     QUANTILE_ZERO = auto()
     FEW_FOR_LOWER_END = auto()

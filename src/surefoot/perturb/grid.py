@@ -112,7 +112,8 @@ class _OnGrid(OfValues):
         steps = self.steps_of(np.asarray(x, dtype=np.float64))
         near = np.abs(steps * self.grid - x) <= 1e-6 * np.maximum(np.abs(x), self.grid)
         within = np.abs(steps) <= _MOST_STEPS
-        return ~(near & within).reshape(len(x), -1).all(axis=1)
+        off: NDArray[np.bool_] = ~(near & within).reshape(len(x), -1).all(axis=1)
+        return off
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """The exact sum of steps, as float32."""
@@ -150,7 +151,7 @@ def _looked_up(noise: _OnGrid, drawn: HostArray, level: float) -> NDArray[np.int
     high = (drawn[:, 0] * np.float32(2**_BITS)).astype(np.int32)
     first, alone = _table(noise, level)
     bucket = high >> (_BITS - _BUCKET_BITS)
-    steps = first[bucket]
+    steps: NDArray[np.int32] = first[bucket]
     open_ = np.nonzero(~alone[bucket])
     if len(open_[0]):
         low = (drawn[:, 1][open_] * np.float32(2**_BITS)).astype(np.int64)

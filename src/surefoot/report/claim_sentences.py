@@ -37,6 +37,7 @@ from surefoot.report.clauses import (
 from surefoot.report.formatting import (
     at_least,
     at_most,
+    confidence,
     exact_percent,
     extrapolated_probability,
     four_digits,
@@ -552,11 +553,16 @@ def is_right_on(claim: claims.CertifiedAccuracy) -> str:
 def _(claim: claims.CertifiedAccuracy) -> str:
     around, does = claim.interval or UNIT, is_right_on(claim)
     if claim.about.of is not About.THESE:
+        if around.low == 0:
+            every = f"how many {scope_phrase(claim)}{within(claim)} {smoothed(claim)} {does}"
+            return _says_nothing(claim, every)
         share = f"at least {percent(around.low)} of {scope_phrase(claim)}{over_groups(claim, ',')}"
         return with_condition(
             claim, f"{smoothed(claim)} {does} {share}{within(claim)}{bracketed(claim)}"
         )
     truly = f"; of {around.low * claim.about.inputs:,.0f} or more that is true{bracketed(claim)}"
+    if around.low == 0:
+        truly = f", each by itself with confidence {confidence(claim.guarantee.error)}"
     return with_condition(
         claim,
         f"it is shown for {claim.shown:,} of {scope_phrase(claim)} that {smoothed(claim)} {does} "

@@ -50,6 +50,12 @@ def _trials_needed(trials: float) -> str:
     return f"at least {trials // unit * unit:,.0f} trials are needed to show it"
 
 
+def _certified(shown: int, inputs: int, passing: float) -> str:
+    never = math.isinf(passing)
+    passes = "no number of certificates at this error can" if never else f"PASS takes {passing}"
+    return f"{shown} of {inputs} inputs are certified, and {passes}; the others are not refuted"
+
+
 def _of_these(robust: int, inputs: int, fragile: int, passing: float, failing: float) -> str:
     reached = f"PASS takes {passing} of them"
     never = "no number of decisions at this error can give PASS"
@@ -241,6 +247,7 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "decide it"
     ),
     Why.POINT_FAILED: "a point failed within a radius that was proved",
+    Why.CERTIFIED_OPEN: _certified,
     Why.RADIUS_NOT_SHOWN: "the radius {0:g} is not shown",
     Why.INPUTS_CHOSEN: "the search chose how many inputs it took: leave out within (--within)",
     Why.QUANTILE_ZERO: lambda wrong, inputs: f"{_clean(wrong, inputs)}, so the quantile is 0",

@@ -80,8 +80,9 @@ def certified_table(record: Record, details: Certificates) -> Table:
     for these, every in zip(of_these, of_all, strict=True):
         low = None if these.interval is None else round(these.interval.low * n)
         shown = f"{these.shown:,} of {n:,} ({percent(these.shown / n)})"
-        known = "" if every.interval is None else f"at least {percent(every.interval.low)}"
-        rows.append((level_words(these.radius), shown, f"{low:,} or more", known))
+        least = 0.0 if every.interval is None else every.interval.low
+        known = f"at least {percent(least)}" if least else ""
+        rows.append((level_words(these.radius), shown, f"{low:,} or more" if low else "", known))
     note = with_full_stop(capitalised(conditional_confidence(of_all[0]))) if of_all else ""
     headings = ("radius", "certified here", "truly so", "inputs of this kind")
     title = f"Certified accuracy of the smoothed model ({details.noise.norm} radii)"
@@ -117,11 +118,13 @@ def _clean_words(row: InputRow) -> str:
 def _facts(record: Record, details: Certificates) -> list[str]:
     n, lines = len(record.inputs), list[str]()
     if record.clean is not None and record.clean.inputs == n:
+        found = (row.result for row in record.inputs)
+        most = sum(isinstance(one, Certificate) and one.value > 1 / 2 for one in found)
         lines.append(
             "What smoothing costs: without noise the model alone is right on "
-            f"{record.clean.right:,} of {n:,} inputs; the vote is shown to be right on "
-            f"{details.right:,} of them (at radius 0, by the same trials, which were spent on the "
-            "radii asked for)."
+            f"{record.clean.right:,} of {n:,} inputs; under noise the right class had more than "
+            f"half of the trials on {most:,} of them, which is shown for {details.right:,} (by "
+            "these trials, which were spent on the radii of the table)."
         )
     trials = f"{record.trials:,} trials, {record.trials / n:,.0f} an input on average"
     budget = f"{record.study.method.number('max_trials') or 0:,.0f}"
