@@ -11,6 +11,7 @@ from surefoot.core.claims import (
     Continues,
     CurveQuantity,
     Height,
+    NoiseOf,
     Outcomes,
     Randomness,
     Requirement,
@@ -38,6 +39,7 @@ THESE = Scope(About.THESE, 300)
 POPULATION = Scope(About.POPULATION, 300, sampling=Sampling.INDEPENDENT)
 SHARE = CurveQuantity(Height.ACCURACY, "blur", "", Interval(0, 2), True)
 LEVEL = replace(SHARE, is_share=False)
+NOISE = NoiseOf("L2", 0.25, "1/255")
 _SAID = {field.name for field in fields(Said)}
 
 
@@ -183,6 +185,13 @@ CLAIMS = {
         Guarantee(Footing.SOUND, 0.05, (), Jointly(Together.CELLS, 150)),
         value=0.841, interval=Interval(0.80209, 0.8799), suite="corruptions", rows=15
     ),
+    "smoothed_radius": claim(
+        "smoothed_radius", INPUT, SOUND, noise=NOISE, value=0.52, interval=Interval(0.52, inf)
+    ),
+    "certified_accuracy": claim(
+        "certified_accuracy", POPULATION, SAMPLED, noise=NOISE, radius=0.5, shown=210, value=0.7,
+        interval=Interval(0.64109, 1.0), kept=Height.ACCURACY
+    ),
     "classes": claim(
         "classes", POPULATION,
         Guarantee(Footing.CONDITIONAL, 0.01, (ALIKE,), Jointly(Together.PAIRS, 45)),
@@ -207,6 +216,7 @@ REQUIRED = {
     "not_worse": {"requirement": 0.02},
     "curve_not_worse": {"requirement": 0.02},
     "radius_not_worse": {"requirement": 0.1},
+    "certified_accuracy": {"requirement": 0.6},
 }
 """What is required of each kind of which something can be required."""
 _ONE = {"about": Scope(About.THESE, 1)}
@@ -215,6 +225,19 @@ _FIXED = {"random": Randomness.FIXED, "seed": 7}
 _DEGREES = replace(LEVEL, perturbation="rotation", unit="degrees")
 _SAME = {"value": 0.0, "interval": Interval(0.0, 0.0)}
 EDGES = {
+    "smoothed_radius": {
+        "none": {"value": None, "interval": None, "right": 0},
+        "on average": {"about": THESE, "value": 0.4, "interval": Interval(0.37, inf), "right": 280},
+    },
+    "certified_accuracy": {
+        "these": {"about": THESE, "guarantee": SOUND, "interval": Interval(0.69, 1.0)},
+        "these, few": {"about": THESE, "guarantee": SOUND, "shown": 2, "interval": Interval(0, 1)},
+        "at the inputs themselves": {"radius": 0.0},
+        "nothing": {"interval": Interval(0.0, 1.0)},
+        "labels kept, uniform, rounded": {
+            "kept": Height.LABELS_KEPT, "noise": NoiseOf("L1", 0.5, "1/1024", rounded=True)
+        },
+    },
     "kappa": {
         "not decided": {"decision": Verdict.UNDECIDED, "reason": "too few trials"},
         "not decided, counted": {

@@ -61,7 +61,7 @@ def options_of_python(name):
 
 
 def test_all_commands_that_measure_are_functions():
-    names = "certify compare critical curve doctor estimate init plan suite tail tally"
+    names = "certify compare critical curve doctor estimate init plan smooth suite tail tally"
     assert names.split() == SHARED
     assert all(getattr(sf, name).__doc__ for name in SHARED)
 
@@ -73,7 +73,8 @@ def test_a_function_has_the_options_and_the_defaults_of_its_command(name):
     assert {n: str(default) for n, default in shell.items()} == {
         n: str(default) for n, default in python.items()
     }
-    assert python.get("confidence") in ({None, 0.95} if name == "curve" else {0.95, None})
+    own = 0.999 if name == "smooth" else 0.95  # as certificates are published
+    assert python.get("confidence") in {None, own}
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -491,6 +492,7 @@ def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line()
         if f.name == "error" and f.default is not MISSING
     }
     assert {"sequential-curve", "critical-level", "normal-tail"} <= set(with_error)
+    assert with_error.pop("smoothed-radius") == 0.001  # as certificates are published
     assert set(with_error.values()) == {0.05}
     assert inspect.signature(brackets).parameters["error"].default == 0.05
 

@@ -79,6 +79,7 @@ def test_every_number_of_every_kind_of_claim_is_that_of_the_claim():
             assert metric.value == claim.value, kind
             around = claim.interval
             ends = (None, None) if around is None else (around.low, around.high)
+            ends = tuple(None if end == math.inf else end for end in ends)
             assert (metric.low, metric.high) == ends, kind
             assert metric.error == (None if kind == "tail" else claim.guarantee.error), kind
             assert metric.interval or kind == "tail"

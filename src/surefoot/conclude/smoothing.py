@@ -103,7 +103,7 @@ def decided_at(test: RadiusTest, rows: Sequence[InputRow], radius: float) -> lis
     decided: list[InputRow] = []
     for row in rows:
         if not isinstance(row.result, Certificate):
-            raise InvalidArgument(f"input {row.id} has no certificate")
+            raise TypeError(f"input {row.id} has no certificate")
         decided.append(replace(row, result=test.decision(row.result, radius)))
     return decided
 
@@ -203,7 +203,7 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
     spec, details = record.study, record.details
     if not isinstance(details, Certificates) or len(details.rows) != 1:
         raise InvalidArgument(
-            "a requirement is about certified accuracy at one radius: ask for one (--radius 0.5)"
+            "a requirement is about certified accuracy at one radius: give one alone (--radius 0.5)"
         )
     if spec.inputs.labelled is False:
         raise InvalidArgument(

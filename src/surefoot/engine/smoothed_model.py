@@ -38,7 +38,7 @@ class Smoothed:
     `model` is a loaded model, or what `sf.load_model` takes. Input and noise are rounded to
     `grid`; the scores are the shares of the votes. Of each input at most `votes` are taken, fewer
     where the answer is clear; the class with the most of them is the one of the smoothed model
-    with probability 1 - `error` (Cohen et al. 2019). Where that cannot be told all scores are
+    with probability 1 - `error` (Cohen et al. 2019). Where that is not clear all scores are
     equal: it abstains, and a tie counts as wrong everywhere. The noise is named by the input's
     content and the seed, so that an answer depends on its input alone.
 
@@ -66,7 +66,9 @@ class Smoothed:
             )
         given = self.model.signature
         if not given.classes:
-            raise InvalidArgument(f"a vote is over classes, and the model gives {given.scores}")
+            raise InvalidArgument(
+                f"a vote is over classes, and the model gives {given.scores}: give one of classes"
+            )
         clip = self.clip or given.whole_numbers
         noise = GaussianGrid(float(self.sigma), grid=self.grid, rounds=True, clip=clip)
         object.__setattr__(self, "noise", noise)

@@ -535,39 +535,39 @@ def smoothed(claim: Smoothed) -> str:
     return f"the smoothed model (a vote over {law} on a grid of {noise.grid}{rounded})"
 
 
-def within(claim: claims.CertifiedAccuracy, them: str = "them") -> str:
-    """Where else the class is kept, after a space; empty at radius 0."""
+def within(claim: claims.CertifiedAccuracy) -> str:
+    """Where else the class is kept, after a comma; empty at radius 0."""
     if not claim.radius:
         return ""
-    near = f"{claim.noise.norm} distance {level_words(claim.radius)} of {them}"
-    return f" and at every point of the grid within {near}"
+    near = f"{claim.noise.norm} distance {level_words(claim.radius)} of it"
+    return f", each with every point of the grid within {near}"
 
 
-def is_right_on(claim: claims.CertifiedAccuracy) -> str:
-    """What a smoothed model does on inputs, as far as labels say it."""
-    kept = claim.kept is Height.LABELS_KEPT
-    return "gives the class of the model's clean answer on" if kept else "is right on"
+def is_right(claim: claims.CertifiedAccuracy) -> tuple[str, str]:
+    """What a smoothed model does on inputs, as far as labels say it; and that it is shown to."""
+    if claim.kept is Height.LABELS_KEPT:
+        same = "the class of the model's clean answer on"
+        return f"gives {same}", f"is shown to give {same}"
+    return "is right on", "is shown to be right on"
 
 
 @statement.register
 def _(claim: claims.CertifiedAccuracy) -> str:
-    around, does = claim.interval or UNIT, is_right_on(claim)
-    if claim.about.of is not About.THESE:
+    around, model, inputs = claim.interval or UNIT, smoothed(claim), scope_phrase(claim)
+    does, shown = is_right(claim)
+    if claim.about.of is About.THESE:
+        truly = f"; of {around.low * claim.about.inputs:,.0f} or more that is true"
+        truly += bracketed(claim)
         if around.low == 0:
-            every = f"how many {scope_phrase(claim)}{within(claim)} {smoothed(claim)} {does}"
-            return _says_nothing(claim, every)
-        share = f"at least {percent(around.low)} of {scope_phrase(claim)}{over_groups(claim, ',')}"
+            truly = f", each by itself with confidence {confidence(claim.guarantee.error)}"
+        some = f"{claim.shown:,} of {inputs}{within(claim)}{truly}"
         return with_condition(
-            claim, f"{smoothed(claim)} {does} {share}{within(claim)}{bracketed(claim)}"
+            claim, f"{model} {shown} {some if claim.shown else f'none of {inputs}'}"
         )
-    truly = f"; of {around.low * claim.about.inputs:,.0f} or more that is true{bracketed(claim)}"
     if around.low == 0:
-        truly = f", each by itself with confidence {confidence(claim.guarantee.error)}"
-    return with_condition(
-        claim,
-        f"it is shown for {claim.shown:,} of {scope_phrase(claim)} that {smoothed(claim)} {does} "
-        f"them{within(claim)}{truly if claim.shown else ''}",
-    )
+        return _says_nothing(claim, f"how many {inputs} {model} {does}{within(claim)}")
+    share = f"at least {percent(around.low)} of {inputs}{over_groups(claim)}{within(claim)}"
+    return with_condition(claim, f"{model} {does} {share}{bracketed(claim)}")
 
 
 @statement.register

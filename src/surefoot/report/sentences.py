@@ -13,7 +13,7 @@ from surefoot.report.claim_sentences import (
     cases_fail,
     curve_of,
     height_words,
-    is_right_on,
+    is_right,
     levels_of,
     right_and,
     smoothed,
@@ -172,8 +172,8 @@ def _(claim: claims.AccuracySet | claims.AccuracyPopulation) -> tuple[str, str]:
 @_statements.register
 def _(claim: claims.CertifiedAccuracy) -> tuple[str, str]:
     least, model = exact_percent(clauses.required_number(claim)), smoothed(claim)
-    of = f"of {clauses.scope_phrase(claim)}{clauses.over_groups(claim, ',')}{within(claim)}"
-    does = is_right_on(claim)
+    of = f"of {clauses.scope_phrase(claim)}{clauses.over_groups(claim)}{within(claim)}"
+    does, _ = is_right(claim)
     return f"{model} {does} at least {least} {of}", f"{model} {does} less than {least} {of}"
 
 

@@ -668,7 +668,8 @@ def _check_smoothing(study: StudyParts) -> None:
         )
     if study.inputs.holds_items:
         raise InvalidArgument(
-            f"noise is added to numbers, and {study.inputs.source} holds {study.inputs.content}"
+            f"noise is added to numbers, and {study.inputs.source} holds {study.inputs.content}: "
+            "give an array of numbers"
         )
     off = noise.off_grid(study.fitted.x)
     if off.any() and not noise.rounds:

@@ -111,7 +111,8 @@ def compare(
         )
     if needs == {Needs.SMOOTHING}:
         raise InvalidArgument(
-            "smoothed models are not compared: read the certified accuracy of each from its own run"
+            "smoothed models are not compared: run each by itself, and compare their certified "
+            "accuracy"
         )
     if needs == {Needs.MEAN}:
         raise InvalidArgument(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from surefoot.core import claims
-from surefoot.core.claims import Claim, Tail
+from surefoot.core.claims import About, Claim, Tail
 from surefoot.core.results import UNIT, Footing
 from surefoot.report import formatting
 from surefoot.report.claim_sentences import Cases, case_scope
@@ -124,7 +124,8 @@ def _sum(claims: Iterable[Claim]) -> float:
     errors: dict[object, float] = {}
     for place, claim in enumerate(claims):
         together = claim.guarantee.jointly
-        about = (together, claim.kind, claim.names) if together else place
+        these = claim.about.of is About.THESE
+        about = (together, claim.kind, claim.names, these) if together else place
         errors[about] = max(errors.get(about, 0.0), _error(claim))
     return sum(errors.values())
 
