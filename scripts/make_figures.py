@@ -19,6 +19,7 @@ from figures import (
     populations,
     precisions,
     quantiles,
+    smoothing,
     tails,
     widths,
 )
@@ -37,6 +38,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "comparison": pairs.comparison,
     "curves": curves.curves,
     "normal-tail": tails.normal_tail,
+    "smoothed-radius": smoothing.smoothed_radius,
     "perturbations": noise.perturbations,
 }
 PLACE = Path(__file__).parents[1] / "docs" / "figures"
