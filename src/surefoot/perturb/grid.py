@@ -34,6 +34,8 @@ _MOST_STEPS = 2**20
 """Of the noise in one direction, and of a value: float32 holds each of them exactly."""
 _BUCKET_BITS = 16
 """A number is looked up by its first bits; only in buckets with a boundary are the others read."""
+_OPEN = np.iinfo(np.int32).min
+"""In place of the step of a bucket that has several."""
 
 Boundaries = NDArray[np.int64]
 
@@ -148,27 +150,26 @@ def _noise_steps(noise: _OnGrid, drawn: Array, level: float) -> Array:
 
 def _looked_up(noise: _OnGrid, drawn: HostArray, level: float) -> NDArray[np.int32]:
     """The same by a table of the first bits; few buckets have a boundary inside."""
-    high = (drawn[:, 0] * np.float32(2**_BITS)).astype(np.int32)
-    first, alone = _table(noise, level)
-    bucket = high >> (_BITS - _BUCKET_BITS)
-    steps: NDArray[np.int32] = first[bucket]
-    open_ = np.nonzero(~alone[bucket])
-    if len(open_[0]):
-        low = (drawn[:, 1][open_] * np.float32(2**_BITS)).astype(np.int64)
-        number = (high[open_].astype(np.int64) << _BITS) + low
-        found = np.searchsorted(noise._boundaries(level), number, side="right")
-        steps[open_] = found - noise._steps(level)
-    return steps
+    pairs = drawn.reshape(len(drawn), 2, -1)
+    bucket = (pairs[:, 0] * np.float32(2**_BUCKET_BITS)).astype(np.intp)
+    steps: NDArray[np.int32] = _table(noise, level).take(bucket)
+    open_ = np.flatnonzero(steps == _OPEN)
+    if len(open_):
+        rows, columns = np.divmod(open_, steps.shape[1])
+        high, low = ((pairs[rows, i, columns] * 2.0**_BITS).astype(np.int64) for i in (0, 1))
+        found = np.searchsorted(noise._boundaries(level), (high << _BITS) + low, side="right")
+        steps[rows, columns] = found - noise._steps(level)
+    return steps.reshape(len(drawn), *drawn.shape[2:])
 
 
 @lru_cache(maxsize=32)
-def _table(noise: _OnGrid, level: float) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """For each bucket: the step of its first number, and whether all its numbers have it."""
+def _table(noise: _OnGrid, level: float) -> NDArray[np.int32]:
+    """For each bucket the step of all its numbers, or that a boundary lies among them."""
     starts = np.arange(2**_BUCKET_BITS + 1, dtype=np.int64) << (2 * _BITS - _BUCKET_BITS)
     boundaries = noise._boundaries(level)
     first = np.searchsorted(boundaries, starts[:-1], side="right")
     last = np.searchsorted(boundaries, starts[1:] - 1, side="right")
-    return (first - noise._steps(level)).astype(np.int32), first == last
+    return np.where(first == last, first - noise._steps(level), _OPEN).astype(np.int32)
 
 
 @perturbation_class
