@@ -131,7 +131,7 @@ def smooth() -> None:
     each is measured. The result is about the smoothed model, sf.Smoothed in Python, not about the
     model itself.
 
-    Example: surefoot smooth model.onnx test.npz --sigma 0.25 --radius 0.5 --report smooth.html
+    Example: surefoot smooth model.onnx test.npz --sigma 0.25 --radius 0.25
     """
 
 

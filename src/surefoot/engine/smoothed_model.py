@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,14 +16,14 @@ from surefoot.core.counts import Counts
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.devices import on_device_of
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.errors import InvalidArgument
 from surefoot.models import load_model
 from surefoot.perturb.grid import BYTES, GaussianGrid
 from surefoot.properties import SameLabel
 from surefoot.statistics.bounds import check_error
 from surefoot.statistics.kappa import tail_above
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.protocols import Array, Model, Outputs, Scores, Signature, to_host
+from surefoot.subject.protocols import Array, Outputs, Scores, Signature, to_host
 
 _FIRST, _GROWTH = 16, 4
 """Trials at the first look, and how many times as many at the next: most inputs need one look."""
@@ -108,17 +108,33 @@ class Smoothed:
 
     def _vote(self, inputs: Inputs) -> NDArray[np.float32]:
         """One row of shares an input; those still open go on to the next look."""
-        bench = _Bench.of(inputs, self.model, self.noise, self.seed)
+        labels = np.zeros(len(inputs), dtype=np.int64)
+        bench = SamplingBench(
+            inputs, labels, self.model, self.noise, SameLabel(), Counts, self.seed
+        )
         counts = np.zeros((len(inputs), self.signature.classes), dtype=np.int64)
         looks = _looks(self.votes)
         limit, start = self.error / len(looks), 0
         open_ = list(range(len(inputs)))
         for stop in looks:
-            counts[open_] += bench.votes(open_, start, stop, counts.shape[1])
+            subjects = (Subject(inputs.ids[i], (i,)) for i in open_)
+            _count(bench, [Task(one, self.sigma, start, stop) for one in subjects], counts)
             open_ = [i for i in open_ if not _is_clear(counts[i], limit)]
             start = stop
         counts[open_] = 1
-        return (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32)
+        shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
+        return shares.astype(np.float32)
+
+
+def _count(bench: SamplingBench[Counts], tasks: Sequence[Task], counts: NDArray[np.int64]) -> None:
+    """Add how often each class was first, alone, in these trials; as many at once as fit."""
+    values = max(1, math.prod(bench.inputs.x.shape[1:]))
+    size = max(1, _TOGETHER // (values * tasks[0].units)) if tasks else 1
+    for place in range(0, len(tasks), size):
+        batch = tasks[place : place + size]
+        first = _winners(bench.outputs(bench.perturbed_all(batch), batch))
+        owner = np.repeat([task.subject.rows[0] for task in batch], [t.units for t in batch])
+        np.add.at(counts, (owner[first >= 0], first[first >= 0]), 1)
 
 
 def _looks(votes: int) -> list[int]:
@@ -135,44 +151,9 @@ def _is_clear(counts: NDArray[np.int64], error: float) -> bool:
     return bool(first) and 2 * tail_above(first, first + second, 0.5) <= error
 
 
-@dataclass(frozen=True, eq=False)
-class _Bench:
-    """Runs the model on inputs plus noise, and counts classes."""
-
-    bench: SamplingBench[Counts]
-
-    @classmethod
-    def of(cls, inputs: Inputs, model: Model, noise: GaussianGrid, seed: int) -> _Bench:
-        labels = np.zeros(len(inputs), dtype=np.int64)
-        return cls(SamplingBench(inputs, labels, model, noise, SameLabel(), Counts, seed))
-
-    def votes(self, rows: Sequence[int], start: int, stop: int, classes: int) -> NDArray[np.int64]:
-        """How often each class was first, alone, in these trials of each input."""
-        inputs, level = self.bench.inputs, float(self.bench.perturbation.level or 0.0)
-        subjects = [Subject(inputs.ids[i], (i,)) for i in rows]
-        tasks = [Task(subject, level, start, stop) for subject in subjects]
-        counts = np.zeros((len(rows), classes), dtype=np.int64)
-        for place, batch in self._batches(tasks):
-            outputs = self.bench.outputs(self.bench.perturbed_all(batch), batch)
-            first = _winners(outputs)
-            units = [task.units for task in batch]
-            owner = np.repeat(np.arange(place, place + len(batch)), units)
-            np.add.at(counts, (owner[first >= 0], first[first >= 0]), 1)
-        return counts
-
-    def _batches(self, tasks: Sequence[Task]) -> Iterator[tuple[int, list[Task]]]:
-        """Whole tasks, as many as fit; each with its place."""
-        values = max(1, math.prod(self.bench.inputs.x.shape[1:]))
-        size = max(1, _TOGETHER // (values * max(1, tasks[0].units))) if tasks else 1
-        for place in range(0, len(tasks), size):
-            yield place, list(tasks[place : place + size])
-
-
 def _winners(outputs: Outputs) -> NDArray[np.int64]:
     """The class with the highest score; -1 where two have it, a vote for none."""
     scores = np.asarray(outputs)
-    if not np.isfinite(scores).all():
-        raise ModelFailed("the model returned NaN or an infinite score; let it give finite scores")
     highest = scores.max(axis=1, keepdims=True)
     tied = (scores == highest).sum(axis=1) > 1
     winners: NDArray[np.int64] = np.where(tied, -1, scores.argmax(axis=1)).astype(np.int64)
