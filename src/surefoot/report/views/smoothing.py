@@ -23,7 +23,8 @@ _PAGE_ROWS = 1000
 """Inputs that a page lists: more make it slow to open, and --json has all."""
 _CAPTION = (
     "Line: the share of these inputs that is certified at each radius. Points: the radii of the "
-    "table; a bar below reaches down to what is shown for all inputs of this kind."
+    "table; a bar below reaches down to what is shown for all inputs of this kind. Where radii "
+    "were asked for, inputs were not followed beyond them."
 )
 _BASE = (
     "It is the smoothed model that is certified: to use what is said here, deploy the vote "
