@@ -117,6 +117,7 @@ def _answers_the_same(one: StudySpec, other: StudySpec) -> bool:
             s.perturbation,
             s.property,
             s.method.number("kappa"),
+            s.method.options.get("radii"),
             s.is_tail,
         )
         for s in (one, other)
