@@ -66,11 +66,13 @@ class Row:
     trials_an_input: float = 0.0
 
 
-def embedded(_: argparse.Namespace, __: float) -> tuple[Any, Any]:
+def embedded(given: argparse.Namespace, _: float) -> tuple[Any, Any]:
     """The network of the demo and its images."""
     data = files("surefoot") / "data"
     inputs = sf.load_inputs(str(data / "fashion_test.npz"))
-    return sf.load_model(str(data / "fashion_mlp_noise.onnx"), bounds=(0, 1)), inputs
+    device = None if given.device == "cpu" else given.device
+    path = str(data / "fashion_mlp_noise.onnx")
+    return sf.load_model(path, bounds=(0, 1), device=device), inputs
 
 
 def trained(given: argparse.Namespace, sigma: float) -> tuple[Any, Any]:

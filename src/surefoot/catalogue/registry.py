@@ -23,9 +23,11 @@ Options = dict[str, Any]
 """Fields by their names, as JSON or text states them."""
 PERTURBATIONS: dict[str, Definition] = {class_.kind: class_ for class_ in perturb.CATALOGUE}
 """The catalogue, by the name that a command line has for it."""
-COMBINED: dict[str, Definition] = dict(
-    zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
-) | {class_.kind: class_ for class_ in perturb.ON_A_GRID}
+ON_A_GRID: dict[str, Definition] = {class_.kind: class_ for class_ in perturb.ON_A_GRID}
+COMBINED: dict[str, Definition] = {
+    **dict(zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)),
+    **ON_A_GRID,
+}
 """What a record may name beside the catalogue."""
 PROPERTIES: dict[str, Definition] = {class_.kind: class_ for class_ in (*OF_CLASSES, *OF_OUTPUTS)}
 _OTHER_WORDS = {"correct": "true", "accuracy": "true", "label": "true", "unchanged": "same"}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.catalogue.methods import METHODS, TAILS, TESTS, SmoothedRadius
-from surefoot.catalogue.registry import PERTURBATIONS
+from surefoot.catalogue.registry import ON_A_GRID, PERTURBATIONS
 from surefoot.conclude.scope import sampling_of
 from surefoot.core.claims import Randomness, Sampling
 from surefoot.core.procedure import Needs
@@ -164,12 +164,13 @@ def draws_of(spec: StudySpec) -> bool | None:
     part, shape = spec.perturbation, spec.model.shape
     side = max(spec.inputs.frame, default=0)
     too_large = not 0 < math.prod(shape) <= _MOST_VALUES or side > _MOST_SIDE
-    if part.kind not in PERTURBATIONS or too_large:
+    known = PERTURBATIONS | ON_A_GRID
+    if part.kind not in known or too_large:
         return None
     try:
         x = np.zeros((1, *shape), dtype=np.float32)
         inputs = Inputs(x, None, ("0",), "", frame=spec.inputs.frame, axes=spec.inputs.axes)
-        return not draws_nothing(PERTURBATIONS[part.kind](**_as_tuples(part.options)), inputs)
+        return not draws_nothing(known[part.kind](**_as_tuples(part.options)), inputs)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         return None
 
