@@ -52,11 +52,14 @@ OWN_ROLE = {
     "NormalTail": {"commands/methods.py"},
     "SetMean": {"population/cells.py"},  # a cell of a suite is one
     "KappaTest": {"conclude/accuracy.py", "population/family.py"},  # all inputs go on together
+    "SmoothedRadius": {"commands/smooth.py", "conclude/facts.py"},  # a radius, and its noise
     "CellMean": {"study/suite.py"},
     "CellPasses": {"study/suite.py"},
     "PopulationMean": {"study/suite.py"},
     "LinfNoise": {"commands/critical.py", "study/prove.py"},  # the ball of proofs
-    "SameLabel": {"engine/perturbation_checks.py", "study/parts.py"},  # the default
+    "SameLabel": {  # the default
+        "engine/perturbation_checks.py", "engine/smoothed_model.py", "study/parts.py",
+    },
     "TrueLabel": {"study/parts.py"},  # the default where labels are known
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.registry import PROPERTIES
 from surefoot.errors import InvalidArgument
 from surefoot.population import CellMean, CellPasses
+from surefoot.statistics import SmoothedRadius
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -33,6 +34,7 @@ SMALL = {
     "cell-mean": CellMean(0.3, 0.2, 2),
     "cell-passes": CellPasses(1, 0.2, 2),
     "population-mean": sf.methods.PopulationMean(0.3, 0.2),
+    "smoothed-radius": SmoothedRadius((0.1,), 0.2, max_trials=20),
     "attack": sf.methods.Attack(starts=1, iterations=2, targets=1),
     "pgd": sf.methods.PGD(iterations=2),
     "attack-function": sf.methods.AttackFunction(lambda model, images, labels, radius: images),

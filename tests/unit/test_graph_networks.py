@@ -182,6 +182,15 @@ def test_rounding_to_whole_numbers_lets_a_slope_pass():
     assert (at.grad != 0).any()
 
 
+def test_what_follows_from_shapes_has_the_precision_of_the_batch():
+    """The first token of the transformer is a constant, as often as the batch has rows."""
+    proto = NETWORKS["transformer"]("n")
+    graph, x = read_graph(proto), inputs(proto)
+    half = torch_graph(graph, "y").half()(torch.from_numpy(x).half())
+    assert half.dtype is torch.float16
+    assert largest_share(half.float().numpy(), evaluate(graph, x, "y")) < 5e-2
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_gives_the_same_on_a_gpu(name):

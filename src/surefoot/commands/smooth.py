@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.errors import InvalidArgument
@@ -173,4 +171,4 @@ def _grid_of(inputs: Inputs) -> float:
 
     if inputs.holds_items:
         return BYTES
-    return BYTES if float(np.abs(inputs.x).max()) <= 1 else 1.0
+    return BYTES if float(abs(inputs.x).max()) <= 1 else 1.0

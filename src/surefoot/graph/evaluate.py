@@ -74,7 +74,9 @@ class Program:
             return None
         if name in values or isinstance(x, np.ndarray):
             return values[name] if name in values else host[name]
-        return array_namespace(x).asarray(np.array(host[name]), device=x.device)
+        value = np.array(host[name])
+        precision = x.dtype if value.dtype.kind == "f" else None
+        return array_namespace(x).asarray(value, dtype=precision, device=x.device)
 
 
 def program(graph: Graph, output: str, table: Mapping[str, Operator] = OPERATORS) -> Program:

@@ -86,9 +86,7 @@ def _layer_norm(c: Call) -> torch.Tensor:
     shape = c.x.shape[c.at("axis", -1) % c.x.ndim :]
     if c.inputs[1].shape != shape:
         return OPERATORS["LayerNormalization"](c)
-    weights, bias = c.inputs[1], c.input(2)
-    x = c.x.to(weights.dtype)
-    return functional.layer_norm(x, shape, weights, bias, c.at("epsilon", 1e-5))
+    return functional.layer_norm(c.x, shape, c.inputs[1], c.input(2), c.at("epsilon", 1e-5))
 
 
 def _softmax(c: Call) -> torch.Tensor:
