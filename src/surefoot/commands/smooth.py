@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CONFIDENCE = 0.999
 """That of the published certificates."""
 _WITHOUT_RADIUS = 10_000
-"""Trials an input where no radius is asked for and all of them are used: a radius up to 3.2 σ."""
+"""Trials an input without --radius, where all of them are used: a radius up to 3.2 σ."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,13 @@ class SmoothOptions:
         level = v.as_number(name, given or 0.0)
         if level <= 0:
             raise refused_value(name, given, "must be above 0: try 0.25")
-        kind: Any = GaussianGrid if name == "sigma" else UniformGrid
+        kind: type[GaussianGrid | UniformGrid] = GaussianGrid if name == "sigma" else UniformGrid
         clip = self.clip or model.signature.whole_numbers
         if clip and model.signature.bounds is None:
             raise refused_value("clip", clip, "needs the range of values: add --bounds 0,1")
         if self.grid is not None:
-            grid = v.as_number("grid", self.grid)
-            return kind(level, grid=grid, rounds=True, clip=clip)  # type: ignore[no-any-return]
-        return kind(level, grid=_grid_of(inputs), clip=clip)  # type: ignore[no-any-return]
+            return kind(level, grid=v.as_number("grid", self.grid), rounds=True, clip=clip)
+        return kind(level, grid=_grid_of(inputs), clip=clip)
 
 
 @dataclass(frozen=True)
@@ -169,6 +168,4 @@ def _grid_of(inputs: Inputs) -> float:
     """1/255 for values up to 1, else 1: those of 8-bit images; the study refuses other inputs."""
     from surefoot.perturb.grid import BYTES
 
-    if inputs.holds_items:
-        return BYTES
-    return BYTES if float(abs(inputs.x).max()) <= 1 else 1.0
+    return BYTES if inputs.holds_items or float(abs(inputs.x).max()) <= 1 else 1.0

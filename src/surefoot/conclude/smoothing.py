@@ -54,7 +54,7 @@ from surefoot.statistics.kappa import tail_above
 from surefoot.statistics.smoothing import RadiusTest
 
 _STEPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
-"""Radii of the table where none is asked for, in units of the noise; up to what can be shown."""
+"""Radii of the table where none are given, in units of the noise; up to what can be shown."""
 
 
 def radius_test(spec: StudySpec, method: Any) -> RadiusTest:  # noqa: ANN401  the method of the spec
@@ -92,7 +92,7 @@ def noise_of(spec: StudySpec) -> NoiseOf:
 
 
 def _radii(test: RadiusTest) -> tuple[float, ...]:
-    """Those asked for, or some that the budget can show."""
+    """Those given, or some that the budget can show."""
     most = -1.0 if test.limit is None else test.limit
     steps = (step * test.noise.scale for step in _STEPS)
     return test.method.radii or tuple(radius for radius in steps if radius <= most)

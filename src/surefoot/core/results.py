@@ -357,7 +357,7 @@ class Certificate:
     """Up to which radius a smoothed model is shown to keep the class of one input.
 
     `radius` is None where the class is not even shown to be the most frequent one at the input
-    itself. `shown` are those of the radii asked for that are. `kept` of the trials gave the class.
+    itself. `shown` are those of the given radii that are. `kept` of the trials gave the class.
     """
 
     radius: float | None

@@ -330,8 +330,8 @@ def _reshaped(
         r.shapes[node.outputs[0]] = [-1 if j == place else n for j, n in enumerate(after)]
         return place
     shapes = r.counted.get(node.inputs[1])
-    asked = [] if shapes is None else [i for i, n in enumerate(shapes[0]) if n != shapes[1][i]]
-    return asked[0] if len(asked) == 1 else place
+    moving = [] if shapes is None else [i for i, n in enumerate(shapes[0]) if n != shapes[1][i]]
+    return moving[0] if len(moving) == 1 else place
 
 
 def _flattened(r: _Rewriting, node: Node, axis: int, before: Sequence[int]) -> int:

@@ -171,7 +171,7 @@ class RadiusTest:
         return self.certificate(counts)
 
     def certificate(self, counts: Counts) -> Certificate:
-        """What these trials show; a radius asked for is not longer than the one stated."""
+        """What these trials show; the radius is never below a given one that is shown."""
         failed, error = counts.trials - counts.kept, self.method.error
         bound = supported(failed, counts.trials, error)
         shown = tuple(radius for radius in self.method.radii if self._shown(counts, radius))

@@ -24,7 +24,7 @@ _PAGE_ROWS = 1000
 _CAPTION = (
     "Line: the share of these inputs that is certified at each radius. Points: the radii of the "
     "table; a bar below reaches down to what is shown for all inputs of this kind. Where radii "
-    "were asked for, inputs were not followed beyond them."
+    "are given, inputs were not followed beyond them."
 )
 _BASE = (
     "It is the smoothed model that is certified: to use what is said here, deploy the vote "
