@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from surefoot.graph.network import Floats, MarginQuestion
 from surefoot.subject.protocols import Array
-from surefoot.verify.descent import Float32Array
+from surefoot.verify.descent import MOMENTUM, Float32Array
 
-_MOMENTUM = 0.25
-"""Share of the last step in the next (Auto-PGD, Croce & Hein 2020, has the same)."""
 _LEAST_STEP = 0.02
 """Shortest step, as a share of the radius. Chosen by hand; what is found is checked."""
 
@@ -51,7 +49,7 @@ def minimise_margin(
         length = float(max(first_step * (1 - k / steps) ** 2, _LEAST_STEP) * radius)
         ahead = project(points - length * direction(gradient))
         if k:
-            ahead = points + (1 - _MOMENTUM) * (ahead - points) + _MOMENTUM * (points - before)
+            ahead = points + (1 - MOMENTUM) * (ahead - points) + MOMENTUM * (points - before)
             ahead = project(ahead)
         before, points = points, ahead
     return best, lowest

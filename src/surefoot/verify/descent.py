@@ -182,7 +182,7 @@ def _rows_like(values: Array, like: Array) -> Array:
     return array_namespace(values).reshape(values, (-1, *(1 for _ in like.shape[1:])))
 
 
-_MOMENTUM = 0.25
+MOMENTUM = 0.25
 _FALLING_SHARE = 0.75
 _FIRST_CHECK, _LESS_A_CHECK, _LEAST_CHECK = 0.22, 0.03, 0.06
 """Auto-PGD (Croce & Hein 2020, section 3): the share of the last step in the next; the share of
@@ -330,7 +330,7 @@ def _moved(objective: Objective, ball: ClippedBall, now: _Rows, k: int) -> tuple
     if sparse and k == 0:  # the first steps of the other balls reach that far by themselves
         ahead = ball.farthest(now.gradient)
     if k > 0 and not sparse:
-        ahead = points + (1 - _MOMENTUM) * (ahead - points) + _MOMENTUM * (points - now.before)
+        ahead = points + (1 - MOMENTUM) * (ahead - points) + MOMENTUM * (points - now.before)
         ahead = ball.project(ahead)
     value = objective(ahead, now.rows)
     loss = xp.where(value.enough, -xp.inf, value.loss)
