@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -112,6 +113,18 @@ def run_curve(request: Request, model: Any, perturb: str, **options: Any) -> Cur
     details: Any = result.details
     seconds = None if result.record.digest in in_part else result.record.seconds
     return CurveRun(result, details.curve, seconds)
+
+
+def paper_depth(perturb: str, bend: float, span: sf.results.Interval) -> float:
+    """The paper's â, per squared unit of its own levels, per squared unit of ours.
+
+    A perturbation that the paper has not has its own levels.
+    """
+    kind = perturb.partition(":")[0]
+    if kind not in PERTURBATIONS:
+        return bend
+    low, high = map(float, json.loads(PERTURBATIONS[kind][1]))
+    return bend * ((high - low) / (span.high - span.low)) ** 2
 
 
 def near(value: float, around: sf.results.Interval, allowance: float) -> bool:
@@ -230,8 +243,9 @@ def table_1(request: Request) -> Exhibit:
         *_few_inputs(rows),
         "The oracle is itself a sample of levels: it may be off by a step for each crossing, "
         "and shows nothing of what happens between its levels.",
-        "The interval column is ours: the paper's table has none. ASAP is run as printed, with "
-        "levels as shares of the range: on a range of length 2 the paper's â = 128 is 512 here.",
+        "The interval column is ours: the paper's table has none. ASAP is run as printed, with â "
+        "per squared unit of the paper's levels: where they have a length of 2, 128 is 512 a "
+        "squared range.",
         "A published method gives each image one draw of the noise, the same at every level. So "
         "does ours here, to be compared; a row with fresh draws counts the noise as sampling.",
         sheets=(Sheet(title, shown, rows, note), _as_published_1()),
@@ -251,7 +265,8 @@ def _rows_1(
     draws = oracle.result.claims[0].random is sf.claims.Randomness.FIXED
     for threshold in thresholds:
         at = {"threshold": threshold}
-        asap = run_one(method="asap", as_printed=True, curvature=bend, grid=n, **at)
+        depth = paper_depth(perturb, bend, oracle.curve.span)
+        asap = run_one(method="asap", as_printed=True, curvature=depth, grid=n, **at)
         methods = {
             ORACLE: oracle,
             ASAP: asap,
@@ -376,9 +391,10 @@ def table_2(request: Request) -> Exhibit:
         oracle = run_one(method="uniform", levels=n, threshold=options["threshold"])
         for bend in options["curvature"]:
             for threshold in options["threshold"]:
-                own = {"method": "asap", "curvature": bend, "grid": n, "threshold": threshold}
-                corrected = run_one(**own)
-                printed = run_one(as_printed=True, **own).reading(threshold)
+                depth = paper_depth(perturb, bend, span := oracle.curve.span)
+                own = {"method": "asap", "grid": n, "threshold": threshold}
+                corrected = run_one(curvature=depth * (span.high - span.low) ** 2, **own)
+                printed = run_one(curvature=depth, as_printed=True, **own).reading(threshold)
                 truth, step = oracle.reading(threshold).value, oracle.step(threshold)
                 ours, bound = corrected.reading(threshold), bound_of(printed)
                 rows.append(

@@ -13,7 +13,18 @@ import numpy as np
 
 import surefoot as sf
 from papers import charts
-from papers.asap import ALL, FEW, PAPER, CurveRun, bound_of, each_curve, name_of, near, run_curve
+from papers.asap import (
+    ALL,
+    FEW,
+    PAPER,
+    CurveRun,
+    bound_of,
+    each_curve,
+    name_of,
+    near,
+    paper_depth,
+    run_curve,
+)
 from papers.exhibit import Exhibit, Row, Sheet
 from papers.paper import Request, exact_interval, whole
 from papers.words import Interval, percent, spread
@@ -220,6 +231,13 @@ class WholeCurve:
         own = method(*self.span, (self.threshold,), *more, **options, size=self.run.curve.size)
         return replay(own, lines_through(self.run.curve.points))
 
+    def adaptive(self, bend: float, n: int, *, as_printed: bool) -> sf.results.Curve:
+        """What ASAP concludes of it, with â in the paper's unit."""
+        span = self.run.curve.span
+        depth = paper_depth(self.perturb, bend, span)
+        depth *= 1 if as_printed else (span.high - span.low) ** 2
+        return self.by(sf.methods.AdaptiveCurve, depth, n, as_printed=as_printed)
+
 
 def _whole_curves(request: Request) -> Iterator[WholeCurve]:
     """One for every perturbation, model and threshold."""
@@ -266,7 +284,7 @@ def figure_6(request: Request) -> Exhibit:
     took, stopped = {"numerical integration": list[int](), "ASAP": list[int]()}, 0
     for one in curves:
         quad = one.by(sf.methods.QuadCurve, n)
-        asap = one.by(sf.methods.AdaptiveCurve, bend, n, as_printed=True)
+        asap = one.adaptive(bend, n, as_printed=True)
         width = _NEAR * (one.span[1] - one.span[0])
         crossings = [c.level for c in one.run.reading(one.threshold).crossings]
         stopped += bool(quad.notes)
@@ -467,8 +485,8 @@ def _sweep(request: Request) -> tuple[list[WholeCurve], list[Row]]:
     for one in curves:
         for bend in request.options["curvature"]:
             for n in (whole("points", number, 2) for number in request.options["points"]):
-                printed = one.by(sf.methods.AdaptiveCurve, bend, n, as_printed=True)
-                corrected = one.by(sf.methods.AdaptiveCurve, bend, n).readings[0]
+                printed = one.adaptive(bend, n, as_printed=True)
+                corrected = one.adaptive(bend, n, as_printed=False).readings[0]
                 reading = printed.readings[0]
                 error, bound = reading.value - one.real, bound_of(reading)
                 tie = reading.guarantee.footing is sf.results.Footing.NONE

@@ -80,8 +80,8 @@ class CurveOptions:
     as_printed: bool = option(False, "For asap: exactly as the paper prints it.")
     curvature: v.Number | None = option(
         None,
-        "For asap: the paper's â, in accuracy per squared range (default: from the data; as "
-        "printed 128).",
+        "For asap: the paper's â, in accuracy per squared range (default: from the data); as "
+        "printed per squared unit of the level (128).",
     )
     grid: int | None = option(
         None, "For asap: the paper's n, no pair of levels is closer (default: 1024)."

@@ -147,7 +147,7 @@ class AdaptiveCurve(_PublishedCurve):
     `curvature` is the paper's â, in accuracy per squared share of the range; None chooses it from
     the data and checks it. `grid` is the paper's n: pairs closer than 1/n, or than `step`, are not
     split. `as_printed`: the paper's algorithm 1 and its sum to the letter, one recursion for each
-    threshold, None is 128; on a range of length L the paper's 128 is a `curvature` of 128 L².
+    threshold, None is 128; `curvature` is then per squared unit of the level, as in the paper.
     """
 
     curvature: float | None = None
@@ -176,7 +176,9 @@ class AdaptiveCurve(_PublishedCurve):
         """Ask for all inputs, level after level."""
         check_size(self.size)
         rates: Rates = {}
-        bends = [self.curvature or (_CURVATURE if self.as_printed else _LEAST)]
+        bends = [self.curvature or _LEAST]
+        if self.as_printed:
+            bends = [(self.curvature or _CURVATURE) * (self.high - self.low) ** 2]
         recursions = (self._recursion(rates, bends[0], t) for t in self.thresholds)
         search = chain.from_iterable(recursions) if self.as_printed else self._search(rates, bends)
         notes = []
