@@ -13,7 +13,7 @@ from surefoot.core.procedure import Session
 from surefoot.graph.network import linear_layer
 from surefoot.population import CriticalQuantile
 from surefoot.report.figures import INK, STEADY, WEAK, svg
-from surefoot.verify import BracketResult, Layer, Network, bracket_radius
+from surefoot.verify import BracketResult, Network, bracket_radius, dense_layer
 
 WARM = "#f6e3da"
 _COLUMNS = 70
@@ -22,7 +22,7 @@ _COLUMNS = 70
 def _network(seed: int, inputs: int, width: int, classes: int) -> Network:
     rng = np.random.default_rng(seed)
     hidden = [
-        Layer(rng.normal(0, 1.4, (width, before)), rng.normal(0, 0.6, width), np.zeros(width))
+        dense_layer(rng.normal(0, 1.4, (width, before)), rng.normal(0, 0.6, width), np.zeros(width))
         for before in (inputs, width)
     ]
     last = linear_layer(rng.normal(0, 1, (classes, width)), rng.normal(0, 0.3, classes))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from surefoot.graph.network import MarginQuestion, linear_layer, margin_question
-from surefoot.verify import Layer, Network
+from surefoot.verify import Network, dense_layer
 from tests.unit.float32_networks import onnx_chain
 
 
@@ -20,7 +20,9 @@ def random_network(
     layers, before, dealt = [], inputs, itertools.cycle(slopes)
     for width in widths:
         slope = np.array([next(dealt) for _ in range(width)])
-        layers.append(Layer(rng.normal(0, 1.5, (width, before)), rng.normal(0, 0.7, width), slope))
+        layers.append(
+            dense_layer(rng.normal(0, 1.5, (width, before)), rng.normal(0, 0.7, width), slope)
+        )
         before = width
     last = linear_layer(rng.normal(0, 1.0, (classes, before)), rng.normal(0, 0.3, classes))
     return Network((*layers, last), (inputs,))
@@ -51,7 +53,7 @@ def nearest_break(
         matrix, shift = np.eye(len(x)), np.zeros(len(x))
         rows, right = [], []
         for k, layer in enumerate(question.hidden):
-            sums, add = layer.weights @ matrix, layer.weights @ shift + layer.bias
+            sums, add = layer.weights.matrix @ matrix, layer.weights.matrix @ shift + layer.bias
             slope = np.ones(len(add))
             for i in range(len(add)):
                 sign = side.get((k, i), 0.0)
@@ -90,6 +92,8 @@ def _nearest(
 
 def write_onnx(network: Network, path: Path) -> Path:
     """The network as an ONNX file of Gemm and Relu, in float32; slopes must be 0 (or 1 at last)."""
-    single = [(layer.weights.astype("f4"), layer.bias.astype("f4")) for layer in network.layers]
+    single = [
+        (layer.weights.matrix.astype("f4"), layer.bias.astype("f4")) for layer in network.layers
+    ]
     path.write_bytes(onnx_chain(single))
     return path

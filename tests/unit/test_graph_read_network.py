@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from surefoot.graph.network import Layer, linear_layer, with_normalisation
+from surefoot.graph.linear_map import Dense
+from surefoot.graph.network import dense_layer, linear_layer, with_normalisation
 from surefoot.verify import Network, bracket_radius, check_reader, read_network
 from tests.refusals import refused
 from tests.unit.float32_networks import BUILDERS, INPUTS
@@ -266,9 +267,9 @@ def two_layers(scale: float, shift: float) -> bytes:
 def moved(network: Network, share: float, row: int = 0) -> Network:
     """The network with one score's weights off by a share of their size."""
     *before, last = network.layers
-    weights = last.weights.copy()
+    weights = last.weights.matrix.copy()
     weights[row] *= 1 + share
-    return replace(network, layers=(*before, replace(last, weights=weights)))
+    return replace(network, layers=(*before, replace(last, weights=Dense(weights))))
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-9, 1.0, 1e9, 1e30])
@@ -329,7 +330,7 @@ def test_constants_are_folded_without_rounding_to_float32() -> None:
     constants = {"a": np.ones((4, 2), np.float32), "b": np.full((4, 2), 1e-9, np.float32)}
     constants["a"][0, 0] = 2
     network = read_network(model(nodes, constants, [1, 4]))
-    assert (network.layers[-1].weights[1] == 1 + np.float64(np.float32(1e-9))).all()
+    assert (network.layers[-1].weights.matrix[1] == 1 + np.float64(np.float32(1e-9))).all()
 
 
 def test_float16_models_are_refused() -> None:
@@ -392,7 +393,7 @@ def exact(array: np.ndarray) -> Any:
 def off(network: Network, scores: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How far the read rows are from `scores` at x, and the limit of that."""
     (layer,) = network.layers
-    read = exact(layer.weights) @ exact(x) + exact(layer.bias)
+    read = exact(layer.weights.matrix) @ exact(x) + exact(layer.bias)
     return np.array(
         [float(abs(a - b)) for a, b in zip(read, scores, strict=True)]
     ), layer.rounding_loss.at(float(np.abs(x).sum()))
@@ -435,11 +436,13 @@ def test_a_layer_of_its_own_loses_nothing() -> None:
 
 def test_normalisation_before_the_network_is_paid_for() -> None:
     rng = np.random.default_rng(0)
-    layer = Layer(rng.normal(0, 1, (3, 50)), rng.normal(0, 1, 3), np.ones(3))
+    layer = dense_layer(rng.normal(0, 1, (3, 50)), rng.normal(0, 1, 3), np.ones(3))
     scale, shift = rng.uniform(1, 5, 50), rng.uniform(-1e6, 1e6, 50)
     network = with_normalisation(Network((layer,), (50,)), scale, shift)
     x = rng.random(50)
-    real = exact(layer.weights) @ (exact(x) * exact(scale) + exact(shift)) + exact(layer.bias)
+    real = exact(layer.weights.matrix) @ (exact(x) * exact(scale) + exact(shift)) + exact(
+        layer.bias
+    )
     lost, limit = off(network, real, x)
     assert (lost > 0).any()
     assert (lost <= limit + 1e-12).all()
@@ -478,9 +481,9 @@ def test_a_term_that_float64_absorbs_is_not_proved_away() -> None:
 
 def test_a_term_that_underflows_in_float64_is_not_proved_away() -> None:
     # x is scaled down to 1e-333 and up again: label 1 has the score x, label 0 has 0.3
-    down = [Layer(np.diag([1e-37, 1.0]), np.zeros(2), np.zeros(2))] * 9
-    up = [Layer(np.diag([1e37, 1.0]), np.zeros(2), np.zeros(2))] * 9
-    first = Layer(np.array([[1.0], [0.0]]), np.array([0.0, 0.3]), np.zeros(2))
+    down = [dense_layer(np.diag([1e-37, 1.0]), np.zeros(2), np.zeros(2))] * 9
+    up = [dense_layer(np.diag([1e37, 1.0]), np.zeros(2), np.zeros(2))] * 9
+    first = dense_layer(np.array([[1.0], [0.0]]), np.array([0.0, 0.3]), np.zeros(2))
     last = linear_layer(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2))
     network = Network((first, *down, *up, last), (1,))
     with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ import pytest
 
 from surefoot.core.counts import closed_to
 from surefoot.graph.network import linear_layer, margin_question
-from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, bracket_radius
+from surefoot.verify import Network, Proved, Refuted, Unknown, bracket_radius, dense_layer
 from surefoot.verify.bracket import BracketState
 from surefoot.verify.bracket_search import RadiusPlan, TreeProgress, TreeTime
 from surefoot.verify.layer_bounds import bound_layers
@@ -25,7 +25,7 @@ TOLERANCE = 1e-3
 
 def two_ways(weights: list[float], bias: float, slope: float = 0.0) -> Network:
     """Score 0 is bias − act(weights·x), score 1 is 0."""
-    hidden = Layer(np.array([weights]), np.zeros(1), np.array([slope]))
+    hidden = dense_layer(np.array([weights]), np.zeros(1), np.array([slope]))
     return Network(
         (hidden, linear_layer(np.array([[-1.0], [0.0]]), np.array([bias, 0.0]))), (len(weights),)
     )
@@ -55,7 +55,7 @@ def test_one_relu_breaks_where_its_sum_reaches_the_bias() -> None:
 
 
 def test_leaky_relu_breaks_on_its_lower_side() -> None:
-    hidden = Layer(np.array([[-1.0, -1.0]]), np.zeros(1), np.array([0.25]))
+    hidden = dense_layer(np.array([[-1.0, -1.0]]), np.zeros(1), np.array([0.25]))
     network = Network((hidden, linear_layer(np.array([[1.0], [0.0]]), np.array([0.2, 0.0]))), (2,))
     # margin 0.2 − 0.25·(x + y): zero at x + y = 0.8
     bracket = bracket_radius(network, np.array([0.2, 0.2]), 0, tolerance=1e-5)
@@ -64,7 +64,7 @@ def test_leaky_relu_breaks_on_its_lower_side() -> None:
 
 def test_carried_neurons_are_exact() -> None:
     # h = relu(x − 0.5), x carried; margin 0.9 − (x + h): zero at x = 0.7
-    hidden = Layer(np.array([[1.0], [1.0]]), np.array([-0.5, 0.0]), np.array([0.0, 1.0]))
+    hidden = dense_layer(np.array([[1.0], [1.0]]), np.array([-0.5, 0.0]), np.array([0.0, 1.0]))
     last = linear_layer(np.array([[-1.0, -1.0], [0.0, 0.0]]), np.array([0.9, 0.0]))
     bracket = bracket_radius(Network((hidden, last), (1,)), np.array([0.3]), 0, tolerance=1e-5)
     assert bracket.low <= 0.4 <= bracket.high <= bracket.low + 1.001e-5
@@ -122,7 +122,7 @@ def test_neuron_bounds_hold_at_every_point_of_the_box() -> None:
     points = rng.uniform(bounds.box.lower, bounds.box.upper, (4000, 3))
     h = points
     for j, cols in enumerate(bounds.layers.columns):
-        sums = h @ bounds.layers.weights[j].T + bounds.layers.bias[j]
+        sums = bounds.layers.weights[j].forward(h) + bounds.layers.bias[j]
         m = cols.stop - cols.start
         assert (sums[:, :m] >= bounds.lower[cols]).all()
         assert (sums[:, :m] <= bounds.upper[cols]).all()
@@ -162,7 +162,7 @@ def test_constant_networks() -> None:
 
 
 def test_all_neurons_dead() -> None:
-    hidden = Layer(np.array([[1.0, 1.0]]), np.array([-9.0]), np.zeros(1))
+    hidden = dense_layer(np.array([[1.0, 1.0]]), np.array([-9.0]), np.zeros(1))
     last = linear_layer(np.array([[1.0], [0.0]]), np.array([0.3, 0.0]))
     bracket = bracket_radius(Network((hidden, last), (2,)), np.array([0.5, 0.5]), 0)
     assert bracket.reason == "proved for the whole domain"
@@ -264,7 +264,7 @@ def test_impossible_arguments_are_refused(change: dict[str, float], words: str) 
 def test_inputs_and_labels_must_fit_the_network() -> None:
     refused("one input", bracket_radius, two_ways([1.0], 0.9), np.array([0.2, 0.2]), 0)
     refused("labels 0 to 1", margin_question, two_ways([1.0], 0.9), 5)
-    refused("convex", Layer, np.ones((1, 1)), np.zeros(1), np.full(1, 2.0))
+    refused("convex", dense_layer, np.ones((1, 1)), np.zeros(1), np.full(1, 2.0))
 
 
 def test_misclassified_inputs_have_radius_zero() -> None:

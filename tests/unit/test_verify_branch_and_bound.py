@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from surefoot.graph.network import MarginQuestion, RoundingLoss, linear_layer, margin_question
-from surefoot.verify import Layer, Network, Proved, Refuted, bracket_radius
+from surefoot.verify import Network, Proved, Refuted, bracket_radius, dense_layer
 from surefoot.verify.branch_and_bound import (
     TreeSettings,
     TreeWatch,
@@ -107,7 +107,7 @@ def exactly(question: MarginQuestion, x: list[Fraction]) -> list[Fraction]:
     for layer in question.hidden:
         sums = [
             sum((Fraction(w) * v for w, v in zip(row, h, strict=True)), Fraction(b))
-            for row, b in zip(layer.weights, layer.bias, strict=True)
+            for row, b in zip(layer.weights.matrix, layer.bias, strict=True)
         ]
         h = [max(v, Fraction(s) * v) for v, s in zip(sums, layer.slope, strict=True)]
     return [
@@ -122,8 +122,12 @@ def test_rounding_is_paid_for(scale: float, shift: float) -> None:
     # With a large shift every neuron is active: the bound equals the margin, up to rounding alone.
     rng = np.random.default_rng(int(scale + shift))
     layers = [
-        Layer(scale * rng.normal(size=(5, 3)), scale * (rng.normal(size=5) + shift), np.zeros(5)),
-        Layer(scale * rng.normal(size=(4, 5)), np.full(4, 60 * scale**2 * shift), np.zeros(4)),
+        dense_layer(
+            scale * rng.normal(size=(5, 3)), scale * (rng.normal(size=5) + shift), np.zeros(5)
+        ),
+        dense_layer(
+            scale * rng.normal(size=(4, 5)), np.full(4, 60 * scale**2 * shift), np.zeros(4)
+        ),
         linear_layer(rng.normal(size=(3, 4)), rng.normal(size=3)),
     ]
     network = Network(tuple(layers), (3,))
@@ -168,7 +172,7 @@ def test_the_gradient_is_the_slope_of_the_bound() -> None:
 def test_what_multiplying_out_lost_widens_the_bounds_of_every_neuron() -> None:
     """By 0.01 + 0.02 * (0.8 + 0.7) on either side: the box ends at that corner."""
     weights = np.array([[1.0, -1.0], [2.0, -1.5]])
-    layer = Layer(weights, np.array([-0.1, -0.2]), np.zeros(2))
+    layer = dense_layer(weights, np.array([-0.1, -0.2]), np.zeros(2))
     loss = RoundingLoss(np.full(2, 0.01), np.full(2, 0.02))
     last = linear_layer(np.array([[1.0, 0.5], [0.0, 1.0]]), np.zeros(2))
     box = Box(np.array([0.6, 0.5]), 0.2, 0.0, 1.0)
@@ -225,7 +229,7 @@ def test_a_linear_network_breaks_at_its_margin_over_its_weights(
 
 def test_a_tie_at_the_input_is_kept_by_the_first_label_and_never_proved() -> None:
     # Both scores are relu(x): tied everywhere; argmax says 0.
-    hidden = Layer(np.array([[1.0]]), np.zeros(1), np.zeros(1))
+    hidden = dense_layer(np.array([[1.0]]), np.zeros(1), np.zeros(1))
     network = Network((hidden, linear_layer(np.array([[1.0], [1.0]]), np.zeros(2))), (1,))
     bracket = bracket_radius(network, np.array([0.5]), 0)
     assert bracket.low == 0.0
@@ -235,7 +239,7 @@ def test_a_tie_at_the_input_is_kept_by_the_first_label_and_never_proved() -> Non
 
 def test_a_tie_in_a_part_of_the_box_ends_the_proof_there_and_says_so() -> None:
     # margin relu(x − 0.3): positive above 0.3, a tie below, where label 0 still wins
-    hidden = Layer(np.array([[1.0]]), np.array([-0.3]), np.zeros(1))
+    hidden = dense_layer(np.array([[1.0]]), np.array([-0.3]), np.zeros(1))
     network = Network((hidden, linear_layer(np.array([[1.0], [0.0]]), np.zeros(2))), (1,))
     bracket = bracket_radius(network, np.array([0.5]), 0, tolerance=1e-3)
     assert bracket.low <= 0.2

@@ -55,7 +55,7 @@ def test_a_natural_network_does_not() -> None:
     def single(points: np.ndarray) -> np.ndarray:
         h = points
         for layer in network.layers:
-            v = h @ layer.weights.astype(np.float32).T + layer.bias.astype(np.float32)
+            v = h @ layer.weights.matrix.astype(np.float32).T + layer.bias.astype(np.float32)
             h = np.maximum(v, layer.slope.astype(np.float32) * v)
         return h
 

@@ -1,4 +1,4 @@
-"""A network for proofs: dense float64 layers, and what it means to keep a label."""
+"""A network for proofs: float64 layers, and what it means to keep a label."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.graph.linear_map import (
+    Dense,
+    Diagonal,
+    LinearMap,
+    absolute,
+    composed,
+    dense_rows,
+)
 
 Floats = NDArray[np.float64]
 Values = NDArray[Any]
@@ -56,19 +64,19 @@ class Layer:
     Without a `loss` the weights and bias are those of the file.
     """
 
-    weights: Floats
+    weights: LinearMap
     bias: Floats
     slope: Floats
     loss: RoundingLoss | None = None
 
     def __post_init__(self) -> None:
-        rows = len(self.weights)
-        if self.weights.ndim != 2 or self.bias.shape != (rows,) or self.slope.shape != (rows,):
+        rows = self.weights.shape[0]
+        if self.bias.shape != (rows,) or self.slope.shape != (rows,):
             raise InvalidArgument(
                 f"a layer of weights {self.weights.shape} needs {rows} biases and slopes, got "
                 f"{self.bias.shape} and {self.slope.shape}"
             )
-        if not (np.isfinite(self.weights).all() and np.isfinite(self.bias).all()):
+        if not (np.isfinite(self.weights.total) and np.isfinite(self.bias).all()):
             raise InvalidArgument(
                 "a layer holds weights that are not finite, nothing can be proved: export it again"
             )
@@ -85,13 +93,22 @@ class Layer:
 
     def __call__(self, h: Floats) -> Floats:
         """The layer's outputs for a batch."""
-        v = h @ self.weights.T + self.bias
-        return np.maximum(v, self.slope * v)
+        v = self.weights.forward(h) + self.bias
+        return np.asarray(np.maximum(v, self.slope * v))
 
 
-def linear_layer(weights: Floats, bias: Floats, loss: RoundingLoss | None = None) -> Layer:
-    """A layer without activation."""
-    return Layer(weights, bias, np.ones(len(bias)), loss)
+def dense_layer(
+    matrix: Floats, bias: Floats, slope: Floats, loss: RoundingLoss | None = None
+) -> Layer:
+    """A layer of a matrix."""
+    if matrix.ndim != 2:
+        raise InvalidArgument(f"the weights of a layer must be a matrix, got {matrix.shape}")
+    return Layer(Dense(matrix), bias, slope, loss)
+
+
+def linear_layer(matrix: Floats, bias: Floats, loss: RoundingLoss | None = None) -> Layer:
+    """A layer of a matrix without activation."""
+    return dense_layer(matrix, bias, np.ones(len(bias)), loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +187,12 @@ def margin_question(network: Network, label: int) -> MarginQuestion:
         raise InvalidArgument(
             f"label must be one of the network's labels 0 to {network.classes - 1}, got {label}"
         )
-    weights, bias, loss = last.weights, last.bias, last.rounding_loss
+    weights, bias, loss = dense_rows(last.weights, slice(None)), last.bias, last.rounding_loss
     others = [j for j in range(network.classes) if j != label]
     if network.ends_in_relu and label == 0:
         slope = np.ones(network.classes)
         slope[0] = 0.0
-        hidden.append(Layer(weights, bias, slope, loss))
+        hidden.append(dense_layer(weights, bias, slope, loss))
         weights, bias = np.eye(network.classes), np.zeros(network.classes)
         loss = no_rounding_loss(network.classes)
     rows, offsets = weights[label] - weights[others], bias[label] - bias[others]
@@ -195,12 +212,14 @@ def margin_question(network: Network, label: int) -> MarginQuestion:
 def with_normalisation(network: Network, scale: Floats, shift: Floats) -> Network:
     """The network after its inputs were multiplied by `scale` and then moved by `shift`."""
     first, *rest = network.layers
-    terms = (first.weights.shape[1] + 4) * 2.0**-52
-    bias, size = first.bias + first.weights @ shift, np.abs(first.weights)
+    terms = (max(first.weights.shape[1], first.weights.terms) + 4) * 2.0**-52
+    bias, size = first.bias + first.weights.forward(shift), absolute(first.weights)
     lost = first.rounding_loss
-    constant = lost.at(float(np.abs(shift).sum())) + terms * (size @ np.abs(shift) + np.abs(bias))
+    constant = lost.at(float(np.abs(shift).sum())) + terms * (
+        size.forward(np.abs(shift)) + np.abs(bias)
+    )
     loss = RoundingLoss(constant, lost.factor * np.abs(scale).max())
-    before = Layer(first.weights * scale, bias, first.slope, loss)
+    before = Layer(composed(Diagonal(scale), first.weights), bias, first.slope, loss)
     return replace(network, layers=(before, *rest))
 
 
@@ -246,7 +265,7 @@ class Margins:
     ) -> tuple[Floats, Floats, Floats, Floats]:
         outputs, on = [points], []
         for layer in self.question.hidden:
-            v = outputs[-1] @ layer.weights.T + layer.bias
+            v = layer.weights.forward(outputs[-1]) + layer.bias
             outputs.append(np.maximum(v, layer.slope * v))
             on.append(v > 0)
         slope = self.question.rows[row]
@@ -260,7 +279,7 @@ class Margins:
         )
         for layer, side, h, gain in layers:
             both = np.concatenate([slope, growth]) * np.where(np.tile(side, (2, 1)), 1, layer.slope)
-            slope, growth = np.split(both @ layer.weights, 2)
+            slope, growth = np.split(layer.weights.back(both), 2)
             growth = growth + np.sign(h) * gain[row]
         return margin, slope, size, growth
 
@@ -274,7 +293,7 @@ def margins_with_sizes(question: MarginQuestion) -> Margins:
         lost = _LOSS_AS_SIZE * layer.rounding_loss.constant
         constant = constant + gain @ (np.abs(layer.bias) + lost + _UNDERFLOW)
         factor = _LOSS_AS_SIZE * (gain @ layer.rounding_loss.factor)
-        gain = gain @ np.abs(layer.weights)
+        gain = absolute(layer.weights).back(gain)
         gains.append(gain + factor[:, None])
     return Margins(question, tuple(gains[::-1]), constant + np.finfo(np.float64).tiny)
 
@@ -287,7 +306,9 @@ def score_sizes(network: Network, x: Floats) -> Floats:
     """
     *hidden, last = network.layers
     sizes = margins_with_sizes(
-        MarginQuestion(tuple(hidden), last.weights, last.bias, last.rounding_loss)
+        MarginQuestion(
+            tuple(hidden), dense_rows(last.weights, slice(None)), last.bias, last.rounding_loss
+        )
     )
     every = np.arange(network.classes)
     return np.stack([sizes.size(np.repeat(one[None], len(every), 0), every) for one in x])

@@ -1,26 +1,42 @@
-"""An ONNX file as dense layers: affine operators are multiplied out, branches carried along."""
+"""An ONNX file as layers: affine operators become one map, branches are carried along.
+
+Convolutions stay convolutions; small maps and products of matrices are multiplied out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument, refusing
 from surefoot.graph.graph import Graph, read_graph
+from surefoot.graph.linear_map import (
+    Convolution,
+    Dense,
+    Diagonal,
+    LinearMap,
+    Selection,
+    Several,
+    absolute,
+    composed,
+    convolution,
+    dense_rows,
+)
 from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, Values, linear_layer
 from surefoot.graph.onnx_file import (
     Attributes,
     Source,
+    WindowLayout,
     load_proto,
     one_line,
     require_onnx,
     widened,
     window_layout,
 )
-from surefoot.graph.operators import OPERATORS, Call, Node, convolve
+from surefoot.graph.operators import OPERATORS, Call, Node
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -31,99 +47,117 @@ _INHERITED = 32
 """Roundings that entries may have had each by itself (scales, quotients, square roots). The
 prover's own allowance covers them while no sum cancels them; a sum adds them to its loss."""
 
+_LEAST_MAP = 1 << 14
+"""Entries up to which a map is multiplied out, since matrix products of that size take no time.
+Chosen by hand; only the time depends on it."""
+
 
 @dataclass(frozen=True, eq=False)
 class AffineValue:
-    """A tensor as an affine function: columns[i] multiplies the i-th output of the layer before.
+    """A tensor as an affine function of the outputs of the layer before: a map plus a constant.
 
-    The tensor's own shape keeps its batch axis, of length 1. `loss` limits, for each element, how
-    far this is from the product in real arithmetic. `one_to_one`: each element depends on one
-    output and each output reaches one element, so that products with it are not sums.
+    The tensor's own shape keeps its batch axis, of length 1. `lost` limits, for each element, how
+    far its constant is from real arithmetic.
     """
 
-    columns: Floats
+    linear: LinearMap
     constant: Floats
-    loss: RoundingLoss
-    one_to_one: bool = False
+    lost: Floats
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The tensor's shape."""
         return self.constant.shape
 
-    def rearranged(self, change: Callable[[Floats], Floats]) -> AffineValue:
+    def rearranged(self, change: Callable[[Values], Values]) -> AffineValue:
         """The value in another order or shape; `change` is given one more axis in front."""
-        each = (self.constant, self.loss.constant, self.loss.factor)
-        constant, lost, factor = (change(part[None])[0] for part in each)
-        return AffineValue(
-            change(self.columns), constant, RoundingLoss(lost, factor), self.one_to_one
-        )
+        place = np.arange(self.constant.size).reshape(1, *self.shape)
+        index = change(place)[0]
+        linear = composed(self.linear, Selection(index.reshape(-1), self.constant.size))
+        flat = index.reshape(-1)
+        constant, lost = (part.reshape(-1)[flat] for part in (self.constant, self.lost))
+        return AffineValue(linear, constant.reshape(index.shape), lost.reshape(index.shape))
 
-    def multiplied(
-        self, change: Callable[[Floats, Floats], Floats], weights: Floats, terms: int
-    ) -> AffineValue:
-        """The value after a linear change by weights, each element a sum of so many terms.
+    def after(self, linear: LinearMap, shape: tuple[int, ...]) -> AffineValue:
+        """The value after a linear map.
 
         A sum of n products is off by at most n·2⁻⁵³ times the sum of their absolute values.
         """
-        size, unit = np.abs(weights), (terms + _INHERITED) * _ROUNDING_UNIT
+        unit = (linear.terms + _INHERITED) * _ROUNDING_UNIT
+        flat, size = self.constant.reshape(-1), absolute(linear)
+        lost = size.forward(self.lost.reshape(-1) + unit * np.abs(flat))
+        constant = linear.forward(flat).reshape(shape)
+        return AffineValue(composed(self.linear, linear), constant, lost.reshape(shape))
 
-        def by_sizes(part: Floats) -> Floats:
-            return np.asarray(change(part[None], size)[0])
-
-        lost = by_sizes(self.loss.constant + unit * np.abs(self.constant))
-        factor = by_sizes(self.loss.factor)
-        if not self.one_to_one:
-            factor = factor + unit * change(np.abs(self.columns), size).max(axis=0)
-        constant = change(self.constant[None], weights)[0]
-        return AffineValue(change(self.columns, weights), constant, RoundingLoss(lost, factor))
+    def changed(self, change: Callable[[Floats], Floats]) -> AffineValue:
+        """The value after a linear change of a batch, as a matrix."""
+        size = self.constant.size
+        _check_size(size, size, "a product")
+        images = change(np.eye(size).reshape(size, *self.shape))
+        matrix = images.reshape(size, -1).T
+        return self.after(Dense(np.ascontiguousarray(matrix)), images.shape[1:])
 
     def shifted(self, by: Floats, size: Floats | None = None) -> AffineValue:
         """The value plus a constant, itself rounded in a sum of this size."""
         constant = self.constant + by
         inherited = np.abs(self.constant) + (0.0 if size is None else size)
-        lost = self.loss.constant + _INHERITED * _ROUNDING_UNIT * inherited
-        return self._reshaped(self._columns_as(constant.shape), constant, lost, self.loss.factor)
+        lost = self.lost + _INHERITED * _ROUNDING_UNIT * inherited
+        shape = constant.shape
+        return AffineValue(self._like(shape).linear, constant, np.broadcast_to(lost, shape))
 
     def scaled(self, by: Floats) -> AffineValue:
         """The value times a constant, element by element."""
-        constant, size = self.constant * by, np.abs(by)
-        columns = self._columns_as(constant.shape) * by
-        return self._reshaped(columns, constant, self.loss.constant * size, self.loss.factor * size)
+        shape = np.broadcast_shapes(self.shape, by.shape)
+        wide, scale = self._like(shape), np.broadcast_to(by, shape)
+        linear = composed(wide.linear, Diagonal(scale.reshape(-1)))
+        return AffineValue(linear, wide.constant * scale, wide.lost * np.abs(scale))
 
     def plus(self, other: AffineValue) -> AffineValue:
         """The sum of two values."""
-        constant = self.constant + other.constant
-        columns = self._columns_as(constant.shape) + other._columns_as(constant.shape)
-        loss = self._inherited().plus(other._inherited())
-        return AffineValue(columns, constant, loss.like(constant.shape))
+        shape = np.broadcast_shapes(self.shape, other.shape)
+        one, two = self._like(shape), other._like(shape)
+        unit = _INHERITED * _ROUNDING_UNIT
+        lost = one.lost + two.lost + unit * (np.abs(one.constant) + np.abs(two.constant))
+        linear = Several((one.linear, two.linear), stacked=False)
+        return AffineValue(linear, one.constant + two.constant, lost)
 
-    def _inherited(self) -> RoundingLoss:
-        """The loss where a sum may cancel what roundings of the entries are measured by."""
-        unit, loss = _INHERITED * _ROUNDING_UNIT, self.loss
-        return RoundingLoss(
-            loss.constant + unit * np.abs(self.constant),
-            loss.factor + unit * np.abs(self.columns).max(axis=0),
-        )
+    def layer(self) -> tuple[LinearMap, Floats, RoundingLoss]:
+        """Its map, constant and loss, flat; multiplied out where that is hardly more work.
 
-    def _reshaped(
-        self, columns: Floats, constant: Floats, lost: Floats, factor: Floats
-    ) -> AffineValue:
-        loss = RoundingLoss(lost, factor).like(constant.shape)
-        return AffineValue(
-            columns, constant, loss, self.one_to_one and constant.shape == self.shape
-        )
+        What multiplying out can lose is measured by the map of the absolute values.
+        """
+        linear, m = self.linear, self.constant.size
+        loss = RoundingLoss(self.lost.reshape(-1).copy(), np.zeros(m))
+        size = int(np.prod(linear.shape))
+        if not isinstance(linear, Dense) and size > _LEAST_MAP and 4 * linear.work < size:
+            return linear, self.constant.reshape(-1).copy(), loss
+        return multiplied_out(linear), self.constant.reshape(-1).copy(), _with_loss(linear, loss)
 
-    def _columns_as(self, shape: tuple[int, ...]) -> Floats:
-        n, own = len(self.columns), self.shape
-        wide = self.columns.reshape(n, *(1,) * (len(shape) - len(own)), *own)
-        return np.broadcast_to(wide, (n, *shape))
+    def _like(self, shape: tuple[int, ...]) -> AffineValue:
+        """The value repeated to a broader shape."""
+        if shape == self.shape:
+            return self
+        return self.rearranged(lambda a: np.broadcast_to(a[0], shape)[None])
 
 
-def layer_outputs(columns: Floats) -> AffineValue:
-    """The last layer's outputs themselves, or some of them; `columns` are those of the identity."""
-    nothing = np.zeros(columns.shape[1:])
-    return AffineValue(columns, nothing, RoundingLoss(nothing, nothing), one_to_one=True)
+def multiplied_out(linear: LinearMap) -> Dense:
+    """The map as a matrix."""
+    _check_size(*linear.shape, "a layer")
+    return Dense(np.ascontiguousarray(dense_rows(linear, slice(None))))
+
+
+def _with_loss(linear: LinearMap, loss: RoundingLoss) -> RoundingLoss:
+    """With what multiplying a map out can lose."""
+    if isinstance(linear, Dense | Convolution | Diagonal | Selection):
+        return loss
+    unit = (linear.terms + _INHERITED) * _ROUNDING_UNIT
+    return replace(loss, factor=unit * dense_rows(absolute(linear), slice(None)).max(axis=1))
+
+
+def layer_outputs(shape: tuple[int, ...], start: int, total: int) -> AffineValue:
+    """Some of the outputs of the layer before: those of this shape from `start` on."""
+    index = np.arange(start, start + int(np.prod(shape)))
+    return AffineValue(Selection(index, total), np.zeros(shape), np.zeros(shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,18 +229,24 @@ def _gemm(op: _Operator) -> AffineValue:
             "Gemm is read only as value·weights + bias: export the layer as a plain linear layer"
         )
     b = op.weights.T if attributes.get("transB", 0) else op.weights
-    weights = attributes.get("alpha", 1.0) * b
-    product = op.value.multiplied(lambda a, w: a @ w, weights, len(weights))
+    product = _times(op.value, attributes.get("alpha", 1.0) * b)
     if bias is None:
         return product
     return product.shifted(attributes.get("beta", 1.0) * bias.astype(np.float64))
 
 
 def _matmul(op: _Operator) -> AffineValue:
-    b = op.weights
     if op.swapped:
-        return op.value.multiplied(lambda a, w: w @ a, b, b.shape[-1])
-    return op.value.multiplied(lambda a, w: a @ w, b, b.shape[-2])
+        return op.value.changed(lambda a: op.weights @ a)
+    return _times(op.value, op.weights)
+
+
+def _times(value: AffineValue, weights: Floats) -> AffineValue:
+    """A product with a matrix."""
+    if value.constant.size == value.shape[-1] and weights.ndim == 2:
+        matrix = np.ascontiguousarray(weights.T)
+        return value.after(Dense(matrix), (*value.shape[:-1], len(matrix)))
+    return value.changed(lambda a: a @ weights)
 
 
 def _sub(op: _Operator) -> AffineValue:
@@ -240,14 +280,20 @@ def _conv(op: _Operator) -> AffineValue:
     b, bias = op.weights, op.constant(1)
     kernel = b.shape[2:]
     layout = window_layout(op.attributes, op.value.shape[2:], kernel)
-    groups = int(op.attributes.get("group", 1))
-    terms = int(np.prod(b.shape[1:]))
-    product = op.value.multiplied(
-        lambda a, w: convolve(a[:, 0], w, layout, groups)[:, None], b, terms
-    )
+    product = _convolved(op.value, b, layout, int(op.attributes.get("group", 1)))
     if bias is None:
         return product
     return product.shifted(bias.astype(np.float64).reshape(1, -1, *(1,) * len(kernel)))
+
+
+def _convolved(
+    value: AffineValue, weights: Floats, layout: WindowLayout, groups: int
+) -> AffineValue:
+    linear = convolution(weights, layout, groups, value.shape[1:])
+    shape = (1, len(weights), *linear.space)
+    if linear.kernel.shape[1:] == (1, 1) and shape == value.shape:  # a scale for each channel
+        return value.after(Diagonal(weights.reshape(-1).repeat(np.prod(linear.space))), shape)
+    return value.after(linear, shape)
 
 
 def _average_pool(op: _Operator) -> AffineValue:
@@ -258,19 +304,21 @@ def _average_pool(op: _Operator) -> AffineValue:
     layout = window_layout(attributes, value.shape[2:], kernel)
     channels = value.shape[1]
     ones = np.ones((channels, 1, *kernel))
+    pooled = _convolved(value, ones, layout, channels)
     count: float | Floats = float(np.prod(kernel))
     if not attributes.get("count_include_pad", 0):
-        count = convolve(np.ones((1, *value.shape[1:])), ones, layout, channels)
-    pooled = value.multiplied(
-        lambda a, w: convolve(a[:, 0], w, layout, channels)[:, None], ones, int(np.prod(kernel))
-    )
+        inside = np.ones(value.constant.size)
+        taken = convolution(ones, layout, channels, value.shape[1:]).forward(inside)
+        count = np.asarray(taken.reshape(pooled.shape))
     return pooled.scaled(np.asarray(1 / count))
 
 
 def _global_average_pool(op: _Operator) -> AffineValue:
-    axes = tuple(range(3, op.value.columns.ndim))
-    terms = int(np.prod(op.value.shape[2:]))
-    return op.value.multiplied(lambda a, _: a.mean(axis=axes, keepdims=True), np.ones(1), terms)
+    channels, *space = op.value.shape[1:]
+    layout = WindowLayout([(0, 0)] * len(space), [1] * len(space), [1] * len(space))
+    return _convolved(
+        op.value, np.full((channels, 1, *space), 1 / np.prod(space)), layout, channels
+    )
 
 
 _SHAPES: dict[str, Callable[[_Operator], AffineValue]] = {
@@ -408,8 +456,7 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     read = proof_graph(source, shape)
     state = _ReaderState([], dict(read.graph.constants), read.graph.opset)
     n = int(np.prod(read.shape))
-    _check_size(n, n, "the input")
-    state.values[read.input_name] = layer_outputs(np.eye(n).reshape(n, *read.shape))
+    state.values[read.input_name] = layer_outputs(read.shape, 0, n)
     nodes = read.graph.nodes
     for i, node in enumerate(nodes):
         needed = {name for later in nodes[i + 1 :] for name in later.inputs} | {read.scores_name}
@@ -418,7 +465,10 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
         raise InvalidArgument(
             f"the output {read.scores_name} does not depend on the input: export the scores"
         )
-    scores = linear_layer(*_matrix(state.values[read.scores_name]))
+    linear, bias, loss = state.values[read.scores_name].layer()
+    if not isinstance(linear, Dense):  # margins are differences of its rows
+        loss, linear = _with_loss(linear, loss), multiplied_out(linear)
+    scores = linear_layer(linear.matrix, bias, loss)
     one = read.shape[1:] if len(read.shape) > 1 else read.shape
     return Network((*state.layers, scores), one, read.ends_in_relu, read.ends_in_softmax)
 
@@ -465,36 +515,27 @@ def _read_known_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
                 f"input: use a network of {', '.join(_OPERATORS)}, or a statistical method, which "
                 "takes any model"
             )
-        value = read(op)
-        _check_size(len(value.columns), value.constant.size, node.op)
-        values[out] = value
+        values[out] = read(op)
 
 
 def _activate(state: _ReaderState, name: str, out: str, slope: float, needed: set[str]) -> None:
     """A new layer: the activated tensor, and beside it every tensor that is needed later."""
     carried = [k for k in state.values if k in needed]
     parts = [state.values[name], *(state.values[k] for k in carried)]
-    total = sum(p.constant.size for p in parts)
-    _check_size(total, total, "a layer")
-    weights, bias, losses = zip(*map(_matrix, parts), strict=True)
-    lost = np.concatenate([loss.constant for loss in losses])
-    factor = np.concatenate([loss.factor for loss in losses])
+    whole = AffineValue(
+        Several(tuple(part.linear for part in parts), stacked=True) if carried else parts[0].linear,
+        np.concatenate([part.constant.reshape(-1) for part in parts]),
+        np.concatenate([part.lost.reshape(-1) for part in parts]),
+    )
+    total = whole.constant.size
     slopes = np.ones(total)
     slopes[: parts[0].constant.size] = slope
-    layer = np.concatenate(weights), np.concatenate(bias), slopes, RoundingLoss(lost, factor)
-    state.layers.append(Layer(*layer))
-    unit, start = np.eye(total), 0
-    state.values = {}
+    linear, bias, loss = whole.layer()
+    state.layers.append(Layer(linear, bias, slopes, loss))
+    start, state.values = 0, {}
     for key, part in zip([out, *carried], parts, strict=True):
-        stop = start + part.constant.size
-        state.values[key] = layer_outputs(unit[:, start:stop].reshape(total, *part.shape))
-        start = stop
-
-
-def _matrix(value: AffineValue) -> tuple[Floats, Floats, RoundingLoss]:
-    flat = value.columns.reshape(len(value.columns), -1)
-    loss = RoundingLoss(value.loss.constant.reshape(-1), value.loss.factor.reshape(-1))
-    return np.ascontiguousarray(flat.T), value.constant.reshape(-1).copy(), loss
+        state.values[key] = layer_outputs(part.shape, start, total)
+        start += part.constant.size
 
 
 def _check_size(n: int, m: int, what: str) -> None:

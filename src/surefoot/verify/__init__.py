@@ -1,6 +1,6 @@
 """Certified radii: the largest radius on which a small ReLU network's label is proved constant."""
 
-from surefoot.graph.network import Layer, Network
+from surefoot.graph.network import Layer, Network, dense_layer
 from surefoot.graph.read_network import read_network
 from surefoot.graph.reader_check import check_reader
 from surefoot.verify.bracket import BracketResult, Proved, Refuted, Unknown
@@ -20,5 +20,6 @@ from surefoot.verify.float32 import (
 __all__ = [
     "BracketResult", "ExternalVerifier", "Layer", "MarginDifference", "Network", "Proved",
     "Refuted", "Unknown", "bracket_radius", "bracket_radius_externally", "check_reader",
-    "find_contradiction", "margin_difference", "points_near_ties", "read_network", "run_verifier",
+    "dense_layer", "find_contradiction", "margin_difference", "points_near_ties", "read_network",
+    "run_verifier",
 ]  # fmt: skip

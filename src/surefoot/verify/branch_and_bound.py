@@ -158,8 +158,8 @@ def choose_neuron(
     signed_beta = nodes.beta * nodes.sign
     relaxed = relax.Relaxation(layers, rows, offsets, lines, nodes.alpha, signed_beta)
     backward = relaxed.propagate_back()
-    per_layer = zip(backward.output_coefficients, layers.columns, strict=True)
-    parts = [part[:, : columns.stop - columns.start] for part, columns in per_layer]
+    per_layer = zip(backward.output_coefficients, layers.undecided, strict=True)
+    parts = [part[:, own] for part, own in per_layer]
     coefficients = np.concatenate(parts, axis=1)
     undecided = lines.most_slope > lines.least_slope
     weight = np.where(coefficients < 0, -coefficients, _LOWER_LINE_WEIGHT * coefficients)
@@ -236,14 +236,14 @@ def _region(bounds: LayerBounds, node: NodeBatch) -> _LeafRegion:
     slopes, constants = [], []
     matrix, shift = np.eye(len(bounds.box.x)), np.zeros(len(bounds.box.x))
     for j, cols in enumerate(layers.columns):
-        sums, shift = layers.weights[j] @ matrix, layers.weights[j] @ shift + layers.bias[j]
-        for i in range(cols.start, cols.stop):
-            if sign[i]:
-                slopes.append(-sign[i] * sums[i - cols.start])
-                constants.append(-sign[i] * shift[i - cols.start])
+        own, linear = layers.undecided[j], layers.weights[j]
+        sums, shift = linear.forward(matrix.T).T, linear.forward(shift) + layers.bias[j]
+        fixed = np.flatnonzero(sign[cols])
+        side = -sign[cols][fixed].astype(np.float64)
+        slopes.extend(side[:, None] * sums[own][fixed])
+        constants.extend(side * shift[own][fixed])
         slope = layers.slope[j].copy()
-        m = cols.stop - cols.start
-        slope[:m] = np.where(node.lower[0, cols] >= 0, 1.0, bounds.slope[cols])
+        slope[own] = np.where(node.lower[0, cols] >= 0, 1.0, bounds.slope[cols])
         matrix, shift = sums * slope[:, None], shift * slope
     row = bounds.rows[node.row[0]]
     slopes.insert(0, row @ matrix)
@@ -402,7 +402,7 @@ def prove_by_branching(
     radius = bounds.box.radius
     open_nodes, leaves_low = OpenNodes(), radius
     # Fewer nodes at once in a large network, so that the clock is read often enough.
-    each = 8.0 * settings.steps * sum(w.size for w in bounds.layers.weights)
+    each = 8.0 * settings.steps * sum(w.work for w in bounds.layers.weights)
     batch = int(min(settings.batch, max(_LEAST_BATCH, settings.work / max(1.0, each))))
     most = max(settings.batch, _NODE_MEMORY // (_BYTES_PER_NEURON * max(1, len(bounds.lower))))
 

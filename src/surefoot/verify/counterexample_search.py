@@ -13,6 +13,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.graph.linear_map import LinearMap
 from surefoot.graph.network import Floats, MarginQuestion
 from surefoot.subject.protocols import Array
 from surefoot.verify.descent import MOMENTUM, Float32Array
@@ -98,7 +99,7 @@ class Effort:
 class AttackProblem:
     """The margins of one input's question in float32, and its domain."""
 
-    weights: tuple[Float32Array, ...]
+    weights: tuple[LinearMap, ...]
     bias: tuple[Float32Array, ...]
     slope: tuple[Float32Array, ...]
     rows: Float32Array
@@ -111,7 +112,7 @@ class AttackProblem:
         """All margins of some points."""
         h = points
         for w, b, s in zip(self.weights, self.bias, self.slope, strict=True):
-            v = h @ w.T + b
+            v = w.forward(h) + b
             h = np.maximum(v, s * v)
         return h @ self.rows.T + self.offsets
 
@@ -121,13 +122,13 @@ class AttackProblem:
         """One margin of each point and its gradient."""
         h, signs = points, []
         for w, b, s in zip(self.weights, self.bias, self.slope, strict=True):
-            v = h @ w.T + b
+            v = w.forward(h) + b
             h = np.maximum(v, s * v)
             signs.append(v > 0)
         g = self.rows[row]
         margin = (h * g).sum(axis=1) + self.offsets[row]
         for w, s, on in zip(self.weights[::-1], self.slope[::-1], signs[::-1], strict=True):
-            g = np.where(on, g, g * s) @ w
+            g = w.back(np.where(on, g, g * s))
         return margin, g
 
     def project(self, points: Float32Array, radius: float) -> Float32Array:
@@ -145,7 +146,7 @@ def attack_problem(question: MarginQuestion, x: Floats, low: float, high: float)
     """The question in float32."""
     single = np.float32
     return AttackProblem(
-        tuple(layer.weights.astype(single) for layer in question.hidden),
+        tuple(layer.weights.converted(lambda a: a.astype(single)) for layer in question.hidden),
         tuple(layer.bias.astype(single) for layer in question.hidden),
         tuple(layer.slope.astype(single) for layer in question.hidden),
         question.rows.astype(single),

@@ -1,6 +1,7 @@
 """Bounds of every neuron over one box, layer after layer: the start of every proof.
 
-Neurons that are off in the whole box are left out. `proved_bounds.py` says how rounding is covered.
+Neurons that are off in the whole box are left out where a layer and the next are matrices; a
+convolution keeps its shape. `linear_relaxation.py` says how rounding is covered.
 """
 
 from __future__ import annotations
@@ -11,9 +12,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.graph.linear_map import (
+    Dense,
+    LinearMap,
+    Selection,
+    absolute,
+    composed,
+    dense_rows,
+)
 from surefoot.graph.network import Floats, Layer, MarginQuestion
 from surefoot.verify import linear_relaxation as relax
 from surefoot.verify.linear_relaxation import ActivationLines, Array, Box, HiddenLayers, LayerBounds
+
+Expired = Callable[[], bool]
 
 _COMPACT_BELOW = 0.7
 """Share of unfinished rows below which the finished ones are dropped from the arrays. Chosen by
@@ -38,9 +49,11 @@ def optimise_multipliers(
     steps: int,
     rates: tuple[float, float],
     enough: float,
+    expired: Expired = lambda: False,
 ) -> Multipliers:
     """The best multipliers met in `steps` steps of Adam; a row above `enough` is left alone.
 
+    It ends early where the time has `expired`.
     In float32, which is twice as fast: multipliers are only proposed, and bounded in float64 after.
     """
     rows, constant = exact_rows.astype(np.float32), exact_constant.astype(np.float32)
@@ -52,7 +65,7 @@ def optimise_multipliers(
     moments = tuple(np.zeros_like(a) for a in (start.alpha, start.alpha, start.beta, start.beta))
     for step in range(steps + 1):
         unfinished = best_value[active] <= enough
-        if not unfinished.any():
+        if not unfinished.any() or (step and expired()):
             break
         if unfinished.sum() < _COMPACT_BELOW * len(active):
             index = np.flatnonzero(unfinished)
@@ -111,8 +124,9 @@ _MOST_SEARCH_WORK = 3e10
 its time on its first bounds. Chosen by hand; only tightness and time depend on it."""
 _CHUNK_VALUES = 1 << 22
 """Values of one intermediate array, 32 MiB in float64: all rows at once would fill the memory."""
-
-Expired = Callable[[], bool]
+_WHOLE_SHARE = 0.5
+"""Share of a layer's outputs from which on a part of the network is bounded through all of them.
+Chosen by hand; only the time depends on it."""
 
 
 class OutOfTime(Exception):
@@ -128,19 +142,24 @@ def bound_layers(question: MarginQuestion, box: Box, expired: Expired) -> LayerB
         if expired():
             raise OutOfTime
         layer = layers[k]
-        lower, upper = _neuron_bounds(bounds, layer, box, expired)
+        lower, upper = _neuron_bounds(bounds, layer, expired)
         lost = layer.rounding_loss.at(float(bounds.largest[-1].sum()))
         lower, upper = lower - lost, upper + lost
         undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
-        decided = (lower >= 0) | (layer.slope > 0)
-        order = np.concatenate([np.flatnonzero(undecided), np.flatnonzero(~undecided & decided)])
-        following = layers[k + 1].weights if k + 1 < len(layers) else rows
-        following = np.ascontiguousarray(following[:, order])
-        if k + 1 < len(layers):
-            layers[k + 1] = replace(layers[k + 1], weights=following)
-        else:
-            rows = following
-        bounds = _with_layer(bounds, layer, order, int(undecided.sum()), lower, upper)
+        following = layers[k + 1].weights if k + 1 < len(layers) else Dense(rows)
+        own: slice | NDArray[np.intp] = np.flatnonzero(undecided)
+        if isinstance(layer.weights, Dense) and isinstance(following, Dense):
+            decided = ~undecided & ((lower >= 0) | (layer.slope > 0))
+            order = np.concatenate([own, np.flatnonzero(decided)])
+            own = slice(0, int(undecided.sum()))
+            layer = _neurons_of(layer, order)
+            lower, upper = lower[order], upper[order]
+            matrix = np.ascontiguousarray(following.matrix[:, order])
+            if k + 1 < len(layers):
+                layers[k + 1] = replace(layers[k + 1], weights=Dense(matrix))
+            else:
+                rows = matrix
+        bounds = _with_layer(bounds, layer, own, lower, upper)
     lost = question.loss.at(float(bounds.largest[-1].sum()))
     return replace(
         bounds, rows=rows, offsets=bounds.offsets - lost, layers_float32=bounds.layers.float32()
@@ -149,8 +168,9 @@ def bound_layers(question: MarginQuestion, box: Box, expired: Expired) -> LayerB
 
 def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
     centre, half = (box.lower + box.upper) / 2, (box.upper - box.lower) / 2
-    hidden = HiddenLayers((), (), (), (), centre, half)
-    widest = max([len(box.x), *(len(layer.bias) for layer in question.hidden)])
+    hidden = HiddenLayers((), (), (), (), (), centre, half)
+    sums = [max(len(layer.bias), layer.weights.terms) for layer in question.hidden]
+    widest = max([len(box.x), *sums])
     unit = (widest + 4 * len(question.hidden) + 32) * 2.0**-51
     none, top = np.zeros(0), np.abs(box.x) + box.radius
     return LayerBounds(
@@ -175,52 +195,137 @@ def _underflow(question: MarginQuestion, top: Floats) -> float:
     One product loses at most 2⁻¹⁰⁷⁴, and what is lost is multiplied at most by every later layer's
     absolute sum. Natural networks lose below 1e-250.
     """
-    sizes = [np.abs(layer.weights).sum() + np.abs(layer.bias).sum() for layer in question.hidden]
-    operations = sum(layer.weights.size + layer.bias.size for layer in question.hidden)
+    sizes = [layer.weights.total + np.abs(layer.bias).sum() for layer in question.hidden]
+    operations = sum(layer.weights.work + layer.bias.size for layer in question.hidden)
     sizes += [np.abs(question.rows).sum(axis=1).max(), top.sum()]
     with np.errstate(over="ignore"):
         gain = np.prod(np.maximum(np.array(sizes), 1.0))
         return float(4 * (operations + question.rows.size) * gain * 2.0**-1074)
 
 
+def _neurons_of(layer: Layer, order: NDArray[np.intp]) -> Layer:
+    """Some neurons of a dense layer, in this order."""
+    matrix = np.ascontiguousarray(dense_rows(layer.weights, order))
+    loss = layer.rounding_loss
+    lost = replace(loss, constant=loss.constant[order], factor=loss.factor[order])
+    return Layer(Dense(matrix), layer.bias[order], layer.slope[order], lost)
+
+
 def _with_layer(
-    bounds: LayerBounds, layer: Layer, order: NDArray[np.intp], m: int, lower: Floats, upper: Floats
+    bounds: LayerBounds,
+    layer: Layer,
+    own: slice | NDArray[np.intp],
+    lower: Floats,
+    upper: Floats,
 ) -> LayerBounds:
-    """With one layer more, its neurons in this order: the first m of them are undecided."""
-    hidden = bounds.layers
-    weights, bias = np.ascontiguousarray(layer.weights[order]), layer.bias[order]
-    low, high, slope = lower[order], upper[order], layer.slope[order]
-    taken = len(bounds.lower)
-    top = np.maximum(np.abs(low), np.abs(high))
-    size = np.abs(weights) @ bounds.largest[-1] + np.abs(bias) + top
-    size += layer.rounding_loss.at(float(bounds.largest[-1].sum()))[order] / bounds.rounding_unit
+    """With one layer more, of which `own` are the undecided neurons."""
+    hidden, taken, before = bounds.layers, len(bounds.lower), bounds.largest[-1]
+    top = np.maximum(np.abs(lower), np.abs(upper))
+    size = absolute(layer.weights).forward(before) + np.abs(layer.bias) + top
+    size += layer.rounding_loss.at(float(before.sum())) / bounds.rounding_unit
+    m = len(lower[own])
     longer = replace(
         hidden,
-        weights=(*hidden.weights, weights),
-        bias=(*hidden.bias, bias),
-        slope=(*hidden.slope, np.where(low >= 0, 1.0, slope)),
+        weights=(*hidden.weights, layer.weights),
+        bias=(*hidden.bias, layer.bias),
+        slope=(*hidden.slope, np.where(lower >= 0, 1.0, layer.slope)),
+        undecided=(*hidden.undecided, own),
         columns=(*hidden.columns, slice(taken, taken + m)),
     )
     return replace(
         bounds,
         layers=longer,
-        lower=np.concatenate([bounds.lower, low[:m]]),
-        upper=np.concatenate([bounds.upper, high[:m]]),
-        slope=np.concatenate([bounds.slope, slope[:m]]),
+        lower=np.concatenate([bounds.lower, lower[own]]),
+        upper=np.concatenate([bounds.upper, upper[own]]),
+        slope=np.concatenate([bounds.slope, layer.slope[own]]),
         sum_sizes=(*bounds.sum_sizes, size),
         largest=(*bounds.largest, top),
     )
 
 
-def _neuron_bounds(
-    bounds: LayerBounds, layer: Layer, box: Box, expired: Expired
+def _neuron_bounds(bounds: LayerBounds, layer: Layer, expired: Expired) -> tuple[Floats, Floats]:
+    """Of a matrix all neurons at once; else those together that depend on nearly the same ones."""
+    if isinstance(layer.weights, Dense):
+        return _bounds_of_rows(bounds, layer.weights, layer, expired, _MOST_SEARCH_WORK)
+    lower, upper, groups = layer.bias.copy(), layer.bias.copy(), layer.weights.groups()
+    for rows in groups:
+        if expired():
+            raise OutOfTime
+        part, linear = _part_below(bounds, layer.weights, rows)
+        neurons = Layer(linear, layer.bias[rows], layer.slope[rows])
+        if not isinstance(linear, Dense):  # its sums are rounded as those of a layer
+            most = absolute(linear).forward(part.largest[-1]) + np.abs(neurons.bias)
+            own = replace(neurons, slope=np.ones(len(rows)))
+            part = _with_layer(part, own, slice(0, 0), -most, most)
+            linear = Dense(np.eye(len(rows)))
+            neurons = Layer(linear, np.zeros(len(rows)), neurons.slope)
+        work = _MOST_SEARCH_WORK / len(groups)
+        lower[rows], upper[rows] = _bounds_of_rows(part, linear, neurons, expired, work)
+    return lower, upper
+
+
+def _part_below(
+    bounds: LayerBounds, linear: LinearMap, rows: NDArray[np.intp]
+) -> tuple[LayerBounds, LinearMap]:
+    """The neurons that some rows of a map depend on, with their bounds, and the map of these."""
+    hidden, depth = bounds.layers, len(bounds.layers.weights)
+    maps: list[LinearMap] = [*hidden.weights, linear]
+    taken: list[slice | NDArray[np.intp]] = [slice(None)] * (depth + 1)
+    for j in range(depth, -1, -1):
+        rows, maps[j] = maps[j].block(rows)
+        width = len(bounds.largest[j])
+        if len(rows) > _WHOLE_SHARE * width:
+            maps[j] = composed(Selection(rows, width), maps[j])
+            break
+        block = maps[j]
+        if j and isinstance(block, Dense):  # neurons that are off pass nothing on
+            on = hidden.slope[j - 1] > 0
+            on[hidden.undecided[j - 1]] = True
+            maps[j], rows = Dense(block.matrix[:, on[rows]]), rows[on[rows]]
+        taken[j] = rows
+    undecided, columns, every, start = [], [], [], 0
+    for j in range(depth):
+        number, chosen = len(bounds.largest[j + 1]), taken[j + 1]
+        place = np.full(number, -1)
+        place[hidden.undecided[j]] = np.arange(hidden.columns[j].start, hidden.columns[j].stop)
+        own = np.flatnonzero(place[chosen] >= 0)
+        undecided.append(own)
+        columns.append(slice(start, start + len(own)))
+        every.append(place[chosen][own])
+        start += len(own)
+    above = taken[1:]
+    layers = HiddenLayers(
+        tuple(maps[:-1]),
+        tuple(a[one] for a, one in zip(hidden.bias, above, strict=True)),
+        tuple(a[one] for a, one in zip(hidden.slope, above, strict=True)),
+        tuple(undecided),
+        tuple(columns),
+        hidden.centre[taken[0]],
+        hidden.half_width[taken[0]],
+    )
+    index = np.concatenate([np.zeros(0, np.intp), *every])
+    part = replace(
+        bounds,
+        box=bounds.box.part(taken[0]),
+        layers=layers,
+        lower=bounds.lower[index],
+        upper=bounds.upper[index],
+        slope=bounds.slope[index],
+        sum_sizes=tuple(a[one] for a, one in zip(bounds.sum_sizes, above, strict=True)),
+        largest=tuple(a[one] for a, one in zip(bounds.largest, taken, strict=True)),
+    )
+    return part, maps[-1]
+
+
+def _bounds_of_rows(
+    bounds: LayerBounds, linear: Dense, layer: Layer, expired: Expired, most_work: float
 ) -> tuple[Floats, Floats]:
     n = len(layer.bias)
-    rows = np.concatenate([layer.weights, -layer.weights])
+    rows = np.concatenate([linear.matrix, -linear.matrix])
     constant = np.concatenate([layer.bias, -layer.bias])
     if not bounds.layers.weights:
-        size = np.abs(layer.weights) @ bounds.largest[0] + np.abs(layer.bias)
-        floor = box.floor(rows, constant)
+        size = np.abs(linear.matrix) @ bounds.largest[0] + np.abs(layer.bias)
+        floor = bounds.box.floor(rows, constant)
         floor -= bounds.rounding_unit * np.concatenate([size, size]) + bounds.underflow
         return floor[:n], -floor[n:]
     first_slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope)
@@ -233,12 +338,12 @@ def _neuron_bounds(
     both = np.concatenate([open_neurons, open_neurons + n])
     rows, constant = rows[both], constant[both]
     slopes: Array = alpha[both].astype(np.float32)
-    work = _SEARCH_STEPS * 4.0 * len(both) * sum(w.size for w in bounds.layers.weights)
-    if work <= _MOST_SEARCH_WORK:
+    work = _SEARCH_STEPS * 4.0 * len(both) * sum(w.work for w in bounds.layers.weights)
+    if work <= most_work:
         hidden, start = bounds.layers.float32(), np.zeros((len(rows), 0), np.float32)
         lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
         how = (None, Multipliers(slopes, start), _SEARCH_STEPS, _SEARCH_RATES, 0.0)
-        slopes = optimise_multipliers(hidden, rows, constant, lines, *how).alpha
+        slopes = optimise_multipliers(hidden, rows, constant, lines, *how, expired).alpha
         m = len(open_neurons)
         tighter = _proved_minima(bounds, rows, constant, slopes, expired)
         lower[open_neurons] = np.maximum(lower[open_neurons], tighter[:m])
@@ -251,7 +356,8 @@ def _proved_minima(
 ) -> Floats:
     """Proved minima of the rows over the box, in pieces that fit into memory."""
     lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
-    piece = max(1, _CHUNK_VALUES // max(w.shape[1] for w in bounds.layers.weights))
+    widest = max(max(w.shape) for w in bounds.layers.weights)
+    piece = max(1, _CHUNK_VALUES // widest)
     floors = []
     for i in range(0, len(rows), piece):
         if expired():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.graph.linear_map import Diagonal, LinearMap, composed
 from surefoot.graph.network import Floats
 
 _ROWS_IN_CACHE = 32
@@ -34,6 +35,10 @@ class Box:
     def upper(self) -> Floats:
         """The upper corner."""
         return np.minimum(self.x + self.radius, self.high)
+
+    def part(self, columns: slice | NDArray[np.intp]) -> Box:
+        """Some coordinates of all its points."""
+        return replace(self, x=self.x[columns])
 
     def worst(self, a: Floats) -> Floats:
         """The points at which a·x is smallest, one for each row of `a`."""
@@ -63,14 +68,16 @@ Array = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class HiddenLayers:
-    """Hidden layers over a box, in one precision; undecided neurons come first in each layer.
+    """Hidden layers over a box, in one precision.
 
-    `slope` holds the slope of the decided neurons; `columns` where a layer's undecided ones stand.
+    `slope` holds the slope of the decided neurons; `undecided` where the others stand in the layer,
+    `columns` where these stand among those of all layers.
     """
 
-    weights: tuple[Array, ...]
+    weights: tuple[LinearMap, ...]
     bias: tuple[Array, ...]
     slope: tuple[Array, ...]
+    undecided: tuple[slice | NDArray[np.intp], ...]
     columns: tuple[slice, ...]
     centre: Array
     half_width: Array
@@ -78,19 +85,23 @@ class HiddenLayers:
     @cached_property
     def sums_at_centre(self) -> Array:
         """The first layer's sums at the centre."""
-        return np.asarray(self.bias[0] + self.weights[0] @ self.centre)
+        return np.asarray(self.bias[0] + self.weights[0].forward(self.centre))
 
     @cached_property
-    def scaled_weights(self) -> Array:
+    def scaled_weights(self) -> LinearMap:
         """The first layer's weights times the half widths of the box."""
-        return np.asarray(self.weights[0] * self.half_width)
+        return composed(Diagonal(self.half_width), self.weights[0])
 
     def float32(self) -> HiddenLayers:
         """The same in float32, for searching."""
-        parts = (self.weights, self.bias, self.slope)
-        weights, bias, slope = (tuple(a.astype(np.float32) for a in part) for part in parts)
-        centre, half_width = (a.astype(np.float32) for a in (self.centre, self.half_width))
-        return HiddenLayers(weights, bias, slope, self.columns, centre, half_width)
+
+        def single(a: Array) -> Array:
+            return a.astype(np.float32)
+
+        weights = tuple(one.converted(single) for one in self.weights)
+        bias, slope = tuple(map(single, self.bias)), tuple(map(single, self.slope))
+        box = single(self.centre), single(self.half_width)
+        return HiddenLayers(weights, bias, slope, self.undecided, self.columns, *box)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,19 +184,17 @@ class Relaxation:
         before: list[Array] = [self.rows] * depth
         coefficients, constant = self.rows, self.constant
         for j in range(depth - 1, -1, -1):
-            cols = layers.columns[j]
-            m = cols.stop - cols.start
-            z = coefficients * layers.slope[j]
-            below = np.minimum(coefficients[:, :m], 0.0)
-            above = coefficients[:, :m] - below
+            cols, own = layers.columns[j], layers.undecided[j]
+            z, mine = coefficients * layers.slope[j], coefficients[:, own]
+            below = np.minimum(mine, 0.0)
+            above = mine - below
             constant = constant + (below * lines.upper_offset[:, cols]).sum(axis=1)
-            z[:, :m] = below * lines.upper_slope[:, cols] + above * self.alpha[:, cols]
-            if self.signed_beta is not None:
-                z[:, :m] -= self.signed_beta[:, cols]
+            sums = below * lines.upper_slope[:, cols] + above * self.alpha[:, cols]
+            z[:, own] = sums if self.signed_beta is None else sums - self.signed_beta[:, cols]
             after[j], before[j] = coefficients, z
             if j:
                 constant = constant + z @ layers.bias[j]
-                coefficients = z @ layers.weights[j]
+                coefficients = layers.weights[j].back(z)
         return BackwardPass(after, before, constant)
 
     def value(self) -> Array:
@@ -200,24 +209,24 @@ class Relaxation:
         layers, lines, depth = self.layers, self.lines, len(self.layers.weights)
         backward = self.propagate_back()
         value, widths = self._value_at_worst_point(backward)
-        v = layers.sums_at_centre - np.copysign(1.0, widths, out=widths) @ layers.scaled_weights.T
+        signs = np.copysign(1.0, widths, out=widths)
+        v = layers.sums_at_centre - layers.scaled_weights.forward(signs)
         to_alpha, to_signed_beta = np.empty_like(self.alpha), np.empty_like(self.alpha)
         for j in range(depth):
-            cols = layers.columns[j]
-            m = cols.stop - cols.start
-            coefficients, sums = backward.output_coefficients[j][:, :m], v[:, :m]
+            cols, own = layers.columns[j], layers.undecided[j]
+            coefficients, sums = backward.output_coefficients[j][:, own], v[:, own]
             to_alpha[:, cols] = np.maximum(coefficients, 0.0) * sums
             to_signed_beta[:, cols] = -sums
             if j + 1 < depth:
                 h = v * layers.slope[j]
                 chord = lines.upper_slope[:, cols] * sums + lines.upper_offset[:, cols]
-                h[:, :m] = np.where(coefficients < 0, chord, self.alpha[:, cols] * sums)
-                v = h @ layers.weights[j + 1].T + layers.bias[j + 1]
+                h[:, own] = np.where(coefficients < 0, chord, self.alpha[:, cols] * sums)
+                v = layers.weights[j + 1].forward(h) + layers.bias[j + 1]
         return BoundGradient(value, to_alpha, to_signed_beta)
 
     def _value_at_worst_point(self, backward: BackwardPass) -> tuple[Array, Array]:
         z, layers = backward.sum_coefficients[0], self.layers
-        widths = z @ layers.scaled_weights
+        widths = layers.scaled_weights.back(z)
         return backward.constant + z @ layers.sums_at_centre - np.abs(widths).sum(axis=1), widths
 
 
@@ -272,7 +281,7 @@ def proved_linear_bounds(
     inside = np.clip(alpha.astype(np.float64), lines.least_slope, lines.most_slope)
     beta = None if signed_beta is None else signed_beta.astype(np.float64)
     backward = Relaxation(layers, rows, constant, lines, inside, beta).propagate_back()
-    a = backward.sum_coefficients[0] @ layers.weights[0]
+    a = layers.weights[0].back(backward.sum_coefficients[0])
     c = backward.constant + backward.sum_coefficients[0] @ layers.bias[0]
     # Every sum above is rounded: what that can lose is subtracted, in the size of its terms.
     total = np.abs(constant)
@@ -280,7 +289,7 @@ def proved_linear_bounds(
         total = total + np.abs(coefficients) @ bounds.sum_sizes[j]
         if beta is not None:
             cols = layers.columns[j]
-            own_sizes = bounds.sum_sizes[j][: cols.stop - cols.start]
+            own_sizes = bounds.sum_sizes[j][layers.undecided[j]]
             total = total + np.abs(beta[:, cols]) @ own_sizes
     return LinearBounds(a, c - np.asarray(bounds.rounding_unit * total) - bounds.underflow)
 

@@ -1,0 +1,120 @@
+"""Proofs through convolutions kept as such: against points, matrices and every pattern."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot.graph.linear_map import (
+    Convolution,
+    Dense,
+    LinearMap,
+    Selection,
+    Several,
+    convolution,
+    dense_rows,
+)
+from surefoot.graph.network import Layer, linear_layer, margin_question
+from surefoot.graph.onnx_file import WindowLayout
+from surefoot.verify import Network, bracket_radius
+from surefoot.verify.branch_and_bound import bound_nodes, root_nodes
+from surefoot.verify.layer_bounds import bound_layers
+from surefoot.verify.linear_relaxation import Box
+from tests.unit.small_networks import exact_radius, margins_at
+
+TOLERANCE = 0.002
+
+
+def convolved(
+    rng: np.random.Generator, taken: tuple[int, ...], outputs: int, pad: int, stride: int
+) -> Convolution:
+    """A random convolution of windows of 2 × 2."""
+    layout = WindowLayout([(pad, 0), (0, pad)], [stride, stride], [1, 1])
+    return convolution(rng.normal(0, 1.2, (outputs, taken[0], 2, 2)), layout, 1, taken)
+
+
+def activated(rng: np.random.Generator, linear: LinearMap, slope: float) -> Layer:
+    """A layer with this slope below zero."""
+    rows = linear.shape[0]
+    return Layer(linear, rng.normal(0, 0.4, rows), np.full(rows, slope))
+
+
+def network_of(rng: np.random.Generator, side: int, channels: int, slope: float) -> Network:
+    """Two convolutions, the second beside a branch that skips it, their sum, and two classes."""
+    first = convolved(rng, (1, side, side), channels, 0, 1)
+    n = first.shape[0]
+    second = convolved(rng, (channels, *first.space), channels, 1, 1)
+    m = second.shape[0]
+    carried = Several((second, Selection(np.arange(n), n)), stacked=True)
+    hidden = activated(rng, carried, slope)
+    skip = replace(hidden, slope=np.where(np.arange(n + m) < m, slope, 1.0))
+    both = Several(
+        (Selection(np.arange(m), n + m), Selection(m + np.arange(n), n + m)), stacked=False
+    )
+    third = activated(rng, both, 0.0)
+    last = linear_layer(rng.normal(0, 1, (2, m)), rng.normal(0, 0.1, 2))
+    return Network((activated(rng, first, slope), skip, third, last), (1, side, side))
+
+
+def as_matrices(network: Network) -> Network:
+    """The same network of matrices."""
+    layers = network.layers
+    dense = (
+        replace(layer, weights=Dense(dense_rows(layer.weights, slice(None)))) for layer in layers
+    )
+    return replace(network, layers=tuple(dense))
+
+
+@pytest.mark.parametrize(("side", "channels", "radius"), [(4, 2, 0.05), (6, 3, 0.02), (9, 5, 0.1)])
+def test_bounds_through_convolutions_hold_at_every_point(
+    side: int, channels: int, radius: float
+) -> None:
+    rng = np.random.default_rng(side)
+    network = network_of(rng, side, channels, 0.1)
+    x = rng.uniform(0, 1, side**2)
+    question = margin_question(network, network.label(x))
+    box = Box(x, radius, 0.0, 1.0)
+    bounds = bound_layers(question, box, lambda: False)
+    points = rng.uniform(box.lower, box.upper, (500, len(x)))
+    points[1::2] = np.where(points[1::2] > x, box.upper, box.lower)
+    h = points
+    for j, layer in enumerate(question.hidden[:-1]):  # the last is a matrix' neighbour
+        sums, own = layer.weights.forward(h) + layer.bias, bounds.layers.undecided[j]
+        columns = bounds.layers.columns[j]
+        decided = np.delete(sums, own, axis=1)
+        assert (sums[:, own] >= bounds.lower[columns] - 1e-9).all()
+        assert (sums[:, own] <= bounds.upper[columns] + 1e-9).all()
+        on_one_side = (decided >= 0).all(axis=0) | (decided <= 0).all(axis=0)
+        linear = np.delete(layer.slope, own) == 1
+        assert (on_one_side | linear).all()
+        h = layer(h)
+    nodes, _ = bound_nodes(bounds, root_nodes(bounds), 5, (0.25, 0.3))
+    margins = margins_at(question, points)
+    assert (margins[:, nodes.radius >= radius] > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bracket_is_that_of_the_same_network_of_matrices(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = network_of(rng, 5, 2, 0.0)
+    x = rng.uniform(0, 1, 25)
+    label = network.label(x)
+    here = bracket_radius(network, x, label, tolerance=TOLERANCE, nodes=3000)
+    there = bracket_radius(as_matrices(network), x, label, tolerance=TOLERANCE, nodes=3000)
+    assert here.low <= there.high and there.low <= here.high
+    assert here.high - here.low <= TOLERANCE * 1.001
+
+
+def test_the_bracket_holds_the_exact_radius() -> None:
+    rng = np.random.default_rng(3)
+    first = convolved(rng, (1, 3, 3), 2, 0, 1)
+    last = linear_layer(rng.normal(0, 1, (2, first.shape[0])), np.zeros(2))
+    network = Network((activated(rng, first, 0.0), last), (1, 3, 3))
+    x = rng.uniform(0, 1, 9)
+    label = network.label(x)
+    exact = exact_radius(as_matrices(network), x, label, 0.0, 1.0)
+    bracket = bracket_radius(network, x, label, tolerance=TOLERANCE, nodes=3000)
+    assert bracket.low <= exact * (1 + 1e-9) and exact <= bracket.high * (1 + 1e-9)
+    assert bracket.high - bracket.low <= TOLERANCE * 1.001
