@@ -17,6 +17,10 @@ class Status(StrEnum):
     REFUTED = "does not follow"
     OPEN = "not recomputed"
 
+    def of(self, subject: str, reason: str = "") -> Check:
+        """The check that came to this, in words."""
+        return Check(self, subject, reason)
+
 
 @dataclass(frozen=True)
 class Check:

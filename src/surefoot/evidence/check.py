@@ -123,7 +123,7 @@ def read_and_check(
                 f"not done within {seconds:.4g} seconds: pass a larger --time-limit (time_limit), "
                 "unless somebody made the file to be slow"
             )
-            late = Check(Status.OPEN, "the claims", reason)
+            late = Status.OPEN.of("the claims", reason)
             return EvidenceCheck("", signature, claims=(late,)), None
     except EvidenceFailed as error:
         named = str(error).startswith(str(path))
@@ -138,7 +138,7 @@ def read_and_check(
 
 def check_statement(evidence: Evidence) -> EvidenceCheck:
     """Check what is about to be written."""
-    return _check(evidence, Check(Status.OPEN, "It is not written yet."))
+    return _check(evidence, Status.OPEN.of("It is not written yet."))
 
 
 def _signature(envelope: Envelope, key: str | Path | None) -> Check:
@@ -146,21 +146,19 @@ def _signature(envelope: Envelope, key: str | Path | None) -> Check:
         public = read_public_key(key)
         name = key_id(public)[:16]
         if envelope.is_signed_by(public):
-            return Check(Status.FOLLOWS, f"Signed by the owner of the key {name} ({key}).")
+            return Status.FOLLOWS.of(f"Signed by the owner of the key {name} ({key}).")
         if not envelope.signatures:
             words = f"Unsigned: the owner of the key {name} ({key}) did not sign it."
-            return Check(Status.REFUTED, words)
+            return Status.REFUTED.of(words)
         words = f"Altered after it was signed, or signed with another key than {name} ({key})."
-        return Check(Status.REFUTED, words)
+        return Status.REFUTED.of(words)
     if not envelope.signatures:
-        return Check(
-            Status.OPEN,
+        return Status.OPEN.of(
             "Unsigned: a consistent change of it is noticed only by running trials again.",
             "an unsigned file",
         )
     names = ", ".join(one.keyid[:16] for one in envelope.signatures)
-    return Check(
-        Status.OPEN,
+    return Status.OPEN.of(
         f"Signature not checked: it names the key {names}. Pass the public key of whom you trust "
         "(--key key.pub); until then it is like an unsigned file.",
         "a file whose signature was not checked",

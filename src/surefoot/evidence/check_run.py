@@ -54,20 +54,20 @@ def compare_claims(stated: Sequence[Claim], computed: Sequence[Claim]) -> list[C
         answers = places.get(_question(claim))
         if not answers:
             reason = "no such claim follows from this study"
-            checks.append(Check(Status.REFUTED, claim_words(claim), reason))
+            checks.append(Status.REFUTED.of(claim_words(claim), reason))
             continue
         own = left.pop(answers.popleft())
         different = first_difference(plain(claim), plain(own))
         if different is None:
-            checks.append(Check(Status.FOLLOWS, claim_words(claim)))
+            checks.append(Status.FOLLOWS.of(claim_words(claim)))
             continue
         instead = claim_words(own)
         reason = f"its {different} is another"
         if instead != claim_words(claim):
             reason = f"{reason}; what follows is: {instead}"
-        checks.append(Check(Status.REFUTED, claim_words(claim), reason))
+        checks.append(Status.REFUTED.of(claim_words(claim), reason))
     reason = "it follows from the journal, but the file leaves it out"
-    return checks + [Check(Status.REFUTED, claim_words(claim), reason) for claim in left.values()]
+    return checks + [Status.REFUTED.of(claim_words(claim), reason) for claim in left.values()]
 
 
 def claim_words(claim: Claim) -> str:
@@ -127,7 +127,7 @@ def _all_of(
     claims: Sequence[Claim], what: str, status: Status, reason: str
 ) -> tuple[list[Check], list[Check]]:
     """All claims, and what they rest on, for one reason."""
-    checks = [Check(status, words, reason) for words in (*map(claim_words, claims), what)]
+    checks = [status.of(words, reason) for words in (*map(claim_words, claims), what)]
     return checks[:-1], checks[-1:]
 
 
@@ -138,7 +138,7 @@ def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Che
     attack = evidence.attack
     if attack is None:
         reason = "it comes from an attack, a run of its own whose journal is not in this file"
-        return [Check(Status.OPEN, claim_words(claim), reason) for claim in claims], []
+        return [Status.OPEN.of(claim_words(claim), reason) for claim in claims], []
     wrong = _other_attack(evidence, attack, summary)
     if wrong:
         return _all_of(claims, "the attack beside it", Status.REFUTED, wrong)
@@ -151,7 +151,7 @@ def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Che
     found = replace(found, run=attack.record.digest) if isinstance(found, AttackSummary) else found
     different = first_difference(plain(summary), plain(found))
     if different is not None:
-        results.append(Check(Status.REFUTED, f"the summary: {different}"))
+        results.append(Status.REFUTED.of(f"the summary: {different}"))
     return checks, [of_part("the attack", one) for one in results]
 
 
@@ -179,18 +179,18 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
         ]
     if wrong:
         more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
-        checks.append(Check(Status.REFUTED, f"the result of input {wrong[0]}{more}"))
+        checks.append(Status.REFUTED.of(f"the result of input {wrong[0]}{more}"))
     elif record.inputs:
         words = f"the results of all {len(record.inputs):,} inputs, from {journal}"
-        checks.append(Check(Status.FOLLOWS, words))
+        checks.append(Status.FOLLOWS.of(words))
     else:
-        checks.append(Check(Status.FOLLOWS, f"the curve, from {journal}"))
+        checks.append(Status.FOLLOWS.of(f"the curve, from {journal}"))
     details = _without_model(record.details)
     different = first_difference(plain(details), plain(_without_model(body.details)))
     if record.trials != body.trials:
         different = "trials"
     if different is not None:
-        checks.append(Check(Status.REFUTED, f"the summary: {different}"))
+        checks.append(Status.REFUTED.of(f"the summary: {different}"))
     return checks
 
 
@@ -206,7 +206,7 @@ def _check_clean(record: Record) -> list[Check]:
         return []
     subject = "the check of the clean accuracy"
     if any(not 0 <= one < classes for pair in known for one in pair if one is not None):
-        return [Check(Status.REFUTED, subject, f"a label is none of the {classes:,} classes")]
+        return [Status.REFUTED.of(subject, f"a label is none of the {classes:,} classes")]
     labels, predicted = np.array(known, dtype=np.int64).T
     # a tie counts as wrong: how many there are only properties of the highest score say
     says_ties = record.study.property.kind in ("same", "true")
@@ -218,7 +218,7 @@ def _check_clean(record: Record) -> list[Check]:
         if same.count(True) <= clean.right <= most and not left_out:
             return []
     reason = "the file leaves out, or changes, what the labels say of the clean predictions"
-    return [Check(Status.REFUTED, subject, reason)]
+    return [Status.REFUTED.of(subject, reason)]
 
 
 def _without_model(details: Details) -> Details:
@@ -242,9 +242,9 @@ def check_comparison(evidence: Evidence) -> tuple[list[Check], list[Check]]:
     )
     if evidence.entries or evidence.attack is not None:
         different = "the journal, which only the parts have"
-    summary = Check(Status.FOLLOWS, f"the comparison, from {len(records)} runs")
+    summary = Status.FOLLOWS.of(f"the comparison, from {len(records)} runs")
     if different is not None:
-        summary = Check(Status.REFUTED, f"the comparison: {different}")
+        summary = Status.REFUTED.of(f"the comparison: {different}")
     return compare_claims(record.claims, joined.claims), [summary]
 
 
@@ -267,17 +267,17 @@ def check_verdicts(evidence: Evidence) -> list[Check]:
     record = evidence.record
     strange = [one.record for one in evidence.runs if one is not evidence]
     if any(one.verdicts or one.required is not None for one in strange):
-        return [Check(Status.REFUTED, "a requirement of a part", "only the whole can have one")]
+        return [Status.REFUTED.of("a requirement of a part", "only the whole can have one")]
     if record.required is None:
         return [
-            Check(Status.REFUTED, claim_words(claim), "nothing was required")
+            Status.REFUTED.of(claim_words(claim), "nothing was required")
             for claim in record.verdicts
         ]
     try:
         decided = _decided(evidence, record.required)
     except (*BROKEN, MemoryError) as error:
         reason = f"it cannot be required of this run: {str(error)[:300]}"
-        return [Check(Status.REFUTED, "the requirement", reason)]
+        return [Status.REFUTED.of("the requirement", reason)]
     if record.required.earlier is None or evidence.earlier is not None:
         return compare_claims(record.verdicts, decided)
     compared = [one for one in record.verdicts if one.names == record.required.earlier.names]
@@ -290,12 +290,12 @@ def _on_trust(compared: Sequence[Claim], required: EarlierModel) -> list[Check]:
     name = required.names[1]
     if not compared:
         reason = "it was required, and the file leaves its verdict out"
-        return [Check(Status.REFUTED, f"the comparison with {name}", reason)]
+        return [Status.REFUTED.of(f"the comparison with {name}", reason)]
     reason = (
         f"the run of {name}, {required.run[:12]}, is not in this file: so it was decided where "
         "both runs were"
     )
-    return [Check(Status.OPEN, claim_words(one), reason) for one in compared]
+    return [Status.OPEN.of(claim_words(one), reason) for one in compared]
 
 
 def _decided(evidence: Evidence, required: Requirements) -> tuple[Claim, ...]:
@@ -335,7 +335,7 @@ def check_intact(evidence: Evidence) -> Check:
         record, study = one.record, one.study
         name = hashlib.sha256(decisive_json(study).encode()).hexdigest()
         if name != record.digest:
-            return Check(Status.REFUTED, "No: the name of the run is not that of this study.")
+            return Status.REFUTED.of("No: the name of the run is not that of this study.")
         digests = [row.digest for row in record.inputs]
         if not (digests and all(digests)):
             continue
@@ -344,15 +344,15 @@ def check_intact(evidence: Evidence) -> Check:
         except ValueError:
             rows = []
         if hashlib.sha256(b"".join(rows)).hexdigest() != study.inputs.digest:
-            return Check(Status.REFUTED, "No: its inputs are not those that the study names.")
+            return Status.REFUTED.of("No: its inputs are not those that the study names.")
         inputs = max(inputs, len(rows))
     digest, named = evidence.record.digest, "is the digest of its study, as it must be"
     if evidence.parts:
         named = "follows from those of its runs, which are the digests of their studies"
         if digest != digest_of_parts(one.record.digest for one in evidence.parts.values()):
-            return Check(Status.REFUTED, "No: the name of the comparison is not that of its runs.")
+            return Status.REFUTED.of("No: the name of the comparison is not that of its runs.")
     of_data = f", and the digests of its {inputs:,} inputs are those of the data" if inputs else ""
-    return Check(Status.FOLLOWS, f"Yes: the name of run {digest[:12]} {named}{of_data}.")
+    return Status.FOLLOWS.of(f"Yes: the name of run {digest[:12]} {named}{of_data}.")
 
 
 def _records(evidence: Evidence) -> dict[str, Record]:

@@ -62,7 +62,7 @@ def check_words(evidence: Evidence) -> list[Check]:
                 f"the file says {_short(stated[name])}, and the options of its study mean "
                 f"{_short(texts[0])}{version}"
             )
-            checks.append(Check(status, f"the {name} in words", reason))
+            checks.append(status.of(f"the {name} in words", reason))
     return checks
 
 
@@ -70,8 +70,7 @@ def check_rebuilt_words(evidence: Evidence, here: SpecWords) -> list[Check]:
     """The words of the file that are not those of the study made again from model and data."""
     there, (status, version) = evidence.study.words, _status(evidence)
     return [
-        Check(
-            status,
+        status.of(
             f"No: the {name} of the study is {_short(getattr(here, name))}, and the file calls it "
             f"{_short(getattr(there, name))}{version}.",
         )
@@ -174,10 +173,9 @@ def compare_models(parts: Mapping[str, Evidence], models: Sequence[Model]) -> li
 def _stranger(digest: str, named: Mapping[str, Sequence[str]]) -> Check:
     if len(named) == 1:
         words = f"Its SHA-256 is {digest}, the file names {next(iter(named))}."
-        return Check(Status.REFUTED, f"No: this is not the model of the run. {words}")
+        return Status.REFUTED.of(f"No: this is not the model of the run. {words}")
     those = ", ".join(f"{known} ({and_words(names)})" for known, names in named.items())
-    return Check(
-        Status.REFUTED,
+    return Status.REFUTED.of(
         f"No: a model that was given is that of none of the {len(named)}. Its SHA-256 is {digest}, "
         f"the file names {those}.",
     )
@@ -190,9 +188,8 @@ def _known(
     of = "" if len(names) == len(parts) else f" ({and_words(names)})"
     if any(model.signature.digest == spec.digest for model in models):
         covers = spec.covers or "the model"
-        return Check(Status.FOLLOWS, f"Model{of}: yes, its SHA-256 is {spec.digest} ({covers}).")
-    return Check(
-        Status.OPEN,
+        return Status.FOLLOWS.of(f"Model{of}: yes, its SHA-256 is {spec.digest} ({covers}).")
+    return Status.OPEN.of(
         f"Model{of}: it was not given, so that nothing of its run is run again. The file names "
         f"SHA-256 {spec.digest}: pass every model of the comparison (--model A --model B); inputs "
         "that were chosen for all of them together (--correct-only) need them all.",
@@ -216,11 +213,10 @@ def compare_data(part: Evidence, model: Model, inputs: Inputs, again: str) -> Ch
     try:
         here = fit(inputs, model.signature.shape).digest()
     except InvalidArgument as error:
-        return Check(Status.REFUTED, f"No: these are not the data of the run: {error}.")
+        return Status.REFUTED.of(f"No: these are not the data of the run: {error}.")
     if here == spec.digest:
-        return Check(Status.FOLLOWS, f"Data: yes, {spec.number:,} inputs with digest {here}.")
-    return Check(
-        Status.REFUTED,
+        return Status.FOLLOWS.of(f"Data: yes, {spec.number:,} inputs with digest {here}.")
+    return Status.REFUTED.of(
         f"No: these are not the inputs of the run. Here are {len(inputs):,} with digest {here} "
         f"({inputs.selection or 'all inputs'}), the file names {spec.number:,} with digest "
         f"{spec.digest} ({spec.selection or 'all inputs'}).",

@@ -37,31 +37,28 @@ def compare_inputs(study: Study, evidence: Evidence) -> Check:
     if isinstance(details, Curves):
         named = [(n, len(s.rows)) for n, s in subjects_of(study).items() if n != WHOLE]
         if named != [(row.name, row.inputs) for row in details.classes]:
-            return Check(Status.REFUTED, "No: the classes of the file are not those of the data.")
+            return Status.REFUTED.of("No: the classes of the file are not those of the data.")
         of = f"the {len(named):,} classes and all inputs" if named else "all inputs"
-        return Check(Status.FOLLOWS, f"The curves are those of {of} of these data.")
+        return Status.FOLLOWS.of(f"The curves are those of {of} of these data.")
     rows = evidence.record.inputs
     places = {name: i for i, name in enumerate(study.fitted.ids)}
     strange = [row.id for row in rows if not _is_of_data(study, row, places.get(row.id))]
     if strange:
-        return Check(
-            Status.REFUTED,
+        return Status.REFUTED.of(
             f"No: {len(strange):,} of {len(rows):,} inputs of the file have another label or group "
             f"in the data, or are not in them; the first is {strange[0]}.",
         )
     other = [row.id for row in rows if not _is_of_model(study, row, places[row.id])]
     if other:
-        return Check(
-            Status.REFUTED,
+        return Status.REFUTED.of(
             f"No: of {len(other):,} of {len(rows):,} clean inputs the model says something else "
             f"than the file, the first is {other[0]}.",
             why_else(evidence),
         )
     if _is_other_loss(study, evidence):
         words = "No: the clean loss of the model is another than in the file."
-        return Check(Status.REFUTED, words, why_else(evidence))
-    return Check(
-        Status.FOLLOWS,
+        return Status.REFUTED.of(words, why_else(evidence))
+    return Status.FOLLOWS.of(
         f"Of all {len(rows):,} clean inputs the model says what the file says that it does.",
     )
 
@@ -147,7 +144,7 @@ def _doubts_left_out(run: RebuiltRun) -> list[Check]:
     with suppress(InvalidArgument):  # a model that no run would begin with
         found = [one.blocks for one in preflight(run.study) if one.blocks is not None]
         if found and run.evidence.record.blocks is None:
-            no = Check(Status.REFUTED, "No: nothing may pass.", reason_words(found[0]))
+            no = Status.REFUTED.of("No: nothing may pass.", reason_words(found[0]))
             return [of_part(run.name, no)]
     return []
 

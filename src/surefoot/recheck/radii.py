@@ -100,16 +100,14 @@ def _counterexamples(recorded: _Recorded, evidence: Evidence) -> Check:
                 wrong.append((row, "its point does not fail"))
     if wrong:
         row, why = wrong[0]
-        return Check(
-            Status.REFUTED,
+        return Status.REFUTED.of(
             f"No: {len(wrong):,} of {len(rows) + len(bare):,} counterexamples do not hold, the "
             f"first is that of input {recorded.name(row)}: {why}.",
             why_else(evidence),
         )
     if not rows:
-        return Check(Status.FOLLOWS, "The file has no counterexample to run again.")
-    return Check(
-        Status.FOLLOWS,
+        return Status.FOLLOWS.of("The file has no counterexample to run again.")
+    return Status.FOLLOWS.of(
         f"All {len(rows):,} counterexamples of the file were run again; each fails, within "
         "its distance and the bounds.",
     )
@@ -139,15 +137,14 @@ def _same_points(recorded: _Recorded, rows: Sequence[int], evidence: Evidence) -
     number = sum(one.trials for row in rows for one in _even(own[row].sampled))
     words = f"{number:,} points that the run drew around {_inputs(recorded, rows)} were run again"
     if different:
-        return Check(
-            Status.REFUTED,
+        return Status.REFUTED.of(
             f"No: {words}; {len(different):,} inputs came out otherwise, the first is "
             f"{recorded.name(different[0])}.",
             why_else(evidence),
         )
     if not number:
-        return Check(Status.FOLLOWS, "The run drew no points to run again.")
-    return Check(Status.FOLLOWS, f"{words[:1].upper()}{words[1:]}; all came out as recorded.")
+        return Status.FOLLOWS.of("The run drew no points to run again.")
+    return Status.FOLLOWS.of(f"{words[:1].upper()}{words[1:]}; all came out as recorded.")
 
 
 def _even(points: Sequence[PointsDrawn]) -> list[PointsDrawn]:
@@ -174,20 +171,16 @@ def _fresh_points(recorded: _Recorded, rows: Sequence[int], bench: ProofBench, s
     words = f"{number:,} fresh points in the proved balls of {_inputs(recorded, rows)}"
     hidden = [row for row in failed if not recorded.brackets[row].contradicted]
     if hidden:
-        return Check(
-            Status.REFUTED,
+        return Status.REFUTED.of(
             f"No: of {words} some fail, around {len(hidden):,} inputs of which the file does not "
             f"say so, the first is {recorded.name(hidden[0])}.",
         )
     if failed:
-        return Check(
-            Status.FOLLOWS,
+        return Status.FOLLOWS.of(
             f"Of {words} some fail, around {len(failed):,} inputs, and only where the file itself "
             "says that points contradict the proof.",
         )
-    return Check(
-        Status.FOLLOWS, f"Of {words} none fails; that could refute a radius, and proves none."
-    )
+    return Status.FOLLOWS.of(f"Of {words} none fails; that could refute a radius, and proves none.")
 
 
 def _proofs(recorded: _Recorded, rows: Sequence[int], bench: ProofBench) -> Check:
@@ -204,20 +197,18 @@ def _proofs(recorded: _Recorded, rows: Sequence[int], bench: ProofBench) -> Chec
     words = f"{len(rows):,} of {len(recorded.proved):,} proofs were done again"
     if refuted:
         row, proof = refuted[0]
-        return Check(
-            Status.REFUTED,
+        return Status.REFUTED.of(
             f"No: {words}; input {recorded.name(row)} fails at a distance of {proof.far:.6g}, "
             f"within the radius {recorded.brackets[row].low:.6g} that the file calls proved.",
         )
     if open_:
         row, proof = open_[0]
-        return Check(
-            Status.OPEN,
+        return Status.OPEN.of(
             f"Not all: {words}, and {len(open_):,} ended before the radius of the file (input "
             f"{recorded.name(row)}: {proof.low:.6g} of {recorded.brackets[row].low:.6g}): do it on "
             "a faster or less busy machine.",
         )
-    return Check(Status.FOLLOWS, f"{words}; each proves the radius of the file.")
+    return Status.FOLLOWS.of(f"{words}; each proves the radius of the file.")
 
 
 def _still(proved: int, again: int) -> str:

@@ -115,14 +115,14 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
     checks: list[Check] = []
     for name in evidence.members.keys() - parts.keys():
         reason = "it was run on other inputs than these; check the evidence of that run by itself"
-        checks.append(Check(Status.OPEN, f"Nothing of {name} can be run again: {reason}."))
+        checks.append(Status.OPEN.of(f"Nothing of {name} can be run again: {reason}."))
     recorded: dict[str, StudyFacts] = {}
     for name, part in parts.items():
         try:
             recorded[name] = facts_of(part.record, part.entries)
         except NotRecomputed as error:
             of = f" of {name}" if name else ""
-            checks.append(Check(Status.OPEN, f"Nothing{of} can be run again: {error}."))
+            checks.append(Status.OPEN.of(f"Nothing{of} can be run again: {error}."))
         program = part.study.method.text("verifier")
         if program and not request.files.trust:  # never started only because a file names it
             raise InvalidArgument(
@@ -232,15 +232,13 @@ def other_difference(evidence: Evidence, study: Study, again: str) -> Check | No
     here, there = (json.loads(decisive_json(spec)) for spec in (study.spec, evidence.study))
     name = first_difference(here, there, exactly=True) or "a part of the study"
     if name in ("generator", "block"):
-        return Check(
-            Status.OPEN,
+        return Status.OPEN.of(
             f"The trials cannot be run again here: the run drew its random numbers with "
             f"{there['generator']}, and this model draws them with {here['generator']}: run it on "
             "the same kind of device (--device).",
         )
     if name == "model.answers":
-        return Check(
-            Status.REFUTED,
+        return Status.REFUTED.of(
             "No: the digest covers only a part of this model, and it answers the clean inputs "
             "otherwise than in the run.",
         )

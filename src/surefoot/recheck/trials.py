@@ -111,7 +111,7 @@ def check_trials(
         return Again((), (_late(missing, sampled),))
     words = f"{sampled.number}{sampled.of_runs} were {wording.again}"
     said = f"{words[:1].upper()}{words[1:]}, and all came out as recorded: {sampled.why_these}."
-    check = Check(Status.FOLLOWS, f"{said} {sampled.chances}".rstrip())
+    check = Status.FOLLOWS.of(f"{said} {sampled.chances}".rstrip())
     return Again((), (check,), (sampled.forger,), sampled.sample)
 
 
@@ -182,8 +182,7 @@ def trials_that_differ(recorded: Answer, again: Answer) -> int:
 def _refuted(different: Sequence[_Difference], sampled: Sampled) -> Check:
     draw, unit = sampled.draw, sampled.wording.unit
     first, trials = different[0], sum(one.trials for one in different)
-    return Check(
-        Status.REFUTED,
+    return Status.REFUTED.of(
         f"No: {sampled.number} were {sampled.wording.again} ({sampled.why_these}), and "
         f"{len(different):,} of {sampled.compared} came out otherwise (at least {trials:,} of "
         f"{draw.trials:,} {unit}). The first: {first}.",
@@ -192,8 +191,7 @@ def _refuted(different: Sequence[_Difference], sampled: Sampled) -> Check:
 
 
 def _late(missing: int, sampled: Sampled) -> Check:
-    return Check(
-        Status.OPEN,
+    return Status.OPEN.of(
         f"Not all of {sampled.number} were {sampled.wording.again} ({sampled.why_these}): "
         f"{missing:,} of {sampled.compared} were not run when the time was up, the others "
         "came out as recorded: pass a larger --time-limit, or a smaller --share.",
@@ -253,4 +251,4 @@ def _within_reach(attack: RebuiltRun) -> RebuiltRun | Check:
 
 
 def _cannot(why: str) -> Check:
-    return Check(Status.OPEN, f"The attack cannot be run again here: {why}.")
+    return Status.OPEN.of(f"The attack cannot be run again here: {why}.")
