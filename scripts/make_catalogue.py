@@ -15,8 +15,7 @@ from PIL import Image, ImageDraw, ImageFilter
 
 import surefoot as sf
 from surefoot.catalogue.parse import parse_perturbation
-from surefoot.catalogue.registry import PERTURBATIONS
-from surefoot.catalogue.words import Entry, entries
+from surefoot.catalogue.registry import PERTURBATIONS, Entry, entries
 from surefoot.core.results import UNIT
 from surefoot.engine.sampling_bench import draws_nothing
 from surefoot.engine.streams import stream

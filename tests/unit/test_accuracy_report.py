@@ -7,7 +7,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.claims import About
 from surefoot.core.results import Interval
-from surefoot.report.accuracy import accuracy_of
+from surefoot.report.key_figure import accuracy_of
 from surefoot.report.page import html_of
 from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import points, study

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
-from surefoot.catalogue.registry import PERTURBATIONS, describe_perturbation
-from surefoot.catalogue.words import perturbation_of
+from surefoot.catalogue.registry import PERTURBATIONS, describe_perturbation, perturbation_of
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence import within_limits
 from surefoot.evidence.check_run import claim_words, compare_claims

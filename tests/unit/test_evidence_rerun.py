@@ -12,7 +12,7 @@ from surefoot.core.tasks import Entry
 from surefoot.errors import InvalidArgument
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
-from surefoot.recheck.draw_trials import catch_probability, draw_trials
+from surefoot.recheck.trials import catch_probability, draw_trials
 from tests.unit.test_evidence_file import concluded
 from tests.worlds import linear_model, points, study
 

@@ -12,7 +12,7 @@ from surefoot.conclude.comparison import joined_record
 from surefoot.core.counts import Counts
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
-from surefoot.recheck.draw_trials import draw_trials
+from surefoot.recheck.trials import draw_trials
 from tests.unit.test_evidence_file import concluded
 from tests.worlds import linear_model, points, study
 

@@ -5,8 +5,7 @@ import math
 import pytest
 
 from surefoot.catalogue.parse import at_level, level_reader, parse_perturbation, parse_range
-from surefoot.catalogue.registry import describe_perturbation
-from surefoot.catalogue.words import entries
+from surefoot.catalogue.registry import describe_perturbation, entries
 from surefoot.core.results import Interval
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
 from tests.refusals import refused

@@ -10,8 +10,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.catalogue.parse import parse_perturbation, parse_range
-from surefoot.catalogue.registry import describe_perturbation
-from surefoot.catalogue.words import perturbation_of
+from surefoot.catalogue.registry import describe_perturbation, perturbation_of
 from surefoot.core.tasks import Task
 from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.perturbation_checks import examine_perturbation

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.cli.main import app
-from surefoot.commands.output_files import OUTPUTS, check_distinct
+from surefoot.commands.values import OUTPUTS, check_distinct
 from surefoot.errors import InvalidArgument
 
 FILES = ("none.onnx", "none.npz")  # read first, they would be what is complained about

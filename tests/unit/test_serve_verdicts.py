@@ -98,7 +98,7 @@ def test_the_worst_of_several_verdicts_counts_and_long_or_damaged_ends_are_read(
     with reading(runs[0]) as store:
         keys = [line.key for line in store.listing().lines()]
         whole = store.listing().endings(keys)
-        monkeypatch.setattr("surefoot.store.sql_listing._END", 40)
+        monkeypatch.setattr("surefoot.store.sql._END", 40)
         assert store.listing().endings(keys) == whole
     verdicts = [claim for ending in whole.values() for claim in ending.verdicts]
     failed, passed, open_ = sorted(verdicts, key=lambda claim: claim.verdict)

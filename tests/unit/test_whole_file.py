@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.commands.output_files import check_file
+from surefoot.commands.values import check_file
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.system.whole_file import UNFINISHED, open_beside, remove_unfinished, write_whole
 

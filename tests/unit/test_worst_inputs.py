@@ -9,8 +9,8 @@ import pytest
 import surefoot as sf
 from surefoot.core.claims import CleanFault
 from surefoot.core.results import UNIT, Estimate, Footing, Guarantee
-from surefoot.report.clean_faults import clean_fault
 from surefoot.report.figures import svg
+from surefoot.report.tables import clean_fault
 from surefoot.report.views.sampling_figures import inputs_chart
 from surefoot.report.views.sampling_tables import count_words, is_from_few
 from tests.worlds import linear, points, study

@@ -10,8 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from surefoot.catalogue.registry import PERTURBATIONS, Definition, Options, number
-from surefoot.catalogue.words import open_phrase
+from surefoot.catalogue.registry import PERTURBATIONS, Definition, Options, number, open_phrase
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import import_object

@@ -14,8 +14,7 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from surefoot.commands.option import Groups, Hint, Parameter, arguments_of, kind_words
-from surefoot.commands.output_files import check_distinct
-from surefoot.commands.values import Given
+from surefoot.commands.values import Given, check_distinct
 from surefoot.records.options import Option
 
 _Context = Any

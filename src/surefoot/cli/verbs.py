@@ -21,8 +21,6 @@ from surefoot.commands import compare as compare_verb
 from surefoot.commands import critical as critical_verb
 from surefoot.commands import curve as curve_verb
 from surefoot.commands import demo as demo_verb
-from surefoot.commands import design as design_verb
-from surefoot.commands import doctor as doctor_verb
 from surefoot.commands import estimate as estimate_verb
 from surefoot.commands import init as init_verb
 from surefoot.commands import perturb as perturb_verb
@@ -179,7 +177,7 @@ def compare() -> None:
     """
 
 
-@options_of(doctor_verb.doctor, explain=True)
+@options_of(plan_verb.doctor, explain=True)
 def doctor(*, json: bool, explain: bool, **given: Given) -> int:
     """Check that model and data fit together before a run.
 
@@ -188,7 +186,7 @@ def doctor(*, json: bool, explain: bool, **given: Given) -> int:
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """
     with terminal.prints_to_stderr():
-        checkup = doctor_verb.doctor(**given)
+        checkup = plan_verb.doctor(**given)
     if json:
         typer.echo(jsonlib.dumps([asdict(f) for f in checkup.findings], ensure_ascii=False))
     else:
@@ -481,7 +479,7 @@ def perturb() -> None:
     """
 
 
-@options_of(design_verb.design)
+@options_of(plan_verb.design)
 def design(*, json: bool, **given: Given) -> int:
     """Show when an estimate of a given width stops, what is proved about it, and what it costs.
 
@@ -494,7 +492,7 @@ def design(*, json: bool, **given: Given) -> int:
     from rich.console import Console
 
     with Console(stderr=True).status("computing the design and proving it"):
-        answer = design_verb.design(**given, caller=terminal.shell_caller())
+        answer = plan_verb.design(**given, caller=terminal.shell_caller())
     return terminal.print_answer(answer, as_json=json, console=Console(highlight=False))
 
 

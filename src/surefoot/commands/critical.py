@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
-from surefoot.commands.output_files import check_figure_file, check_file, check_folder
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions, option, refused
 
@@ -39,9 +38,9 @@ class ExportOptions:
         """Refuse early what could not be written."""
         for name in names:
             if self.counterexamples is not None:
-                check_file(path_for_network(self.counterexamples, name))
+                v.check_file(path_for_network(self.counterexamples, name))
             if self.vnnlib is not None:
-                check_folder(path_for_network(self.vnnlib, name))
+                v.check_folder(path_for_network(self.vnnlib, name))
         if self.counterexamples is not None and Path(self.counterexamples).suffix != ".npz":
             raise refused(
                 "counterexamples",
@@ -193,7 +192,7 @@ def critical(
         )
     running.check()
     export.check(models)
-    check_figure_file(outcome.figure)
+    v.check_figure_file(outcome.figure)
     least = outcome.required_radius()
     radii = () if outcome.at is None else v.as_numbers("at", outcome.at)
     method = radius.method(least)

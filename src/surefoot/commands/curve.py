@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.commands.methods import fields_of
-from surefoot.commands.output_files import check_figure_file
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import (
     FileOptions,
@@ -218,7 +217,7 @@ def curve(
 
     running.check()
     limits = batches.arguments()
-    check_figure_file(outcome.figure)
+    v.check_figure_file(outcome.figure)
     perturbations = list(perturb) if isinstance(perturb, list | tuple) else [perturb]
     least = None
     if outcome.require is not None:

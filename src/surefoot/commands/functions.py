@@ -16,7 +16,6 @@ from surefoot.commands import certify as _certify
 from surefoot.commands import compare as _compare
 from surefoot.commands import critical as _critical
 from surefoot.commands import curve as _curve
-from surefoot.commands import doctor as _doctor
 from surefoot.commands import estimate as _estimate
 from surefoot.commands import init as _init
 from surefoot.commands import plan as _plan
@@ -28,8 +27,7 @@ from surefoot.commands import tally as _tally
 from surefoot.commands import verify as _verify
 from surefoot.commands.caller import Caller, choose_display
 from surefoot.commands.option import Groups, check_options, expanded_signature
-from surefoot.commands.output_files import check_distinct
-from surefoot.commands.values import AnyData, AnyModel, Given, is_plain
+from surefoot.commands.values import AnyData, AnyModel, Given, check_distinct, is_plain
 from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import InvalidArgument
 from surefoot.study import Result, Study
@@ -99,7 +97,7 @@ certify = python_function(_certify.certify)
 tail = python_function(_tail.tail)
 curve = python_function(_curve.curve)
 critical = python_function(_critical.critical)
-doctor = python_function(_doctor.doctor)
+doctor = python_function(_plan.doctor)
 init = python_function(_init.init)
 plan = python_function(_plan.plan)
 smooth = python_function(_smooth.smooth)

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
-from surefoot.commands.output_files import check_text_file
 from surefoot.commands.run import DEFAULT_FILE
-from surefoot.commands.values import Given, is_plain
+from surefoot.commands.values import Given, check_text_file, is_plain
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.records.options import FileOptions, option, option_name
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from surefoot.study.doctor import Checkup
+    from surefoot.study.run import Checkup
     from surefoot.subject.inputs import Inputs
     from surefoot.subject.protocols import Model, Perturbation
 
@@ -85,7 +84,7 @@ def init(
 
     from surefoot.commands.request import read_subjects
     from surefoot.inputs import fit
-    from surefoot.study.doctor import doctor as check
+    from surefoot.study.run import doctor as check
 
     subjects = read_subjects({"": model}, data, inputs, o.SEED)
     if _needs_bounds(subjects.models[""], subjects.inputs):

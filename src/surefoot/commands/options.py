@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from surefoot.commands import values as v
 from surefoot.commands.option import PANEL_OF_RUN
-from surefoot.commands.output_files import check_figure_file, check_page_file
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import Option, option, refused, refused_value
 
@@ -209,7 +208,7 @@ class LevelsOptions:
             raise refused_value(
                 "figure", self.figure, "needs several levels: add levels (--levels 0.01,0.02,0.04)"
             )
-        check_figure_file(self.figure)
+        v.check_figure_file(self.figure)
 
 
 @dataclass(frozen=True)
@@ -245,7 +244,7 @@ class RunOptions:
         """Refuse what cannot be written, before anything is read."""
         from surefoot.executors.pool import check_executor
 
-        check_page_file("report", self.report)
+        v.check_page_file("report", self.report)
         check_executor(self._executor())
 
     def arguments(self) -> dict[str, v.Given]:

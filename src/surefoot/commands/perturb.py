@@ -10,8 +10,7 @@ from typing import Annotated
 
 from surefoot.commands import options as o
 from surefoot.commands.caller import Answer
-from surefoot.commands.output_files import check_file
-from surefoot.commands.values import as_numbers
+from surefoot.commands.values import as_numbers, check_file
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.records.options import Option, option, same_option
 from surefoot.system.whole_file import write_whole
@@ -58,7 +57,7 @@ def perturb(
                     f"--{option_} {value} needs an image: surefoot perturb fog cat.png"
                 )
         return _listed() if options.every or name is None else _explained(name)
-    from surefoot.catalogue.words import open_phrase
+    from surefoot.catalogue.registry import open_phrase
     from surefoot.inputs.items import is_text_path
     from surefoot.study.draw_sheet import perturbation_and_levels, read_image, sheet
 
@@ -85,7 +84,7 @@ def perturb(
 
 def _on_text(name: str, path: str, options: SheetOptions) -> Answer:
     """The first text of a file at several levels: samples on lines, the clean text first."""
-    from surefoot.catalogue.words import open_phrase
+    from surefoot.catalogue.registry import open_phrase
     from surefoot.report.tables import Table
     from surefoot.study.draw_sheet import perturbation_and_levels, text_samples
     from surefoot.system.text import level_words
@@ -103,7 +102,7 @@ def _on_text(name: str, path: str, options: SheetOptions) -> Answer:
 
 
 def _listed() -> Answer:
-    from surefoot.catalogue.words import entries
+    from surefoot.catalogue.registry import entries
     from surefoot.report.tables import Table
 
     catalogue = entries()
@@ -119,7 +118,7 @@ def _listed() -> Answer:
 
 def _explained(name: str) -> Answer:
     from surefoot.catalogue.parse import explain_own, own_text, parse_perturbation
-    from surefoot.catalogue.words import entries
+    from surefoot.catalogue.registry import entries
 
     if (own := own_text(name)) is not None:
         definition = explain_own(own)

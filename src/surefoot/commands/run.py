@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.commands.output_files import check_folder, check_text_file
-from surefoot.commands.values import Number
+from surefoot.commands.values import Number, check_folder, check_text_file
 from surefoot.core.claims import UNDECIDED_CHOICES, UndecidedAs
 from surefoot.records.options import option, refused, refused_value
 

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from surefoot.commands.caller import Answer, Caller
 from surefoot.commands.options import STORE
-from surefoot.commands.output_files import check_file, check_page_file, check_text_file
-from surefoot.commands.values import as_number, class_shares, share
+from surefoot.commands.values import (
+    as_number,
+    check_file,
+    check_page_file,
+    check_text_file,
+    class_shares,
+    share,
+)
 from surefoot.core.claims import UndecidedAs
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.records.options import Option, option
@@ -153,8 +159,8 @@ def _listed(location: str) -> Answer:
 
 
 def _row(run: RunSummary) -> tuple[str, ...]:
-    from surefoot.report.accuracy import clean_words
     from surefoot.report.formatting import file_name
+    from surefoot.report.key_figure import clean_words
 
     words, source = run.spec.words, run.source
     written = run.last_write[:19].replace("T", " ")

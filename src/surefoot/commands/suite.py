@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
-from surefoot.commands.output_files import check_figure_file
 from surefoot.records.options import FileOptions, option, refused, refused_value, same_option
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def suite(
     from surefoot.study.suite import cell_studies, run_suite
 
     running.check()
-    check_figure_file(measurement.figure)
+    v.check_figure_file(measurement.figure)
     measurement.plan(0)  # refuses a mistake before files are read
     if measurement.require is not None:
         v.share("require", measurement.require)

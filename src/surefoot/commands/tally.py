@@ -11,7 +11,6 @@ from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.commands.caller import Caller
 from surefoot.commands.critical import RadiusOptions, RadiusOutcome
-from surefoot.commands.output_files import check_distinct, check_figure_file, check_page_file
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import Option, option, refused, refused_value, same_option
 
@@ -131,9 +130,9 @@ def run_tally(
     from surefoot.inputs.outcomes.rows import RERUNS, ColumnNames
     from surefoot.study.external import tally_files
 
-    check_distinct({"files": files, "figure": options.figure, "report": options.report})
-    check_page_file("report", options.report)
-    check_figure_file(options.figure)
+    v.check_distinct({"files": files, "figure": options.figure, "report": options.report})
+    v.check_page_file("report", options.report)
+    v.check_figure_file(options.figure)
     error = v.error_from(options.confidence)
     least = None if options.require is None else v.share("require", options.require)
     each = options.require_each
@@ -175,7 +174,7 @@ def run_brackets(
 
     running = o.RunOptions(report=options.report)
     running.check()
-    check_figure_file(options.figure)
+    v.check_figure_file(options.figure)
     result = brackets(
         path,
         networks=tuple(options.networks.split(",")) if options.networks else (),

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from surefoot.commands.caller import Answer, Caller
 from surefoot.commands.options import STORE
-from surefoot.commands.output_files import check_file, check_text_file
 from surefoot.commands.stored import LATEST, RunArgument, about_run
-from surefoot.commands.values import AnyData, AnyModel, Number, as_number
+from surefoot.commands.values import (
+    AnyData,
+    AnyModel,
+    Number,
+    as_number,
+    check_file,
+    check_text_file,
+)
 from surefoot.records.options import FileOptions, Option, option, option_name, refused
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from surefoot.catalogue.methods import METHODS
 from surefoot.conclude.facts import StudyFacts
-from surefoot.conclude.scope import sampled_of
+from surefoot.conclude.scope import classes_of, sampled_of
 from surefoot.core import claims as kinds
 from surefoot.core.claims import About, Claim, Height, Said
 from surefoot.core.counts import Counts
@@ -17,10 +17,9 @@ from surefoot.core.results import Decision, Estimate, Guarantee, Interval, compl
 from surefoot.core.tasks import Entry
 from surefoot.population import Mean
 from surefoot.population.family import KappaFamily
-from surefoot.records.population import classes_of
 from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples
 from surefoot.records.spec import StudySpec
-from surefoot.report.curve_quantity import curve_quantity, perturbation_at_level
+from surefoot.report.clauses import curve_quantity, perturbation_at_level
 from surefoot.statistics.kappa import KappaTest, kappa_claim
 
 MeanClaim = (

@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.conclude.accuracy import MeanClaim, claim_of_mean, wrong_when_clean
-from surefoot.conclude.scope import as_in_records, claim_of_population, sampled_of
+from surefoot.conclude.scope import (
+    as_in_records,
+    claim_of_population,
+    identical_pairs,
+    population_of,
+    rows_by_id,
+    sampled_of,
+)
 from surefoot.conclude.suite import join_cells
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together, jointly
@@ -23,7 +30,6 @@ from surefoot.population.comparison import (
     ranks,
 )
 from surefoot.population.requirement import sound
-from surefoot.records.population import identical_pairs, population_of, rows_by_id
 from surefoot.records.record import (
     Comparison,
     Member,

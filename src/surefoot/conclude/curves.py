@@ -15,7 +15,7 @@ from surefoot.core.reasons import Reason, Why, several, stated
 from surefoot.core.results import UNIT, Curve, Footing, Interval, Reading
 from surefoot.core.tasks import Subject
 from surefoot.records.record import CurveRow, Curves, RecordBody, Strip
-from surefoot.report.curve_quantity import quantity_of
+from surefoot.report.clauses import quantity_of
 
 WHOLE = "all"
 _ROUNDING = 1e-9

@@ -11,14 +11,13 @@ import numpy as np
 
 from surefoot.catalogue.methods import METHODS, TAILS, TESTS, SmoothedRadius
 from surefoot.catalogue.registry import ON_A_GRID, PERTURBATIONS
-from surefoot.conclude.scope import sampling_of
+from surefoot.conclude.scope import POPULATIONS, sampling_of, stated_population
 from surefoot.core.claims import Randomness, Sampling
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Interval
 from surefoot.engine.sampling_bench import draws_nothing
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean
-from surefoot.records.population import POPULATIONS, stated_population
 from surefoot.records.record import InputRow
 from surefoot.records.spec import StudySpec
 from surefoot.subject.inputs import Inputs

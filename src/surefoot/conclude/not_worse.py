@@ -14,7 +14,10 @@ from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.scope import (
     as_in_records,
     claim_of_population,
+    is_same_model,
     plausible,
+    population_of,
+    rows_by_id,
     sampled_of,
     without_doubtful,
 )
@@ -36,9 +39,8 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population import not_worse, not_worse_of_samples
-from surefoot.records.population import is_same_model, population_of, rows_by_id
 from surefoot.records.record import Curves, InputRow, Radii, Record, Samples
-from surefoot.report.curve_quantity import quantity_of
+from surefoot.report.clauses import quantity_of
 
 
 def not_worse_claim(

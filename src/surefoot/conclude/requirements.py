@@ -19,7 +19,13 @@ from surefoot.conclude.sampling_requirements import (
     of_these,
     sampled_claim,
 )
-from surefoot.conclude.scope import groups_in, plausible, sampled_of, without_doubtful
+from surefoot.conclude.scope import (
+    groups_in,
+    plausible,
+    population_of,
+    sampled_of,
+    without_doubtful,
+)
 from surefoot.conclude.smoothing import require_certified
 from surefoot.conclude.suite import kept_over_cells
 from surefoot.conclude.tally import of_tallies, of_tally
@@ -43,7 +49,6 @@ from surefoot.core.results import UNIT, Bracket, Footing, Guarantee, Reading
 from surefoot.errors import InvalidArgument
 from surefoot.population import QuantileWithin, requirement, requires, requires_of_interval
 from surefoot.records.options import refused_value
-from surefoot.records.population import population_of
 from surefoot.records.record import (
     BASELINE,
     Certificates,
@@ -58,7 +63,7 @@ from surefoot.records.record import (
     under,
 )
 from surefoot.records.spec import Spec, StudySpec
-from surefoot.report.curve_quantity import quantity_of
+from surefoot.report.clauses import quantity_of
 from surefoot.statistics.bounds import shares
 from surefoot.statistics.counted import rung
 from surefoot.statistics.plausible import below_grey_level

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.catalogue.words import perturbation_of
+from surefoot.catalogue.registry import perturbation_of
 from surefoot.conclude.accuracy import kept_as
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.sampling import verdict_of
-from surefoot.conclude.scope import groups_in, in_scope, sampled_of, trials_of
+from surefoot.conclude.scope import groups_in, in_scope, population_of, sampled_of, trials_of
 from surefoot.core.assumptions import Together, jointly
 from surefoot.core.claims import (
     About,
@@ -39,7 +39,6 @@ from surefoot.core.results import (
 from surefoot.errors import InvalidArgument
 from surefoot.population import requirement, robust_of_these
 from surefoot.population.share import robust_at_least
-from surefoot.records.population import population_of
 from surefoot.records.record import (
     Certificates,
     CertifiedRow,

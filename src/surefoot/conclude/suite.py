@@ -23,7 +23,7 @@ from surefoot.records.record import (
     Samples,
     row_and_column,
 )
-from surefoot.report.curve_quantity import curve_quantity
+from surefoot.report.clauses import curve_quantity
 from surefoot.statistics.bounds import two_sided
 from surefoot.statistics.stratified_mean import MeanBounds
 

@@ -15,6 +15,7 @@ from surefoot.conclude.scope import (
     by_class,
     groups_in,
     groups_within_classes,
+    rows_by_id,
     sampled_of,
     trials_of,
 )
@@ -36,7 +37,6 @@ from surefoot.inputs.outcomes.rows import Case, OutcomeFile
 from surefoot.population.comparison import Difference, differences, not_worse
 from surefoot.population.mean import Mean
 from surefoot.population.requirement import requirement
-from surefoot.records.population import rows_by_id
 from surefoot.records.record import (
     Comparison,
     Finding,

@@ -37,7 +37,7 @@ from surefoot.engine.perturbation_checks import (
 )
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs.labels import ALPHABETICAL, LOOKED_UP, NUMBERS
-from surefoot.population.copies import copies, copies_note
+from surefoot.population.groups import copies, copies_note
 from surefoot.records.record import CLEAN, SELECTION, CleanAnswers
 from surefoot.subject.inputs import Classified, Inputs
 from surefoot.subject.protocols import Array, Model, Outputs, Perturbation, Scores, to_host

@@ -8,8 +8,7 @@ from dataclasses import asdict, replace
 from importlib import metadata
 
 from surefoot.catalogue.methods import METHODS
-from surefoot.catalogue.registry import PROPERTIES
-from surefoot.catalogue.words import perturbation_of, perturbation_words
+from surefoot.catalogue.registry import PROPERTIES, perturbation_of, perturbation_words
 from surefoot.errors import InvalidArgument
 from surefoot.evidence.answers import Check, Status
 from surefoot.evidence.check_run import BROKEN

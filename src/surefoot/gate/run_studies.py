@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.commands.functions import python_function
-from surefoot.commands.output_files import OUTPUTS, WRITTEN, check_distinct, check_text_file
 from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
+from surefoot.commands.values import OUTPUTS, WRITTEN, check_distinct, check_text_file
 from surefoot.errors import InvalidArgument, ReportFailed, SurefootError
 from surefoot.gate import gate as g
 from surefoot.gate.check_study import check_study, prepare_study

@@ -19,8 +19,7 @@ from surefoot.evidence.check_words import check_rebuilt_words
 from surefoot.evidence.statement import Evidence
 from surefoot.recheck.radii import check_radii
 from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, rebuild
-from surefoot.recheck.trials import check_attacks, check_trials
-from surefoot.recheck.words import why_else
+from surefoot.recheck.trials import check_attacks, check_trials, why_else
 from surefoot.records.record import Curves, InputRow, Samples
 from surefoot.report.reasons import reason_words
 from surefoot.study.measure import clean_loss, subjects_of

@@ -15,9 +15,8 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.proof_bench import ProofBench, decode_point
 from surefoot.evidence.answers import Again, Check, Status
 from surefoot.evidence.statement import Evidence
-from surefoot.recheck.draw_trials import SHARE, catch_probability, draws_for
 from surefoot.recheck.rebuild_study import RerunRequest
-from surefoot.recheck.words import floor_percent, why_else
+from surefoot.recheck.trials import SHARE, catch_probability, draws_for, floor_percent, why_else
 from surefoot.study.prove import points_drawn, radii_measurement
 from surefoot.study.study import Study
 from surefoot.subject.protocols import to_host

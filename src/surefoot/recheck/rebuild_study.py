@@ -11,8 +11,7 @@ from typing import Any
 
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.parse import parse_perturbation, parse_range
-from surefoot.catalogue.registry import PROPERTIES, parse_property
-from surefoot.catalogue.words import perturbation_of
+from surefoot.catalogue.registry import PROPERTIES, parse_property, perturbation_of
 from surefoot.conclude.comparison import LEVELS
 from surefoot.conclude.facts import StudyFacts
 from surefoot.core.procedure import Needs

@@ -1,14 +1,21 @@
-"""Recorded trials run again by their names, through the same path as the run, and compared."""
+"""Recorded trials drawn by a second party's own seed, run again by their names, and compared.
+
+Trials are drawn, not rows: a row of the journal that holds many trials is drawn so much more often,
+and nobody gains by putting altered trials into rows of another size.
+"""
 
 from __future__ import annotations
 
+import math
+import random
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.core.counts import Answer, Counts, Outcomes, Proof, Severities
 from surefoot.core.procedure import Ask, Needs, TimeUp
@@ -17,23 +24,397 @@ from surefoot.engine.outputs import ROUNDING
 from surefoot.errors import EvidenceFailed, InvalidArgument, MissingPackage, ModelFailed
 from surefoot.evidence.answers import Again, Check, Status, of_part
 from surefoot.evidence.check import verify_command
+from surefoot.evidence.packed import NEW_COPY
 from surefoot.evidence.recompute import facts_of
-from surefoot.recheck.draw_trials import draw_trials
+from surefoot.evidence.statement import Evidence
 from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, other_difference
-from surefoot.recheck.words import (
-    ATTACKED,
-    TRIALS,
-    Sampled,
-    Wording,
-    failures_of,
-    outcome_words,
-    why_else,
-)
 from surefoot.records.record import Samples
+from surefoot.region.attack_method import BROKEN
 from surefoot.store import MemoryJournal
 from surefoot.study.measure import Measurement, run_measurement
-from surefoot.study.run import MEASUREMENTS
+from surefoot.study.run import MEASUREMENTS, environment
 from surefoot.system.memory_limits import most_trials
+
+MOST_DRAWN = 5_000_000
+"""Trials drawn one by one: more need gigabytes, and by then every altered share is noticed."""
+
+ALTERED, NOTICED = 0.05, 0.95
+"""What a check that is to be relied on notices, and with which probability: some 60 draws."""
+SHARE = 0.01
+"""Of the trials that are run again, where nothing else is said: minutes for hours of a run."""
+MOST_TRIALS = 10**15
+"""Of a journal: a million trials a second for thirty years."""
+
+_Sizes = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""The sizes that rows have, and how many rows have each."""
+K = TypeVar("K", bound=Hashable)
+"""What names the subject of some rows: its id, or a run and the id."""
+
+
+@dataclass(frozen=True)
+class TrialDraw(Generic[K]):
+    """Trials drawn at random without replacement, and the rows to run again because of them.
+
+    A row whose journal holds a count alone is run again wholly; where the journal holds every
+    trial, the drawn ones are rows of their own. `total` counts all trials of the journal,
+    `total_rows` its rows; `drawn` the trials drawn. With a share of `enough` who altered `ALTERED`
+    of the trials is noticed with probability `NOTICED`.
+    """
+
+    seed: int
+    total: int
+    total_rows: int
+    drawn: int
+    rows: Mapping[K, tuple[Entry, ...]]
+    enough: float
+
+    @property
+    def number_of_rows(self) -> int:
+        """Rows that are run again."""
+        return sum(map(len, self.rows.values()))
+
+    @property
+    def trials(self) -> int:
+        """Trials that are run again: all of those rows."""
+        return sum(entry.stop - entry.start for own in self.rows.values() for entry in own)
+
+    def catch(self, share: float) -> float:
+        """The probability that a trial is drawn from rows that hold this share of all trials."""
+        return catch_probability(self.total, math.ceil(share * self.total), self.drawn)
+
+
+def catch_probability(total: int, altered: int, drawn: int) -> float:
+    """Of `drawn` from `total` without replacement at least one is among the `altered`.
+
+    1 - C(total - altered, drawn) / C(total, drawn), hypergeometric.
+    """
+    if altered <= 0:
+        return 0.0
+    if altered + drawn > total:
+        return 1.0
+    few, many = sorted((altered, drawn))  # C(N-a, d)/C(N, d) = C(N-d, a)/C(N, a)
+    left = np.arange(few, dtype=np.float64)
+    return float(-np.expm1(np.log1p(-many / (total - left)).sum()))
+
+
+def draw_trials(
+    entries: Mapping[K, Sequence[Entry]], share: float | None, seed: int
+) -> TrialDraw[K]:
+    """Trials of one journal or several: so many that about this share of all is run again.
+
+    At least one. Without a share: so many that about `SHARE` is run again, and no fewer than notice
+    `ALTERED` of the trials with probability `NOTICED`.
+    """
+    rows = [(name, entry) for name, own in entries.items() for entry in own]
+    if not rows:
+        raise InvalidArgument(
+            "the journal of this file is empty: no trial can be run again; let the run end, and "
+            "write it again"
+        )
+    sizes = [entry.stop - entry.start for _, entry in rows]  # exact, however many they claim
+    total = sum(sizes)
+    single = all(isinstance(entry.evidence, Outcomes | Severities) for _, entry in rows)
+    if total > MOST_TRIALS:
+        raise InvalidArgument(
+            f"the journal of this file claims {total:,} trials, more than {MOST_TRIALS:,}: nobody "
+            f"ran them; {NEW_COPY}"
+        )
+    kinds = np.unique(np.array(sizes, dtype=np.float64), return_counts=True)
+    number = _number_to_draw(kinds, total, SHARE if share is None else share, single)
+    if share is None:
+        number = max(number, draws_for(total))
+    if number == total:
+        every = {name: tuple(own) for name, own in entries.items()}
+        return TrialDraw(seed, total, len(rows), total, every, 1.0)
+    if number > MOST_DRAWN:
+        part = SHARE if share is None else share
+        raise InvalidArgument(
+            f"a share of {part:g} of {total:,} trials is {number:,} draws, more than "
+            f"{MOST_DRAWN:,}: pass a smaller share (--share {part / 100:g}), or 1 for all"
+        )
+    ends = np.cumsum(np.array(sizes, dtype=np.int64))
+    places = np.array(sorted(random.Random(seed).sample(range(total), number)), dtype=np.int64)  # noqa: S311  it draws no secret
+    at = np.searchsorted(ends, places, side="right")
+    drawn: dict[K, list[Entry]] = {}
+    if single:
+        offsets = places - (ends - np.array(sizes))[at]
+        for row, offset in zip(at.tolist(), offsets.tolist(), strict=True):
+            name, entry = rows[row]
+            drawn.setdefault(name, []).append(_one_trial(entry, offset))
+    else:
+        for row in np.unique(at).tolist():
+            name, entry = rows[row]
+            drawn.setdefault(name, []).append(entry)
+    chosen = {name: tuple(own) for name, own in drawn.items()}
+    # The share that asks for so many draws: that of the trials run again, in the mean.
+    enough = draws_for(total) if single else _expected_trials(kinds, total, draws_for(total))
+    return TrialDraw(seed, total, len(rows), number, chosen, min(1.0, enough / total))
+
+
+def _one_trial(entry: Entry, offset: int) -> Entry:
+    """One trial of a row whose journal holds every one."""
+    start, evidence = entry.start + offset, entry.evidence
+    match evidence:
+        case Outcomes(marks=marks):
+            return Entry(entry.level, start, start + 1, Outcomes(marks[offset]))
+        case Severities(values=values, limit=limit):
+            part = Severities((values[offset],), limit)
+            return Entry(entry.level, start, start + 1, part)
+    raise TypeError(type(evidence))
+
+
+def _number_to_draw(kinds: _Sizes, total: int, share: float, single: bool) -> int:
+    """Draws after which, in the mean, at most this share of all trials is run again.
+
+    It depends on the sizes of rows alone, never on what is drawn: so the probability to notice is
+    exactly hypergeometric.
+    """
+    if share == 1:
+        return total
+    if single:
+        return max(1, math.ceil(share * total))
+    low, high = 1, total
+    while high - low > 0:
+        middle = (low + high + 1) // 2
+        if _expected_trials(kinds, total, middle) <= share * total:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def draws_for(total: int) -> int:
+    """Draws, at most all, that notice `ALTERED` of the trials with probability `NOTICED`."""
+    altered, low, high = math.ceil(ALTERED * total), 1, total
+    while low < high:
+        middle = (low + high) // 2
+        if catch_probability(total, altered, middle) >= NOTICED:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _expected_trials(kinds: _Sizes, number: int, drawn: int) -> float:
+    """Trials of rows that hold at least one of `drawn` trials, in the mean."""
+    from scipy.special import gammaln
+
+    (sizes, repeats), total = kinds, float(number)
+    rest = total - sizes - drawn
+    logs = (
+        gammaln(total - sizes + 1)
+        - gammaln(np.maximum(rest, 0) + 1)
+        - gammaln(total + 1)
+        + gammaln(total - drawn + 1)
+    )
+    missed = np.where(rest >= 0, np.exp(np.minimum(logs, 0.0)), 0.0)
+    return float((repeats * sizes * (1 - missed)).sum())
+
+
+_SHARES = (0.01, 0.05, 0.2)
+"""Altered shares whose probability to be noticed is printed."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What is run again, in words: trials, or the inputs that an attack searched."""
+
+    noun: str
+    unit: str
+    doing: str
+    again: str
+    altered: str
+    nothing: str
+
+
+TRIALS = Wording(
+    "recorded trials", "trials", "running", "run again", "trials",
+    "Alter no trial: all of them were run again.",
+)  # fmt: skip
+ATTACKED = Wording(
+    "attacked inputs", "attacked inputs", "attacking", "attacked again", "outcomes of the attack",
+    "Alter no outcome of the attack: all inputs were attacked again.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A draw from some runs, and of each run by name how many trials it has and how many failed."""
+
+    draw: TrialDraw[tuple[str, str]]
+    wording: Wording
+    trials: Mapping[str, int]
+    failed: Mapping[str, int]
+
+    @property
+    def everything(self) -> bool:
+        """Whether every row is run again: as asked for, or because each holds a drawn trial."""
+        return self.draw.trials == self.draw.total
+
+    @property
+    def number(self) -> str:
+        """How many are run again."""
+        total = f"{self.draw.total:,} {self.wording.noun}"
+        return f"all {total}" if self.everything else f"{self.draw.trials:,} of {total}"
+
+    @property
+    def of_runs(self) -> str:
+        """Of which runs of a comparison they are; empty where there is only one run."""
+        if len(self.trials) == 1:
+            [name] = self.trials
+            return f" of {name}" if name else ""
+        own = dict.fromkeys(self.trials, 0)
+        for (run, _), rows in self.draw.rows.items():
+            own[run] += sum(entry.stop - entry.start for entry in rows)
+        parts = ", ".join(f"{n:,} of {self.trials[run]:,} of {run}" for run, n in own.items())
+        return f" ({parts})"
+
+    @property
+    def compared(self) -> str:
+        """What is compared one by one: a trial, or a row of several with its count."""
+        rows = self.draw.number_of_rows
+        return f"{rows:,} {self.wording.unit if rows == self.draw.trials else 'rows'}"
+
+    @property
+    def why_these(self) -> str:
+        """Which trials were drawn, and why others are run again with them."""
+        draw = self.draw
+        if self.everything:
+            return "every one of them"
+        drawn = f"{draw.drawn:,} drawn at random (seed {draw.seed})"
+        if draw.trials == draw.drawn:
+            return drawn
+        rows = f"{draw.number_of_rows:,} of {draw.total_rows:,}"
+        several = "a row of the journal holds several trials and is run again whole"
+        return f"{drawn}; {several}, here {rows}"
+
+    @property
+    def chances(self) -> str:
+        """How likely altered shares of some sizes would have been noticed, exactly."""
+        if self.everything:
+            return ""
+        draw = self.draw
+        chances = ", ".join(
+            f"{floor_percent(draw.catch(share))} if {_percent(share)}" for share in _SHARES
+        )
+        words = (
+            f"Altered {self.wording.altered} would be noticed with probability {chances} of them "
+            "were altered."
+        )
+        if len(self.trials) > 1:
+            least = min(
+                catch_probability(draw.total, math.ceil(ALTERED * n), draw.drawn)
+                for n in self.trials.values()
+            )
+            words += (
+                f" Where one run alone was altered, {_percent(ALTERED)} of its own are noticed "
+                f"with probability {floor_percent(least)} or more."
+            )
+        if draw.catch(ALTERED) < NOTICED:
+            more = math.ceil(1000 * draw.enough) / 1000
+            words += f" --share {more:g} notices {_percent(ALTERED)} with {_percent(NOTICED)}."
+        return words
+
+    @property
+    def forger(self) -> str:
+        """What is left to a forger, and where the probabilities come from."""
+        if self.everything:
+            return self.wording.nothing
+        draw = self.draw
+        return (
+            f"Alter so few {self.wording.altered} that none was drawn: the probabilities above are "
+            f"1 - C(N - M, n)/C(N, n) with n = {draw.drawn:,} draws and M altered of "
+            f"N = {draw.total:,}, or more, however the altered ones lie among the rows. "
+            f"{self._worth}"
+        )
+
+    @property
+    def _worth(self) -> str:
+        """What altered trials can do to what the file says of them."""
+        draw, unit = self.draw, self.wording.unit
+        altered = math.ceil(ALTERED * draw.total)
+        share = f"{_percent(ALTERED)} of the {unit} are {altered:,}"
+        if len(self.trials) > 1:
+            most = max(100 * min(1, altered / n) for n in self.trials.values())
+            points = math.ceil(10 * most - 1e-9) / 10
+            return (
+                f"{share}: so many altered in one run alone move its share of failed {unit} by up "
+                f"to {points:g} points."
+            )
+        [failed] = self.failed.values()
+        most = min(failed + altered, draw.total)
+        return (
+            f"{share}: if so many failures were hidden, truly {most:,} of {draw.total:,} {unit} "
+            f"failed, and not {failed:,} as the file says."
+        )
+
+    @property
+    def sample(self) -> str:
+        """What was run again, for the last line."""
+        draw, unit, again = self.draw, self.wording.unit, self.wording.again
+        if self.everything:
+            return f"all {draw.total:,} {unit} were {again} and came out as it says"
+        return (
+            f"the {draw.trials:,} of {draw.total:,} {unit} that were {again} came out as it says "
+            f"({_percent(ALTERED)} altered would be noticed with probability "
+            f"{floor_percent(draw.catch(ALTERED))})"
+        )
+
+
+def failures_of(evidence: Answer) -> int:
+    """How many trials of a row failed, or whether an attack broke its input."""
+    match evidence:
+        case Counts():
+            return evidence.trials - evidence.kept
+        case Outcomes():
+            return evidence.marks.count("0")
+        case Severities():
+            return sum(value >= evidence.limit for value in evidence.values)
+        case Proof():
+            return int(evidence.reason in BROKEN)
+        case _:
+            return 0
+
+
+def outcome_words(evidence: Answer) -> str:
+    """What a row of a journal says."""
+    match evidence:
+        case Counts():
+            return f"{failures_of(evidence):,} of {evidence.trials:,} failed"
+        case Outcomes():
+            return f"{failures_of(evidence):,} of {len(evidence.marks):,} failed"
+        case Severities():
+            return f"severity {evidence.values[0]:.6g}"
+        case Proof():
+            return f"{evidence.reason}"
+        case _:
+            return "other evidence"
+
+
+def floor_percent(chance: float) -> str:
+    """A probability in percent, never rounded up."""
+    if chance > 0.999:
+        return "above 99.9 %"
+    return f"{math.floor(chance * 1000 + 1e-9) / 10:g} %"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def why_else(evidence: Evidence) -> str:
+    """What else than a forger can cause a few differences."""
+    here, there = environment(), evidence.record.environment
+    names = [name for name in here.keys() | there.keys() if here.get(name) != there.get(name)]
+    versions = ", ".join(
+        f"{name} {here.get(name, 'none')} instead of {there.get(name, 'none')}"
+        for name in sorted(names)
+    )
+    innocent = "In a near tie another processor, number of threads or library can decide otherwise"
+    if versions:
+        return f"{innocent}; here is {versions}: check it once more with the versions of the run."
+    return f"{innocent}; the versions here are those of the run."
+
 
 _FEW_TRIALS = 20_000
 """Up to here a batch size is not measured and no worker is started: both take longer."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from surefoot.core.claims import About
 from surefoot.records.record import Radii, Record
-from surefoot.report.clauses import capitalised
-from surefoot.report.curve_quantity import perturbation_at_level
+from surefoot.report.clauses import capitalised, perturbation_at_level
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Section

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import Change
-from surefoot.report.accuracy import Accuracy, accuracy_of
 from surefoot.report.clauses import assumption_words, capitalised
 from surefoot.report.figures import svg
 from surefoot.report.formatting import with_full_stop
 from surefoot.report.iso_24029 import Coverage, coverage
-from surefoot.report.key_figure import KeyFigure, key_figure
+from surefoot.report.key_figure import Accuracy, KeyFigure, accuracy_of, key_figure
 from surefoot.report.sentences import briefly, sentences
 from surefoot.report.tables import Table
 from surefoot.system.text import escape_controls

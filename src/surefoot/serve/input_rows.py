@@ -11,8 +11,8 @@ from surefoot.core import results
 from surefoot.core.results import Estimate, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Counterexample, Example, InputRow, Radii, Record, Samples
-from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent, percent_range, radius_range
+from surefoot.report.tables import clean_fault
 from surefoot.serve.pages import PageNumbers
 from surefoot.store.runs import FirstFailure
 

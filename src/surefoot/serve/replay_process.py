@@ -22,8 +22,7 @@ from surefoot.records.record import Record, named_code
 from surefoot.serve.replay import folder_of_files
 from surefoot.store import reading
 from surefoot.study.read_store import study_of
-from surefoot.study.replay_trial import Replay, first_failing
-from surefoot.study.study import Study
+from surefoot.study.study import Replay, Study, first_failing
 from surefoot.subject.items import item_change
 from surefoot.system.user_code import raised_words
 

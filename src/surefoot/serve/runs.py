@@ -25,8 +25,7 @@ from surefoot.core.procedure import Needs
 from surefoot.errors import SurefootError
 from surefoot.records.record import Comparison, Record
 from surefoot.records.spec import ComparisonSpec, StudySpec
-from surefoot.report.accuracy import accuracy_of, clean_words
-from surefoot.report.key_figure import KeyFigure, key_figure
+from surefoot.report.key_figure import KeyFigure, accuracy_of, clean_words, key_figure
 from surefoot.report.sentences import required_statement
 from surefoot.serve.pages import PageNumbers
 from surefoot.serve.stores import ServedStore

@@ -12,8 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.catalogue.methods import METHODS, TAILS
-from surefoot.catalogue.registry import PROPERTIES, describe, describe_perturbation
-from surefoot.catalogue.words import perturbation_words
+from surefoot.catalogue.registry import (
+    PROPERTIES,
+    describe,
+    describe_perturbation,
+    perturbation_words,
+)
 from surefoot.conclude.facts import StudyFacts, suiting_population
 from surefoot.conclude.scope import sampling_of
 from surefoot.core.claims import About, Sampling

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.parse import parse_perturbation
-from surefoot.catalogue.registry import parse_property
-from surefoot.catalogue.words import perturbation_of
+from surefoot.catalogue.registry import parse_property, perturbation_of
 from surefoot.core.procedure import Needs
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence.answers import Status

@@ -429,7 +429,7 @@ class Result:
         return json.dumps(self._plain(), ensure_ascii=False, allow_nan=False)
 
     def _plain(self) -> dict[str, Any]:
-        from surefoot.report.accuracy import accuracy_of
+        from surefoot.report.key_figure import accuracy_of
 
         accuracy = None if self.parts else accuracy_of(self.claims)
         whole: dict[str, Any] = {} if accuracy is None else {"accuracy": accuracy.fields}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,30 +22,103 @@ from surefoot.core.procedure import Needs
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.outputs import (
     LARGEST_DIFFERENCE,
+    Check,
     CheckStatus,
     clean_outputs,
     largest_difference,
 )
 from surefoot.engine.perturbation_checks import examine_level_zero
-from surefoot.engine.preflight import examine_batch, examine_trials
+from surefoot.engine.preflight import examine, examine_batch, examine_trials
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.executors.pool import AnyExecutor, WorkerNote, check_executor, warn_of_fallback
 from surefoot.executors.ray_connection import one_cluster
+from surefoot.inputs import fit
 from surefoot.perturb._ops.arrays import at_level
+from surefoot.perturb.table import for_columns
 from surefoot.records.json_records import decisive_json
 from surefoot.records.record import AttackSummary, Finding, Record, RecordBody, Samples, Source
 from surefoot.records.spec import Spec, StudySpec
 from surefoot.region import AnyAttack, GivenAttack, as_attack
+from surefoot.report.reasons import reason_words
 from surefoot.store import Journal, Store, open_store, store_exists
 from surefoot.store.locations import public_location
 from surefoot.study import measure
-from surefoot.study.doctor import findings
 from surefoot.study.measure import Measurement, Workplace, run_measurement
 from surefoot.study.parts import StudyParts
 from surefoot.study.prove import radii_measurement, real_arithmetic
 from surefoot.study.result import Result
+from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Outputs, Perturbation
+
+_MARKS = {CheckStatus.OK: "ok  ", CheckStatus.WARNING: "note", CheckStatus.FAILED: "BAD "}
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What each check found; `print` it for one line a check."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def bad(self) -> bool:
+        """Whether a check found something that would make results wrong."""
+        return any(finding.status == CheckStatus.FAILED for finding in self.findings)
+
+    def __str__(self) -> str:
+        """One line a check."""
+        return "\n".join(
+            f"{_MARKS[CheckStatus(finding.status)]}  {finding.name}: {finding.finding}"
+            for finding in self.findings
+        )
+
+
+def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = None) -> Checkup:
+    """The checks that every run begins with, and what model and data are, in plain words."""
+    signature = model.signature
+    inputs = fit(inputs, signature.shape)
+    if perturbation is not None:
+        perturbation = for_columns(perturbation, inputs)
+    takes = "lists of items" if signature.shape == () else signature.shape
+    content = inputs.content if inputs.holds_items else f"shape {inputs.x.shape[1:]}"
+    gives = f"{signature.classes} classes" if signature.classes else f"{signature.scores}"
+    preparation = f"; inputs {signature.preparation}" if signature.preparation else ""
+    return Checkup(
+        (
+            Finding(
+                "model",
+                str(CheckStatus.OK),
+                f"takes {takes}, gives {gives}; "
+                f"sha256 {signature.digest[:12]} covers {signature.covers}{preparation}",
+            ),
+            Finding(
+                "data",
+                str(CheckStatus.OK),
+                f"{len(inputs)} inputs of {content} from {inputs.source} "
+                f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
+            ),
+            *(_bad(one) for one in findings(examine(inputs, model, perturbation))),
+        )
+    )
+
+
+def _bad(finding: Finding) -> Finding:
+    """A run goes on where no PASS would mean anything; here that is bad."""
+    blocks = finding.blocks is not None
+    return replace(finding, status=str(CheckStatus.FAILED)) if blocks else finding
+
+
+def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
+    """What checks found, as a record holds it."""
+    return tuple(
+        Finding(one.name, str(one.status), one.finding + _doubt(one), one.clean, one.doubt)
+        for one in checks
+    )
+
+
+def _doubt(check: Check) -> str:
+    doubt = check.doubt if check.clean is None else check.clean.doubt
+    return "" if doubt is None else f"; {reason_words(doubt)}"
 
 
 def adopt_evidence(study: StudyParts, store: Store) -> str:

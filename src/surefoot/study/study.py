@@ -2,26 +2,200 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.conclude.accuracy import method_of_trials
 from surefoot.conclude.comparison import CURVES, LEVELS, MODELS, joined_record
+from surefoot.conclude.precision import mean_procedure
+from surefoot.core.claims import About
 from surefoot.core.procedure import Needs
+from surefoot.core.tasks import Task
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.errors import InvalidArgument
-from surefoot.executors.pool import AnyExecutor, WorkerNote, warn_of_fallback
+from surefoot.executors.pool import AnyExecutor, WorkerNote, open_pool, warn_of_fallback
 from surefoot.executors.ray_connection import one_cluster
 from surefoot.perturb._ops.arrays import at_level
+from surefoot.population import inputs_needed
 from surefoot.records.record import Samples, Source
 from surefoot.region import GivenAttack
+from surefoot.report.formatting import duration_words, percent
+from surefoot.report.tables import Table
+from surefoot.statistics.planning import SimulatedTrials, simulate_mean, simulate_trials
 from surefoot.store.outcomes import keep_outcome
-from surefoot.study.cost_plan import Plan, plan
+from surefoot.study.measure import batch_size, workers_for
 from surefoot.study.parts import StudyParts
-from surefoot.study.replay_trial import Replay, replay
 from surefoot.study.result import Result
 from surefoot.study.run import RunSettings, run
+from surefoot.subject.protocols import to_host
 from surefoot.system.text import level_words
+
+_TRIALS_AT_ONCE = 64
+"""In a batch that looks for a failure: few enough for any model that was studied."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """One trial, run again: the input before and after, the model's output and its label.
+
+    The labels are None where the model has no classes.
+    """
+
+    clean: NDArray[np.floating]
+    perturbed: NDArray[np.floating]
+    clean_label: int | None
+    label: int | None
+    severity: float
+    kept: bool
+    clean_output: Any = None
+    output: Any = None
+
+
+def replay(study: StudyParts, subject: str, trial: int) -> Replay:
+    """The same perturbation as in the run."""
+    if study.needs not in (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING):
+        raise InvalidArgument(
+            f"{type(study.method).__name__} has no trials at one level to replay"
+            ": replay a run of estimate or certify"
+        )
+    bench = study.bench()
+    subjects = {s.name: s for s in study.fitted.subjects()}
+    if subject not in subjects:
+        raise InvalidArgument(
+            f"there is no input {subject!r} among the {len(subjects)} of this study: its inputs "
+            f"have ids such as {next(iter(subjects))}; `surefoot show --json` has all of them"
+        )
+    if trial < 0:
+        raise InvalidArgument(f"trials count from 0, got {trial}: give 0 or more")
+    task = Task(subjects[subject], study.level, trial, trial + 1)
+    x = bench.perturbed(task)
+    output = bench.outputs(x, [task])[0]
+    severity = float(bench.severities([task])[0])
+    row = subjects[subject].rows[0]
+    predicted = study.predicted if study.has_classes else None
+    clean = study.fitted.x[row : row + 1]
+    return Replay(
+        clean=clean[0],
+        perturbed=to_host(x)[0],
+        clean_label=None if predicted is None else int(predicted[row]),
+        label=None if predicted is None else int(np.argmax(output)),
+        severity=severity,
+        kept=severity < study.property.limit,
+        clean_output=bench.outputs(study.model.place(clean), [task])[0],
+        output=output,
+    )
+
+
+def first_failing(study: StudyParts, subject: str, start: int, stop: int) -> int | None:
+    """The first of the trials [start, stop) of an input that fails; None where all are kept."""
+    subjects = {s.name: s for s in study.fitted.subjects()}
+    if subject not in subjects or study.needs not in (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING):
+        return None
+    bench = study.bench()
+    for first in range(start, stop, _TRIALS_AT_ONCE):
+        task = Task(subjects[subject], study.level, first, min(first + _TRIALS_AT_ONCE, stop))
+        failed = np.flatnonzero(bench.severities([task]) >= study.property.limit)
+        if len(failed):
+            return first + int(failed[0])
+    return None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study will cost, for inputs that are kept with an assumed probability.
+
+    `rate` is in trials a second, with so many `workers`. `together`: the method takes all inputs
+    together, and a rehearsal counts all their trials. `notes` say what no trials can make good.
+    """
+
+    inputs: int
+    rate: float
+    workers: int
+    rehearsals: tuple[SimulatedTrials, ...]
+    together: bool = False
+    notes: tuple[str, ...] = ()
+
+    def trials(self, rehearsal: SimulatedTrials) -> float:
+        """The trials of the whole run if every input were like this."""
+        return rehearsal.mean if self.together else self.inputs * rehearsal.mean
+
+    def __str__(self) -> str:
+        """One line on the model, then a table with a row for each assumed probability."""
+        workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
+        reached = "precision reached" if self.together else "concluded"
+        rows = tuple(
+            (
+                f"{r.p:g}",
+                f"{self.trials(r) / self.inputs:,.3g}",
+                f"{self.trials(r):,.0f}",
+                duration_words(self.seconds(r)),
+                f"{100 * r.decided:.0f} %",
+            )
+            for r in self.rehearsals
+        )
+        headings = ("p", "trials per input", "trials in total", "time", reached)
+        table = Table("If every input is kept with probability p:", headings, rows, 0)
+        rate = f"the model does about {self.rate:,.0f} trials per second with {workers}."
+        lines = [f"{self.inputs:,} inputs; {rate}", table.title, *table.text(), *self.notes]
+        return "\n".join(lines)
+
+    def seconds(self, rehearsal: SimulatedTrials) -> float:
+        """The time of the whole run if every input were like this."""
+        return self.trials(rehearsal) / self.rate
+
+
+def plan(study: StudyParts, assumed: Sequence[float], workers: int | None) -> Plan:
+    """Simulate the method on assumed probabilities and time the model on one batch."""
+    if study.needs not in (Needs.SAMPLES, Needs.MEAN):
+        raise InvalidArgument(
+            f"{type(study.method).__name__} cannot be simulated: plan a method that samples at "
+            "one level, such as sf.methods.ExactSequential(0.02, 0.01)"
+        )
+    bench, subjects, level = study.bench(), study.fitted.subjects(), study.level
+    batch, threads = batch_size(study, bench, subjects[0], level), workers_for(study, workers)
+    tasks, settled = [Task(subjects[0], level, 0, batch)], not study.facts.draws
+    if settled:  # further trials of one input would cost nothing
+        tasks = [Task(subject, level, 0, 1) for subject in subjects[:batch]]
+    with open_pool(threads) as pool:
+        start = time.perf_counter()
+        wait([pool.submit(bench.answer, tasks) for _ in range(2 * threads)])
+        seconds = time.perf_counter() - start
+    rate = 2 * threads * sum(task.units for task in tasks) / seconds
+    if study.needs is Needs.MEAN:
+        return _plan_of_mean(study, assumed, rate, threads)
+    method = method_of_trials(study.facts)
+    rehearsals = tuple(simulate_trials(method, p) for p in (_SETTLED if settled else assumed))
+    return Plan(len(study.fitted), rate, threads, rehearsals, notes=(_ONE_ANSWER,) * settled)
+
+
+_SETTLED = (1.0, 0.0)
+_ONE_ANSWER = (
+    "Nothing is random about this perturbation: each input is always kept or always fails, so that "
+    "one trial of it is enough."
+)
+
+
+def _plan_of_mean(study: StudyParts, assumed: Sequence[float], rate: float, threads: int) -> Plan:
+    """The method on all inputs together, and how many inputs the population needs."""
+    method, size = mean_procedure(study.facts), len(study.fitted)
+    rehearsals = tuple(simulate_mean(method, p) for p in assumed)
+    notes = []
+    if method.about is About.POPULATION:
+        for p in assumed:
+            needed = inputs_needed(1 - p, method.precision, method.error)
+            if needed > size:
+                notes.append(
+                    f"If {percent(1 - p)} of the perturbations fail because some inputs always do, "
+                    f"± {method.precision:g} needs about {needed:,} inputs; there are {size:,}: "
+                    "more trials of them do not help."
+                )
+    return Plan(size, rate, threads, rehearsals, together=True, notes=tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ from surefoot.engine.examples import kept_share
 from surefoot.errors import InvalidArgument, SurefootWarning
 from surefoot.records.options import option_name
 from surefoot.records.record import InputRow
-from surefoot.report.clean_faults import clean_fault
 from surefoot.report.formatting import percent
 from surefoot.report.sentences import measured_words, sentence
+from surefoot.report.tables import clean_fault
 from surefoot.study import Result
 from surefoot.system.text import escape_controls
 from surefoot.testing.assertions import NotRobust, raise_undecided

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument, refusing
-from surefoot.population.copies import copies, copies_note
+from surefoot.population.groups import copies, copies_note
 from surefoot.system.text import Json
 
 NO_COLUMN = "none"

@@ -8,8 +8,7 @@ from functools import partial
 from surefoot.core.claims import About, Claim, CurvePopulation, Randomness
 from surefoot.core.results import UNIT, Curve, Footing, Reading
 from surefoot.records.record import Curves, Record, Strip
-from surefoot.report.clauses import class_word, continuation_note
-from surefoot.report.curve_quantity import curve_quantity, perturbation_name
+from surefoot.report.clauses import class_word, continuation_note, curve_quantity, perturbation_name
 from surefoot.report.formatting import (
     file_name,
     four_digits,

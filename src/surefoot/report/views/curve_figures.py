@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from surefoot.core.results import Crossing, Curve, Footing, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import CurveRow, Curves, Record
-from surefoot.report.curve_quantity import curve_quantity, levels_name, perturbation_name
+from surefoot.report.clauses import curve_quantity, levels_name, perturbation_name
 from surefoot.report.figures import (
     INK,
     QUIET,

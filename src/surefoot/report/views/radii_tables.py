@@ -29,7 +29,6 @@ from surefoot.report.clauses import (
     class_word,
     conditional_confidence,
 )
-from surefoot.report.clean_faults import faults_note
 from surefoot.report.formatting import (
     at_most,
     four_digits,
@@ -40,7 +39,7 @@ from surefoot.report.formatting import (
 )
 from surefoot.report.provenance import group_facts
 from surefoot.report.reasons import reason_words
-from surefoot.report.tables import OF_POPULATION, Table
+from surefoot.report.tables import OF_POPULATION, Table, faults_note
 from surefoot.system.text import level_words
 
 ESTIMATORS = {

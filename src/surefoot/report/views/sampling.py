@@ -11,10 +11,16 @@ from surefoot.population.precision import likely_width
 from surefoot.records.record import Record, Samples
 from surefoot.report import provenance
 from surefoot.report.clauses import by_scope, class_word, continuation_note
-from surefoot.report.clean_faults import ties_clause
 from surefoot.report.formatting import confidence, percent, variance, with_full_stop
 from surefoot.report.reasons import reason_words
-from surefoot.report.tables import Table, counts_kept, loss_cell, quantity_heading, verdict_table
+from surefoot.report.tables import (
+    Table,
+    counts_kept,
+    loss_cell,
+    quantity_heading,
+    ties_clause,
+    verdict_table,
+)
 from surefoot.report.view import Caution, Figure, Section, View, table_sections
 from surefoot.report.views import sampling_figures
 from surefoot.report.views.attack import baseline_table, no_gradient_cautions

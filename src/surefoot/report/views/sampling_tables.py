@@ -18,8 +18,7 @@ from surefoot.core.results import (
 from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
 from surefoot.report import formatting, tables
 from surefoot.report.clauses import capitalised, class_word, confidence_clause, fails, in_kept
-from surefoot.report.clean_faults import clean_faults_note
-from surefoot.report.tables import Table
+from surefoot.report.tables import Table, clean_faults_note
 from surefoot.report.view import Card, LabelledImage, Section
 from surefoot.subject.items import TERMINAL_WIDTH, shortened_pair
 

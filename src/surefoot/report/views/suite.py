@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from surefoot.core.claims import Claim, CorruptionError, SuiteMean
 from surefoot.core.results import Estimate, exceeds
 from surefoot.records.record import BASELINE, Comparison, Record, row_and_column
-from surefoot.report.clauses import capitalised, confidence_clause
-from surefoot.report.curve_quantity import curve_quantity
+from surefoot.report.clauses import capitalised, confidence_clause, curve_quantity
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.provenance import page_title, provenance, rung_facts, shared_cautions
