@@ -12,10 +12,10 @@ import pytest
 from surefoot.core.counts import closed_to
 from surefoot.graph.network import linear_layer, margin_question
 from surefoot.verify import Network, Proved, Refuted, Unknown, bracket_radius, dense_layer
+from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket import BracketState
 from surefoot.verify.bracket_search import RadiusPlan, TreeProgress, TreeTime
 from surefoot.verify.layer_bounds import bound_layers
-from surefoot.verify.linear_relaxation import Box
 from tests.refusals import refused
 from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, margins_at, random_network
@@ -335,7 +335,7 @@ def test_the_upper_end_is_never_below_the_exact_distance(seed: int) -> None:
 def test_a_distance_that_float64_rounds_down_is_rounded_up() -> None:
     # 1 − 2⁻⁸⁰ is 1 in float64, and 1 + 2⁻⁸⁰ is above it
     network, x = two_ways([1.0], 0.5), np.array([-(2.0**-80)])
-    bracket = BracketState(network, x, 0, (-1.0, 1.0), None, lambda low, high: None)
+    bracket = BracketState(network, x, 0, InputSpace(-1.0, 1.0), None, lambda low, high: None)
     assert bracket.try_counterexample(np.array([1.0]))
     assert Fraction(bracket.high) >= 1 + Fraction(1, 2**80)
 

@@ -12,6 +12,7 @@ import pytest
 
 from surefoot.graph.network import MarginQuestion, RoundingLoss, linear_layer, margin_question
 from surefoot.verify import Network, Proved, Refuted, bracket_radius, dense_layer
+from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.branch_and_bound import (
     TreeSettings,
     TreeWatch,
@@ -21,7 +22,7 @@ from surefoot.verify.branch_and_bound import (
 )
 from surefoot.verify.counterexample_search import attack_problem
 from surefoot.verify.layer_bounds import bound_layers
-from surefoot.verify.linear_relaxation import Box, Relaxation, proved_linear_bounds
+from surefoot.verify.linear_relaxation import Relaxation, proved_linear_bounds
 from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, random_network
 
@@ -68,7 +69,7 @@ def known_radius(seed: int) -> tuple[Network, np.ndarray, float]:
 def test_every_way_of_growing_proves_only_what_is_true(seed: int) -> None:
     network, x, exact = known_radius(seed)
     question = margin_question(network, network.label(x))
-    problem = attack_problem(question, x, 0.0, 1.0)
+    problem = attack_problem(question, x, InputSpace(0.0, 1.0))
     ways = TreeSettings(), TreeSettings(batch=4), TreeSettings(steps=0)
     for share, settings in itertools.product((0.95, 1.2), ways):
         radius = share * (exact if np.isfinite(exact) else 1.0)
@@ -87,7 +88,7 @@ def test_a_lower_end_never_passes_what_closed_nodes_were_proved_to(seed: int) ->
     network = random_network(rng, 6, [12, 8], 3, [0.0])
     x = rng.uniform(0.3, 0.7, 6)
     question = margin_question(network, network.label(x))
-    problem = attack_problem(question, x, 0.0, 1.0)
+    problem = attack_problem(question, x, InputSpace(0.0, 1.0))
     radius = bracket_radius(network, x, network.label(x)).low
     upper = FallingUpper(1.5 * radius, 1.001 * radius, 0.002 * radius)
     bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), never)

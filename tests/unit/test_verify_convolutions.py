@@ -19,9 +19,9 @@ from surefoot.graph.linear_map import (
 from surefoot.graph.network import Layer, linear_layer, margin_question
 from surefoot.graph.onnx_file import WindowLayout
 from surefoot.verify import Network, bracket_radius
+from surefoot.verify.ball import Box
 from surefoot.verify.branch_and_bound import bound_nodes, root_nodes
 from surefoot.verify.layer_bounds import bound_layers
-from surefoot.verify.linear_relaxation import Box
 from tests.unit.small_networks import exact_radius, margins_at
 
 TOLERANCE = 0.002

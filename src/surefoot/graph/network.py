@@ -165,22 +165,34 @@ class Network:
         """The label of one input."""
         return int(self.scores(np.asarray(x)[None])[0].argmax())
 
+    def keeps(self, x: Floats, label: int, rank: int) -> bool:
+        """Whether an input has the label; above rank 1, whether fewer rivals than that reach it."""
+        if rank == 1:
+            return self.label(x) == label
+        scores = self.scores(np.asarray(x)[None])[0]
+        return int((scores >= scores[label]).sum()) <= rank
+
 
 @dataclass(frozen=True, eq=False)
 class MarginQuestion:
-    """Margins rows·h + offsets on the last hidden layer; the label is kept where all exceed 0."""
+    """Margins rows·h + offsets on the last hidden layer.
+
+    The label is kept where fewer than `rank` of them are 0 or less.
+    """
 
     hidden: tuple[Layer, ...]
     rows: Floats
     offsets: Floats
     loss: RoundingLoss
+    rank: int = 1
 
 
-def margin_question(network: Network, label: int) -> MarginQuestion:
-    """What must be positive for `label` to stay the label.
+def margin_question(network: Network, label: int, rank: int = 1) -> MarginQuestion:
+    """What must be positive for `label` to stay the label, or among the best `rank`.
 
     With a last ReLU a score below zero ties with all others below zero, and the first of them wins.
     So a label other than 0 must also stay above zero; label 0 is beaten only by max(score_0, 0).
+    Above rank 1 a tie fails, so every label must stay above zero: that margin stands for `rank`.
     """
     *hidden, last = network.layers
     if not 0 <= label < network.classes:
@@ -188,8 +200,12 @@ def margin_question(network: Network, label: int) -> MarginQuestion:
             f"label must be one of the network's labels 0 to {network.classes - 1}, got {label}"
         )
     weights, bias, loss = dense_rows(last.weights, slice(None)), last.bias, last.rounding_loss
+    if not 1 <= rank < network.classes:
+        raise InvalidArgument(
+            f"a label is always among the best {rank} of {network.classes}: choose a smaller rank"
+        )
     others = [j for j in range(network.classes) if j != label]
-    if network.ends_in_relu and label == 0:
+    if network.ends_in_relu and label == 0 and rank == 1:
         slope = np.ones(network.classes)
         slope[0] = 0.0
         hidden.append(dense_layer(weights, bias, slope, loss))
@@ -197,16 +213,16 @@ def margin_question(network: Network, label: int) -> MarginQuestion:
         loss = no_rounding_loss(network.classes)
     rows, offsets = weights[label] - weights[others], bias[label] - bias[others]
     lost = loss.take([label] * len(others)).plus(loss.take(others))
-    if network.ends_in_relu and label != 0:
-        rows, offsets = np.vstack([rows, weights[label]]), np.append(offsets, bias[label])
-        own = loss.take([label])
+    if network.ends_in_relu and (label != 0 or rank > 1):
+        own, again = loss.take([label] * rank), [label] * rank
+        rows, offsets = np.vstack([rows, weights[again]]), np.append(offsets, bias[again])
         lost = RoundingLoss(
             np.append(lost.constant, own.constant), np.append(lost.factor, own.factor)
         )
     if not hidden:
         margins, none = linear_layer(rows, offsets, lost), no_rounding_loss(len(rows))
-        return MarginQuestion((margins,), np.eye(len(rows)), np.zeros(len(rows)), none)
-    return MarginQuestion(tuple(hidden), rows, offsets, lost)
+        return MarginQuestion((margins,), np.eye(len(rows)), np.zeros(len(rows)), none, rank)
+    return MarginQuestion(tuple(hidden), rows, offsets, lost, rank)
 
 
 def with_normalisation(network: Network, scale: Floats, shift: Floats) -> Network:

@@ -14,6 +14,7 @@ import numpy as np
 from surefoot.errors import MissingPackage
 from surefoot.graph.network import Floats, Network
 from surefoot.region.critical_level import LEAST_NODES, OUT_OF_NODES, OUT_OF_TIME
+from surefoot.verify.ball import InputSpace
 
 Replay = Callable[[Floats], int]
 
@@ -49,7 +50,7 @@ class BracketState:
     network: Network
     x: Floats
     label: int
-    domain: tuple[float, float]
+    space: InputSpace
     replay: Replay | None
     on_change: Callable[[float, float], None]
     low: float = 0.0
@@ -57,6 +58,7 @@ class BracketState:
     witness: Floats | None = None
     discarded: int = 0
     nodes: int = 0
+    rank: int = 1
 
     def count_nodes(self, number: int) -> None:
         """So many nodes of branch and bound more."""
@@ -76,13 +78,13 @@ class BracketState:
         """
         breaks_here = False
         for push in _PUSHES:
-            pushed = np.clip(self.x + (point - self.x) * (1 + push), *self.domain)
+            space, pushed = self.space, self.x + (point - self.x) * (1 + push)
+            pushed = np.clip(pushed, space.low, space.high)
             single = pushed.astype(np.float32).astype(np.float64)
-            inside = ((single >= self.domain[0]) & (single <= self.domain[1])).all()
-            distance = float(np.nextafter(np.abs(single - self.x).max(), np.inf))
-            if not inside or distance >= self.high:
+            distance = space.distance(single - self.x)
+            if not space.contains(single) or distance >= self.high:
                 continue
-            if self.network.label(single) == self.label:
+            if self.network.keeps(single, self.label, self.rank):
                 continue
             breaks_here = True
             if self.replay is None or self.replay(single) != self.label:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from surefoot.core.counts import closed_to
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.graph.network import Floats, MarginQuestion, Network, margin_question
+from surefoot.subject.protocols import Ball
 from surefoot.verify import branch_and_bound as branching
 from surefoot.verify import counterexample_search as search
+from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket import (
     BracketResult,
     BracketState,
@@ -29,7 +31,6 @@ from surefoot.verify.branch_and_bound import DEFAULT_SETTINGS, TreeSettings
 from surefoot.verify.counterexample_search import AttackProblem, Effort
 from surefoot.verify.descent import Float32Array
 from surefoot.verify.layer_bounds import OutOfTime, bound_layers
-from surefoot.verify.linear_relaxation import Box
 
 _RATE_CAUTION = 1.3
 """Factor on the growth rate seen between the last two closed trees: the time grows a little faster
@@ -182,7 +183,7 @@ class SearchTask:
 
     def box(self, radius: float) -> Box:
         """The box of this radius within the domain."""
-        return Box(self.bracket.x, radius, *self.bracket.domain)
+        return self.bracket.space.box(self.bracket.x, radius)
 
 
 class _TreeEnd(Enum):
@@ -314,7 +315,7 @@ def _prove_without_branching(task: SearchTask, radius: float) -> float:
     settings = DEFAULT_SETTINGS
     roots = branching.root_nodes(bounds)
     nodes, _ = branching.bound_nodes(bounds, roots, settings.root_steps, settings.rates)
-    proved = float(nodes.radius.min())
+    proved = float(np.sort(nodes.radius)[task.question.rank - 1])
     task.bracket.record_proof(proved)
     return proved
 
@@ -363,8 +364,11 @@ def bracket_radius(
     tolerance: float = 0.002,
     seconds: float = 60.0,
     nodes: int | None = None,
-    low: float = 0.0,
-    high: float = 1.0,
+    low: float | Floats = 0.0,
+    high: float | Floats = 1.0,
+    norm: Ball = Ball.LINF,
+    unit: float | Floats = 1.0,
+    rank: int = 1,
     goal: float | None = None,
     seed: int = 0,
     replay: Replay | None = None,
@@ -372,8 +376,12 @@ def bracket_radius(
     clock: Clock = time.monotonic,
     known: tuple[float, Floats | None] = (0.0, None),
 ) -> BracketResult:
-    """The bracket of the largest L∞ radius, within [low, high], on which `label` is kept.
+    """The bracket of the largest radius, within [low, high], on which `label` is kept.
 
+    The radius is that of a ball of `norm`; in L∞ a value moves by at most the radius times `unit`,
+    which may be one number for each. Above `rank` 1 the label is kept where it is among the best so
+    many; which rivals may pass it is chosen once for all points of a ball, so that a proof may end
+    before the critical radius.
     It ends after `seconds` on the clock, or after so many `nodes`. With a limit in nodes, and as
     long as the clock does not end it, the bracket does not depend on the speed of the machine.
     With a `goal` the search ends as soon as it is known on which side of that radius the input
@@ -383,22 +391,23 @@ def bracket_radius(
     proved.
     """
     started = clock()
-    flat = _checked_input(network, x, low, high)
+    space = InputSpace(low, high, norm, unit)
+    flat = _checked_input(network, x, space)
     limits = {"tolerance": tolerance, "seconds": seconds, "nodes": nodes, "goal": goal}
     for name, value in limits.items():
         if value is not None and not value > 0:
             raise InvalidArgument(f"{name} must be above 0, got {value}")
     on_change = on_bracket or (lambda proved, refuted: None)
-    bracket = BracketState(network, flat, label, (low, high), replay, on_change)
-    label_here = network.label(flat)
-    if (label_here if replay is None else replay(flat)) != label:
+    bracket = BracketState(network, flat, label, space, replay, on_change, rank=rank)
+    kept_here = network.keeps(flat, label, rank)
+    if not (kept_here if replay is None else replay(flat) == label):
         return BracketResult(0.0, 0.0, flat, 0, clock() - started, "misclassified")
     if known[1] is not None:
         bracket.try_counterexample(np.asarray(known[1], np.float64))
-    question = margin_question(network, label)
-    problem = search.attack_problem(question, flat, low, high)
-    largest_radius = float(np.maximum(flat - low, high - flat).max())
-    if label_here != label:
+    question = margin_question(network, label, rank)
+    problem = search.attack_problem(question, flat, space)
+    largest_radius = space.farthest(flat)
+    if not kept_here:
         points = search.points_along_gradient(problem, largest_radius)
         any(bracket.try_counterexample(point) for point in points)
         return bracket.result(_ONLY_NETWORK_WRONG, clock() - started)
@@ -417,20 +426,16 @@ def bracket_radius(
     return bracket.result(reason, clock() - started)
 
 
-def _checked_input(network: Network, x: NDArray[np.floating], low: float, high: float) -> Floats:
+def _checked_input(network: Network, x: NDArray[np.floating], space: InputSpace) -> Floats:
     """The input as one flat row of float64."""
     flat = np.asarray(x, np.float64).reshape(-1)
     if flat.size != network.layers[0].weights.shape[1]:
         raise InvalidArgument(
             f"the network takes one input of shape {network.shape}, got {np.shape(x)}"
         )
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InvalidArgument(
-            f"the valid range must have finite ends, the lower first, got [{low}, {high}]"
-        )
-    if not ((flat >= low) & (flat <= high)).all():
+    if not space.contains(flat):
         raise InvalidArgument(
             f"the input has values from {flat.min():g} to {flat.max():g}, outside the valid range "
-            f"[{low}, {high}]: pass the range of the data as low and high"
+            f"[{space.low}, {space.high}]: pass the range of the data as low and high"
         )
     return flat

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.graph.network import Floats
+from surefoot.subject.protocols import Ball
 from surefoot.verify import linear_relaxation as relax
+from surefoot.verify.ball import Array, Box
 from surefoot.verify.counterexample_search import AttackProblem, descend_margins, refine_lowest
 from surefoot.verify.layer_bounds import Expired, Multipliers, optimise_multipliers
-from surefoot.verify.linear_relaxation import ActivationLines, Array, LayerBounds, LinearBounds
+from surefoot.verify.linear_relaxation import ActivationLines, LayerBounds, LinearBounds
 
 _BLOCK_NODES = 64
 """Nodes that are queued together, so that the queue stays short. Chosen by hand; results do not
@@ -222,7 +224,8 @@ class _LeafRegion:
 def solve_leaf(bounds: LayerBounds, node: NodeBatch, aim: float) -> LeafResult:
     """The radius proved for one leaf; a point is proposed where `aim` cannot be proved."""
     region = _region(bounds, node)
-    weights = _infeasibility_weights(bounds, region, aim)
+    box = bounds.box.norm is Ball.LINF
+    weights = _infeasibility_weights(bounds, region, aim) if box else None
     if weights is not None:
         proved = _radius_by_weights(bounds, node, weights)
         if proved >= aim:
@@ -257,9 +260,8 @@ def _infeasibility_weights(bounds: LayerBounds, region: _LeafRegion, aim: float)
 
     box, n = bounds.box, len(bounds.box.x)
     rows = np.hstack([region.slopes, -np.ones((len(region.slopes), 1))])
-    lower = np.maximum(box.x - aim, box.low)
-    upper = np.minimum(box.x + aim, box.high)
-    limits = [*zip(lower, upper, strict=True), (None, None)]
+    within = replace(box, radius=aim)
+    limits = [*zip(within.lower, within.upper, strict=True), (None, None)]
     solved = linprog(np.eye(n + 1)[n], rows, -region.constants, bounds=limits, method="highs")
     if solved.status != 0 or solved.fun <= 0:
         return None
@@ -281,24 +283,58 @@ def _nearest_counterexample(
     bounds: LayerBounds, node: NodeBatch, region: _LeafRegion
 ) -> LeafResult:
     """The nearest counterexample of the leaf, and what its multipliers prove."""
+    solve = _nearest_l2 if bounds.box.norm is Ball.L2 else _nearest_linear
+    solved = solve(bounds.box, region)
+    if solved is None:
+        return LeafResult(0.0, None)
+    point, weights = solved
+    return LeafResult(
+        _radius_by_weights(bounds, node, weights), np.clip(point, bounds.box.low, bounds.box.high)
+    )
+
+
+def _nearest_linear(box: Box, region: _LeafRegion) -> tuple[Floats, Floats] | None:
+    """The nearest point of the region in L∞ or L1 and the weights of its constraints, if any.
+
+    Beside the point there is one distance for all its values, or one for each.
+    """
     from scipy.optimize import linprog
 
-    box, n = bounds.box, len(bounds.box.x)
-    rows = np.hstack([region.slopes, np.zeros((len(region.slopes), 1))])
-    away = np.hstack([np.eye(n), -np.ones((n, 1))])
-    back = np.hstack([-np.eye(n), -np.ones((n, 1))])
+    n = len(box.x)
+    one = box.norm is Ball.LINF
+    far = np.broadcast_to(box.unit, n)[:, None] if one else np.eye(n)
+    rows = np.hstack([region.slopes, np.zeros((len(region.slopes), far.shape[1]))])
+    table = np.vstack([rows, np.hstack([np.eye(n), -far]), np.hstack([-np.eye(n), -far])])
     right = np.concatenate([-region.constants, box.x, -box.x])
     right[0] += _BROKEN_MARGIN
-    limits = [*[(box.low, box.high)] * n, (0.0, None)]
-    solved = linprog(
-        np.eye(n + 1)[n], np.vstack([rows, away, back]), right, bounds=limits, method="highs"
-    )
+    ends = (np.broadcast_to(end, n) for end in (box.low, box.high))
+    limits = [*zip(*ends, strict=True), *[(0.0, None)] * far.shape[1]]
+    price = np.concatenate([np.zeros(n), np.ones(far.shape[1])])
+    solved = linprog(price, table, right, bounds=limits, method="highs")
     if solved.status != 0:
-        return LeafResult(0.0, None)
-    weights = np.maximum(-solved.ineqlin.marginals[: len(region.slopes)], 0.0)
-    return LeafResult(
-        _radius_by_weights(bounds, node, weights), np.clip(solved.x[:n], box.low, box.high)
+        return None
+    return solved.x[:n], np.maximum(-solved.ineqlin.marginals[: len(region.slopes)], 0.0)
+
+
+def _nearest_l2(box: Box, region: _LeafRegion) -> tuple[Floats, Floats] | None:
+    """The same in L2, by least squares without negative weights (Lawson & Hanson 1974, ch. 23)."""
+    from scipy.optimize import nnls
+
+    n = len(box.x)
+    slopes = np.vstack([-region.slopes, np.eye(n), -np.eye(n)])
+    least = np.concatenate(
+        [region.constants + region.slopes @ box.x, box.low - box.x, box.x - box.high]
     )
+    least[0] -= _BROKEN_MARGIN
+    table = np.vstack([slopes.T, least])
+    try:
+        weights, _ = nnls(table, np.eye(n + 1)[n])
+    except RuntimeError:  # it did not converge
+        return None
+    rest = table @ weights - np.eye(n + 1)[n]
+    if not rest[n] < 0:
+        return None
+    return box.x - rest[:n] / rest[n], weights[: len(region.slopes)]
 
 
 _NODE_MEMORY = 1 << 30
@@ -397,7 +433,8 @@ def prove_by_branching(
 ) -> TreeResult:
     """Prove the label up to min(the box's radius, upper end − `spare`), or as far as time allows.
 
-    Stops early when a counterexample makes the box's radius pointless.
+    Stops early when a counterexample makes the box's radius pointless. Where the label may come
+    behind some rivals, that many margins, the least proved ones, are left alone.
     """
     radius = bounds.box.radius
     open_nodes, leaves_low = OpenNodes(), radius
@@ -411,6 +448,7 @@ def prove_by_branching(
 
     watch.on_nodes(len(bounds.rows))
     root, slopes = bound_nodes(bounds, root_nodes(bounds), settings.root_steps, settings.rates)
+    root = root.take(np.argsort(root.radius, kind="stable")[problem.rank - 1 :])
     open_nodes.put(root.take(root.radius < aim()))
     proved = min(float(root.radius.min(initial=radius)), radius)
     while open_nodes.size:

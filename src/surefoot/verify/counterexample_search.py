@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from surefoot.graph.linear_map import LinearMap
 from surefoot.graph.network import Floats, MarginQuestion
-from surefoot.subject.protocols import Array
-from surefoot.verify.descent import MOMENTUM, Float32Array
+from surefoot.subject.protocols import Array, Ball
+from surefoot.verify.ball import InputSpace, Moves
+from surefoot.verify.descent import MOMENTUM, Float32Array, lengths
 
 _LEAST_STEP = 0.02
 """Shortest step, as a share of the radius. Chosen by hand; what is found is checked."""
@@ -59,6 +60,8 @@ def minimise_margin(
 _BOUNDARY_POINTS = 12
 """Points tried on the way from the input to a counterexample, in each of two rounds: the place
 where the label changes is then known to 1/169 of the way."""
+_TINY = np.float32(1e-30)
+"""Divisor in place of a length of 0."""
 _BISECTIONS = 16
 """Halvings of the distance at which the linear model is 0. Chosen by hand; the point is checked."""
 _NOISE_SHARES = (0.0, 0.1, 0.3)
@@ -97,7 +100,10 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class AttackProblem:
-    """The margins of one input's question in float32, and its domain."""
+    """The margins of one input's question in float32, and its space.
+
+    It fails where `rank` of the margins are 0 or less.
+    """
 
     weights: tuple[LinearMap, ...]
     bias: tuple[Float32Array, ...]
@@ -105,44 +111,119 @@ class AttackProblem:
     rows: Float32Array
     offsets: Float32Array
     x: Float32Array
-    low: float
-    high: float
+    space: InputSpace
+    rank: int = 1
 
     def margins(self, points: Float32Array) -> Float32Array:
         """All margins of some points."""
-        h = points
-        for w, b, s in zip(self.weights, self.bias, self.slope, strict=True):
-            v = w.forward(h) + b
-            h = np.maximum(v, s * v)
-        return h @ self.rows.T + self.offsets
+        return np.asarray(self._forward(points)[0] @ self.rows.T + self.offsets)
 
     def margin_and_gradient(
         self, points: Float32Array, row: NDArray[np.intp]
     ) -> tuple[Float32Array, Float32Array]:
-        """One margin of each point and its gradient."""
-        h, signs = points, []
+        """What a descent towards this margin lowers at each point, and its gradient."""
+        h, on = self._forward(points)
+        if self.rank == 1:
+            return self._margin(h, row), self._backward(self.rows[row], on)
+        value, counted = self._leads(h @ self.rows.T + self.offsets, row)
+        return value, self._backward(counted @ self.rows, on)
+
+    def margin_at(self, point: Float32Array, row: NDArray[np.intp]) -> tuple[float, Float32Array]:
+        """One margin at one point, and its gradient."""
+        h, on = self._forward(point[None])
+        return float(self._margin(h, row)[0]), self._backward(self.rows[row], on)[0]
+
+    def _margin(self, h: Float32Array, row: NDArray[np.intp]) -> Float32Array:
+        return np.asarray((h * self.rows[row]).sum(axis=1) + self.offsets[row])
+
+    def _forward(self, points: Float32Array) -> tuple[Float32Array, list[NDArray[np.bool_]]]:
+        h, on = points, []
         for w, b, s in zip(self.weights, self.bias, self.slope, strict=True):
             v = w.forward(h) + b
             h = np.maximum(v, s * v)
-            signs.append(v > 0)
-        g = self.rows[row]
-        margin = (h * g).sum(axis=1) + self.offsets[row]
-        for w, s, on in zip(self.weights[::-1], self.slope[::-1], signs[::-1], strict=True):
-            g = w.back(np.where(on, g, g * s))
-        return margin, g
+            on.append(v > 0)
+        return h, on
+
+    def _backward(self, g: Float32Array, on: list[NDArray[np.bool_]]) -> Float32Array:
+        for w, s, side in zip(self.weights[::-1], self.slope[::-1], on[::-1], strict=True):
+            g = w.back(np.where(side, g, g * s))
+        return g
+
+    def _leads(
+        self, margins: Float32Array, row: NDArray[np.intp]
+    ) -> tuple[Float32Array, Float32Array]:
+        """The `rank` lowest margins, that of `row` among them, as far as above 0, summed.
+
+        Where none is above 0: the largest of them. And which were counted.
+        """
+        first = margins.copy()
+        np.put_along_axis(first, row[:, None], -np.inf, axis=1)
+        chosen = np.argsort(first, axis=1, kind="stable")[:, : self.rank]
+        lead = np.take_along_axis(margins, chosen, axis=1)
+        worst = lead.max(axis=1)
+        counted = np.zeros_like(margins)
+        above = (lead > 0) | ((lead == worst[:, None]) & (worst <= 0)[:, None])
+        np.put_along_axis(counted, chosen, above.astype(np.float32), axis=1)
+        return np.where(worst > 0, np.maximum(lead, 0).sum(axis=1), worst), counted
+
+    def lead(self, points: Float32Array) -> Float32Array:
+        """The margin of each point that decides: 0 or less where it fails."""
+        return np.asarray(
+            np.partition(self.margins(points), self.rank - 1, axis=1)[:, self.rank - 1]
+        )
+
+    def deciding_row(self, point: Float32Array) -> NDArray[np.intp]:
+        """The margin that decides at one point, as an array of one."""
+        order = np.argsort(self.margins(point[None])[0], kind="stable")
+        return order[self.rank - 1 : self.rank]
 
     def project(self, points: Float32Array, radius: float) -> Float32Array:
-        """The points brought into the ball and the domain."""
-        lower = np.maximum(self.x - np.float32(radius), np.float32(self.low))
-        upper = np.minimum(self.x + np.float32(radius), np.float32(self.high))
-        return np.clip(points, lower, upper)
+        """The points brought into the ball, for L2 and L1 straight towards x, and the domain."""
+        if self.space.norm is not Ball.LINF:
+            offset = points - self.x
+            far = lengths(offset, self.space.norm)
+            points = self.x + offset * np.minimum(1.0, np.float32(radius) / np.maximum(far, _TINY))
+        down, up = self._rooms(radius)
+        return np.clip(points, self.x - down, self.x + up)
 
-    def distance(self, points: Float32Array) -> Float32Array:
-        """How far points are from the input."""
-        return np.asarray(np.abs(points - self.x).max(axis=-1))
+    def direction(self, gradient: Float32Array, radius: float) -> Float32Array:
+        """The way of length 1 to where a linear function of this gradient is lowest."""
+        if self.space.norm is Ball.LINF:
+            return np.asarray(np.sign(gradient) * np.float32(self.space.unit))
+        return np.asarray(np.sign(gradient) * self._moves(gradient, radius) / np.float32(radius))
+
+    def distance(self, point: Float32Array) -> float:
+        """How far a point is from the input."""
+        return self.space.distance((point - self.x).astype(np.float64))
+
+    def nearest_zero(self, g: Float32Array, constant: float, most: float) -> Float32Array:
+        """The nearest point with g·x + constant below zero, if one lies within `most`."""
+        size, base = np.abs(g), float(g @ self.x) + constant
+        unbroken, broken = 0.0, most
+        for _ in range(_BISECTIONS):
+            mid = (unbroken + broken) / 2
+            if base - float(size @ self._moves(g[None], mid)[0]) <= _BROKEN_MARGIN:
+                broken = mid
+            else:
+                unbroken = mid
+        return np.asarray(self.x - np.sign(g) * self._moves(g[None], broken)[0])
+
+    def _moves(self, g: Float32Array, radius: float) -> Float32Array:
+        """How far each value moves within a radius to lower a linear function most, by row."""
+        down, up = self._rooms(radius)
+        if self.space.norm is Ball.LINF:
+            return np.where(g > 0, down, up)
+        return np.asarray(Moves(self.space.norm, radius, down, up).of(g), np.float32)
+
+    def _rooms(self, radius: float) -> tuple[Float32Array, Float32Array]:
+        """How far each value may move down and up."""
+        space, single = self.space, np.float32
+        reach = single(radius * np.asarray(space.unit))
+        down = np.minimum(self.x - single(space.low), reach)
+        return down, np.minimum(single(space.high) - self.x, reach)
 
 
-def attack_problem(question: MarginQuestion, x: Floats, low: float, high: float) -> AttackProblem:
+def attack_problem(question: MarginQuestion, x: Floats, space: InputSpace) -> AttackProblem:
     """The question in float32."""
     single = np.float32
     return AttackProblem(
@@ -152,17 +233,18 @@ def attack_problem(question: MarginQuestion, x: Floats, low: float, high: float)
         question.rows.astype(single),
         question.offsets.astype(single),
         x.astype(single),
-        low,
-        high,
+        space,
+        question.rank,
     )
 
 
 def points_along_gradient(problem: AttackProblem, largest_radius: float) -> Floats:
     """Points ever farther down the lowest margin's slope, from an input that has lost already."""
-    row = problem.margins(problem.x[None])[0].argmin()[None]
-    way = np.sign(problem.margin_and_gradient(problem.x[None], row)[1][0])
+    row, space = problem.deciding_row(problem.x), problem.space
+    gradient = problem.margin_and_gradient(problem.x[None], row)[1]
+    way = problem.direction(gradient, largest_radius)[0]
     radii = np.geomspace(_NEAREST_SHARE * largest_radius, largest_radius, _GRADIENT_POINTS)[:, None]
-    return np.asarray(np.clip(problem.x - radii * way, problem.low, problem.high), np.float64)
+    return np.asarray(np.clip(problem.x - radii * way, space.low, space.high), np.float64)
 
 
 def descend_margins(
@@ -173,14 +255,14 @@ def descend_margins(
     steps: int,
     first: float = 1.0,
 ) -> tuple[Float32Array, Float32Array]:
-    """Signed gradient steps with momentum inside the ball: the lowest points and their margins.
+    """Steepest steps with momentum inside the ball: the lowest points and their margins.
 
     `first` is the length of the first step as a share of the radius.
     """
     return minimise_margin(
         lambda points: problem.margin_and_gradient(points, row),
         lambda points: problem.project(points, radius),
-        np.sign,
+        lambda gradient: problem.direction(gradient, radius),
         start,
         radius,
         steps,
@@ -195,7 +277,7 @@ def shrink_to_boundary(problem: AttackProblem, point: Float32Array) -> Float32Ar
     unbroken, broken = 0.0, 1.0
     for _ in range(2):
         share = np.linspace(unbroken, broken, _BOUNDARY_POINTS + 2, dtype=np.float32)[1:-1]
-        breaks = problem.margins(problem.x + share[:, None] * way).min(axis=1) <= 0
+        breaks = problem.lead(problem.x + share[:, None] * way) <= 0
         first = int(breaks.argmax()) if breaks.any() else len(breaks)
         unbroken = float(share[first - 1]) if first else unbroken
         broken = float(share[first]) if first < len(breaks) else broken
@@ -204,39 +286,20 @@ def shrink_to_boundary(problem: AttackProblem, point: Float32Array) -> Float32Ar
 
 def move_closer(problem: AttackProblem, point: Float32Array) -> Float32Array:
     """A closer counterexample: the nearest point of the margin's linear model, again and again."""
-    best, distance = point, float(problem.distance(point))
+    best, distance = point, problem.distance(point)
     for _ in range(_CLOSER_ROUNDS):
-        row = problem.margins(best[None])[0].argmin()[None]
-        margin, g = problem.margin_and_gradient(best[None], row)
-        nearest = _nearest_zero(problem, g[0], float(margin[0] - g[0] @ best), distance)
+        margin, g = problem.margin_at(best, problem.deciding_row(best))
+        nearest = problem.nearest_zero(g, margin - float(g @ best), distance)
         shares = np.array(_MOVE_SHARES, np.float32)[:, None]
         tries = problem.project(best + shares * (nearest - best), _SLIGHTLY_NEARER * distance)
-        breaks = problem.margins(tries).min(axis=1) <= 0
+        breaks = problem.lead(tries) <= 0
         if not breaks.any():
             break
         nearer = shrink_to_boundary(problem, tries[int(breaks.argmax())])
-        if (new := float(problem.distance(nearer))) >= distance:
+        if (new := problem.distance(nearer)) >= distance:
             break
         best, distance = nearer, new
     return best
-
-
-def _nearest_zero(
-    problem: AttackProblem, g: Float32Array, constant: float, most: float
-) -> Float32Array:
-    """The nearest point with g·x + constant below zero, if one lies within `most`."""
-    room = np.where(
-        g > 0, problem.x - np.float32(problem.low), np.float32(problem.high) - problem.x
-    )
-    size, base = np.abs(g), float(g @ problem.x) + constant
-    unbroken, broken = 0.0, most
-    for _ in range(_BISECTIONS):
-        mid = (unbroken + broken) / 2
-        if base - float(size @ np.minimum(room, np.float32(mid))) <= _BROKEN_MARGIN:
-            broken = mid
-        else:
-            unbroken = mid
-    return np.asarray(problem.x - np.sign(g) * np.minimum(room, np.float32(broken)))
 
 
 def refine_lowest(
@@ -278,7 +341,7 @@ def find_counterexample(
         order = np.argsort(lowest, kind="stable")
         if margin.min() <= 0:
             point = refine_lowest(problem, points, margin)
-            if (near := float(problem.distance(point))) < distance or best is None:
+            if (near := problem.distance(point)) < distance or best is None:
                 best, distance = point, min(near, distance)
         elif best is None:
             share = min((1 + share) / 2, 1.0) if turn < _FULL_ROUNDS else 1.0
@@ -310,8 +373,8 @@ def find_nearer_counterexample(
             if margin.min() <= 0:
                 point = refine_lowest(problem, points, margin)
                 break
-        if point is not None and float(problem.distance(point)) < distance:
-            best, distance = point, float(problem.distance(point))
+        if point is not None and problem.distance(point) < distance:
+            best, distance = point, problem.distance(point)
         elif len(chosen) <= effort.targets:
             break
         chosen = np.argsort(lowest, kind="stable")[: effort.targets]

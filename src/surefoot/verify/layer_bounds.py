@@ -22,7 +22,8 @@ from surefoot.graph.linear_map import (
 )
 from surefoot.graph.network import Floats, Layer, MarginQuestion
 from surefoot.verify import linear_relaxation as relax
-from surefoot.verify.linear_relaxation import ActivationLines, Array, Box, HiddenLayers, LayerBounds
+from surefoot.verify.ball import Array, Box
+from surefoot.verify.linear_relaxation import ActivationLines, HiddenLayers, LayerBounds
 
 Expired = Callable[[], bool]
 
@@ -168,11 +169,13 @@ def bound_layers(question: MarginQuestion, box: Box, expired: Expired) -> LayerB
 
 def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
     centre, half = (box.lower + box.upper) / 2, (box.upper - box.lower) / 2
-    hidden = HiddenLayers((), (), (), (), (), centre, half)
+    if box.moves is not None:
+        centre = box.x
+    hidden = HiddenLayers((), (), (), (), (), centre, half, box.moves)
     sums = [max(len(layer.bias), layer.weights.terms) for layer in question.hidden]
     widest = max([len(box.x), *sums])
     unit = (widest + 4 * len(question.hidden) + 32) * 2.0**-51
-    none, top = np.zeros(0), np.abs(box.x) + box.radius
+    none, top = np.zeros(0), box.largest
     return LayerBounds(
         box,
         hidden,
@@ -293,7 +296,7 @@ def _part_below(
         columns.append(slice(start, start + len(own)))
         every.append(place[chosen][own])
         start += len(own)
-    above = taken[1:]
+    above, box = taken[1:], bounds.box.part(taken[0])
     layers = HiddenLayers(
         tuple(maps[:-1]),
         tuple(a[one] for a, one in zip(hidden.bias, above, strict=True)),
@@ -302,11 +305,12 @@ def _part_below(
         tuple(columns),
         hidden.centre[taken[0]],
         hidden.half_width[taken[0]],
+        box.moves,
     )
     index = np.concatenate([np.zeros(0, np.intp), *every])
     part = replace(
         bounds,
-        box=bounds.box.part(taken[0]),
+        box=box,
         layers=layers,
         lower=bounds.lower[index],
         upper=bounds.upper[index],

@@ -1,8 +1,8 @@
-"""Linear bounds of a network over a box: relaxations of ReLU, and what they prove."""
+"""Linear bounds of a network over a ball: relaxations of ReLU, and what they prove."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -11,59 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.graph.linear_map import Diagonal, LinearMap, composed
 from surefoot.graph.network import Floats
-
-_ROWS_IN_CACHE = 32
-"""Rows treated at once, so that the intermediate arrays of an image stay in the processor's cache.
-Chosen by hand; results do not depend on it, only the time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """All points within `radius` of `x` and within [low, high]."""
-
-    x: Floats
-    radius: float
-    low: float
-    high: float
-
-    @property
-    def lower(self) -> Floats:
-        """The lower corner."""
-        return np.maximum(self.x - self.radius, self.low)
-
-    @property
-    def upper(self) -> Floats:
-        """The upper corner."""
-        return np.minimum(self.x + self.radius, self.high)
-
-    def part(self, columns: slice | NDArray[np.intp]) -> Box:
-        """Some coordinates of all its points."""
-        return replace(self, x=self.x[columns])
-
-    def worst(self, a: Floats) -> Floats:
-        """The points at which a·x is smallest, one for each row of `a`."""
-        return np.where(a > 0, self.lower, self.upper)
-
-    def floor(self, a: Floats, c: Floats) -> Floats:
-        """The minima of a·x + c over the whole box."""
-        lower, upper = self.lower, self.upper
-        return c + a @ ((lower + upper) / 2) - np.abs(a) @ ((upper - lower) / 2)
-
-    def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
-        """The minima of a·x + c within `radius` of x, and how fast they fall with it."""
-        value, falling = a @ self.x + c, np.empty(len(c))
-        for i in range(0, len(c), _ROWS_IN_CACHE):
-            part = slice(i, i + _ROWS_IN_CACHE)
-            size = np.abs(a[part])
-            room = np.where(a[part] > 0, self.x - self.low, self.high - self.x)
-            near = np.minimum(room, radius[part, None])
-            value[part] -= np.einsum("ij,ij->i", size, near)
-            size *= room > near
-            falling[part] = size.sum(axis=1)
-        return value, falling
-
-
-Array = NDArray[np.floating[Any]]
+from surefoot.verify.ball import Array, Box, Moves
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +19,8 @@ class HiddenLayers:
     """Hidden layers over a box, in one precision.
 
     `slope` holds the slope of the decided neurons; `undecided` where the others stand in the layer,
-    `columns` where these stand among those of all layers.
+    `columns` where these stand among those of all layers. `moves` is how
+    points move from the centre in a ball that is no box.
     """
 
     weights: tuple[LinearMap, ...]
@@ -81,6 +30,7 @@ class HiddenLayers:
     columns: tuple[slice, ...]
     centre: Array
     half_width: Array
+    moves: Moves | None = None
 
     @cached_property
     def sums_at_centre(self) -> Array:
@@ -101,7 +51,7 @@ class HiddenLayers:
         weights = tuple(one.converted(single) for one in self.weights)
         bias, slope = tuple(map(single, self.bias)), tuple(map(single, self.slope))
         box = single(self.centre), single(self.half_width)
-        return HiddenLayers(weights, bias, slope, self.undecided, self.columns, *box)
+        return HiddenLayers(weights, bias, slope, self.undecided, self.columns, *box, self.moves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +158,9 @@ class Relaxation:
         """
         layers, lines, depth = self.layers, self.lines, len(self.layers.weights)
         backward = self.propagate_back()
-        value, widths = self._value_at_worst_point(backward)
-        signs = np.copysign(1.0, widths, out=widths)
-        v = layers.sums_at_centre - layers.scaled_weights.forward(signs)
+        value, moved = self._value_at_worst_point(backward)
+        moving = layers.scaled_weights if layers.moves is None else layers.weights[0]
+        v = layers.sums_at_centre - moving.forward(moved)
         to_alpha, to_signed_beta = np.empty_like(self.alpha), np.empty_like(self.alpha)
         for j in range(depth):
             cols, own = layers.columns[j], layers.undecided[j]
@@ -225,9 +175,15 @@ class Relaxation:
         return BoundGradient(value, to_alpha, to_signed_beta)
 
     def _value_at_worst_point(self, backward: BackwardPass) -> tuple[Array, Array]:
+        """The bound, and how far its worst point lies below the centre: of a box in half widths."""
         z, layers = backward.sum_coefficients[0], self.layers
-        widths = layers.scaled_weights.back(z)
-        return backward.constant + z @ layers.sums_at_centre - np.abs(widths).sum(axis=1), widths
+        value = backward.constant + z @ layers.sums_at_centre
+        if layers.moves is None:
+            widths = layers.scaled_weights.back(z)
+            return value - np.abs(widths).sum(axis=1), np.copysign(1.0, widths, out=widths)
+        slopes = layers.weights[0].back(z)
+        moved = np.copysign(layers.moves.of(slopes), slopes)
+        return value - np.einsum("ij,ij->i", moved, slopes), moved
 
 
 _NEWTON_CAUTION = 1 - 1e-9

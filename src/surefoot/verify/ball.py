@@ -1,0 +1,241 @@
+"""Balls about an input, cut off by the domain: L∞ (also with a width for each value), L2 and L1.
+
+A linear function is bounded from below by duality. Of the size of each slope one part is charged to
+the radius and the rest to the room that the domain leaves; any such split gives a true bound, and
+the best one is the exact minimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.graph.network import Floats
+from surefoot.subject.protocols import Ball
+
+Array = NDArray[np.floating[Any]]
+_ROWS_IN_CACHE = 32
+"""Rows treated at once, so that the intermediate arrays of an image stay in the processor's cache.
+Chosen by hand; results do not depend on it, only the time."""
+_STRETCH_ROUNDS = 4
+"""Rounds in which values of an L2 ball reach the domain. Any number gives a true bound."""
+_MOST_MOVED = 64
+"""Values of the largest slopes that are followed in an L1 ball: its points move few. Any number
+gives a true bound."""
+_SMALL_SHARE = 1e-6
+"""Of the radius of a ball: the least for which slopes are split. Any gives a true bound."""
+_TINY, _LEAST_TOTAL = 1e-150, 1e-30
+"""Divisors in place of 0, and of a sum of squares where nothing is left to move."""
+_LOST_SQUARES = 2.0**-537
+"""Times √n: what a norm can lose to squares below the smallest float64, 2⁻¹⁰⁷⁴ each."""
+_DISTANCE_ROUNDING = 2.0**-51
+"""Times the number of values: a share of a distance above what rounding can take from it."""
+
+
+@dataclass(frozen=True, eq=False)
+class InputSpace:
+    """Where inputs may lie, between `low` and `high`, and which distance counts between them.
+
+    `unit`, of L∞ alone, is how far each value moves at a distance of 1; one of 0 never moves.
+    """
+
+    low: float | Floats = 0.0
+    high: float | Floats = 1.0
+    norm: Ball = Ball.LINF
+    unit: float | Floats = 1.0
+
+    def __post_init__(self) -> None:
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+            raise InvalidArgument(
+                f"the valid range must have finite ends, the lower first, got [{low}, {high}]"
+            )
+        if self.norm is not Ball.LINF and np.any(np.asarray(self.unit) != 1.0):
+            raise InvalidArgument(
+                f"widths of single values make a box, not an {self.norm} ball: use L∞"
+            )
+
+    def box(self, x: Floats, radius: float) -> Box:
+        """The ball about x."""
+        return Box(x, radius, self.low, self.high, self.norm, self.unit)
+
+    def contains(self, points: Floats) -> bool:
+        """Whether all values lie in the range."""
+        return bool(((points >= self.low) & (points <= self.high)).all())
+
+    def distance(self, offset: Floats) -> float:
+        """The distance of a point x + offset from x, rounded up."""
+        return float(np.nextafter(self._length(np.abs(offset)), np.inf))
+
+    def farthest(self, x: Floats) -> float:
+        """The distance within which the whole range lies."""
+        room = np.maximum(x - self.low, self.high - x)
+        return self._length(np.where(np.asarray(self.unit) > 0, room, 0.0))
+
+    def _length(self, size: Floats) -> float:
+        rounded = 1 + size.size * _DISTANCE_ROUNDING
+        if self.norm is Ball.L2:
+            return float(np.sqrt((size * size).sum()) * rounded + size.size * _LOST_SQUARES)
+        if self.norm is Ball.L1:
+            return float(size.sum() * rounded)
+        if not isinstance(self.unit, np.ndarray):
+            return float(size.max() / self.unit)
+        moving = self.unit > 0
+        if not moving.any() or (size[~moving] > 0).any():
+            return float(np.inf if (size[~moving] > 0).any() else 0.0)
+        return float((size[moving] / self.unit[moving]).max() * (1 + 2 * _DISTANCE_ROUNDING))
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """All points within `radius` of `x` and within [low, high]; see `InputSpace`."""
+
+    x: Floats
+    radius: float
+    low: float | Floats
+    high: float | Floats
+    norm: Ball = Ball.LINF
+    unit: float | Floats = 1.0
+
+    @property
+    def lower(self) -> Floats:
+        """The lower corner of the box around it."""
+        return np.asarray(np.maximum(self.x - self.radius * self.unit, self.low))
+
+    @property
+    def upper(self) -> Floats:
+        """The upper corner of the box around it."""
+        return np.asarray(np.minimum(self.x + self.radius * self.unit, self.high))
+
+    @property
+    def largest(self) -> Floats:
+        """No value of a point in it is larger, nor any amount by which one moves."""
+        return np.asarray(np.abs(self.x) + self.radius * self.unit)
+
+    @cached_property
+    def moves(self) -> Moves | None:
+        """What moves in a ball that is no box, for searching in float32."""
+        if self.norm is Ball.LINF:
+            return None
+        down, up = (np.minimum(r, self.radius) for r in (self.x - self.low, self.high - self.x))
+        return Moves(self.norm, self.radius, down.astype(np.float32), up.astype(np.float32))
+
+    def part(self, columns: slice | NDArray[np.intp]) -> Box:
+        """Some coordinates of all its points."""
+        ends = (self.low, self.high, self.unit)
+        low, high, unit = (e[columns] if isinstance(e, np.ndarray) else e for e in ends)
+        return Box(self.x[columns], self.radius, low, high, self.norm, unit)
+
+    def worst(self, a: Floats) -> Floats:
+        """The points at which a·x is smallest, about, one for each row of `a`."""
+        if self.moves is None:
+            return np.where(a > 0, self.lower, self.upper)
+        return np.asarray(self.x - np.copysign(self.moves.of(a), a))
+
+    def floor(self, a: Floats, c: Floats) -> Floats:
+        """The minima of a·x + c over all of it, from below."""
+        if self.norm is not Ball.LINF:
+            return self.least(a, c, np.full(len(c), self.radius))[0]
+        lower, upper = self.lower, self.upper
+        return np.asarray(c + a @ ((lower + upper) / 2) - np.abs(a) @ ((upper - lower) / 2))
+
+    def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
+        """The minima of a·x + c within `radius` of x, and how fast they fall with it.
+
+        Rounding is that of sums of the terms |a|·(|x| + radius), which `LayerBounds` subtracts.
+        """
+        value, falling = a @ self.x + c, np.empty(len(c))
+        for i in range(0, len(c), _ROWS_IN_CACHE):
+            part = slice(i, i + _ROWS_IN_CACHE)
+            size = np.abs(a[part])
+            room = np.where(a[part] > 0, self.x - self.low, self.high - self.x)
+            near = np.minimum(room, radius[part, None] * self.unit)
+            if self.norm is Ball.LINF:
+                value[part] -= np.einsum("ij,ij->i", size, near)
+                size *= room > near
+                falling[part] = (size * self.unit).sum(axis=1)
+                continue
+            # at a radius of 0 the split of a small one, whose slope leads to the next radius
+            some = np.maximum(radius[part], _SMALL_SHARE * self.radius)
+            charged = _charged(self.norm, size, np.minimum(room, some[:, None]), some)
+            falling[part] = _dual_norm(self.norm, charged)
+            value[part] -= np.einsum("ij,ij->i", size - charged, near)
+            value[part] -= radius[part] * falling[part]
+        return value, falling
+
+
+def _dual_norm(norm: Ball, rows: Floats) -> Floats:
+    """From above, apart from rounding: L2 of L2, L∞ of L1."""
+    if norm is Ball.L1:
+        return np.asarray(rows.max(axis=1))
+    squares = np.einsum("ij,ij->i", rows, rows)
+    return np.asarray(np.sqrt(squares) + np.sqrt(rows.shape[1]) * _LOST_SQUARES)
+
+
+def _charged(norm: Ball, size: Floats, near: Floats, radius: Floats) -> Floats:
+    """The part of each slope's size that the radius limits; of the rest the room does."""
+    if norm is Ball.L2:
+        shape, top = _relative(size)
+        stretch = np.maximum(_stretch(shape, near, radius), _TINY)
+        return np.asarray(np.minimum(size, near * (top / stretch[:, None])))
+    _, last = _steepest(size, near, radius)
+    return np.where(near > 0, np.minimum(size, last[:, None]), 0.0)
+
+
+def _relative(size: Array) -> tuple[Array, Array]:
+    """The sizes as shares of the largest of their row, and that: squares of them do not vanish."""
+    top = np.maximum(size.max(axis=1, keepdims=True), np.finfo(size.dtype).tiny)
+    return size / top, top
+
+
+def _stretch(size: Array, near: Array, radius: Array) -> Array:
+    """Of an L2 ball: how far a value of slope 1 moves, while those that reach their room stay."""
+    squares, rooms, free = size * size, near * near, near > 0
+    for _ in range(_STRETCH_ROUNDS):
+        left = np.maximum(radius * radius - np.where(free, 0.0, rooms).sum(axis=1), 0.0)
+        total = np.where(free, squares, 0.0).sum(axis=1)
+        stretch = np.sqrt(left / np.maximum(total, _LEAST_TOTAL))
+        free &= size * stretch[:, None] < near
+    return np.asarray(stretch)
+
+
+def _steepest(size: Array, near: Array, radius: Array) -> tuple[Array, Array]:
+    """Of an L1 ball: how far values move, the largest slopes first; the slope of the last."""
+    slopes, count = np.where(near > 0, size, 0.0), min(size.shape[1], _MOST_MOVED)
+    order = np.argpartition(-slopes, count - 1, axis=1)[:, :count]
+    top = np.take_along_axis(slopes, order, axis=1)
+    order = np.take_along_axis(order, np.argsort(-top, axis=1, kind="stable"), axis=1)
+    room = np.take_along_axis(near, order, axis=1)
+    before = np.cumsum(room, axis=1) - room
+    moved = np.clip(radius[:, None] - before, 0.0, room)
+    moves = np.zeros_like(size)
+    np.put_along_axis(moves, order, moved, axis=1)
+    spent = before + room >= radius[:, None]
+    place = np.where(spent.any(axis=1), spent.argmax(axis=1), count - 1)
+    last = np.take_along_axis(slopes, np.take_along_axis(order, place[:, None], axis=1), axis=1)
+    unlimited = ~spent.any(axis=1) & (count == size.shape[1])
+    return moves, np.where(unlimited, 0.0, last[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """How far points of an L2 or L1 ball move to lower a linear function, within their rooms."""
+
+    norm: Ball
+    radius: float
+    down: Array
+    up: Array
+
+    def of(self, gradient: Array) -> Array:
+        """The sizes of the moves of each value, for each row."""
+        size, near = np.abs(gradient), np.where(gradient > 0, self.down, self.up)
+        radius = np.full(len(size), self.radius, size.dtype)
+        if self.norm is Ball.L2:
+            shape, _ = _relative(size)
+            return np.minimum(near, shape * _stretch(shape, near, radius)[:, None])
+        return _steepest(size, near, radius)[0]
