@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from surefoot.graph.network import MarginQuestion, RoundingLoss, linear_layer, margin_question
+from surefoot.core.assumptions import Arithmetic
+from surefoot.graph.network import MarginQuestion, SumSizes, linear_layer, margin_question
 from surefoot.verify import Network, Proved, Refuted, bracket_radius, dense_layer
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.branch_and_bound import (
@@ -170,16 +170,15 @@ def test_the_gradient_is_the_slope_of_the_bound() -> None:
             assert np.allclose(change, gradient[:, i], atol=1e-4, rtol=1e-4)
 
 
-def test_what_multiplying_out_lost_widens_the_bounds_of_every_neuron() -> None:
-    """By 0.01 + 0.02 * (0.8 + 0.7) on either side: the box ends at that corner."""
-    weights = np.array([[1.0, -1.0], [2.0, -1.5]])
-    layer = dense_layer(weights, np.array([-0.1, -0.2]), np.zeros(2))
-    loss = RoundingLoss(np.full(2, 0.01), np.full(2, 0.02))
+def test_what_rounding_loses_widens_the_bounds_of_every_neuron() -> None:
+    weights, none = np.array([[1.0, -1.0], [2.0, -1.5]]), np.zeros(2)
+    sums = SumSizes(None, none, np.full(2, 0.04), none, none)
+    layer = dense_layer(weights, np.array([-0.1, -0.2]), np.zeros(2), sums)
     last = linear_layer(np.array([[1.0, 0.5], [0.0, 1.0]]), np.zeros(2))
     box = Box(np.array([0.6, 0.5]), 0.2, 0.0, 1.0)
     plain, wider = (
-        bound_layers(margin_question(Network((first, last), (2,)), 0), box, never)
-        for first in (layer, replace(layer, loss=loss))
+        bound_layers(margin_question(Network((layer, last), (2,)), 0, 1, arithmetic), box, never)
+        for arithmetic in (Arithmetic.REAL, Arithmetic.FLOAT32)
     )
     assert plain.lower == pytest.approx([-0.4, -0.45])
     assert wider.lower == pytest.approx(plain.lower - 0.04)

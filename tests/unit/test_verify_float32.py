@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.core.results import UNIT, Interval
 from surefoot.graph.onnx_file import quiet_session
 from surefoot.properties import GivenLabel
 from surefoot.verify import (
+    BracketResult,
     bracket_radius,
     find_contradiction,
     margin_difference,
@@ -102,16 +104,36 @@ def test_nothing_to_compare_is_refused() -> None:
     refused("0 inputs", margin_difference, network, network.outputs, np.zeros((0, 8)), 0.1, UNIT)
 
 
-def proved(case: Float32Network) -> float:
-    """What the prover proves, with the model itself as replay, as in a study."""
+def bracket(case: Float32Network, arithmetic: Arithmetic) -> BracketResult:
+    """What the prover proves and refutes, with the model itself as replay, as in a study."""
     run = runner(case.source)
     with np.errstate(all="ignore"):
         return bracket_radius(
             read_network(case.source, (INPUTS,)),
             case.x,
             case.label,
+            nodes=2_000,
+            seconds=60,
+            arithmetic=arithmetic,
             replay=lambda p: int(run(p.astype(np.float32)[None]).argmax()),
-        ).low
+        )
+
+
+def proved(case: Float32Network) -> float:
+    return bracket(case, Arithmetic.REAL).low
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_what_is_proved_in_float32_ends_before_the_known_point(build: Build) -> None:
+    case, run = build(), runner(build().source)
+    ends = bracket(case, Arithmetic.FLOAT32)
+    assert ends.low < case.share * case.radius
+    assert ends.witness is not None
+    assert run(ends.witness.astype(np.float32)[None]).argmax() != case.label
+    assert not find_contradiction(
+        read_network(case.source, (INPUTS,)),
+        lambda p: run(p).argmax(axis=1), case.x, case.label, max(ends.low, 1e-6), UNIT, 0,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("build", BUILDERS)

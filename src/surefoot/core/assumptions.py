@@ -27,6 +27,7 @@ class Assumed(StrEnum):
     GIVEN_SCALES = "scales of the noise given"
     MODEL_UNCHANGED = "model unchanged during the run"
     ARITHMETIC = "real arithmetic"
+    FLOAT32 = "float32 arithmetic"
     CONFIRMED = "same label when run again"
     PUBLISHED = "published brackets right"
     LOG_NORMAL = "radii log-normal"
@@ -35,6 +36,18 @@ class Assumed(StrEnum):
     FITTED_ONLY = "tails extrapolated, over the fitted inputs"
     NO_BOUND = "no bound on the error known"
     PRINTED_BOUND = "printed bound wrong at ties"
+
+
+class Arithmetic(StrEnum):
+    """In which numbers a model computes, where something is proved of it."""
+
+    FLOAT32 = "float32"
+    REAL = "real"
+
+    @property
+    def assumed(self) -> Assumed:
+        """What a proof in it takes for granted."""
+        return Assumed.FLOAT32 if self is Arithmetic.FLOAT32 else Assumed.ARITHMETIC
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.core.counts import Proof
 from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
@@ -65,6 +66,7 @@ class BuiltInProver:
     """Our prover, on the network as it was read."""
 
     network: Network
+    arithmetic: Arithmetic = Arithmetic.REAL
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
@@ -81,6 +83,7 @@ class BuiltInProver:
             high=request.bounds.high,
             goal=request.goal,
             seed=request.seed,
+            arithmetic=self.arithmetic,
             replay=request.replay,
             clock=time.thread_time,
             known=request.known,

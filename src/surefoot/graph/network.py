@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.errors import InvalidArgument
 from surefoot.graph.linear_map import (
+    Convolution,
     Dense,
     Diagonal,
     LinearMap,
@@ -23,51 +26,90 @@ Values = NDArray[Any]
 """Of the type that the file states."""
 
 
-@dataclass(frozen=True, eq=False)
-class RoundingLoss:
-    """How far rows are from real arithmetic: each by at most constant + factor·Σ|h|.
+UNIT = 2.0**-24
+"""The rounding unit of float32."""
+SMALLEST = 2.0**-126
+"""The smallest normal float32: below it a processor may round a result or a weight to 0."""
+_LEAST_WEIGHT = SMALLEST / UNIT
 
-    Layers without an activation between them are multiplied out in float64; this is what that lost.
+
+@dataclass(frozen=True, eq=False)
+class SumSizes:
+    """How large the sums are that rows are rounded in: weights·|h| + constant, at outputs h.
+
+    Every term passes at most `roundings` roundings and is added at most `additions` times, in any
+    order of summation, fused or not. So with a rounding unit u, ours in float64 or the model's in
+    float32, a row is off by at most γ = k·u / (1 − k·u) times its size, k both together; and in
+    float32 by `underflow` more. A row with additions is one sum, a row of several sums has all
+    their roundings. Without `weights` they are the absolute weights of the layer. Every number on
+    the way is at most `peak`·(1 + Σ|h|).
     """
 
+    weights: LinearMap | None
     constant: Floats
-    factor: Floats
+    underflow: Floats
+    roundings: Floats
+    additions: Floats
+    peak: float = 0.0
 
-    def at(self, total: float) -> Floats:
-        """The limits where Σ|h| is at most `total`."""
-        return self.constant + self.factor * total
-
-    def like(self, shape: tuple[int, ...]) -> RoundingLoss:
-        """The same for a broader shape."""
-        return RoundingLoss(
-            np.broadcast_to(self.constant, shape), np.broadcast_to(self.factor, shape)
-        )
-
-    def take(self, rows: list[int]) -> RoundingLoss:
-        """Of some rows."""
-        return RoundingLoss(self.constant[rows], self.factor[rows])
-
-    def plus(self, other: RoundingLoss) -> RoundingLoss:
-        """Of sums or differences of rows."""
-        return RoundingLoss(self.constant + other.constant, self.factor + other.factor)
+    @property
+    def longest(self) -> float:
+        """The most roundings of a term."""
+        return float((self.roundings + self.additions).max(initial=0.0))
 
 
-def no_rounding_loss(rows: int) -> RoundingLoss:
-    """Nothing was multiplied out."""
-    return RoundingLoss(np.zeros(rows), np.zeros(rows))
+_UPWARDS = 1 + 2.0**-20
+"""On limits of rounding, so that their own rounding in float64 does not matter."""
+MOST_ROUNDINGS = 2**20
+"""Roundings of a term up to which γ is used; above it nothing is proved."""
+
+
+def weight_sizes(weights: Floats) -> Floats:
+    """Absolute weights; of one that may be rounded to 0, what a rounding unit of covers that."""
+    size = np.abs(weights)
+    return np.where((size > 0) & (size < _LEAST_WEIGHT), _LEAST_WEIGHT, size)
+
+
+def raised(linear: LinearMap) -> LinearMap | None:
+    """The map of the sizes of its weights; None where these are their absolute values."""
+    other = False
+
+    def size(weights: Floats) -> Floats:
+        nonlocal other
+        sizes = weight_sizes(weights)
+        other = other or bool((sizes != np.abs(weights)).any())
+        return sizes
+
+    sizes = linear.converted(size)
+    return sizes if other else None
+
+
+def longest_sum(linear: LinearMap) -> int:
+    """The most terms of a sum that the map makes of outputs, where it is one sum."""
+    if isinstance(linear, Dense):
+        return int(np.count_nonzero(linear.matrix, axis=1).max(initial=0))
+    return linear.kernel.shape[2] if isinstance(linear, Convolution) else linear.terms
+
+
+def flushed(terms: int) -> float:
+    """What a sum of so many products loses at most where results are rounded to 0.
+
+    Twice: what is lost early is rounded up again by later sums.
+    """
+    return 4 * (terms + 1) * SMALLEST
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
     """Outputs max(v, slope·v) of v = weights·h + bias; slope 0 is a ReLU, slope 1 is linear.
 
-    Without a `loss` the weights and bias are those of the file.
+    Without `sums` each row is one sum of products with its bias.
     """
 
     weights: LinearMap
     bias: Floats
     slope: Floats
-    loss: RoundingLoss | None = None
+    sums: SumSizes | None = None
 
     def __post_init__(self) -> None:
         rows = self.weights.shape[0]
@@ -86,10 +128,45 @@ class Layer:
                 "need a convex activation"
             )
 
-    @property
-    def rounding_loss(self) -> RoundingLoss:
-        """What multiplying out lost, nothing if nothing was."""
-        return self.loss or no_rounding_loss(len(self.bias))
+    @cached_property
+    def sum_sizes(self) -> SumSizes:
+        """How large the sums are that its rows are rounded in."""
+        if self.sums is not None:
+            return self.sums
+        sizes, ones = raised(self.weights), np.ones(self.weights.shape[1])
+        terms = longest_sum(self.weights)
+        size = (sizes or absolute(self.weights)).forward(ones)
+        once, added = np.full(len(size), 2.0), np.full(len(size), float(terms))
+        bias, underflow = weight_sizes(self.bias), flushed(terms) + SMALLEST * size
+        return SumSizes(sizes, bias, underflow, once, added)
+
+    def sizes_at(self, h: Floats) -> Floats:
+        """The sizes of its sums where absolute outputs of the layer before are at most h."""
+        sums = self.sum_sizes
+        sizes = (sums.weights or absolute(self.weights)).forward(h) + sums.constant
+        return np.asarray(sizes)
+
+    def float32_errors(self, low: Floats, high: Floats, sizes: Floats) -> Floats:
+        """How far sums computed in float32 are from weights·h + bias, h computed, in [low, high].
+
+        `sizes` are those of the sums. What is added up at any moment is at most the sum of all
+        terms above 0, or of all below. A slope times a sum is rounded too, here as if the sum
+        itself had been.
+        """
+        sums, up, down = self.sum_sizes, np.maximum(high, 0.0), np.maximum(-low, 0.0)
+        if sums.weights is None and not down.any():
+            within = sizes - sums.constant
+        else:
+            within = absolute(self.weights).forward(up + down)
+        within = within + np.abs(self.weights.forward(up - down))
+        share = (sums.roundings + sums.additions) * UNIT
+        gamma = share / (1 - share)
+        partial = np.minimum(within / 2 + sums.constant + gamma * sizes, sizes)
+        error = UNIT / (1 - share) * (sums.roundings * sizes + sums.additions * partial)
+        leaky = (self.slope > 0) & (self.slope < 1)
+        again = 2 * UNIT * sizes + SMALLEST / np.where(leaky, self.slope, 1.0)
+        error = error + sums.underflow + np.where(leaky, again, 0.0)
+        return np.asarray(error * _UPWARDS)
 
     def __call__(self, h: Floats) -> Floats:
         """The layer's outputs for a batch."""
@@ -97,32 +174,32 @@ class Layer:
         return np.asarray(np.maximum(v, self.slope * v))
 
 
-def dense_layer(
-    matrix: Floats, bias: Floats, slope: Floats, loss: RoundingLoss | None = None
-) -> Layer:
+def dense_layer(matrix: Floats, bias: Floats, slope: Floats, sums: SumSizes | None = None) -> Layer:
     """A layer of a matrix."""
     if matrix.ndim != 2:
         raise InvalidArgument(f"the weights of a layer must be a matrix, got {matrix.shape}")
-    return Layer(Dense(matrix), bias, slope, loss)
+    return Layer(Dense(matrix), bias, slope, sums)
 
 
-def linear_layer(matrix: Floats, bias: Floats, loss: RoundingLoss | None = None) -> Layer:
+def linear_layer(matrix: Floats, bias: Floats, sums: SumSizes | None = None) -> Layer:
     """A layer of a matrix without activation."""
-    return dense_layer(matrix, bias, np.ones(len(bias)), loss)
+    return dense_layer(matrix, bias, np.ones(len(bias)), sums)
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
     """Layers in order; the last is linear. `ends_in_relu`: the file clips the scores at zero.
 
-    `ends_in_softmax`: its output is the Softmax of them. The label is the first of the highest
-    scores, as argmax gives it; in real arithmetic a Softmax leaves it as it is.
+    `ends_in_softmax`: its output is the Softmax of them; `normalised` counts that and LogSoftmax.
+    The label is the first of the highest scores, as argmax gives it; in real arithmetic a Softmax
+    leaves it as it is.
     """
 
     layers: tuple[Layer, ...]
     shape: tuple[int, ...]
     ends_in_relu: bool = False
     ends_in_softmax: bool = False
+    normalised: int = 0
 
     def __post_init__(self) -> None:
         widths = [int(np.prod(self.shape)), *(len(layer.bias) for layer in self.layers)]
@@ -177,80 +254,131 @@ class Network:
 class MarginQuestion:
     """Margins rows·h + offsets on the last hidden layer.
 
-    The label is kept where fewer than `rank` of them are 0 or less.
+    The label is kept where fewer than `rank` of them are 0 or less. They are `signs` times the
+    outputs of the layer `scores`; without one, of the last hidden layer. In float32 the rounding of
+    these is subtracted from every margin, and what is left must exceed `gap`, so that a Softmax
+    that follows keeps the order.
     """
 
     hidden: tuple[Layer, ...]
     rows: Floats
     offsets: Floats
-    loss: RoundingLoss
+    signs: Floats
+    scores: Layer | None
+    arithmetic: Arithmetic
+    gap: float = 0.0
     rank: int = 1
 
 
-def margin_question(network: Network, label: int, rank: int = 1) -> MarginQuestion:
+_SOFTMAX_GAP = 2.0**-17
+"""Lead of the highest score that Softmax and LogSoftmax keep in float32: the lead itself rounded,
+exponentials and their sum off by some units, a quotient or a logarithm below 16 that is rounded to
+2⁻²⁰. Smaller leads can tie."""
+
+
+def margin_question(
+    network: Network, label: int, rank: int = 1, arithmetic: Arithmetic = Arithmetic.REAL
+) -> MarginQuestion:
     """What must be positive for `label` to stay the label, or among the best `rank`.
 
     With a last ReLU a score below zero ties with all others below zero, and the first of them wins.
     So a label other than 0 must also stay above zero; label 0 is beaten only by max(score_0, 0).
-    Above rank 1 a tie fails, so every label must stay above zero: that margin stands for `rank`.
+    Above rank 1 a tie fails, so every label must stay above zero: that margin stands for `rank`. In
+    front of a Softmax in float32 label 0 must too: equal scores may come out unequal.
     """
     *hidden, last = network.layers
     if not 0 <= label < network.classes:
         raise InvalidArgument(
             f"label must be one of the network's labels 0 to {network.classes - 1}, got {label}"
         )
-    weights, bias, loss = dense_rows(last.weights, slice(None)), last.bias, last.rounding_loss
     if not 1 <= rank < network.classes:
         raise InvalidArgument(
             f"a label is always among the best {rank} of {network.classes}: choose a smaller rank"
         )
-    others = [j for j in range(network.classes) if j != label]
-    if network.ends_in_relu and label == 0 and rank == 1:
-        slope = np.ones(network.classes)
-        slope[0] = 0.0
-        hidden.append(dense_layer(weights, bias, slope, loss))
-        weights, bias = np.eye(network.classes), np.zeros(network.classes)
-        loss = no_rounding_loss(network.classes)
-    rows, offsets = weights[label] - weights[others], bias[label] - bias[others]
-    lost = loss.take([label] * len(others)).plus(loss.take(others))
-    if network.ends_in_relu and (label != 0 or rank > 1):
-        own, again = loss.take([label] * rank), [label] * rank
-        rows, offsets = np.vstack([rows, weights[again]]), np.append(offsets, bias[again])
-        lost = RoundingLoss(
-            np.append(lost.constant, own.constant), np.append(lost.factor, own.factor)
+    one, gap = np.eye(network.classes), 0.0
+    if network.normalised and arithmetic is Arithmetic.FLOAT32:
+        gap = _SOFTMAX_GAP
+    if gap and rank > 1:
+        raise InvalidArgument(
+            f"the best {rank} of a Softmax can tie in float32: use arithmetic real (--arithmetic "
+            "real), or export the scores before the Softmax"
         )
-    if not hidden:
-        margins, none = linear_layer(rows, offsets, lost), no_rounding_loss(len(rows))
-        return MarginQuestion((margins,), np.eye(len(rows)), np.zeros(len(rows)), none, rank)
-    return MarginQuestion(tuple(hidden), rows, offsets, lost, rank)
+    signs = one[label] - np.delete(one, label, axis=0)
+    if network.ends_in_relu and label == 0 and rank == 1 and not gap:
+        last = replace(last, slope=np.where(np.arange(network.classes) == 0, 0.0, 1.0))
+        hidden.append(last)
+    elif network.ends_in_relu:
+        signs = np.vstack([signs, *[one[label]] * rank])
+    if not hidden or hidden[-1] is last:
+        layers, none = tuple(hidden) or (last,), np.zeros(len(signs))
+        return MarginQuestion(layers, signs, none, signs, None, arithmetic, gap, rank)
+    rows, offsets = signs @ dense_rows(last.weights, slice(None)), signs @ last.bias
+    return MarginQuestion(tuple(hidden), rows, offsets, signs, last, arithmetic, gap, rank)
 
 
 def with_normalisation(network: Network, scale: Floats, shift: Floats) -> Network:
     """The network after its inputs were multiplied by `scale` and then moved by `shift`."""
     first, *rest = network.layers
-    terms = (max(first.weights.shape[1], first.weights.terms) + 4) * 2.0**-52
-    bias, size = first.bias + first.weights.forward(shift), absolute(first.weights)
-    lost = first.rounding_loss
-    constant = lost.at(float(np.abs(shift).sum())) + terms * (
-        size.forward(np.abs(shift)) + np.abs(bias)
+    sums, before = first.sum_sizes, Diagonal(scale)
+    weights = sums.weights or absolute(first.weights)
+    once = weights.forward(flushed(1) + SMALLEST * np.abs(scale))
+    behind = SumSizes(
+        composed(absolute(before), weights),
+        sums.constant + weights.forward(np.abs(shift)),
+        sums.underflow + once,
+        sums.roundings + _NORMALISING,
+        sums.additions,
+        max(sums.peak, float(np.abs(scale).max()), float(np.abs(shift).max())),
     )
-    loss = RoundingLoss(constant, lost.factor * np.abs(scale).max())
-    before = Layer(composed(Diagonal(scale), first.weights), bias, first.slope, loss)
-    return replace(network, layers=(before, *rest))
+    bias = first.bias + first.weights.forward(shift)
+    normalised = Layer(composed(before, first.weights), bias, first.slope, behind)
+    return replace(network, layers=(normalised, *rest))
 
 
-_UNDERFLOW = 2.0**-125
-"""What underflow adds to a sum, 2⁻¹⁴⁹, in units of the rounding of float32, 2⁻²⁴."""
-_LOSS_AS_SIZE = 2.0**52
-"""What multiplying layers out in float64 lost, as a size: float32 loses more of the same sums."""
+_NORMALISING = 8
+"""Roundings by which an input is normalised: a difference and a quotient, or a folded product and
+sum, and the same in float64 here."""
+
+
+def refuse_overflow(network: Network, low: float | Floats, high: float | Floats) -> None:
+    """Refuse a network that could leave the range of float32 on inputs within [low, high].
+
+    Or whose rounding cannot be limited: sums of more than a million terms, two Softmax.
+    """
+    ends = np.maximum(np.abs(low), np.abs(high)).reshape(-1)
+    h = np.broadcast_to(ends, int(np.prod(network.shape)))
+    largest, roundings = float(h.max()), 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for layer in network.layers:
+            sums = layer.sum_sizes
+            largest = max(largest, sums.peak * (1 + float(h.sum())))
+            h = 1.1 * layer.sizes_at(h) + sums.underflow  # rounded up, γ is below 0.07
+            largest = max(largest, float(h.max(initial=0.0)))
+            roundings = max(roundings, sums.longest)
+    why = None
+    if not largest <= _LARGEST:
+        why = f"numbers up to {largest:.3g} are possible, which float32 does not hold"
+    elif roundings > MOST_ROUNDINGS:
+        why = f"a sum of {roundings:,.0f} terms is too long to limit its rounding"
+    elif network.normalised > 1:
+        why = "a Softmax of a Softmax can tie"
+    if why:
+        raise InvalidArgument(
+            f"nothing can be proved of this network in float32: {why}; use arithmetic real "
+            "(--arithmetic real)"
+        )
+
+
+_LARGEST = 2.0**120
+"""Largest number that is allowed in float32; the factor of 128 to its end covers rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
     """Margins of a question in float64, and the size of the sums that each is rounded in.
 
-    `gains[k][i]`: the most by which margin i can move when an output of layer k moves by 1; the
-    first is of the input.
+    `gains[k][i]`: the part that an output of 1 of layer k has in the size of margin i; the first is
+    of the input.
     """
 
     question: MarginQuestion
@@ -302,16 +430,17 @@ class Margins:
 
 def margins_with_sizes(question: MarginQuestion) -> Margins:
     """The margins of a question, with the gains of every layer."""
-    gain, loss = np.abs(question.rows), question.loss
-    constant = np.abs(question.offsets) + _LOSS_AS_SIZE * loss.constant
-    gains = [gain + _LOSS_AS_SIZE * loss.factor[:, None]]
-    for layer in question.hidden[::-1]:
-        lost = _LOSS_AS_SIZE * layer.rounding_loss.constant
-        constant = constant + gain @ (np.abs(layer.bias) + lost + _UNDERFLOW)
-        factor = _LOSS_AS_SIZE * (gain @ layer.rounding_loss.factor)
-        gain = absolute(layer.weights).back(gain)
-        gains.append(gain + factor[:, None])
-    return Margins(question, tuple(gains[::-1]), constant + np.finfo(np.float64).tiny)
+    gain, gains = np.abs(question.signs), []
+    constant = np.full(len(gain), np.finfo(np.float64).tiny)
+    layers = question.hidden if question.scores is None else (*question.hidden, question.scores)
+    if question.scores is None:
+        gains.append(gain)
+    for layer in layers[::-1]:
+        sums, size = layer.sum_sizes, absolute(layer.weights)
+        constant = constant + gain @ (sums.constant + sums.underflow / UNIT)
+        gains.append((sums.weights or size).back(gain))
+        gain = np.abs(question.rows) if layer is question.scores else size.back(gain)
+    return Margins(question, tuple(gains[::-1]), constant)
 
 
 def score_sizes(network: Network, x: Floats) -> Floats:
@@ -321,9 +450,15 @@ def score_sizes(network: Network, x: Floats) -> Floats:
     times this, n the terms of all sums on the way.
     """
     *hidden, last = network.layers
+    one = np.eye(network.classes)
     sizes = margins_with_sizes(
         MarginQuestion(
-            tuple(hidden), dense_rows(last.weights, slice(None)), last.bias, last.rounding_loss
+            tuple(hidden),
+            dense_rows(last.weights, slice(None)),
+            last.bias,
+            one,
+            last,
+            Arithmetic.REAL,
         )
     )
     every = np.arange(network.classes)

@@ -14,10 +14,10 @@ import numpy as np
 from surefoot.errors import InvalidArgument, refusing
 from surefoot.graph.graph import Graph, read_graph
 from surefoot.graph.linear_map import (
-    Convolution,
     Dense,
     Diagonal,
     LinearMap,
+    Product,
     Selection,
     Several,
     absolute,
@@ -25,7 +25,19 @@ from surefoot.graph.linear_map import (
     convolution,
     dense_rows,
 )
-from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, Values, linear_layer
+from surefoot.graph.network import (
+    SMALLEST,
+    Floats,
+    Layer,
+    Network,
+    SumSizes,
+    Values,
+    flushed,
+    linear_layer,
+    longest_sum,
+    raised,
+    weight_sizes,
+)
 from surefoot.graph.onnx_file import (
     Attributes,
     Source,
@@ -41,12 +53,10 @@ from surefoot.graph.operators import OPERATORS, Call, Node
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-_ROUNDING_UNIT = 2.0**-52
-"""Twice the rounding unit of float64, to be on the safe side."""
-_INHERITED = 32
-"""Roundings that entries may have had each by itself (scales, quotients, square roots). The
-prover's own allowance covers them while no sum cancels them; a sum adds them to its loss."""
-
+_SCALING, _SHIFTING, _NORM = 3, 2, 8
+"""Roundings by which a value is scaled, shifted or normalised (variance, root, quotient, product,
+difference), with one more where the weights before it are rounded anew as a runtime folds it into
+them."""
 _LEAST_MAP = 1 << 14
 """Entries up to which a map is multiplied out, since matrix products of that size take no time.
 Chosen by hand; only the time depends on it."""
@@ -56,13 +66,13 @@ Chosen by hand; only the time depends on it."""
 class AffineValue:
     """A tensor as an affine function of the outputs of the layer before: a map plus a constant.
 
-    The tensor's own shape keeps its batch axis, of length 1. `lost` limits, for each element, how
-    far its constant is from real arithmetic.
+    The tensor's own shape keeps its batch axis, of length 1. `sums` says what its elements, flat,
+    are rounded in.
     """
 
     linear: LinearMap
     constant: Floats
-    lost: Floats
+    sums: SumSizes
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -73,21 +83,41 @@ class AffineValue:
         """The value in another order or shape; `change` is given one more axis in front."""
         place = np.arange(self.constant.size).reshape(1, *self.shape)
         index = change(place)[0]
-        linear = composed(self.linear, Selection(index.reshape(-1), self.constant.size))
-        flat = index.reshape(-1)
-        constant, lost = (part.reshape(-1)[flat] for part in (self.constant, self.lost))
-        return AffineValue(linear, constant.reshape(index.shape), lost.reshape(index.shape))
+        flat, sums = index.reshape(-1), self.sums
+        chosen = Selection(flat, self.constant.size)
+        own = {name: getattr(sums, name)[flat] for name in _PER_ELEMENT}
+        sizes = None if sums.weights is None else composed(sums.weights, chosen)
+        constant = self.constant.reshape(-1)[flat].reshape(index.shape)
+        return AffineValue(
+            composed(self.linear, chosen), constant, replace(sums, weights=sizes, **own)
+        )
 
-    def after(self, linear: LinearMap, shape: tuple[int, ...]) -> AffineValue:
-        """The value after a linear map.
-
-        A sum of n products is off by at most n·2⁻⁵³ times the sum of their absolute values.
-        """
-        unit = (linear.terms + _INHERITED) * _ROUNDING_UNIT
-        flat, size = self.constant.reshape(-1), absolute(linear)
-        lost = size.forward(self.lost.reshape(-1) + unit * np.abs(flat))
-        constant = linear.forward(flat).reshape(shape)
-        return AffineValue(composed(self.linear, linear), constant, lost.reshape(shape))
+    def after(
+        self, linear: LinearMap, shape: tuple[int, ...], roundings: int | None = None
+    ) -> AffineValue:
+        """The value after a linear map: sums of products, or `roundings` of each element."""
+        given, by = self.sums, raised(linear)
+        sizes = None
+        if given.weights is not None or by is not None:
+            sizes = composed(given.weights or absolute(self.linear), by or absolute(linear))
+        size, terms = by or absolute(linear), longest_sum(linear)
+        rows = linear.shape[0]
+        once, added = np.full(rows, given.longest + terms + 1), np.zeros(rows)
+        if roundings is not None:
+            once, added = given.roundings + roundings, given.additions
+        elif _one_to_one(self.linear):
+            once = np.full(rows, given.roundings.max(initial=0.0) + 1)
+            added = np.full(rows, float(terms))
+        sums = SumSizes(
+            sizes,
+            size.forward(given.constant),
+            size.forward(given.underflow) + flushed(terms),
+            once,
+            added,
+            self._peak,
+        )
+        constant = linear.forward(self.constant.reshape(-1)).reshape(shape)
+        return AffineValue(composed(self.linear, linear), constant, sums)
 
     def changed(self, change: Callable[[Floats], Floats]) -> AffineValue:
         """The value after a linear change of a batch, as a matrix."""
@@ -99,39 +129,59 @@ class AffineValue:
 
     def shifted(self, by: Floats, size: Floats | None = None) -> AffineValue:
         """The value plus a constant, itself rounded in a sum of this size."""
-        constant = self.constant + by
-        inherited = np.abs(self.constant) + (0.0 if size is None else size)
-        lost = self.lost + _INHERITED * _ROUNDING_UNIT * inherited
-        shape = constant.shape
-        return AffineValue(self._like(shape).linear, constant, np.broadcast_to(lost, shape))
+        shape = np.broadcast_shapes(self.shape, by.shape)
+        wide = self._like(shape)
+        own = np.broadcast_to(weight_sizes(by) if size is None else size, shape).reshape(-1)
+        sums = replace(
+            wide.sums,
+            constant=wide.sums.constant + own,
+            underflow=wide.sums.underflow + flushed(1),
+            roundings=wide.sums.roundings + _SHIFTING,
+            peak=self._peak,
+        )
+        return AffineValue(wide.linear, wide.constant + by, sums)
 
-    def scaled(self, by: Floats) -> AffineValue:
+    def scaled(self, by: Floats, roundings: int = _SCALING) -> AffineValue:
         """The value times a constant, element by element."""
         shape = np.broadcast_shapes(self.shape, by.shape)
-        wide, scale = self._like(shape), np.broadcast_to(by, shape)
-        linear = composed(wide.linear, Diagonal(scale.reshape(-1)))
-        return AffineValue(linear, wide.constant * scale, wide.lost * np.abs(scale))
+        scale = np.broadcast_to(by, shape).reshape(-1)
+        return self._like(shape).after(Diagonal(scale), shape, roundings)
 
     def plus(self, other: AffineValue) -> AffineValue:
         """The sum of two values."""
         shape = np.broadcast_shapes(self.shape, other.shape)
         one, two = self._like(shape), other._like(shape)
-        unit = _INHERITED * _ROUNDING_UNIT
-        lost = one.lost + two.lost + unit * (np.abs(one.constant) + np.abs(two.constant))
+        longest = max(one.sums.longest, two.sums.longest) + 1
+        rows = one.constant.size
+        sums = SumSizes(
+            Several((one.sizes, two.sizes), stacked=False),
+            one.sums.constant + two.sums.constant,
+            one.sums.underflow + two.sums.underflow + flushed(1),
+            np.full(rows, longest),
+            np.zeros(rows),
+            max(one._peak, two._peak),
+        )
         linear = Several((one.linear, two.linear), stacked=False)
-        return AffineValue(linear, one.constant + two.constant, lost)
+        return AffineValue(linear, one.constant + two.constant, sums)
 
-    def layer(self) -> tuple[LinearMap, Floats, RoundingLoss]:
-        """Its map, constant and loss, flat; multiplied out where that is hardly more work.
+    @property
+    def sizes(self) -> LinearMap:
+        """What outputs of the layer before are in the size of its sums."""
+        return self.sums.weights or absolute(self.linear)
 
-        What multiplying out can lose is measured by the map of the absolute values.
-        """
-        linear, m = self.linear, self.constant.size
-        loss = RoundingLoss(self.lost.reshape(-1).copy(), np.zeros(m))
+    @property
+    def _peak(self) -> float:
+        """What limits its own elements, see `SumSizes`."""
+        most = self.sums.constant.max(initial=0.0)
+        return float(max(self.sums.peak, _largest_entry(self.linear), most))
+
+    def layer(self) -> tuple[LinearMap, Floats, SumSizes]:
+        """Its map, constant and sums, flat; multiplied out where that is hardly more work."""
+        linear, bias = self.linear, self.constant.reshape(-1).copy()
         size = int(np.prod(linear.shape))
-        if not isinstance(linear, Dense) and size > _LEAST_MAP and 4 * linear.work < size:
-            return linear, self.constant.reshape(-1).copy(), loss
-        return multiplied_out(linear), self.constant.reshape(-1).copy(), _with_loss(linear, loss)
+        if isinstance(linear, Dense) or size <= _LEAST_MAP or 4 * linear.work >= size:
+            return multiplied_out(linear), bias, _sums_of(self)
+        return linear, bias, _sums_of(self)
 
     def _like(self, shape: tuple[int, ...]) -> AffineValue:
         """The value repeated to a broader shape."""
@@ -140,24 +190,47 @@ class AffineValue:
         return self.rearranged(lambda a: np.broadcast_to(a[0], shape)[None])
 
 
+_PER_ELEMENT = ("constant", "underflow", "roundings", "additions")
+
+
+def _sums_of(value: AffineValue) -> SumSizes:
+    """What the value is rounded in, its map multiplied out or its weights folded."""
+    if value.sums.weights is None and not isinstance(value.linear, Product | Several):
+        return replace(value.sums, weights=raised(value.linear))
+    return replace(value.sums, weights=raised(value.sizes) or value.sizes)
+
+
+def _one_to_one(linear: LinearMap) -> bool:
+    """Whether each element depends on one output, and each output reaches one element at most."""
+    maps = linear.maps if isinstance(linear, Product) else (linear,)
+    return all(isinstance(one, Diagonal) or _once(one) for one in maps)
+
+
+def _once(linear: LinearMap) -> bool:
+    return isinstance(linear, Selection) and len(np.unique(linear.index)) == len(linear.index)
+
+
+def _largest_entry(linear: LinearMap) -> float:
+    """No entry of the map is larger, in absolute terms."""
+    if isinstance(linear, Selection):
+        return 1.0
+    if isinstance(linear, Product):
+        return float(np.prod([max(1.0, one.total) for one in linear.maps]))
+    return linear.total
+
+
 def multiplied_out(linear: LinearMap) -> Dense:
     """The map as a matrix."""
     _check_size(*linear.shape, "a layer")
     return Dense(np.ascontiguousarray(dense_rows(linear, slice(None))))
 
 
-def _with_loss(linear: LinearMap, loss: RoundingLoss) -> RoundingLoss:
-    """With what multiplying a map out can lose."""
-    if isinstance(linear, Dense | Convolution | Diagonal | Selection):
-        return loss
-    unit = (linear.terms + _INHERITED) * _ROUNDING_UNIT
-    return replace(loss, factor=unit * dense_rows(absolute(linear), slice(None)).max(axis=1))
-
-
 def layer_outputs(shape: tuple[int, ...], start: int, total: int) -> AffineValue:
     """Some of the outputs of the layer before: those of this shape from `start` on."""
     index = np.arange(start, start + int(np.prod(shape)))
-    return AffineValue(Selection(index, total), np.zeros(shape), np.zeros(shape))
+    none = np.zeros(len(index))
+    sums = SumSizes(None, none, none + SMALLEST, none, none)
+    return AffineValue(Selection(index, total), np.zeros(shape), sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,10 +302,13 @@ def _gemm(op: _Operator) -> AffineValue:
             "Gemm is read only as value·weights + bias: export the layer as a plain linear layer"
         )
     b = op.weights.T if attributes.get("transB", 0) else op.weights
-    product = _times(op.value, attributes.get("alpha", 1.0) * b)
+    product = _times(op.value, b)
+    if (alpha := attributes.get("alpha", 1.0)) != 1:
+        product = product.scaled(np.asarray(alpha))
     if bias is None:
         return product
-    return product.shifted(attributes.get("beta", 1.0) * bias.astype(np.float64))
+    beta, wide = attributes.get("beta", 1.0), bias.astype(np.float64)
+    return product.shifted(beta * wide, abs(beta) * weight_sizes(wide))
 
 
 def _matmul(op: _Operator) -> AffineValue:
@@ -273,7 +349,7 @@ def _norm(op: _Operator) -> AffineValue:
     shape = (1, -1, *(1,) * (len(op.value.shape) - 2))
     size = (np.abs(bias) + np.abs(mean * scale)).reshape(shape)
     moved = (bias - mean * scale).reshape(shape)
-    return op.value.scaled(scale.reshape(shape)).shifted(moved, size)
+    return op.value.scaled(scale.reshape(shape), _NORM).shifted(moved, size)
 
 
 def _conv(op: _Operator) -> AffineValue:
@@ -376,6 +452,7 @@ class ProofGraph:
     scores_name: str
     ends_in_relu: bool
     ends_in_softmax: bool
+    normalised: int
 
     @property
     def input_name(self) -> str:
@@ -404,9 +481,10 @@ def proof_graph(source: Source, shape: tuple[int, ...] | None) -> ProofGraph:
     wide = widened(model)
     graph = read_graph(wide)
     dims = [n or 0 for n in graph.shape]
-    scores, *ending = _label_tensor(graph)
+    scores, relu, softmax, normalised = _label_tensor(graph)
+    whole = _full_shape(dims, shape)
     return ProofGraph(
-        graph.leading_to(scores), model, wide, dtype, _full_shape(dims, shape), scores, *ending
+        graph.leading_to(scores), model, wide, dtype, whole, scores, relu, softmax, normalised
     )
 
 
@@ -431,20 +509,23 @@ def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ..
     return full
 
 
-def _label_tensor(graph: Graph) -> tuple[str, bool, bool]:
-    """The tensor whose argmax is the label, and whether a ReLU and a Softmax follow it."""
-    producers, softmax = graph.producers(), False
+def _label_tensor(graph: Graph) -> tuple[str, bool, bool, int]:
+    """The tensor whose argmax is the label, and whether a ReLU and a Softmax follow it.
+
+    And how many of Softmax and LogSoftmax.
+    """
+    producers, softmax, normalised = graph.producers(), False, 0
     (name,) = graph.outputs.values()
     while (node := producers.get(name)) is not None:
         over_last = node.attributes.get("axis", -1) in (-1, 1)
         if node.op in ("Softmax", "LogSoftmax") and over_last:
-            softmax = softmax or node.op == "Softmax"
+            softmax, normalised = softmax or node.op == "Softmax", normalised + 1
         elif node.op == "Relu":
-            return node.inputs[0], True, softmax
+            return node.inputs[0], True, softmax, normalised
         else:
             break
         name = node.inputs[0]
-    return name, False, softmax
+    return name, False, softmax, normalised
 
 
 def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Network:
@@ -465,12 +546,12 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
         raise InvalidArgument(
             f"the output {read.scores_name} does not depend on the input: export the scores"
         )
-    linear, bias, loss = state.values[read.scores_name].layer()
-    if not isinstance(linear, Dense):  # margins are differences of its rows
-        loss, linear = _with_loss(linear, loss), multiplied_out(linear)
-    scores = linear_layer(linear.matrix, bias, loss)
+    linear, bias, sums = state.values[read.scores_name].layer()
+    matrix = multiplied_out(linear).matrix  # margins are differences of its rows
+    scores = linear_layer(matrix, bias, sums)
     one = read.shape[1:] if len(read.shape) > 1 else read.shape
-    return Network((*state.layers, scores), one, read.ends_in_relu, read.ends_in_softmax)
+    ending = read.ends_in_relu, read.ends_in_softmax, read.normalised
+    return Network((*state.layers, scores), one, *ending)
 
 
 def _read_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
@@ -522,20 +603,31 @@ def _activate(state: _ReaderState, name: str, out: str, slope: float, needed: se
     """A new layer: the activated tensor, and beside it every tensor that is needed later."""
     carried = [k for k in state.values if k in needed]
     parts = [state.values[name], *(state.values[k] for k in carried)]
-    whole = AffineValue(
-        Several(tuple(part.linear for part in parts), stacked=True) if carried else parts[0].linear,
-        np.concatenate([part.constant.reshape(-1) for part in parts]),
-        np.concatenate([part.lost.reshape(-1) for part in parts]),
-    )
+    whole = _stacked(parts) if carried else parts[0]
     total = whole.constant.size
     slopes = np.ones(total)
     slopes[: parts[0].constant.size] = slope
-    linear, bias, loss = whole.layer()
-    state.layers.append(Layer(linear, bias, slopes, loss))
+    linear, bias, sums = whole.layer()
+    state.layers.append(Layer(linear, bias, slopes, sums))
     start, state.values = 0, {}
     for key, part in zip([out, *carried], parts, strict=True):
         state.values[key] = layer_outputs(part.shape, start, total)
         start += part.constant.size
+
+
+def _stacked(parts: Sequence[AffineValue]) -> AffineValue:
+    """The elements of several values, one after the other."""
+    plain = all(part.sums.weights is None for part in parts)
+    sizes = None if plain else Several(tuple(part.sizes for part in parts), stacked=True)
+    own = {
+        name: np.concatenate([getattr(part.sums, name) for part in parts]) for name in _PER_ELEMENT
+    }
+    peak = max(part.sums.peak for part in parts)
+    return AffineValue(
+        Several(tuple(part.linear for part in parts), stacked=True),
+        np.concatenate([part.constant.reshape(-1) for part in parts]),
+        replace(parts[0].sums, weights=sizes, peak=peak, **own),
+    )
 
 
 def _check_size(n: int, m: int, what: str) -> None:

@@ -64,8 +64,7 @@ def check_reader(
     x: Values = (low + share * (high - low)).astype(graph.dtype)
     flat = x.reshape(len(x), -1).astype(np.float64)
     ours = replace(network, ends_in_relu=False).scores(flat)
-    widest = max(max(layer.weights.shape[1], layer.weights.terms) for layer in network.layers)
-    terms = widest * len(network.layers)
+    terms = sum(layer.sum_sizes.longest for layer in network.layers)
     sizes = score_sizes(network, flat)
     pairs = _Pairs(_pairs(ours), sizes[:, :, None] + sizes[:, None, :])
     _compare(

@@ -60,6 +60,9 @@ _ASSUMED = {
     Assumed.ARITHMETIC: (
         "the model computes exactly, in real arithmetic (a run in float32 may differ)"
     ),
+    Assumed.FLOAT32: (
+        "the model computes in float32 (in any order of summation; not in TF32 or half precision)"
+    ),
     Assumed.CONFIRMED: "the model gives the same label when the point is run again",
     Assumed.PUBLISHED: "the published proofs and counterexamples are right",
     Assumed.LOG_NORMAL: "critical radii are log-normal",
@@ -93,6 +96,7 @@ _SHORT = {
     Assumed.GIVEN_SCALES: "the noise keeps these scales",
     Assumed.WHOLE_GROUPS: "the groups are whole",
     Assumed.ARITHMETIC: "the model computes in real arithmetic",
+    Assumed.FLOAT32: "the model computes in float32",
 }
 """What is said of an assumption about a population beside a number alone."""
 SAME_ASSUMPTION = "the same is assumed"
@@ -368,7 +372,10 @@ def with_condition(claim: Claim, text: str) -> str:
 
 def remarks(claim: Claim) -> list[str]:
     """What it rests on beside a count, where an assumption is a remark and no condition."""
-    proofs = {Assumed.ARITHMETIC: "proofs are in real arithmetic"}
+    proofs = {
+        Assumed.ARITHMETIC: "proofs are in real arithmetic",
+        Assumed.FLOAT32: "proofs hold in float32, in any order of summation",
+    }
     known = claim.guarantee.assumptions
     return [(isinstance(a, Assumed) and proofs.get(a)) or assumption_words(a) for a in known]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.errors import MissingPackage
 from surefoot.graph.network import Floats, Network
 from surefoot.region.critical_level import LEAST_NODES, OUT_OF_NODES, OUT_OF_TIME
@@ -53,6 +54,7 @@ class BracketState:
     space: InputSpace
     replay: Replay | None
     on_change: Callable[[float, float], None]
+    arithmetic: Arithmetic = Arithmetic.REAL
     low: float = 0.0
     high: float = math.inf
     witness: Floats | None = None
@@ -70,23 +72,26 @@ class BracketState:
             self.low = radius
             self.on_change(self.low, self.high)
 
-    def try_counterexample(self, point: Floats) -> bool:
+    def try_counterexample(self, point: Floats, pushes: tuple[float, ...] = _PUSHES) -> bool:
         """Whether a point is a nearer counterexample; it may be pushed outwards a little to be one.
 
         It is accepted in float32, so that the model gets the very same point, if it lies in the
-        domain, has another label in float64 here and another label in the model itself.
+        domain and has another label in the model itself; in real arithmetic, or where the model
+        cannot be asked, in float64 here too.
         """
+        as_run = self.arithmetic is Arithmetic.FLOAT32 and self.replay is not None
         breaks_here = False
-        for push in _PUSHES:
+        for push in pushes:
             space, pushed = self.space, self.x + (point - self.x) * (1 + push)
             pushed = np.clip(pushed, space.low, space.high)
             single = pushed.astype(np.float32).astype(np.float64)
             distance = space.distance(single - self.x)
             if not space.contains(single) or distance >= self.high:
                 continue
-            if self.network.keeps(single, self.label, self.rank):
+            here = not self.network.keeps(single, self.label, self.rank)
+            breaks_here = breaks_here or here
+            if not (here or as_run):
                 continue
-            breaks_here = True
             if self.replay is None or self.replay(single) != self.label:
                 self.high, self.witness = distance, single
                 self.on_change(self.low, self.high)

@@ -12,9 +12,17 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.core.counts import closed_to
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.graph.network import Floats, MarginQuestion, Network, margin_question
+from surefoot.graph.network import (
+    Floats,
+    MarginQuestion,
+    Network,
+    margin_question,
+    refuse_overflow,
+)
 from surefoot.subject.protocols import Ball
 from surefoot.verify import branch_and_bound as branching
 from surefoot.verify import counterexample_search as search
@@ -30,6 +38,7 @@ from surefoot.verify.bracket import (
 from surefoot.verify.branch_and_bound import DEFAULT_SETTINGS, TreeSettings
 from surefoot.verify.counterexample_search import AttackProblem, Effort
 from surefoot.verify.descent import Float32Array
+from surefoot.verify.float32 import points_near_ties
 from surefoot.verify.layer_bounds import OutOfTime, bound_layers
 
 _RATE_CAUTION = 1.3
@@ -222,7 +231,8 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
 
 
 def _tie_reason(bracket: BracketState) -> str:
-    return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
+    numbers = "float32" if bracket.arithmetic is Arithmetic.FLOAT32 else "float64"
+    return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in {numbers}"
 
 
 def _prove_below_high(task: SearchTask, patience: float) -> tuple[_TreeEnd, TreeTime]:
@@ -350,6 +360,31 @@ def _raise_low(
     return reason
 
 
+_TIE_POINTS, _TIE_ROUNDS = 64, 3
+"""Points near ties that the model is asked about, and how often they are drawn nearer. Chosen by
+hand; what is found is checked."""
+
+
+def _try_near_ties(task: SearchTask, rng: np.random.Generator) -> None:
+    """Counterexamples that only the model as run has: float32 may break where margins are small."""
+    bracket, space = task.bracket, task.bracket.space
+    if space.norm is not Ball.LINF or any(
+        isinstance(part, np.ndarray) for part in (space.low, space.high, space.unit)
+    ):
+        return
+    bounds = Interval(float(space.low), float(space.high))
+    for _ in range(_TIE_ROUNDS):
+        if task.answered() or task.budget.time_over():
+            return
+        radius = min(bracket.high, task.largest_radius) * float(space.unit)
+        points = points_near_ties(
+            bracket.network, bracket.x, bracket.label, radius, bounds, rng, _TIE_POINTS
+        ).astype(np.float64)
+        order = np.argsort(np.abs(points - bracket.x).max(axis=1), kind="stable")
+        if not any(bracket.try_counterexample(points[i], (0.0,)) for i in order):
+            return
+
+
 _ONLY_NETWORK_WRONG = (
     "the model keeps the label of the clean input, the network as read in float64 does not"
 )
@@ -371,6 +406,7 @@ def bracket_radius(
     rank: int = 1,
     goal: float | None = None,
     seed: int = 0,
+    arithmetic: Arithmetic = Arithmetic.FLOAT32,
     replay: Replay | None = None,
     on_bracket: Callable[[float, float], None] | None = None,
     clock: Clock = time.monotonic,
@@ -385,10 +421,11 @@ def bracket_radius(
     It ends after `seconds` on the clock, or after so many `nodes`. With a limit in nodes, and as
     long as the clock does not end it, the bracket does not depend on the speed of the machine.
     With a `goal` the search ends as soon as it is known on which side of that radius the input
-    lies. `replay` asks the model itself for the label of a counterexample; what it does not confirm
-    is not one. `known` is what an earlier search has proved, and its counterexample. An input that
-    the model misclassifies has the bracket (0, 0); where only the network as read does, nothing is
-    proved.
+    lies. What is proved holds for the model as it computes in this `arithmetic`; in float32 for any
+    order of summation. `replay` asks the model itself for the label of a counterexample; what it
+    does not confirm is not one. `known` is what an earlier search has proved, and its
+    counterexample. An input that the model misclassifies has the bracket (0, 0); where only the
+    network as read does, nothing is proved.
     """
     started = clock()
     space = InputSpace(low, high, norm, unit)
@@ -398,13 +435,15 @@ def bracket_radius(
         if value is not None and not value > 0:
             raise InvalidArgument(f"{name} must be above 0, got {value}")
     on_change = on_bracket or (lambda proved, refuted: None)
-    bracket = BracketState(network, flat, label, space, replay, on_change, rank=rank)
+    bracket = BracketState(network, flat, label, space, replay, on_change, arithmetic, rank=rank)
+    if arithmetic is Arithmetic.FLOAT32:
+        refuse_overflow(network, low, high)
     kept_here = network.keeps(flat, label, rank)
     if not (kept_here if replay is None else replay(flat) == label):
         return BracketResult(0.0, 0.0, flat, 0, clock() - started, "misclassified")
     if known[1] is not None:
         bracket.try_counterexample(np.asarray(known[1], np.float64))
-    question = margin_question(network, label, rank)
+    question = margin_question(network, label, rank, arithmetic)
     problem = search.attack_problem(question, flat, space)
     largest_radius = space.farthest(flat)
     if not kept_here:
@@ -415,7 +454,11 @@ def bracket_radius(
     budget = Budget(clock, started + seconds, nodes, lambda: bracket.nodes, len(question.rows))
     side_of = None if goal is None else min(goal, largest_radius)
     task = SearchTask(question, problem, bracket, tolerance, side_of, largest_radius, budget)
-    reason = close_bracket(task, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    reason = close_bracket(task, rng)
+    if arithmetic is Arithmetic.FLOAT32 and replay is not None and goal is None and rank == 1:
+        _try_near_ties(task, rng)
+        reason = task.answered() or reason
     if bracket.low > bracket.high:
         raise SurefootError(
             f"a proof up to {bracket.low} contradicts a counterexample at {bracket.high}: one of "

@@ -516,7 +516,8 @@ def bound_nodes(
     alpha = np.clip(nodes.alpha, lines.least_slope, lines.most_slope).astype(np.float32)
     positive = float(_FLOAT32_SLACK * (np.abs(bounds.rows) @ bounds.largest[-1]).max())
     how = (nodes.sign.astype(np.float32), Multipliers(alpha, nodes.beta), steps, rates, positive)
-    best = optimise_multipliers(bounds.layers_float32, rows, offsets, lines, *how)
+    likely = offsets - bounds.run_loss[nodes.row]
+    best = optimise_multipliers(bounds.layers_float32, rows, likely, lines, *how)
     signed_beta = best.beta * nodes.sign
     proved = relax.proved_linear_bounds(bounds, rows, offsets, lines, best.alpha, signed_beta)
     least = bounds.box.floor(proved.a, proved.c)

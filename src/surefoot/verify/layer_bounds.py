@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.graph.linear_map import (
     Dense,
     LinearMap,
@@ -136,16 +137,18 @@ class OutOfTime(Exception):
 
 def bound_layers(question: MarginQuestion, box: Box, expired: Expired) -> LayerBounds:
     """Bounds of all neurons over the box, layer after layer."""
-    layers = list(question.hidden)
-    rows = question.rows
-    bounds = _no_layers(question, box)
-    for k in range(len(layers)):
+    layers, rows, scale = list(question.hidden), question.rows, 0.0
+    bounds, outputs, most = _no_layers(question, box), (box.lower, box.upper), box.largest
+    for k, whole in enumerate(question.hidden):
         if expired():
             raise OutOfTime
-        layer = layers[k]
+        layer, rounding = layers[k], _rounding(question.arithmetic, whole, outputs, most)
         lower, upper = _neuron_bounds(bounds, layer, expired)
-        lost = layer.rounding_loss.at(float(bounds.largest[-1].sum()))
+        lost = bounds.rounding_unit * rounding.sizes + rounding.run_errors
         lower, upper = lower - lost, upper + lost
+        low, high = (np.maximum(end, layer.slope * end) * _OUTWARDS for end in (lower, upper))
+        outputs, most = (low, high), np.maximum(np.abs(low), np.abs(high))
+        scale = max(scale, float(rounding.sizes.max(initial=0.0)))
         undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
         following = layers[k + 1].weights if k + 1 < len(layers) else Dense(rows)
         own: slice | NDArray[np.intp] = np.flatnonzero(undecided)
@@ -153,18 +156,67 @@ def bound_layers(question: MarginQuestion, box: Box, expired: Expired) -> LayerB
             decided = ~undecided & ((lower >= 0) | (layer.slope > 0))
             order = np.concatenate([own, np.flatnonzero(decided)])
             own = slice(0, int(undecided.sum()))
-            layer = _neurons_of(layer, order)
-            lower, upper = lower[order], upper[order]
+            matrix = np.ascontiguousarray(dense_rows(layer.weights, order))
+            layer = Layer(Dense(matrix), layer.bias[order], layer.slope[order])
+            lower, upper, rounding = lower[order], upper[order], rounding.take(order)
             matrix = np.ascontiguousarray(following.matrix[:, order])
             if k + 1 < len(layers):
                 layers[k + 1] = replace(layers[k + 1], weights=Dense(matrix))
             else:
                 rows = matrix
-        bounds = _with_layer(bounds, layer, own, lower, upper)
-    lost = question.loss.at(float(bounds.largest[-1].sum()))
-    return replace(
+        bounds = _with_layer(bounds, layer, own, lower, upper, rounding)
+    lost = np.full(len(rows), question.gap)
+    if question.scores is not None:
+        rounding = _rounding(question.arithmetic, question.scores, outputs, most)
+        scores = bounds.rounding_unit * rounding.sizes + rounding.run_errors
+        lost = lost + np.abs(question.signs) @ scores
+        scale = max(scale, float(rounding.sizes.max()))
+    if question.gap:
+        lost = lost + _LARGE_SCORES * scale
+    bounds = replace(
         bounds, rows=rows, offsets=bounds.offsets - lost, layers_float32=bounds.layers.float32()
     )
+    return replace(bounds, run_loss=_first_run_loss(bounds))
+
+
+_LARGE_SCORES = 2.0**-40
+"""Lead that LogSoftmax needs beside the constant one, as a share of the largest number: it may take
+a rounded logarithm of the sum from each score."""
+_OUTWARDS = 1 + 2.0**-20
+"""On the ends of outputs: a slope times a sum is rounded in float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Rounding:
+    """The sizes of a layer's sums, and how far they are from real arithmetic as the model runs."""
+
+    sizes: Floats
+    run_errors: Floats
+
+    def take(self, rows: NDArray[np.intp]) -> _Rounding:
+        """Of some rows."""
+        return _Rounding(self.sizes[rows], self.run_errors[rows])
+
+
+def _rounding(
+    arithmetic: Arithmetic, layer: Layer, outputs: tuple[Floats, Floats], most: Floats
+) -> _Rounding:
+    """Of a layer, where outputs of the one before lie within their ends and are at most `most`."""
+    sizes = layer.sizes_at(most)
+    if arithmetic is Arithmetic.REAL:
+        return _Rounding(sizes, np.zeros(len(sizes)))
+    return _Rounding(sizes, layer.float32_errors(*outputs, sizes))
+
+
+def _first_run_loss(bounds: LayerBounds) -> Floats:
+    """What rounding in the model takes from each margin, before any search."""
+    if not any(errors.any() for errors in bounds.run_errors):
+        return np.zeros(len(bounds.rows))
+    lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
+    slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope)[None]
+    alpha = slopes.repeat(len(bounds.rows), axis=0)
+    relaxed = relax.Relaxation(bounds.layers, bounds.rows, bounds.offsets, lines, alpha, None)
+    return relax.run_loss(bounds, relaxed.propagate_back())
 
 
 def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
@@ -172,9 +224,10 @@ def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
     if box.moves is not None:
         centre = box.x
     hidden = HiddenLayers((), (), (), (), (), centre, half, box.moves)
-    sums = [max(len(layer.bias), layer.weights.terms) for layer in question.hidden]
-    widest = max([len(box.x), *sums])
-    unit = (widest + 4 * len(question.hidden) + 32) * 2.0**-51
+    every = question.hidden if question.scores is None else (*question.hidden, question.scores)
+    sums = [max(len(layer.bias), layer.weights.terms) for layer in every]
+    read = [layer.sum_sizes.longest for layer in every]  # layers were multiplied out too
+    unit = (max([len(box.x), *sums, *read]) + 4 * len(question.hidden) + 32) * 2.0**-51
     none, top = np.zeros(0), box.largest
     return LayerBounds(
         box,
@@ -187,6 +240,8 @@ def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
         none,
         (),
         (top,),
+        (),
+        none,
         unit,
         _underflow(question, top),
     )
@@ -206,32 +261,25 @@ def _underflow(question: MarginQuestion, top: Floats) -> float:
         return float(4 * (operations + question.rows.size) * gain * 2.0**-1074)
 
 
-def _neurons_of(layer: Layer, order: NDArray[np.intp]) -> Layer:
-    """Some neurons of a dense layer, in this order."""
-    matrix = np.ascontiguousarray(dense_rows(layer.weights, order))
-    loss = layer.rounding_loss
-    lost = replace(loss, constant=loss.constant[order], factor=loss.factor[order])
-    return Layer(Dense(matrix), layer.bias[order], layer.slope[order], lost)
-
-
 def _with_layer(
     bounds: LayerBounds,
     layer: Layer,
     own: slice | NDArray[np.intp],
     lower: Floats,
     upper: Floats,
+    rounding: _Rounding,
 ) -> LayerBounds:
     """With one layer more, of which `own` are the undecided neurons."""
-    hidden, taken, before = bounds.layers, len(bounds.lower), bounds.largest[-1]
-    top = np.maximum(np.abs(lower), np.abs(upper))
-    size = absolute(layer.weights).forward(before) + np.abs(layer.bias) + top
-    size += layer.rounding_loss.at(float(before.sum())) / bounds.rounding_unit
+    hidden, taken, slope = bounds.layers, len(bounds.lower), layer.slope
+    sums = np.maximum(np.abs(lower), np.abs(upper))
+    ends = (np.abs(np.maximum(end, slope * end)) for end in (lower, upper))
+    top = np.maximum(*ends) * _OUTWARDS
     m = len(lower[own])
     longer = replace(
         hidden,
         weights=(*hidden.weights, layer.weights),
         bias=(*hidden.bias, layer.bias),
-        slope=(*hidden.slope, np.where(lower >= 0, 1.0, layer.slope)),
+        slope=(*hidden.slope, np.where(lower >= 0, 1.0, slope)),
         undecided=(*hidden.undecided, own),
         columns=(*hidden.columns, slice(taken, taken + m)),
     )
@@ -240,9 +288,10 @@ def _with_layer(
         layers=longer,
         lower=np.concatenate([bounds.lower, lower[own]]),
         upper=np.concatenate([bounds.upper, upper[own]]),
-        slope=np.concatenate([bounds.slope, layer.slope[own]]),
-        sum_sizes=(*bounds.sum_sizes, size),
+        slope=np.concatenate([bounds.slope, slope[own]]),
+        sum_sizes=(*bounds.sum_sizes, rounding.sizes + sums),
         largest=(*bounds.largest, top),
+        run_errors=(*bounds.run_errors, rounding.run_errors),
     )
 
 
@@ -259,7 +308,8 @@ def _neuron_bounds(bounds: LayerBounds, layer: Layer, expired: Expired) -> tuple
         if not isinstance(linear, Dense):  # its sums are rounded as those of a layer
             most = absolute(linear).forward(part.largest[-1]) + np.abs(neurons.bias)
             own = replace(neurons, slope=np.ones(len(rows)))
-            part = _with_layer(part, own, slice(0, 0), -most, most)
+            exact = _Rounding(most, np.zeros(len(rows)))  # what the model loses is added later
+            part = _with_layer(part, own, slice(0, 0), -most, most, exact)
             linear = Dense(np.eye(len(rows)))
             neurons = Layer(linear, np.zeros(len(rows)), neurons.slope)
         work = _MOST_SEARCH_WORK / len(groups)
@@ -317,6 +367,7 @@ def _part_below(
         slope=bounds.slope[index],
         sum_sizes=tuple(a[one] for a, one in zip(bounds.sum_sizes, above, strict=True)),
         largest=tuple(a[one] for a, one in zip(bounds.largest, taken, strict=True)),
+        run_errors=tuple(a[one] for a, one in zip(bounds.run_errors, above, strict=True)),
     )
     return part, maps[-1]
 
@@ -328,9 +379,7 @@ def _bounds_of_rows(
     rows = np.concatenate([linear.matrix, -linear.matrix])
     constant = np.concatenate([layer.bias, -layer.bias])
     if not bounds.layers.weights:
-        size = np.abs(linear.matrix) @ bounds.largest[0] + np.abs(layer.bias)
-        floor = bounds.box.floor(rows, constant)
-        floor -= bounds.rounding_unit * np.concatenate([size, size]) + bounds.underflow
+        floor = bounds.box.floor(rows, constant) - bounds.underflow
         return floor[:n], -floor[n:]
     first_slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope)
     alpha = first_slopes[None].repeat(2 * n, axis=0)

@@ -198,8 +198,10 @@ class LayerBounds:
     """The hidden layers over a box, bounds of their undecided neurons, the rows of the margins.
 
     `sum_sizes` are the sums that each neuron is rounded in, `largest` the largest absolute inputs
-    and outputs of each layer (no slope exceeds 1); `rounding_unit` and `underflow` limit what
-    float64 loses.
+    and outputs of each layer; `rounding_unit` and `underflow` limit what float64 loses here.
+    `run_errors` limit how far the sums of each layer, as the model computes them, are from those of
+    its own inputs: 0 in real arithmetic. Bounds of neurons hold for sums as computed. `run_loss` is
+    about what that takes from each margin; searches take it into account.
     """
 
     box: Box
@@ -212,6 +214,8 @@ class LayerBounds:
     slope: Floats
     sum_sizes: tuple[Floats, ...]
     largest: tuple[Floats, ...]
+    run_errors: tuple[Floats, ...]
+    run_loss: Floats
     rounding_unit: float
     underflow: float
 
@@ -247,7 +251,20 @@ def proved_linear_bounds(
             cols = layers.columns[j]
             own_sizes = bounds.sum_sizes[j][layers.undecided[j]]
             total = total + np.abs(beta[:, cols]) @ own_sizes
-    return LinearBounds(a, c - np.asarray(bounds.rounding_unit * total) - bounds.underflow)
+    lost = bounds.rounding_unit * total + run_loss(bounds, backward)
+    return LinearBounds(a, c - np.asarray(lost) - bounds.underflow)
+
+
+def run_loss(bounds: LayerBounds, backward: BackwardPass) -> Floats:
+    """What the model's own rounding can take from rows bounded like this.
+
+    Its sums are v = weights·h + bias + δ, |δ| at most the layer's `run_errors`, and each δ stands
+    in the bound with the coefficient of its sum.
+    """
+    lost = np.zeros(len(backward.constant))
+    for coefficients, errors in zip(backward.sum_coefficients, bounds.run_errors, strict=True):
+        lost = lost + np.abs(coefficients) @ errors
+    return lost
 
 
 def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: int = 2) -> Floats:
@@ -260,7 +277,8 @@ def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: i
     for _ in range(steps):
         least, slope = box.least(linear_bounds.a, linear_bounds.c, radius)
         proved = np.where(least > 0, np.maximum(proved, radius), proved)
-        step = least * _NEWTON_CAUTION / np.maximum(slope, _TINY)
+        with np.errstate(over="ignore"):
+            step = least * _NEWTON_CAUTION / np.maximum(slope, _TINY)
         radius = np.where(least > 0, np.minimum(radius + step, box.radius), 0.0)
     least, _ = box.least(linear_bounds.a, linear_bounds.c, radius)
     return np.where(least > 0, np.maximum(proved, radius), proved)
