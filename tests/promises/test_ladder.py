@@ -123,6 +123,26 @@ def test_bets_alone_may_be_read_again_at_any_time():
     )
 
 
+@pytest.mark.parametrize(
+    ("n", "truth", "least"), [(248, 0.99, 0.95), (358, 0.95, 0.9), (286, 0.7, 0.6)]
+)
+def test_without_a_plan_twice_the_inputs_of_the_exact_test_decide(n, truth, least):
+    """`n` is twice what the exact binomial test takes for a power of 80 %."""
+    needed = Side(np.zeros(0), single=True, anytime=True).needed(n, least, ERROR)
+    assert binom.sf(needed - 1, n, truth) >= 0.8
+
+
+@pytest.mark.parametrize("least", [0.95, 0.6])
+def test_without_a_plan_one_who_looks_after_every_input_is_deceived_rarely(least):
+    """Exactly, up to 400 inputs: probabilities of all counts that no look has decided."""
+    side, alive, passed = Side(np.zeros(0), single=True, anytime=True), np.ones(1), 0.0
+    for n in range(1, 401):
+        alive = np.convolve(alive, (1 - least, least))
+        needed = side.needed(n, least, ERROR)
+        passed, alive[needed:] = passed + float(alive[needed:].sum()), 0.0
+    assert 0.3 * ERROR < passed <= ERROR
+
+
 @pytest.mark.parametrize("trials", [1, 4])
 @pytest.mark.parametrize(("truth", "planned"), [(0.9, 60), (0.6, 40)])
 def test_with_a_plan_one_may_look_after_every_input(truth, planned, trials):
@@ -143,7 +163,7 @@ def test_with_a_plan_one_may_look_after_every_input(truth, planned, trials):
 
 @pytest.mark.parametrize(("n", "kept", "least"), [(125, 124, 0.95), (150, 143, 0.9)])
 def test_a_plan_is_almost_as_sharp_as_the_exact_test(n, kept, least):
-    """Where bets alone take 2.7 to 3 times the inputs."""
+    """Where bets alone take up to twice the inputs."""
     ones = [rate(1, 1)] * kept + [rate(0, 1)] * (n - kept)
     planned, bets = Mean(ERROR, anytime=n), Mean(ERROR, anytime=True)
     assert requirement(planned, ones, least).holds

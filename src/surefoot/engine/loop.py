@@ -9,11 +9,12 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from surefoot.core.counts import Answer
 from surefoot.core.procedure import Joint, Procedure
-from surefoot.core.tasks import Bench, Subject, Task
+from surefoot.core.tasks import Bench, Entry, Subject, Task
 from surefoot.engine.batching import take_batch
 from surefoot.engine.progress import (
     Progress,
@@ -22,7 +23,7 @@ from surefoot.engine.progress import (
     progress_of,
     within_limit,
 )
-from surefoot.engine.subject_run import SubjectRun
+from surefoot.engine.subject_run import SubjectRun, cover
 from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
 from surefoot.store import Journal
 from surefoot.system.memory_limits import no_garbage_collection
@@ -58,6 +59,7 @@ def measure(
     unit: str = "trials",
     time_limit: float | None = None,
     on_time_up: Callable[[], None] = lambda: None,
+    known: Mapping[str, Sequence[Entry]] = MappingProxyType({}),
 ) -> list[R]:
     """Run every subject's procedure until it concludes; the results, in the order of subjects.
 
@@ -66,13 +68,15 @@ def measure(
     evidence goes to the journal before any procedure gets it, so a killed run resumes.
     After `time_limit` seconds no batch is submitted; what is running is awaited, and procedures
     that have not concluded do so with the questions answered by then: then `on_time_up` is called.
+    Trials that are `known` from another run are not run again.
     """
     check_time_limit(time_limit, _procedures(procedure, subjects))
     limit = TimeLimit.from_now(time_limit)
     with no_garbage_collection():
         runs = _start(procedure, subjects, journal)
         every = list({id(run): run for run in runs.values()}.values())
-        queue = deque(task for run in every for task in run.advance())
+        tasks = [task for run in every for task in run.advance()]
+        queue = deque(_recalled(tasks, known, journal, runs))
     running: dict[Future[Sequence[E]], list[Task]] = {}
     done: SimpleQueue[Future[Sequence[E]]] = SimpleQueue()
     replayed = progress_of(every).trials
@@ -97,7 +101,8 @@ def measure(
             # same questions (docs/decisions/journal.md).
             answers, batch_size = _journalled(ended, journal, queue, batch_size)
             for task, evidence in answers:
-                if next_tasks := runs[task.subject.name].add_evidence(task, evidence):
+                next_tasks = runs[task.subject.name].add_evidence(task, evidence)
+                if next_tasks := _recalled(next_tasks, known, journal, runs):
                     queue.extendleft(reversed(next_tasks))  # a subject that has begun goes on first
         unfinished = [run for run in every if not run.finished]
         for run in unfinished:
@@ -109,6 +114,27 @@ def measure(
         for future in running:
             future.cancel()
     return [run.session.result for run in every]
+
+
+def _recalled(
+    tasks: list[Task],
+    known: Mapping[str, Sequence[Entry]],
+    journal: Journal,
+    runs: Mapping[str, SubjectRun],
+) -> list[Task]:
+    """The tasks that are left, and those that follow, once what is known has answered them."""
+    left: list[Task] = []
+    while known and tasks:
+        answers: list[tuple[Task, Answer]] = []
+        for task in tasks:
+            own = [e for e in known.get(task.subject.name, ()) if e.level == task.level]
+            entries, gaps = cover(own, task.start, task.stop)
+            answers += [(replace(task, start=e.start, stop=e.stop), e.evidence) for e in entries]
+            left += [replace(task, start=start, stop=stop) for start, stop in gaps]
+        if answers:
+            journal.append(answers)
+        tasks = [t for task, e in answers for t in runs[task.subject.name].add_evidence(task, e)]
+    return left + tasks
 
 
 def _completed(done: SimpleQueue[Future[Sequence[E]]], enough: int) -> list[Future[Sequence[E]]]:

@@ -89,7 +89,7 @@ class SubjectRun:
                 return [request.task(request.start, request.stop) for request in self._requests]
             for request in self._requests:
                 entries = self._unused.get(request.place, [])
-                request.entries, gaps = _cover(entries, request.start, request.stop)
+                request.entries, gaps = cover(entries, request.start, request.stop)
                 self.missing_trials += sum(stop - start for start, stop in gaps)
                 tasks += [request.task(*gap) for gap in gaps]
             # Only now: two requests of one question may share entries.
@@ -193,9 +193,7 @@ class SubjectRun:
         self.session.tell(answers if several else answers[0])
 
 
-def _cover(
-    entries: list[Entry], start: int, stop: int
-) -> tuple[list[Entry], list[tuple[int, int]]]:
+def cover(entries: list[Entry], start: int, stop: int) -> tuple[list[Entry], list[tuple[int, int]]]:
     """Sorted entries that lie in [start, stop) without overlap, and the gaps between them."""
     chosen: list[Entry] = []
     gaps: list[tuple[int, int]] = []

@@ -103,7 +103,7 @@ class CellPasses:
         """One question."""
         tally = Tally(self.size)
         each = self.passes if self.fresh else 1
-        yield from tally.ask(self.level, np.full(self.size, each, dtype=np.int64))
+        yield from tally.ask(self.level, np.arange(self.size), np.full(self.size, each))
         mean = float(tally.failed.sum() / tally.trials.sum())
         if not self.fresh:
             return tally.result(mean, Interval(mean, mean), Guarantee.sound())

@@ -83,15 +83,16 @@ class Tally:
         self.first_look = Counts(0, 0)
 
     def ask(
-        self, level: float, trials: NDArray[np.int64]
+        self, level: float, subjects: NDArray[np.int64], units: NDArray[np.int64]
     ) -> Generator[tuple[Ask, ...], list[Counts], NDArray[np.int64]]:
-        """Ask for so many more trials of each input; how many failed."""
-        some = np.flatnonzero(trials)
-        failed = np.zeros(len(trials), dtype=np.int64)
-        if len(some):
-            asks = tuple(Ask(level, int(trials[i]), subject=int(i)) for i in some)
-            answers = yield asks
-            failed[some] = [counts.trials - counts.kept for counts in answers]
+        """Ask for so many more trials of these inputs; how many failed, of all inputs."""
+        failed = trials = np.zeros(len(self.trials), dtype=np.int64)
+        if len(subjects):
+            pairs = zip(subjects.tolist(), units.tolist(), strict=True)
+            answers = yield tuple(Ask(level, number, subject=one) for one, number in pairs)
+            trials, failed = trials.copy(), failed.copy()
+            np.add.at(trials, subjects, units)
+            np.add.at(failed, subjects, [counts.trials - counts.kept for counts in answers])
         if not self.trials.any() and trials.max(initial=0) == 1:
             self._first_trials, self._first_failed = trials, failed
         self.trials, self.failed = self.trials + trials, self.failed + failed
@@ -103,8 +104,10 @@ class Tally:
         """Single trials of the inputs at these places, one after the other, until it stops."""
         design, kept = design_for(precision, guarantee.error), 0
         for look, (before, now) in enumerate(pairwise((0, *design.looks))):
-            trials = np.bincount(places[before:now], minlength=len(self.trials))
-            failed = yield from self.ask(level, trials)
+            # one by one, so that a finer precision finds them whatever its looks are
+            failed = yield from self.ask(
+                level, places[before:now], np.ones_like(places[before:now])
+            )
             kept += now - before - int(failed.sum())
             self.first_look = self.first_look if look else Counts(now, kept)
             if look + 1 == len(design.looks) or design.stops(look, kept):
@@ -126,6 +129,14 @@ class Tally:
         )
 
 
+def _with_round(
+    bounds: MeanBounds, done: Round, failed: NDArray[np.int64], *, mirror: bool
+) -> MeanBounds:
+    """With one more round, whose failures are trials that were kept where it is mirrored."""
+    side = (bounds.mirrored() if mirror else bounds).after(done, failed)
+    return side.mirrored() if mirror else side
+
+
 def _counts(trials: NDArray[np.int64], failed: NDArray[np.int64]) -> tuple[Counts, ...]:
     return tuple(map(Counts, trials.tolist(), (trials - failed).tolist()))
 
@@ -144,6 +155,8 @@ _MOST_PICKED = 4
 simulated, 0.5 to 0.9 as many; at 8 as many where inputs differ much."""
 _FIRST_COST = 0.05
 """Part of log(2/error) that the first round may cost at worst, where its guess is wrong."""
+_STEPS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
+"""Precisions on the way to a finer one, so that a run begins with the trials of a coarser one."""
 _GROWTH = 1.5
 """Each round brings the trials to this many times those before: guesses improve from round to
 round, and more rounds than that save nothing (24,200 trials at 1.3, 25,300 at 2.5 on the demo)."""
@@ -164,7 +177,9 @@ class SetMean:
     """Take trials of those inputs that make the mean uncertain, until it is known to `precision`.
 
     Rounds of trials: each is allocated by what the rounds before say, and the interval
-    (`statistics/stratified_mean.py`) holds after each of them, so that stopping is free. Where
+    (`statistics/stratified_mean.py`) holds after each of them, so that stopping is free. They go
+    from one of a few precisions to the next, down to this one; each has an interval of its own,
+    with weights that are best for it. Where
     there are many inputs for the trials of the exact sequential design, each trial is one of an
     input picked at random, with replacement, and the design says when to stop. `size`, `seed`,
     `level` and `fresh` (whether the perturbation draws) are set by the study.
@@ -205,47 +220,56 @@ class SetMean:
         """
         tally = Tally(self.size)
         if not self.fresh:
-            yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
+            yield from tally.ask(self.level, np.arange(self.size), np.ones_like(tally.trials))
             mean = float(tally.failed.mean())  # itself: every trial of an input is the same
             return tally.result(mean, Interval(mean, mean), Guarantee.sound())
         picked = _MOST_PICKED * self.size if self.size >= _MANY else self.size
         if design_fits(self.precision, self.error, picked):
             return (yield from self._picked(tally, cells))
-        bounds, number, part = MeanBounds(self.size), 0, MeanBounds(self.size)
+        number, part = 0, MeanBounds(self.size)
         factor = min(1.0, 2 / math.sqrt(cells)) if cells else 0.0
         most = factor * math.log(2 / self.error) / (2 * self.precision)
+        steps = (*(step for step in _STEPS if step > self.precision), self.precision)
+        known = dict.fromkeys(steps, part)
         try:
-            while bounds.interval(self.error).width > 2 * self.precision:
+            while known[self.precision].interval(self.error).width > 2 * self.precision:
+                step = next(s for s in steps if known[s].interval(self.error).width > 2 * s)
                 guess = np.full(self.size, _FIRST_GUESS)
                 if tally.trials.any():
                     guess = guesses(tally.failed, tally.trials)
                 mirror = float(guess.mean()) > 0.5
-                side = bounds.mirrored() if mirror else bounds
-                now = self._next_round(
-                    side, 1 - guess if mirror else guess, int(tally.trials.sum())
-                )
+                side = known[step].mirrored() if mirror else known[step]
+                guess, done = 1 - guess if mirror else guess, int(tally.trials.sum())
+                now = self._next_round(side, guess, done, step)
                 trials = np.where(self._taking_part(now.inclusion, number), now.trials, 0)
-                failed = yield from tally.ask(self.level, trials)
+                some = np.flatnonzero(trials)
+                failed = yield from tally.ask(self.level, some, trials[some])
                 failed = trials - failed if mirror else failed
-                side = side.after(now, failed)
-                share = (part.mirrored() if mirror else part).after_part(now, failed, factor, most)
-                part = share.mirrored() if mirror else share
-                bounds, number = side.mirrored() if mirror else side, number + 1
+                for later in steps[steps.index(step) :]:
+                    best = now.best_for(later, step)
+                    known[later] = _with_round(known[later], best, failed, mirror=mirror)
+                # settled before the round, so that the product stays a supermartingale
+                if (weight := min(factor * best.weight, most - part.weight)) > 0:
+                    part = _with_round(part, replace(best, weight=weight), failed, mirror=mirror)
+                number += 1
         except TimeUp:
             pass
         complete = bool(cells) and math.isclose(part.weight, most, rel_tol=1e-9)
-        return replace(self._conclude(bounds, tally), part=part if complete else None)
+        own = known[self.precision]
+        return replace(self._conclude(own, tally), part=part if complete else None)
 
-    def _next_round(self, bounds: MeanBounds, guess: NDArray[np.float64], done: int) -> Round:
+    def _next_round(
+        self, bounds: MeanBounds, guess: NDArray[np.float64], done: int, precision: float
+    ) -> Round:
         """What is still needed by the guesses of now, or a part of it."""
         if done:
-            needed = allocate(guess, bounds, self.precision, self.error)
+            needed = allocate(guess, bounds, precision, self.error)
             part = (_GROWTH - 1) * done / needed.total
             part = part if part <= _LAST else _SPARE
             weight, trials = needed.weight * part, needed.trials * part
         else:
             price = math.log(2 / self.error)
-            few = _FIRST_SHARE * price / self.precision
+            few = _FIRST_SHARE * price / precision
             # one trial of each says most of the population, whose claim counts first trials alone
             part = _FIRST_PART_OF_MANY if self.size >= _MANY else _FIRST_PART
             if self.size <= part * self.forecast:
@@ -345,14 +369,15 @@ class PopulationMean:
         if self._enough_inputs:
             places, promise = np.arange(self.size), self._guarantee
             return (yield from tally.ask_design(self.level, self.precision, promise, places))
-        failed = yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
+        every = np.arange(self.size)
+        failed = yield from tally.ask(self.level, every, np.ones_like(every))
         several, unequal = self.fresh and self.size > 1, self.sampling is not Sampling.INDEPENDENT
         first = Counts(self.size, int(failed.sum()))
         spent = ONE_TRIAL * self.error if several else self.error
         around = clopper_pearson(first, unequal_error(spent) if unequal else spent)
         while several and around.width > 2 * self.precision and _worth_more(tally):
             more = (_MORE_TRIALS - 1) * tally.trials
-            yield from tally.ask(self.level, more)
+            yield from tally.ask(self.level, every, more)
             rates = tally.failed / tally.trials
             around = Sides.of_counts(first, rates, unequal=unequal).interval(self.error)
         mean = float((tally.failed / tally.trials).mean())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.statistics.intervals import lower_end, p_value_above
+from surefoot.statistics.intervals import COMMON_SHARES, SHARES, lower_end, p_value_above
 from surefoot.statistics.kappa import tail_above
 from surefoot.statistics.paired import ONE_TRIAL, one_trial
 
@@ -91,7 +91,8 @@ class Side:
         if not len(self.values):
             return 0.0
         if self.anytime:
-            counted, staked = self._planned_end(error), lower_end(self.values, self._bets * error)
+            counted = self._planned_end(error)
+            staked = lower_end(self.values, self._bets * error, self._shares)
         else:
             spent = 2 * error if self.single else 2 * ONE_TRIAL * error
             spent = unequal_error(spent) if self.unequal else spent
@@ -104,6 +105,11 @@ class Side:
     def _bets(self) -> float:
         """The share of the error that bets have where values may be added at any time."""
         return 1 - _PLANNED if self.planned else 1.0
+
+    @property
+    def _shares(self) -> Floats:
+        """Of these bets: without a plan most are for the numbers of inputs that are common."""
+        return SHARES if self.planned else COMMON_SHARES
 
     @property
     def _of_plan(self) -> Floats:
@@ -147,7 +153,8 @@ class Side:
         """How surely the mean exceeds `mean`: valid at every level; bets are made for `error`."""
         mean += self.slack
         if self.anytime:
-            staked = p_value_above(self.values, mean, self._bets * error) / self._bets
+            staked = p_value_above(self.values, mean, self._bets * error, self._shares)
+            staked /= self._bets
             if self.planned and 0 < mean < 1:
                 capital = self._planned_capital(mean, error)
                 staked = min(staked, 1 / (_PLANNED * capital) if capital else 1.0)

@@ -62,8 +62,14 @@ _FULL = 0.25
 """Share of the capital that bets all it can: exact where every value is 1."""
 _SIZES = 2.0 ** np.arange(2, 17)
 """The other bets are each the best for so many values of the largest variance: 4 to 65,536."""
-_SHARES = np.concatenate([[_FULL], (1 - _FULL) * 0.8 ** np.arange(15) * 0.2 / (1 - 0.8**15)])
+SHARES = np.concatenate([[_FULL], (1 - _FULL) * 0.8 ** np.arange(15) * 0.2 / (1 - 0.8**15)])
 """A fifth less for each doubling: small numbers are commoner, and lose more by a wrong bet."""
+_COMMON, _COMMON_SIZES = 0.8, (_SIZES >= 128) & (_SIZES <= 1024)
+COMMON_SHARES = (1 - _COMMON) * SHARES
+COMMON_SHARES[1:][_COMMON_SIZES] += _COMMON / _COMMON_SIZES.sum()
+"""Most of the capital for 100 to 1,000 values of yes and no. Of the inputs of the binomial test,
+computed: 1.7 to 2.3 times at 80 to 600 of them where `SHARES` takes 2.4 to 3.1, 2.9 for 3.1 at
+1,300, 3.9 for 3.2 at 5,500."""
 _HALVINGS = 36
 """Of [0, 1]: ends are known to within 2e-11, on the safe side."""
 
@@ -81,10 +87,10 @@ def betting(values: NDArray[np.floating], error: float) -> Interval:
     return Interval(low, max(low, 1.0 - lower_end(1.0 - x, error / 2)))
 
 
-def lower_end(values: NDArray[np.floating], error: float) -> float:
+def lower_end(values: NDArray[np.floating], error: float, shares: Floats = SHARES) -> float:
     """The lower end alone: above the mean with probability at most error."""
     x = np.asarray(values, dtype=np.float64)
-    return _lower_end(_Sample.of(x), error) if len(x) else 0.0
+    return _lower_end(_Sample.of(x), error, shares) if len(x) else 0.0
 
 
 def betting_trials(
@@ -108,11 +114,13 @@ def betting_trials(
     return Interval(low, max(low, 1.0 - _lower_end(failed, error / 2)))
 
 
-def p_value_above(values: NDArray[np.floating], mean: float, error: float) -> float:
+def p_value_above(
+    values: NDArray[np.floating], mean: float, error: float, shares: Floats = SHARES
+) -> float:
     """How surely the mean exceeds `mean`: at most this probability to look so if it does not.
 
-    One over the capital of `betting`, whose bets are made for `error`; valid at every level and
-    whenever one stops adding values.
+    One over the capital of `betting`, whose bets are made for `error` and divided by `shares`;
+    valid at every level and whenever one stops adding values.
     """
     x = np.asarray(values, dtype=np.float64)
     if mean < 0:
@@ -121,7 +129,7 @@ def p_value_above(values: NDArray[np.floating], mean: float, error: float) -> fl
         return 1.0
     if mean == 0:
         return 0.0 if x.max() > 0 else 1.0
-    return math.exp(-max(0.0, _log_capital(_Sample.of(x), mean, error)))
+    return math.exp(-max(0.0, _log_capital(_Sample.of(x), mean, error, shares)))
 
 
 @dataclass(frozen=True)
@@ -143,7 +151,7 @@ class _Sample:
         return cls(values, counts.astype(np.float64), np.ones(len(values)))
 
 
-def _log_capital(sample: _Sample, m: float, error: float) -> float:
+def _log_capital(sample: _Sample, m: float, error: float, shares: Floats) -> float:
     """log of the capital of the one who bets that the mean exceeds m; it falls as m rises.
 
     The stake on x - m is sqrt(2 ln(1/error) / (N m (1 - m))), best for N values of variance
@@ -156,11 +164,11 @@ def _log_capital(sample: _Sample, m: float, error: float) -> float:
         each = np.log1p(np.multiply.outer(stakes, gains))
     if sample.which is not None:
         each = np.take(each, sample.which, axis=1)
-    logs = each @ sample.counts + np.log(_SHARES)
+    logs = each @ sample.counts + np.log(shares)
     top = float(logs.max())
     return top + math.log(float(np.exp(logs - top).sum())) if top > -math.inf else top
 
 
-def _lower_end(sample: _Sample, error: float) -> float:
+def _lower_end(sample: _Sample, error: float, shares: Floats = SHARES) -> float:
     target = math.log(1 / error)
-    return last_cell(lambda m: target - _log_capital(sample, m, error), _HALVINGS)
+    return last_cell(lambda m: target - _log_capital(sample, m, error, shares), _HALVINGS)

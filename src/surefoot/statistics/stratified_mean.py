@@ -60,6 +60,17 @@ class Round:
         most = _LARGEST_STAKE / np.maximum(e, 1 - e) * self.trials * self.inclusion
         return replace(self, weight=min(self.weight, float(most.min()) * len(self.trials)))
 
+    def best_for(self, finer: float, coarser: float) -> Round:
+        """With the weight that gains most on the way to a finer precision than it was made for.
+
+        A round gains `finer` times its weight, less what chance costs if the guesses are true.
+        """
+        weights = self.weight * np.geomspace(finer / coarser, 1, 8)
+        e = self.guess * self.inclusion
+        c = np.multiply.outer(weights, 1 / (len(e) * self.trials * self.inclusion))
+        gains = finer * weights - _cost(c, e) @ self.trials
+        return replace(self, weight=float(weights[np.argmax(gains)]))
+
 
 @dataclass(frozen=True)
 class MeanBounds:
@@ -85,14 +96,6 @@ class MeanBounds:
             self.lower + float((t * failed - n * b).sum()),
             self.centre + done.weight * mean,
         )
-
-    def after_part(self, done: Round, failed: Whole, factor: float, most: float) -> MeanBounds:
-        """With a round at a smaller stake: its weight times `factor`, and no weight beyond `most`.
-
-        Both are settled before the round, so that the product stays a supermartingale.
-        """
-        weight = min(factor * done.weight, most - self.weight)
-        return self.after(replace(done, weight=weight), failed) if weight > 0 else self
 
     def mirrored(self) -> MeanBounds:
         """The same of one minus the mean: of being kept, where this is of failing."""
@@ -198,12 +201,13 @@ def guesses(failed: Whole, trials: Whole) -> Floats:
     kept = pairs[:, 1:] - pairs[:, :1]
     logs = pairs[:, :1] * np.log(_GRID + tiny) + kept * np.log(1 - _GRID + tiny)
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights = counts * (pairs[:, 1] > 0)  # the fit of many that were not tried would be slow
     prior = np.full(len(_GRID), 1 / len(_GRID))
     for step in range(_FIT_STEPS + 1):
         posterior = likelihood * prior
         posterior /= posterior.sum(axis=1, keepdims=True)
         if step < _FIT_STEPS:
-            prior = counts @ posterior + 0.5 / len(_GRID)
+            prior = weights @ posterior + 0.5 / len(_GRID)
             prior /= prior.sum()
     means: Floats = (posterior @ _GRID)[kind.reshape(-1)]
     return means

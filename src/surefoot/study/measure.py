@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from surefoot.core.claims import Randomness
 from surefoot.core.counts import Answer
 from surefoot.core.procedure import Joint, Pinned, Procedure
 from surefoot.core.results import Curve, InputResult
-from surefoot.core.tasks import Bench, Subject, Task
+from surefoot.core.tasks import Bench, Entry, Subject, Task
 from surefoot.engine import batching
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.devices import device_benches, device_of
@@ -81,6 +82,7 @@ def run_measurement(
     time_limit: float | None = None,
     on_time_up: Callable[[], None] = lambda: None,
     where: Workplace = Workplace(),
+    known: Mapping[str, Sequence[Entry]] = MappingProxyType({}),
 ) -> list[Any]:
     """What each subject's procedure concludes, through the one loop."""
     bench, executor = measurement.bench, where.executor
@@ -107,6 +109,7 @@ def run_measurement(
             unit=measurement.unit,
             time_limit=time_limit,
             on_time_up=on_time_up,
+            known=known,
         )
 
 

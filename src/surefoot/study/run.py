@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,7 +20,7 @@ from surefoot.core.assumptions import Assumption, Stated
 from surefoot.core.claims import RobustAtRadius
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
-from surefoot.core.tasks import Subject, Task
+from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.engine.outputs import (
     LARGEST_DIFFERENCE,
     Check,
@@ -181,6 +182,28 @@ def earlier_runs(study: StudyParts, store: Store, begun: dict[str, StudySpec]) -
     return list(sets).index(study.spec.inputs.digest)
 
 
+def known_trials(
+    study: StudyParts, store: Store, begun: dict[str, StudySpec]
+) -> tuple[str, dict[str, list[Entry]]]:
+    """Trials of finished runs of the same study to other precisions, and the last such run.
+
+    A trial is named by its input and number, so it need not be run again.
+    """
+    entries: defaultdict[str, list[Entry]] = defaultdict(list)
+    last = ""
+    for digest, spec in begun.items():
+        own = replace(spec, method=study.spec.method, words=study.spec.words) == study.spec
+        if own and digest != study.digest and spec.method.options.get("precision"):
+            record = store.stored(digest)
+            if record is not None and not record.stopped_early:
+                last = digest
+                for name, trials in store.journal(digest).replay().items():
+                    entries[name] += trials
+    for trials in entries.values():
+        trials.sort(key=lambda entry: (entry.start, -entry.stop))
+    return last, entries
+
+
 def _answers_the_same(one: StudySpec, other: StudySpec) -> bool:
     """The same model, perturbation and property, and the same quantity of them."""
     mine, others = (
@@ -340,9 +363,9 @@ def _run_in(
 
     A run that a time limit ended goes on from its journal.
     """
-    known = store.stored(study.digest)
-    if known is not None and not known.stopped_early:
-        return Result(known.unrequired, from_store=True)
+    stored = store.stored(study.digest)
+    if stored is not None and not stored.stopped_early:
+        return Result(stored.unrequired, from_store=True)
     checked = checked or preflight(study)
     measurement: Measurement = MEASUREMENTS[study.needs](study, options.workers, options.batch)
     if not options.batches_checked:
@@ -350,6 +373,9 @@ def _run_in(
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     rung = earlier_runs(study, store, begun)
+    known: Mapping[str, Sequence[Entry]] = {}
+    if study.needs is Needs.MEAN:
+        earlier, known = known_trials(study, store, begun)
     journal = store.journal(study.digest)
     first = first_answers(study)
     stopped_early, started = False, time.monotonic()
@@ -378,7 +404,7 @@ def _run_in(
     try:
         answers = run_measurement(
             measurement, journal, options.on_progress, options.time_limit, on_time_up,
-            Workplace(options.executor, options.on_workers),
+            Workplace(options.executor, options.on_workers), known,
         )  # fmt: skip
     except errors.ReplayMismatch as error:
         if error.subject != _CHANGED.name:
