@@ -202,7 +202,7 @@ def _named(lines: Mapping[str, Sequence[tuple[float, ...]]]) -> Chart:
 
 
 def _data(rows: Sequence[Mapping[str, Any]]) -> Chart:
-    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
+    return alt.Chart(alt.InlineData(values=tuple(dict(row) for row in rows)))
 
 
 def _scale(span: tuple[float, float] | None, log: bool = False) -> Any:

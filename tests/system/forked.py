@@ -35,7 +35,7 @@ _PRELOADED = [
     "surefoot.catalogue.parse", "altair", "array_api_compat.numpy", "PIL.ImageDraw",
     "PIL.PngImagePlugin", "pydantic.dataclasses", "pydantic.type_adapter", "scipy.optimize",
     "scipy.special", "scipy.stats", "vl_convert", "onnxruntime", "sqlalchemy.dialects.postgresql",
-    "sqlalchemy.dialects.sqlite", "rich.progress",
+    "sqlalchemy.dialects.sqlite", "rich.progress", "tests.system.preloaded",
 ]  # fmt: skip
 """What the server imports, so that its children have it."""
 

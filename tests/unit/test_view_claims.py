@@ -157,6 +157,14 @@ def test_the_first_section_has_the_main_figure(result):
     assert all(figure.svg.startswith("<svg") for figure in first.figures)
 
 
+@pytest.mark.slow
+def test_every_figure_of_a_page_is_valid_vega_lite(result):
+    """A page draws its figures without asking: Altair's schema is asked here."""
+    for section in result.view.sections:
+        for figure in section.figures:
+            assert figure.draw().to_dict(validate=True)
+
+
 def test_the_terminal_says_what_the_page_says(result):
     text = result.explain()
     view = result.view

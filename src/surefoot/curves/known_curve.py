@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -62,10 +63,13 @@ class KnownCurve:
         self.assumption: Assumption = assumption
         self.contradiction: Reason | None = None
         self.levels: dict[int, Level] = {}
+        self._begun: list[int] = []
+        self._places: dict[int, list[int]] = {}
         self.expected: dict[int, Values] = {}
         self._sampled: dict[tuple[int, int], Interval] = {}
         self._bounds: dict[int, Interval] = {}
-        self._implied: dict[int, tuple[Values, Values]] = {}
+        self._implied: dict[tuple[int, int, int], tuple[Values, Values]] = {}
+        self._beside: dict[tuple[int, int], Values] = {}
         self._full: list[Level] = []
         self._complete: dict[int, bool] = {}
         self._certain: dict[int, bool] = {}
@@ -74,8 +78,12 @@ class KnownCurve:
 
     def places(self) -> list[int]:
         """Where bounds are known, in order."""
-        known = (p for p, level in self.levels.items() if level.first)
-        return sorted({*known, *(p for p in self.levels if self.complete(p) or self.certain(p))})
+        if len(self.levels) not in self._places:  # a level may be begun before it has trials
+            self._places[len(self.levels)] = sorted(
+                p for p, level in self.levels.items()
+                if level.first or self.complete(p) or self.certain(p)
+            )  # fmt: skip
+        return self._places[len(self.levels)]
 
     def certain(self, place: int) -> bool:
         """Whether the inputs evaluated there decide about a threshold, whatever the others do."""
@@ -131,17 +139,27 @@ class KnownCurve:
 
     def implied(self, place: int) -> tuple[Values, Values]:
         """The least and the most each input can be worth, if it only gets worse outwards."""
-        if place in self._implied:
-            return self._implied[place]
+        key = *self._between(place), (place > self.grid.centre) - (place < self.grid.centre)
+        if key in self._implied:
+            return self._implied[key]
         least, most = np.zeros(self.sampling.most), np.ones(self.sampling.most)
         distance = self.grid.distance(place)
-        for other, level in self.levels.items():
+        for other in self._begun:
             if self.grid.same_side(place, other):
+                values = self.levels[other].values
                 if self.grid.distance(other) >= distance:
-                    least = np.fmax(least, level.values)
+                    least = np.fmax(least, values)
                 if self.grid.distance(other) <= distance:
-                    most = np.fmin(most, level.values)
-        return self._implied.setdefault(place, (least, most))
+                    most = np.fmin(most, values)
+        return self._implied.setdefault(key, (least, most))
+
+    def _between(self, place: int) -> tuple[int, int]:
+        """How many levels with trials are weaker, and how many are no stronger.
+
+        What other levels say of a place is the same wherever it is between two of them: a search
+        by halving stays between two for most of its steps.
+        """
+        return bisect_left(self._begun, place), bisect_right(self._begun, place)
 
     def gaps(self, threshold: float) -> list[Gap]:
         """All neighbouring places, in order."""
@@ -278,10 +296,12 @@ class KnownCurve:
     def _forget(self) -> None:
         """Drop what was computed from the levels and the assumption before one of them changed."""
         self._full = [level for level in self.levels.values() if level.full]
-        for computed in (self._bounds, self._implied, self._complete, self._certain):
+        self._begun = sorted(place for place, level in self.levels.items() if level.begun)
+        for computed in (
+            self._bounds, self._implied, self._beside, self._complete, self._certain,
+            self._estimates, self._doubts, self._places,
+        ):  # fmt: skip
             computed.clear()
-        for estimated in (self._estimates, self._doubts):
-            estimated.clear()
 
     def fall_back(self, assumption: Assumption, contradiction: Reason) -> None:
         """Assume something else from now on, because the data contradict what was assumed."""
@@ -377,10 +397,12 @@ class KnownCurve:
 
     def _nearest(self, place: int, step: int) -> Values:
         """What each input was worth at the nearest level on one side at which it was evaluated."""
-        values = np.full(self.sampling.most, np.nan)
-        beyond = (p for p in self.levels if (p - place) * step > 0)
-        for other in sorted(beyond, key=lambda p: p * step):
-            values = np.where(np.isnan(values), self.levels[other].values, values)
-            if self.levels[other].full:
-                break
-        return values
+        here = self._between(place)[step > 0]
+        if (here, step) not in self._beside:
+            values = np.full(self.sampling.most, np.nan)
+            for other in reversed(self._begun[:here]) if step < 0 else self._begun[here:]:
+                values = np.where(np.isnan(values), self.levels[other].values, values)
+                if self.levels[other].full:
+                    break
+            self._beside[here, step] = values
+        return self._beside[here, step]

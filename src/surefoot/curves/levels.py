@@ -155,6 +155,9 @@ class Level:
     sampling: Sampling
     values: Values = field(init=False)
     first: int = 0
+    begun: bool = False
+    """Whether any trial was run."""
+    _certain: Interval | None = None
 
     def __post_init__(self) -> None:
         self.values = np.full(0 if self.sampling.fresh else self.sampling.most, np.nan)
@@ -172,11 +175,13 @@ class Level:
     @property
     def certain(self) -> Interval:
         """The accuracy at the least and at the most, whatever the inputs not evaluated come to."""
-        if self.sampling.fresh:
+        if self.sampling.fresh or not self.begun:
             return Interval(0.0, 1.0)
-        known = self.known
-        missing, total = np.count_nonzero(~known), float(self.values[known].sum())
-        return Interval(total / self.sampling.size, (total + missing) / self.sampling.size)
+        if self._certain is None:
+            known, size = self.known, self.sampling.size
+            missing, total = np.count_nonzero(~known), float(self.values[known].sum())
+            self._certain = Interval(total / size, (total + missing) / size)
+        return self._certain
 
     @property
     def trials(self) -> int:
@@ -205,6 +210,8 @@ class Level:
         if (more := start + len(values) - len(self.values)) > 0:
             self.values = np.append(self.values, np.full(more, np.nan))
         self.values[start : start + len(values)] = values
+        self.begun = self.begun or len(values) > 0
+        self._certain = None
         unknown = np.flatnonzero(np.isnan(self.values))
         run = int(unknown[0]) if len(unknown) else len(self.values)
         self.first = max((look for look in self.sampling.looks if look <= run), default=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,8 @@ def marks(rows: Sequence[Row]) -> alt.Chart:
     """A chart of these rows, as yet without a mark."""
     import altair as alt
 
-    return alt.Chart(alt.InlineData(values=list(rows)))
+    # Altair copies lists and dictionaries whenever charts are put together; a tuple stays one
+    return alt.Chart(alt.InlineData(values=tuple(rows)))
 
 
 def legend_above(**style: Any) -> alt.Legend:  # noqa: ANN401  as Altair takes them
@@ -157,34 +158,52 @@ def _svg_bundle(chart: ChartType, *_: object, **__: object) -> dict[str, str]:
 
 def svg(chart: ChartType, width: int | None = None) -> str:
     """The chart drawn as SVG, in the style that all figures share; so wide, where that is given."""
+    return drawn(specified(lambda: chart), width)
+
+
+def specified(draw: Callable[[], ChartType]) -> dict[str, Any]:
+    """Vega-Lite of a chart of our own, in the style that all figures share.
+
+    Altair validates every part of it, and again what it is put into, for half of the time that a
+    page takes: that is for the tests.
+    """
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):
+        styled = (
+            draw()
+            .configure(padding=_PADDING)
+            .configure_view(stroke=None)
+            .configure_axis(
+                labelColor=INK,
+                titleColor=INK,
+                gridColor=GRID,
+                domainColor=GRID,
+                tickColor=GRID,
+                labelFontSize=TEXT,
+                titleFontSize=TEXT,
+                titleFontWeight="normal",
+                titlePadding=8,
+                labelPadding=5,
+                labelFlush=False,
+                ticks=False,
+                labelLimit=140,
+            )
+            .configure_axisX(labelPadding=8, tickCount=5)
+            .configure_axisY(  # the title lies above the axis, where it is read without turning
+                titleAngle=0, titleAlign="left", titleAnchor="end", titleX=-28, titleY=-14
+            )
+            .configure_legend(labelColor=INK, labelFontSize=TEXT, columnPadding=_BESIDE)
+        )
+        plain: dict[str, Any] = escape_all_controls(styled.to_dict(validate=False))
+    return plain
+
+
+def drawn(plain: dict[str, Any], width: int | None = None) -> str:
+    """Vega-Lite drawn as SVG; so wide, where that is given."""
     import vl_convert
 
-    styled = (
-        chart.configure(padding=_PADDING)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=INK,
-            titleColor=INK,
-            gridColor=GRID,
-            domainColor=GRID,
-            tickColor=GRID,
-            labelFontSize=TEXT,
-            titleFontSize=TEXT,
-            titleFontWeight="normal",
-            titlePadding=8,
-            labelPadding=5,
-            labelFlush=False,
-            ticks=False,
-            labelLimit=140,
-        )
-        .configure_axisX(labelPadding=8, tickCount=5)
-        .configure_axisY(  # the title lies above the axis, where it is read without turning
-            titleAngle=0, titleAlign="left", titleAnchor="end", titleX=-28, titleY=-14
-        )
-        .configure_legend(labelColor=INK, labelFontSize=TEXT, columnPadding=_BESIDE)
-    )
-    plain: dict[str, Any] = escape_all_controls(styled.to_dict())
-    svg: str = vl_convert.vegalite_to_svg(plain if width is None else _fitted(plain, width))
+    svg: str = vl_convert.vegalite_to_svg(plain if width is None else _fitted(dict(plain), width))
     return svg
 
 

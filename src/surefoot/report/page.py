@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,9 @@ from surefoot.system.text import escape_controls
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from types import CodeType
+
+    from jinja2 import BytecodeCache, Environment
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,7 @@ def template_environment(package: str) -> Environment:
 
     pages = Environment(
         loader=PackageLoader(package, "templates"),
+        bytecode_cache=_compiled_templates(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -159,6 +163,25 @@ def template_environment(package: str) -> Environment:
     pages.filters["drawn"] = drawn
     pages.filters["marked"] = lambda texts: parts_that_differ(*texts)
     return pages
+
+
+@cache
+def _compiled_templates() -> BytecodeCache:
+    """Templates are compiled once in a process; all else of a page is its own, as its numbers."""
+    from jinja2.bccache import Bucket, BytecodeCache
+
+    class Kept(BytecodeCache):
+        def __init__(self) -> None:
+            self.codes: dict[str, CodeType] = {}
+
+        def load_bytecode(self, bucket: Bucket) -> None:
+            bucket.code = self.codes.get(bucket.key + bucket.checksum)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            if bucket.code is not None:
+                self.codes[bucket.key + bucket.checksum] = bucket.code
+
+    return Kept()
 
 
 def drawn(figure: Figure, number: int, title: str) -> str:

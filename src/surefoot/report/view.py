@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import Change
 from surefoot.report.clauses import assumption_words, capitalised
-from surefoot.report.figures import svg
+from surefoot.report.figures import drawn, specified
 from surefoot.report.formatting import with_full_stop
 from surefoot.report.iso_24029 import Coverage, coverage
 from surefoot.report.key_figure import Accuracy, KeyFigure, accuracy_of, key_figure
@@ -46,11 +46,15 @@ class Figure:
     @cached_property
     def svg(self) -> str:
         """The drawing as SVG. Text and exit codes do without: drawing takes seconds."""
-        return svg(self.draw())
+        return drawn(self._specified)
 
     def fitted(self, width: int) -> str:
         """The same, so many pixels wide with its labels."""
-        return svg(self.draw(), width)
+        return drawn(self._specified, width)
+
+    @cached_property
+    def _specified(self) -> dict[str, Any]:
+        return specified(self.draw)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def escape_all_controls(values: Json) -> Json:
         return escape_controls(values)
     if isinstance(values, dict):
         return {escape_all_controls(name): escape_all_controls(v) for name, v in values.items()}
-    if isinstance(values, list):
+    if isinstance(values, list | tuple):
         return [escape_all_controls(value) for value in values]
     return values
 
