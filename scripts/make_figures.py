@@ -19,6 +19,7 @@ from figures import (
     populations,
     precisions,
     quantiles,
+    rare,
     smoothing,
     tails,
     widths,
@@ -38,6 +39,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "comparison": pairs.comparison,
     "curves": curves.curves,
     "normal-tail": tails.normal_tail,
+    "splitting": rare.splitting,
     "smoothed-radius": smoothing.smoothed_radius,
     "perturbations": noise.perturbations,
 }

@@ -21,12 +21,13 @@ from surefoot.core.claims import (
     Verdict,
 )
 from surefoot.core.reasons import Why, stated
-from surefoot.core.results import Footing, Guarantee, Interval
+from surefoot.core.results import NO_GUARANTEE, Footing, Guarantee, Interval
 
 SAMPLE = Stated("the inputs are a random sample")
 REAL = Stated("the model computes in real arithmetic")
 FALLS = Stated("the curve falls")
 ALIKE = Stated("equal classes are alike")
+REACHED = Stated("every kind of failure was reached")
 SOUND = Guarantee(Footing.SOUND, 0.01)
 SAMPLED = Guarantee(Footing.CONDITIONAL, 0.05, (SAMPLE,))
 PROVED = Guarantee(Footing.CONDITIONAL, 0.0, (REAL,))
@@ -74,6 +75,10 @@ CLAIMS = {
         interval=Interval(0.20009, 0.30991)
     ),
     "tail": claim("tail", INPUT, FITTED, value=3.2e-9),
+    "rare_failure": claim(
+        "rare_failure", INPUT, Guarantee.given(0.05, (REACHED,)), value=3.12e-9,
+        interval=Interval(1.41e-9, 6.9e-9),
+    ),
     "mean_set": claim("mean_set", THESE, SOUND, value=0.056, interval=Interval(0.05409, 0.05791)),
     "accuracy_set": claim(
         "accuracy_set", THESE, SOUND, clean=177, under="gaussian 0.1", value=0.442,
@@ -225,6 +230,19 @@ _FIXED = {"random": Randomness.FIXED, "seed": 7}
 _DEGREES = replace(LEVEL, perturbation="rotation", unit="degrees")
 _SAME = {"value": 0.0, "interval": Interval(0.0, 0.0)}
 EDGES = {
+    "rare_failure": {
+        "none found": {"value": None, "interval": Interval(0.0, 9.6e-16)},
+        "on average": {"about": THESE},
+        "not so rare": {"value": 0.0123, "interval": Interval(0.0081, 0.0194)},
+        "undecided": {
+            "value": None, "interval": None, "guarantee": NO_GUARANTEE,
+            "reason": Why.RUNS_DISAGREE.of(4, 1.4e-19, 1.3e-5),
+        },
+        "undecided, on average": {
+            "about": THESE, "value": None, "interval": None, "guarantee": NO_GUARANTEE,
+            "reason": Why.RARE_INPUTS_OPEN.of(1, 300, "17", Why.SEVERITY_TIES.of(940, 1000)),
+        },
+    },
     "smoothed_radius": {
         "none": {"value": None, "interval": None, "right": 0},
         "on average": {"about": THESE, "value": 0.4, "interval": Interval(0.37, inf), "right": 280},

@@ -49,7 +49,7 @@ OWN_ROLE = {
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
         "commands/critical.py", "conclude/radii.py",
     },
-    "NormalTail": {"commands/methods.py"},
+    "NormalTail": {"statistics/splitting.py"},  # beside it
     "SetMean": {"population/cells.py"},  # a cell of a suite is one
     "KappaTest": {"conclude/accuracy.py", "population/family.py"},  # all inputs go on together
     "SmoothedRadius": {"commands/smooth.py", "conclude/facts.py"},  # a radius, and its noise

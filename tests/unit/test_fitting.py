@@ -34,6 +34,7 @@ SMALL = {
     "cell-mean": CellMean(0.3, 0.2, 2),
     "cell-passes": CellPasses(1, 0.2, 2),
     "population-mean": sf.methods.PopulationMean(0.3, 0.2),
+    "splitting": sf.methods.Splitting(10, 2, 2, 0.2, least=0.05),
     "smoothed-radius": SmoothedRadius((0.1,), 0.2, max_trials=20),
     "attack": sf.methods.Attack(starts=1, iterations=2, targets=1),
     "pgd": sf.methods.PGD(iterations=2),

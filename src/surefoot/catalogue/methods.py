@@ -26,6 +26,7 @@ from surefoot.statistics import (
     NormalTail,
     Okamoto,
     SmoothedRadius,
+    Splitting,
 )
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "SetMean",
     "Severities",
     "SmoothedRadius",
+    "Splitting",
     "UniformCurve",
 ]
 
@@ -70,6 +72,8 @@ ESTIMATORS: dict[str, Method] = {
 }
 TESTS: dict[str, Method] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
 TAILS: dict[str, Method] = {"normal-tail": NormalTail}
+RARE: dict[str, Method] = {**TAILS, "splitting": Splitting}
+"""Methods for failures too rare to count."""
 MEANS: dict[str, Method] = {"these": SetMean, "population": PopulationMean}
 """Methods for a mean to a precision, by what it is about."""
 CURVES: dict[str, Method] = {
@@ -82,7 +86,7 @@ CURVES: dict[str, Method] = {
 METHODS: dict[str, Method] = {
     **ESTIMATORS,
     **TESTS,
-    **TAILS,
+    **RARE,
     **{f"{name}-curve": method for name, method in CURVES.items()},
     "set-mean": SetMean,
     "cell-mean": CellMean,

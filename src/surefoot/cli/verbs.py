@@ -109,12 +109,16 @@ def certify() -> None:
 
 @_prints(tail_verb.tail, explain=True)
 def tail() -> None:
-    """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
+    """How rare is a confident mistake? Extrapolated (RoMA), or searched for by splitting.
 
     A normal distribution is fitted to the highest wrong confidence of each trial and evaluated at
     the limit. That is an extrapolation and has no guarantee. The failures that were counted, with
     their interval, are printed next to it; a contradiction is reported. A requirement is about the
     counted mean.
+
+    With --method splitting failures that a million trials do not show are searched for:
+    perturbations are moved step by step to where the model fails. The number of moves gives their
+    probability, with an interval that holds if every kind of failure was reached.
 
     Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --limit 0.6
     """

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import Any
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import option, option_name, refused, refused_value
-
-if TYPE_CHECKING:
-    from surefoot.statistics import NormalTail
 
 
 @dataclass(frozen=True)
@@ -173,18 +170,39 @@ def kappa_method(options: o.KappaOptions) -> v.AnyMethod:
     return kind(**{n: x for n, x in values.items() if n in takes and x is not None})
 
 
-def tail_method(options: o.TailOptions) -> NormalTail:
-    """RoMA with these settings."""
-    from surefoot.statistics import NormalTail
+def tail_method(options: o.TailOptions) -> v.AnyMethod:
+    """RoMA or splitting, with the settings that it has fields for."""
+    from surefoot.catalogue.methods import RARE
 
-    transforms = options.transforms
-    names = transforms.split(",") if isinstance(transforms, str) else transforms
-    return NormalTail(
-        draws=options.draws,
-        normality=v.share("normality", options.normality),
-        transforms=tuple(name.strip() for name in names),
-        error=v.error_from(options.confidence),
-    )
+    kind, values = _named(options.method or next(iter(RARE)), RARE), dict[str, Any]()
+    for field in (
+        "draws",
+        "normality",
+        "transforms",
+        "particles",
+        "runs",
+        "chain",
+        "least",
+        "about",
+    ):
+        value = getattr(options, field)
+        if value is None:
+            continue
+        if field not in fields_of(kind):
+            able = next(n for n, other in RARE.items() if field in fields_of(other))
+            raise refused_value(
+                field, value, f"is for method {able}: leave it out, or pass --method {able}"
+            )
+        values[field] = value
+    if "normality" in values:
+        values["normality"] = v.share("normality", values["normality"])
+    if "least" in values:
+        values["least"] = v.as_number("least", values["least"])
+    if "transforms" in values:
+        given = values["transforms"]
+        names = given.split(",") if isinstance(given, str) else given
+        values["transforms"] = tuple(one.strip() for one in names)
+    return kind(**values, error=v.error_from(options.confidence))
 
 
 def fields_of(kind: type[v.AnyMethod]) -> set[str]:

@@ -159,18 +159,44 @@ class KappaOptions:
 
 @dataclass(frozen=True)
 class TailOptions:
-    """Which mistake is rare, and how its probability is extrapolated."""
+    """Which mistake is rare, and how its probability is extrapolated or searched for."""
 
+    method: str | None = option(
+        None,
+        "normal-tail (RoMA: extrapolated, without guarantee; the default), or splitting: failures "
+        "too rare to count are searched for.",
+        common=True,
+    )
     limit: v.Number | None = option(
         None, "Confidence that no wrong class may reach, from 0.5 to 1 (default: 0.6).", common=True
     )
     property: str | object | None = option(
         None, "In place of --limit, for a model without classes: close:0.5, iou:0.8."
     )
-    draws: int = option(1000, "Trials per input.", least=20)
-    normality: v.Number = option(0.05, "Level of the Anderson-Darling test of normality.")
-    transforms: str | Sequence[str] = option(
-        "none,box-cox", "Transforms to try, in this order: none, box-cox, logit, yeo-johnson."
+    draws: int | None = option(None, "Trials per input (default: 1000).", least=20)
+    normality: v.Number | None = option(
+        None, "Level of the Anderson-Darling test of normality (default: 0.05)."
+    )
+    transforms: str | Sequence[str] | None = option(
+        None,
+        "Transforms to try, in this order: none, box-cox, logit, yeo-johnson (default: "
+        "none,box-cox).",
+    )
+    particles: int | None = option(
+        None, "For splitting: particles of each run (default: 50).", least=10
+    )
+    runs: int | None = option(None, "For splitting: independent runs (default: 4).", least=2)
+    chain: int | None = option(
+        None, "For splitting: steps by which a particle is moved (default: 20).", least=1
+    )
+    least: v.Number | None = option(
+        None,
+        "For splitting: leave an input below this failure probability (default: 1e-15).",
+    )
+    about: str | None = option(
+        None,
+        "For splitting: each (every input by itself; the default), or these (their mean: an input "
+        "is left as soon as it hardly contributes).",
     )
     confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
 

@@ -1,4 +1,4 @@
-"""`tail`: RoMA, a rare failure extrapolated, next to what was counted."""
+"""`tail`: a rare failure, extrapolated (RoMA) or searched for, next to what was counted."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def tail(
     batches: o.BatchOptions,
     caller: Caller,
 ) -> Result:
-    """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
+    """The probability of a rare confident mistake: extrapolated (RoMA), or by splitting.
 
+    RoMA's is without guarantee; splitting takes for granted that it reached every kind of failure.
     Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot tail`.
 
     Example: sf.tail("model.onnx", "test.npz", "linf:8/255", limit=0.6)
@@ -47,5 +48,11 @@ def tail(
     limit = LIMIT if measurement.limit is None else measurement.limit
     measured = measurement.property or f"confident:{limit}"
     method = tail_method(measurement)
+    if measurement.method == "splitting" and o.required(requirement) != o.Required():
+        raise InvalidArgument(
+            "splitting takes for granted that it reached every kind of failure, which nothing can "
+            "confirm, so that it passes no requirement: leave out the requirement, or count "
+            "(surefoot certify --kappa 1e-4)"
+        )
     request = SamplingRequest(model, data, perturb, inputs, measured, method)
     return run_sampling(request, levels, requirement, running, batches, clean, caller)

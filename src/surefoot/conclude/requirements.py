@@ -55,6 +55,7 @@ from surefoot.records.record import (
     Comparison,
     Curves,
     Radii,
+    RareFailures,
     Record,
     Requirements,
     Samples,
@@ -123,6 +124,12 @@ def _decided(
     match record.details:
         case Samples() | Certificates():
             return _of_samples(record, required)
+        case RareFailures():
+            raise InvalidArgument(
+                "splitting takes for granted that it reached every kind of failure, which nothing "
+                "can confirm, so that it passes no requirement: leave it out, and require it of "
+                "trials (surefoot certify --kappa 1e-4)"
+            )
         case Curves() | Radii():
             return _of_parts({"": record}, required)
         case Tally() if required.not_worse is None and required.of_these is None:

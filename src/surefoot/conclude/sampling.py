@@ -50,6 +50,7 @@ from surefoot.core.results import (
     ExtrapolatedMean,
     Extrapolation,
     Guarantee,
+    RareFailure,
     Undecided,
     Whole,
 )
@@ -343,6 +344,8 @@ def claim_about(
         raise TypeError(
             "a certificate is about a smoothed model: conclude/smoothing.py has its claim"
         )
+    if isinstance(result, RareFailure):
+        raise TypeError("conclude/splitting.py has the claim of a failure found by splitting")
     known = result if isinstance(result, Estimate) else result.counted
     value = None if known is None else 1 - known.value
     around = None if known is None else failure_interval(known.interval)

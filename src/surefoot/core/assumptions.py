@@ -34,6 +34,7 @@ class Assumed(StrEnum):
     EXCHANGEABLE = "classes alike where equal on average"
     EXCHANGEABLE_GROUPS = "groups sampled, classes alike where equal on average"
     FITTED_ONLY = "tails extrapolated, over the fitted inputs"
+    CHAINS_MIX = "splitting reached every kind of failure"
     NO_BOUND = "no bound on the error known"
     PRINTED_BOUND = "printed bound wrong at ties"
 

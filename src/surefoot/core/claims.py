@@ -324,6 +324,17 @@ class Tail(Measured):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RareFailure(Measured):
+    """A failure probability too small to count, of one input or the mean of these, by splitting.
+
+    It has no value where no failure was found: then the upper end alone says something. It promises
+    nothing, for a reason, where something contradicts what it would assume.
+    """
+
+    kind: Literal["rare_failure"] = "rare_failure"
+
+
+@dataclass(frozen=True, kw_only=True)
 class MeanSet(Measured, Required):
     """The mean failure probability of these inputs."""
 
@@ -718,7 +729,7 @@ AnyClaim = (
     | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
     | QuantileDifference | SuiteMean | CorruptionError | ClassesDiffer | AccuracySet
     | AccuracyPopulation | CleanAccuracy | AccuracyDrop | CountedAccuracy | SmoothedRadius
-    | CertifiedAccuracy
+    | CertifiedAccuracy | RareFailure
 )  # fmt: skip
 KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
 """All kinds of claims by the name that JSON has; each has a world in the tests."""

@@ -132,7 +132,54 @@ class Proof:
         return math.inf if self.high is None else self.high
 
 
-Answer = Counts | Outcomes | Severities | Proof
+_SCALES = (1.0, 0.5, 2.0, 0.25)
+"""Of the steps of a chain in turn, relative to its scale: one of them suits a severity that needs
+shorter or longer steps than a linear one, without looking at what was accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Particle:
+    """A perturbation by its name: the trial that drew it, and the chains that moved it since.
+
+    Of each chain the number of its first step, which steps were accepted, and its scale.
+    """
+
+    trial: int
+    chains: tuple[tuple[int, str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Move a particle of this severity by a chain of steps that stay above the severity `above`.
+
+    A step of scale s takes the normal numbers z behind a perturbation to ρ·z + √(1-ρ²)·ξ, with
+    ρ = (1-s²)/(1+s²) and new normal numbers ξ, which keeps their law. So the chain keeps the law
+    of perturbations whose severity is above `above`.
+    """
+
+    particle: Particle
+    severity: float
+    above: float
+    scale: float
+
+
+def step_weights(step: int, scale: float) -> tuple[float, float]:
+    """ρ and √(1-ρ²) of this step of a chain."""
+    s = min(1.0, scale * _SCALES[step % len(_SCALES)])
+    return (1 - s * s) / (1 + s * s), 2 * s / (1 + s * s)
+
+
+@dataclass(frozen=True, slots=True)
+class Chained:
+    """Where a chain of steps ended: the severity there, and 1 for each step that was accepted."""
+
+    severity: float
+    accepted: str
+
+
+Known = Proof | Steps
+"""What an answer builds on."""
+Answer = Counts | Outcomes | Severities | Proof | Chained
 """What a bench answers to a task: one kind in all of a run."""
 _CLOSED_SLACK = 1 + 1e-6
 """A bracket counts as closed up to this factor on the tolerance: its ends are rounded outwards, so

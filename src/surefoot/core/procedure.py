@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
-from surefoot.core.counts import Proof
+from surefoot.core.counts import Known
 
 Q = TypeVar("Q")
 E = TypeVar("E")
@@ -26,6 +26,7 @@ class Needs(StrEnum):
     REGION = "all points of a ball"
     RADII = "all points of balls of any radius"
     SMOOTHING = "samples of noise that smooths a model"
+    SPLITTING = "perturbations that can be moved in small steps"
 
     @property
     def of_each_input(self) -> bool:
@@ -51,7 +52,7 @@ class Ask:
     level: float
     units: int
     start: int | None = None
-    known: Proof | None = None
+    known: Known | None = None
     subject: int = 0
 
 

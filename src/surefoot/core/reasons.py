@@ -61,6 +61,13 @@ class Why(StrEnum):
     EQUAL_SEVERITIES = auto()
     NOT_NORMAL = auto()
     NO_TAIL_FITTED = auto()
+    SEVERITY_TIES = auto()
+    CHAINS_STALLED = auto()
+    LEVELS_STALLED = auto()
+    CHAINS_REMEMBER = auto()
+    RUNS_DISAGREE = auto()
+    COUNT_DISAGREES = auto()
+    RARE_INPUTS_OPEN = auto()
 
     # Critical radii and their quantiles.
     NO_BRACKETS = auto()

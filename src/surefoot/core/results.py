@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Self
 
 from surefoot.core.assumptions import Assumption, Jointly
+from surefoot.core.counts import Particle
 from surefoot.core.reasons import Reason, stated
 from surefoot.errors import InvalidArgument
 
@@ -373,6 +374,58 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class LevelReached:
+    """A severity, and the probability of perturbations above it as splitting has it."""
+
+    severity: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class SplittingRun:
+    """One of the independent runs of splitting: its moves, and some levels that it left behind.
+
+    `ancestors` of its first particles have descendants among the last. `found` is a failure, by
+    its name; None where the run was left before all particles had failed.
+    """
+
+    moves: int
+    ancestors: int
+    levels: tuple[LevelReached, ...]
+    found: Particle | None
+
+
+@dataclass(frozen=True)
+class RareFailure:
+    """A failure probability too small to count, from the number of moves that splitting took.
+
+    It holds if chains forget where they began. `failure` is None where the input was left before
+    all particles had failed: then only the upper end of the interval says something. `walkers` are
+    the particles of all runs, `accepted` the share of steps, `memory` the correlation of ranks
+    between where chains began and ended. `counted` is what ordinary trials say without any
+    assumption, `fit` what RoMA fits to their severities.
+    """
+
+    failure: float | None
+    interval: Interval
+    guarantee: Guarantee
+    trials: int
+    moves: int
+    walkers: int
+    accepted: float
+    memory: float
+    runs: tuple[SplittingRun, ...]
+    counted: Estimate
+    fit: NormalFit | None
+    limit: float
+
+    @property
+    def value(self) -> float:
+        """The share of perturbations that are kept, at least where it was left."""
+        return 1 - (self.interval.high if self.failure is None else self.failure)
+
+
+@dataclass(frozen=True)
 class Quantile:
     """The critical level that a share of `share` of the population does not exceed.
 
@@ -390,5 +443,5 @@ class Quantile:
 
 
 Result = Estimate | Decision | Extrapolation | Undecided
-InputResult = Estimate | Decision | Extrapolation | Bracket | Certificate | Undecided
+InputResult = Estimate | Decision | Extrapolation | Bracket | Certificate | RareFailure | Undecided
 Whole = Estimate | ExtrapolatedMean | Undecided

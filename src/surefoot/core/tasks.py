@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
-from surefoot.core.counts import Answer, Proof
+from surefoot.core.counts import Answer, Known, Steps
 
 E_co = TypeVar("E_co", covariant=True)
 
@@ -32,12 +32,17 @@ class Task:
     level: float
     start: int
     stop: int
-    known: Proof | None = None
+    known: Known | None = None
 
     @property
     def units(self) -> int:
         """How many trials."""
         return self.stop - self.start
+
+    @property
+    def rows(self) -> int:
+        """How many inputs it perturbs at once: the steps of a chain come one after the other."""
+        return 1 if isinstance(self.known, Steps) else self.units
 
     def __str__(self) -> str:
         """As an error names it."""

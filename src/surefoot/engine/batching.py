@@ -43,7 +43,7 @@ def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
     room = size
     while queue and room:
         task = queue.popleft()
-        if task.units > room:
+        if task.rows > room:
             end = (task.start + room) // block * block
             if end <= task.start:
                 if batch:
@@ -53,7 +53,7 @@ def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
             queue.appendleft(replace(task, start=end))
             task = replace(task, stop=end)
         batch.append(task)
-        room -= task.units
+        room -= task.rows
     return batch
 
 

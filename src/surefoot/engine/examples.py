@@ -209,7 +209,7 @@ def host_row(x: Array) -> NDArray[np.floating]:
     return row
 
 
-_EXAMPLES = 8
+MOST_EXAMPLES = 8
 """Inputs on the page: a reader sees them at a glance."""
 _FIRST = 4
 """Trials of an example that are run first, to find one that failed; then as many as before."""
@@ -239,19 +239,24 @@ def failed_examples(
     ]
     subjects = bench.inputs.subjects()
     examples = []
-    for _, rate, name, row, trials in sorted(several or failing)[:_EXAMPLES]:
+    for _, rate, _, row, trials in sorted(several or failing)[:MOST_EXAMPLES]:
         trial = _first_failure(bench, subjects[row], level, trials, batch_size)
         if trial is None:
             continue
         task = Task(subjects[row], level, trial, trial + 1)
-        x = bench.perturbed(task)
-        failed = shown_output(bench, x, task)
-        place = bench.model.place(bench.inputs.x[row : row + 1].copy())
-        clean = shown_output(bench, place, Task(subjects[row], 0.0, 0, 1))
-        words = true_output(bench, row), clean.words, failed.words
-        example = Example(name, trial, 1 - rate, *words)
-        examples.append(_with_appearance(example, bench, row, host_row(x), clean, failed))
+        examples.append(example_of(bench, task, 1 - rate, bench.perturbed(task)))
     return tuple(examples)
+
+
+def example_of(bench: SamplingBench[Sampled], task: Task, failure: float, x: Array) -> Example:
+    """One trial of an input, which became `x`, with what the model gives before and after."""
+    row = task.subject.rows[0]
+    failed = shown_output(bench, x, task)
+    place = bench.model.place(bench.inputs.x[row : row + 1].copy())
+    clean = shown_output(bench, place, Task(task.subject, 0.0, 0, 1))
+    words = true_output(bench, row), clean.words, failed.words
+    example = Example(task.subject.name, task.start, failure, *words)
+    return _with_appearance(example, bench, row, host_row(x), clean, failed)
 
 
 def kept_share(result: InputResult) -> float | None:

@@ -152,7 +152,7 @@ class ProofBench:
     def _proof(self, task: Task) -> Proof:
         rows = task.subject.rows
         row, round_ = rows[task.start % len(rows)], task.start // len(rows)
-        before = task.known
+        before = task.known if isinstance(task.known, Proof) else None
         point = decode_point(before.witness) if before and before.witness else None
         request = ProofRequest(
             tolerance=self.tolerance,
@@ -178,7 +178,8 @@ class ProofBench:
 
     def _limits(self, task: Task, round_: int) -> ProofLimits:
         """What this task may take; where nodes are limited, no time decides how it begins."""
-        limits, before = self.efforts[min(round_, len(self.efforts) - 1)], task.known
+        limits = self.efforts[min(round_, len(self.efforts) - 1)]
+        before = task.known if isinstance(task.known, Proof) else None
         seconds, nodes = limits.seconds, limits.nodes
         if task.level >= self.bounds.width:
             if nodes is None:

@@ -180,6 +180,13 @@ class SamplingBench(Generic[S_co]):
             x = self._perturbed_by_row(tasks, keys, rows)
         else:
             x, rows = self.perturbed_all(tasks), None
+        return self._judge(x, tasks, rows)
+
+    def severities_of(self, x: Array, tasks: Sequence[Task]) -> NDArray[np.floating]:
+        """The severity of each row of `x`, which is what became of the trials of these tasks."""
+        return self._judge(x, tasks, None)[0]
+
+    def _judge(self, x: Array, tasks: Sequence[Task], rows: Array | None) -> _Judged:
         references: Outputs
         if isinstance(self.references, list):
             references = [self.references[row] for row in self._rows_of(tasks).tolist()]

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from surefoot.core.counts import Answer, Counts, Proof
+from surefoot.core.counts import Answer, Counts, Known
 from surefoot.core.procedure import Ask, Forecast, Procedure, Session
 from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.errors import InvalidArgument, ReplayMismatch
@@ -25,7 +25,7 @@ class _Request:
     place: _Place
     start: int
     stop: int
-    known: Proof | None
+    known: Known | None
     entries: list[Entry] = field(default_factory=list)
 
     def task(self, start: int, stop: int) -> Task:

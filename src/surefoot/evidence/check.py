@@ -26,7 +26,7 @@ from surefoot.evidence.packed import damaged
 from surefoot.evidence.statement import Evidence, read_statement
 from surefoot.evidence.within_limits import OutOfTime, within
 from surefoot.records.options import FileOptions
-from surefoot.records.record import AttackSummary, Certificates, Radii, Samples
+from surefoot.records.record import AttackSummary, Certificates, Radii, RareFailures, Samples
 from surefoot.system.text import escape_unprintable
 
 _NEVER = ("trust", "token_variable")
@@ -249,7 +249,7 @@ def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, .
         lines.append(
             "The loss on clean inputs: no claim uses it, and computing it again takes the model."
         )
-    if any(isinstance(one, Samples | Certificates) for one in details):
+    if any(isinstance(one, Samples | Certificates | RareFailures) for one in details):
         earlier = max(part.record.rung for part in evidence.members.values())
         lines.append(
             "Whether there were other runs of the same question, with other seeds or inputs, of "

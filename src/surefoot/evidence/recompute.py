@@ -16,9 +16,10 @@ from surefoot.conclude.radii import at_radii, brackets_of, conclude_attack, conc
 from surefoot.conclude.sampling import conclude_samples
 from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.conclude.smoothing import conclude_certificates, procedures_of_radii
+from surefoot.conclude.splitting import conclude_splitting, procedures_of_splitting
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import Randomness, RobustAtRadius
-from surefoot.core.counts import Counts
+from surefoot.core.counts import Chained, Counts
 from surefoot.core.procedure import Joint, Needs
 from surefoot.core.results import Bracket, InputResult
 from surefoot.core.tasks import Entry, Subject
@@ -50,7 +51,8 @@ def recompute(record: Record, entries: Entries) -> RecordBody:
     Examples, and whatever else only the model can add, are left out.
     """
     facts = facts_of(record, entries)
-    _check_rows(entries, facts.method.evidence)
+    chains = (Chained,) if facts.needs is Needs.SPLITTING else ()
+    _check_rows(entries, (facts.method.evidence, *chains))
     body = _CONCLUSIONS[facts.needs](facts, record, entries)
     changing = is_behind_address(facts.spec.model.covers)
     claims = all_in_scope(body.claims, facts.spec)
@@ -122,14 +124,14 @@ def replay(
     return results
 
 
-def _check_rows(entries: Entries, kind: type[Any]) -> None:
+def _check_rows(entries: Entries, kinds: tuple[type[Any], ...]) -> None:
     """Refuse rows that no run writes: other evidence, counts of other trials, trials twice."""
     coverage = Coverage()
     for name, own in entries.items():
         for entry in own:
             evidence, units = entry.evidence, entry.stop - entry.start
             other_trials = isinstance(evidence, Counts) and evidence.trials != units
-            if type(evidence) is not kind or other_trials:
+            if type(evidence) not in kinds or other_trials:
                 raise DoesNotFollow(f"a row of the journal of {name} is none that this method has")
             if not coverage.add((name, entry.level), entry.start, entry.stop):
                 raise DoesNotFollow(f"the journal holds trials of {name} twice")
@@ -207,6 +209,14 @@ def _certificates(facts: StudyFacts, record: Record, entries: Entries) -> Record
     return conclude_certificates(facts, _rows(facts, record, results))
 
 
+def _splitting(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
+    """As `_samples`, with the chains of every input."""
+    subjects = _all_of_study(facts, record)
+    procedures = procedures_of_splitting(facts, [subject.name for subject in subjects])
+    answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
+    return conclude_splitting(facts, _rows(facts, record, each_result(procedures, answers)))
+
+
 def _replay_each(facts: StudyFacts, record: Record, entries: Entries) -> list[Any]:
     """What the method concludes of each input, at the one level of the study."""
     subjects = _all_of_study(facts, record)
@@ -254,4 +264,5 @@ _CONCLUSIONS: dict[Needs, Callable[[StudyFacts, Record, Entries], RecordBody]] =
     Needs.RADII: _radii,
     Needs.REGION: _attack,
     Needs.SMOOTHING: _certificates,
+    Needs.SPLITTING: _splitting,
 }

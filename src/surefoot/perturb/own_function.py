@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from numbers import Real
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -178,6 +178,7 @@ class OneByOne(_OfUser):
     not called at level 0. If it has a method `around`, a batch is done within that context.
     """
 
+    seeds_generator: ClassVar[bool] = True
     view: View = View.IMAGE
     input_format: InputFormat = InputFormat.MODEL
     only: tuple[float, ...] = ()

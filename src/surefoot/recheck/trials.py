@@ -10,22 +10,24 @@ import math
 import random
 import time
 from collections.abc import Generator, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.counts import Answer, Counts, Outcomes, Proof, Severities
-from surefoot.core.procedure import Ask, Needs, TimeUp
-from surefoot.core.tasks import Entry, Task
+from surefoot.conclude.splitting import procedures_of_splitting
+from surefoot.core.counts import Answer, Chained, Counts, Known, Outcomes, Proof, Severities
+from surefoot.core.procedure import Ask, Joint, Needs, TimeUp
+from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.engine.outputs import ROUNDING
 from surefoot.errors import EvidenceFailed, InvalidArgument, MissingPackage, ModelFailed
 from surefoot.evidence.answers import Again, Check, Status, of_part
 from surefoot.evidence.check import verify_command
 from surefoot.evidence.packed import NEW_COPY
-from surefoot.evidence.recompute import facts_of
+from surefoot.evidence.recompute import facts_of, replay
 from surefoot.evidence.statement import Evidence
 from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, other_difference
 from surefoot.records.record import Samples
@@ -385,6 +387,8 @@ def outcome_words(evidence: Answer) -> str:
             return f"{failures_of(evidence):,} of {len(evidence.marks):,} failed"
         case Severities():
             return f"severity {evidence.values[0]:.6g}"
+        case Chained():
+            return f"severity {evidence.severity:.6g} after steps {evidence.accepted}"
         case Proof():
             return f"{evidence.reason}"
         case _:
@@ -522,7 +526,13 @@ def _rerun(
             f"the journal holds trials of {strange}, which is not in these data: give the data of "
             "that run"
         )
-    asks = {s.name: _Again(tuple(map(_ask, rows[s.name]))) for s in subjects}
+    steps = _chains_of(run) if study.needs is Needs.SPLITTING else {}
+    asks = {
+        s.name: _Again(
+            tuple(replace(_ask(e), known=steps.get((s.name, e.start))) for e in rows[s.name])
+        )
+        for s in subjects
+    }
     again = replace(measurement, subjects=subjects, procedures=asks, doing="running trials again")
     answers = run_measurement(again, MemoryJournal(), request.on_progress, request.time_limit)
     different, missing = [], 0
@@ -534,6 +544,42 @@ def _rerun(
                 task = Task(subject, entry.level, entry.start, entry.stop)
                 different.append(_Difference(run, task, entry.evidence, evidence, trials))
     return different, missing
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """A procedure, and what each of its questions builds on, by subject and first trial."""
+
+    procedure: Any
+    names: Sequence[str]
+    asked: dict[tuple[str, int | None], Known | None]
+    concludes_early: ClassVar[bool] = True
+
+    def steps(self) -> Generator[tuple[Ask, ...], list[Answer], None]:
+        """Ask the same, and note it."""
+        steps, answers = self.procedure.steps(), None
+        with suppress(StopIteration, TimeUp):
+            while True:
+                question = steps.send(answers)
+                for ask in question:
+                    self.asked[self.names[ask.subject], ask.start] = ask.known
+                answers = yield question
+
+
+def _chains_of(run: RebuiltRun) -> dict[tuple[str, int | None], Known | None]:
+    """From where the chains of the run began, by subject and first step."""
+    record, entries = run.evidence.record, run.evidence.entries
+    names = [row.id for row in record.inputs]
+    procedures = procedures_of_splitting(facts_of(record, entries), names)
+    asked: dict[tuple[str, int | None], Known | None] = {}
+    recorded: dict[str, Any] | Joint[Any]
+    if isinstance(procedures, Joint):
+        recorded = Joint(_Recorded(procedures.procedure, names, asked))
+    else:
+        recorded = {name: _Recorded(one, [name], asked) for name, one in procedures.items()}
+    subjects = [Subject(name, (i,)) for i, name in enumerate(names)]
+    replay(subjects, recorded, entries, stopped_early=record.stopped_early)
+    return asked
 
 
 def _ask(entry: Entry) -> Ask:
@@ -554,6 +600,9 @@ def trials_that_differ(recorded: Answer, again: Answer) -> int:
             far = np.abs(one - other) > ROUNDING * np.maximum(1.0, np.abs(one))
             sides = (one < recorded.limit) != (other < again.limit)
             return int(np.count_nonzero(far | sides))
+        case Chained(), Chained():
+            near = np.isclose(recorded.severity, again.severity, ROUNDING, ROUNDING)
+            return 0 if near and recorded.accepted == again.accepted else 1
         case Proof(), Proof():  # an attack: its outcome, not its time
             return int((recorded.reason, recorded.high) != (again.reason, again.high))
         case _:

@@ -422,6 +422,14 @@ class Certificates:
 
 
 @dataclass(frozen=True)
+class RareFailures:
+    """Failures that splitting found, one of each of its runs."""
+
+    examples: tuple[Example, ...]
+    kind: Literal["rare"] = "rare"
+
+
+@dataclass(frozen=True)
 class Tally:
     """Outcomes counted elsewhere: for the population and for each class of cases.
 
@@ -500,7 +508,9 @@ class Comparison:
     kind: Literal["side-by-side"] = "side-by-side"
 
 
-Details = Samples | Curves | Radii | Certificates | AttackSummary | Tally | Comparison
+Details = (
+    Samples | Curves | Radii | Certificates | RareFailures | AttackSummary | Tally | Comparison
+)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from surefoot.report.clauses import (
     with_condition,
 )
 from surefoot.report.formatting import (
+    RARE,
     at_least,
     at_most,
     confidence,
@@ -49,6 +50,8 @@ from surefoot.report.formatting import (
     points_between,
     points_range,
     radius_range,
+    rare_range,
+    rare_share,
     signed_range,
 )
 from surefoot.report.reasons import reason_words
@@ -140,6 +143,24 @@ def _(claim: claims.Tail) -> str:
     return (
         f"{subject(claim)}{counted}{fit} failure probability at {value}: an extrapolation, "
         f"without guarantee{_rests_on(claim)}"
+    )
+
+
+@statement.register
+def _(claim: claims.RareFailure) -> str:
+    around, one = claim.interval, claim.about.of is About.INPUT
+    where = scope_phrase(claim) if one else f"averaged over {scope_phrase(claim)}, the model"
+    if around is None:
+        rare = f"how rarely {scope_phrase(claim)} fail{'s' * one}"
+        return f"it is not decided {rare}: {reason_words(claim.reason)}"
+    if claim.value is None:
+        most = f"{where} fails under {rare_range(Interval(0.0, around.high))} perturbations"
+        return with_condition(claim, f"{most}{bracketed(claim)}; no failure was found")
+    share = f"about {rare_share(claim.value)} perturbations"
+    if claim.value >= RARE:
+        share = f"{percent(claim.value)} of the perturbations"
+    return with_condition(
+        claim, f"{where} fails under {share}{bracketed(claim, rare_range(around))}"
     )
 
 

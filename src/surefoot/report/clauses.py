@@ -78,6 +78,7 @@ _ASSUMED = {
         "model-based extrapolation, averaged over the inputs whose tail could be fitted, which "
         "are not a random choice"
     ),
+    Assumed.CHAINS_MIX: "the search reached every kind of failure",
     Assumed.NO_BOUND: "no bound on the error is known",
     Assumed.PRINTED_BOUND: "the printed bound is wrong where an accuracy equals the threshold",
 }
@@ -444,6 +445,7 @@ _QUANTITIES: dict[type[Claim], str] = {
     claims.CountedAccuracy: "share of inputs that get their true label when clean",
     claims.ShareKappa: "share of inputs that fail at most so often",
     claims.Tail: "extrapolated failure probability",
+    claims.RareFailure: "failure probability, too small to count",
     claims.Radius: "certified radius",
     claims.RadiusQuantile: "quantile of the critical radius",
     claims.QuantileDifference: "quantile of the critical radius",

@@ -199,6 +199,28 @@ def p_bound(p: float, *, is_bound: bool) -> str:
     return f"< {p:.0e}" if is_bound else p_value(p)
 
 
+_POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+RARE = 1e-3
+"""Probabilities below it are so many in a power of ten."""
+
+
+def rare_share(share: float) -> str:
+    """A failure probability that may be tiny: 3.1 in 10⁹; in percent where it is not."""
+    return rare_range(Interval(share, share))
+
+
+def rare_range(between: Interval) -> str:
+    """Both ends by the same power of ten; one number where they agree, none below 0."""
+    low, high = between.low, between.high
+    if high >= RARE:
+        return percent(high) if low == high else percent_range(between)
+    power = math.ceil(-math.log10(high)) if high > 0 else 0
+    ends = [f"{end * 10.0**power:.2g}" for end in (low, high)]
+    number = ends[1] if low == high else " to ".join(ends)
+    number = f"less than {ends[1]}" if low == 0 else number
+    return f"{number} in 10{str(power).translate(_POWERS)}"
+
+
 def one_in(kappa: float) -> str:
     """A limit on a probability: 1 in 100, or a share to its last digit."""
     if kappa == 0:  # where nothing is random, and no input fails

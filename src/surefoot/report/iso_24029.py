@@ -132,6 +132,7 @@ PROPERTIES: dict[type[Claim], tuple[str, tuple[Property, ...]]] = {
         _PROVED,
     ),
     QuantileDifference: ("how much larger one model's quantile of the critical radius is", _PROVED),
+    claims.RareFailure: ("how rare failures are that no count shows", _LIMIT),
     claims.SmoothedRadius: ("the certified radius of the smoothed model", _PROVED),
     claims.CertifiedAccuracy: ("the certified accuracy of the smoothed model", _PROVED),
     claims.ClassesDiffer: ("which classes differ", _RESPONSE),

@@ -38,6 +38,8 @@ from surefoot.report.formatting import (
     points_between,
     points_range,
     radius_range,
+    rare_range,
+    rare_share,
     signed_range,
 )
 from surefoot.system.text import level_words
@@ -212,6 +214,15 @@ def _(claim: claims.SmoothedRadius) -> _Parts:
         return low, "", f"{norm} distance up to which the smoothed model keeps the class"
     meaning = f"average certified {norm} distance of {scope_phrase(claim)}, smoothed model"
     return at_least(claim.value or 0.0), f"truly at least {low}", meaning
+
+
+@_parts.register
+def _(claim: claims.RareFailure) -> _Parts:
+    around, meaning = _around(claim), f"perturbations under which {scope_phrase(claim)} fail"
+    meaning += "s" * (claim.about.of is About.INPUT) + ", if every kind of failure was reached"
+    if claim.value is None:
+        return rare_range(Interval(0.0, around.high)), "", meaning
+    return f"about {rare_share(claim.value)}", rare_range(around), meaning
 
 
 @_parts.register

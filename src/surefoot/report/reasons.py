@@ -218,6 +218,28 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.EQUAL_SEVERITIES: "all {0} severities are {1:g}: there is no distribution to fit",
     Why.NOT_NORMAL: _not_normal,
     Why.NO_TAIL_FITTED: "no input had severities that a normal fits",
+    Why.SEVERITY_TIES: (
+        "{0:,} of {1:,} perturbations have the severity of another one, and splitting needs one "
+        "without steps: let the model give logits in place of rounded or saturated probabilities"
+    ),
+    Why.CHAINS_STALLED: (
+        "{0:,} of the last {1:,} chains accepted no step at all, so that nothing moves any more"
+    ),
+    Why.LEVELS_STALLED: (
+        "what was found, down to a probability of {0:.1g}, comes to an end below the limit: there "
+        "may be failures of another kind, or none"
+    ),
+    Why.CHAINS_REMEMBER: (
+        "chains keep {0:.2g} of the rank from which they began: take longer ones (--chain 50)"
+    ),
+    Why.RUNS_DISAGREE: (
+        "the {0} runs disagree, from {1:.1e} to {2:.1e}, by more than chance explains: some of "
+        "them missed a kind of failure"
+    ),
+    Why.COUNT_DISAGREES: (
+        "{0:,} of {1:,} ordinary trials failed, which contradicts {2:.1e} to {3:.1e}"
+    ),
+    Why.RARE_INPUTS_OPEN: "{0} of {1} inputs are undecided, input {2} since {3}",
     # Critical radii.
     Why.NO_BRACKETS: "there are no brackets to take a quantile of",
     Why.NO_BRACKETS_TO_DECIDE: "there are no brackets to decide a requirement with",

@@ -297,7 +297,7 @@ def sentence(claim: Claim) -> str:
     """What is claimed, about what, with which confidence, and on which assumptions."""
     if claim.verdict is not None and not isinstance(claim, claims.Kappa | claims.Failure):
         return verdict_sentence(claim)
-    if claim.is_open and not isinstance(claim, claims.Tail | claims.Kappa):
+    if claim.is_open and not isinstance(claim, claims.Tail | claims.Kappa | claims.RareFailure):
         why = reason_words(claim.reason) or clauses.no_guarantee(claim)
         text = f"{clauses.subject(claim)}undecided: {why}"
     else:

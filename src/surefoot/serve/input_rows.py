@@ -10,7 +10,15 @@ from typing import Any
 from surefoot.core import results
 from surefoot.core.results import Estimate, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.records.record import Counterexample, Example, InputRow, Radii, Record, Samples
+from surefoot.records.record import (
+    Counterexample,
+    Example,
+    InputRow,
+    Radii,
+    RareFailures,
+    Record,
+    Samples,
+)
 from surefoot.report.formatting import percent, percent_range, radius_range
 from surefoot.report.tables import clean_fault
 from surefoot.serve.pages import PageNumbers
@@ -152,13 +160,16 @@ def _words(result: results.InputResult) -> _Words:
             return state, percent(rate), between, rate, (rate, rate)
         case results.Bracket() | results.Certificate():
             return _words_of_radius(result)
-        case results.Extrapolation(failure=failure, counted=counted):
-            between = _failure_range(counted.interval)
-            return MEASURED, f"{failure:.3g}", between, failure, (failure, failure)
+        case results.RareFailure(interval=around):
+            failure = around.high if result.failure is None else result.failure
+            between = f"{around.low:.2g} to {around.high:.2g}"
+        case results.Extrapolation(counted=counted):
+            failure, between = result.failure, _failure_range(counted.interval)
         case Estimate():
             return _words_of_estimate(MEASURED, result)
         case results.Undecided(counted=counted):
             return _words_of_estimate(UNDECIDED, counted)
+    return MEASURED, f"{failure:.3g}", between, failure, (failure, failure)
 
 
 def _words_of_radius(result: results.Bracket | results.Certificate) -> _Words:
@@ -201,6 +212,6 @@ def _class_name(record: Record, label: int | None) -> str:
 def _examples(record: Record) -> dict[str, Example | Counterexample]:
     """The examples that the run holds, by input."""
     details = record.details
-    if isinstance(details, Samples | Radii):
+    if isinstance(details, Samples | Radii | RareFailures):
         return {example.id: example for example in details.examples}
     return {}

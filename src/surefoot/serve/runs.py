@@ -342,6 +342,7 @@ _QUANTITIES = {
     Needs.REGION: "attack",
     Needs.RADII: "critical radius",
     Needs.SMOOTHING: "smoothed model",
+    Needs.SPLITTING: "rare failures",
 }
 """What methods measure, by what they need."""
 

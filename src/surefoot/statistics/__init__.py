@@ -17,6 +17,7 @@ from surefoot.statistics.intervals import betting, betting_trials
 from surefoot.statistics.kappa import ExactBinomial, KappaTest
 from surefoot.statistics.sequential import ExactSequential, design_for
 from surefoot.statistics.smoothing import Norm, SmoothedRadius, Smoothing
+from surefoot.statistics.splitting import Splitting
 from surefoot.statistics.tail import NormalTail, anderson_darling
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Okamoto",
     "SmoothedRadius",
     "Smoothing",
+    "Splitting",
     "agreement",
     "anderson_darling",
     "betting",

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from zlib import crc32
 
-from surefoot.core.counts import Answer, Counts, Outcomes, Proof, Severities
+from surefoot.core.counts import Answer, Chained, Counts, Outcomes, Proof, Severities
 from surefoot.core.tasks import Entry
 
 _EVIDENCE: dict[str, Callable[..., Answer]] = {
+    "chained": Chained,
     "counts": Counts,
     "outcomes": Outcomes,
     "proof": Proof,
@@ -60,6 +61,8 @@ def _is_possible(evidence: Answer, units: int) -> bool:
             return len(marks) == units and set(marks) <= {"0", "1"}
         case Severities(values=tuple(values), limit=float() | int()):
             return len(values) == units and all(isinstance(v, float | int) for v in values)
+        case Chained(severity=float() | int(), accepted=str(accepted)):
+            return len(accepted) == units and set(accepted) <= {"0", "1"}
         case Proof(low=float() | int(), nodes=int(nodes), discarded=int(discarded)):
             ends = evidence.high is None or evidence.high >= 0
             return ends and evidence.low >= 0 and nodes >= 0 and discarded >= 0

@@ -20,6 +20,7 @@ from surefoot.conclude.radii import conclude_attack
 from surefoot.conclude.sampling import conclude_samples
 from surefoot.conclude.scope import distinct_names
 from surefoot.conclude.smoothing import conclude_certificates, procedures_of_radii
+from surefoot.conclude.splitting import conclude_splitting, procedures_of_splitting
 from surefoot.core.claims import Randomness
 from surefoot.core.counts import Answer
 from surefoot.core.procedure import Joint, Pinned, Procedure
@@ -27,6 +28,7 @@ from surefoot.core.results import Curve, InputResult
 from surefoot.core.tasks import Bench, Entry, Subject, Task
 from surefoot.engine import batching
 from surefoot.engine.attack_bench import AttackBench
+from surefoot.engine.chains import SplittingBench
 from surefoot.engine.devices import device_benches, device_of
 from surefoot.engine.examples import failed_examples, strip
 from surefoot.engine.loop import measure
@@ -131,7 +133,7 @@ def samples_measurement(study: StudyParts, workers: int | None, batch: int | Non
 def _sampling(
     study: StudyParts,
     workers: int | None,
-    bench: SamplingBench[Any],
+    bench: Bench[Answer],
     batch: int,
     subjects: Sequence[Subject],
     procedures: Mapping[str, Procedure[Any, Any, Any]] | Joint[Any],
@@ -192,6 +194,23 @@ def smoothing_measurement(study: StudyParts, workers: int | None, batch: int | N
         return conclude_certificates(study.facts, study.rows(local))
 
     procedures = procedures_of_radii(study.facts, study.fitted.ids)
+    return _sampling(study, workers, bench, size, subjects, procedures, conclude)
+
+
+def splitting_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
+    """Particles of every input, moved until they fail; where the mean is wanted, of all together.
+
+    A chain has one row of a batch, whatever its length.
+    """
+    trials, subjects = study.bench(), study.fitted.subjects()
+    size = batch or batch_size(study, trials, subjects[0], study.level)
+    bench = SplittingBench(trials.model, trials)
+    procedures = procedures_of_splitting(study.facts, study.fitted.ids)
+
+    def conclude(local: Sequence[Any]) -> RecordBody:
+        rows = study.rows(each_result(procedures, local))
+        return conclude_splitting(study.facts, rows, bench.found_failures(rows, study.level))
+
     return _sampling(study, workers, bench, size, subjects, procedures, conclude)
 
 

@@ -24,6 +24,7 @@ from surefoot.core.claims import About, Sampling
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
 from surefoot.core.results import InputResult
+from surefoot.engine.chains import moves_in_steps, without_steps
 from surefoot.engine.input_check import refuse_bad_inputs
 from surefoot.engine.outputs import (
     Check,
@@ -276,12 +277,16 @@ class StudyParts:
 
     def bench(self) -> SamplingBench[Any]:
         """The bench that answers the tasks of a study that samples."""
+        model, prop = self.scorer, self.property
+        if self.needs is Needs.SPLITTING:
+            prop = without_steps(prop, self.model.signature.scores)
+            model = model if prop is self.property else self.model
         return SamplingBench(
             self.fitted,
             self.references,
-            self.scorer,
+            model,
             self.perturbation,
-            self.property,
+            prop,
             self.method.evidence,
             self.seed,
             self._other_labels,
@@ -428,6 +433,8 @@ def check_compatibility(study: StudyParts) -> None:
             _check_region(study)
         case Needs.SMOOTHING:
             _check_smoothing(study)
+        case Needs.SPLITTING:
+            _check_splitting(study)
     _check_population(study)
     if study.needs is Needs.MEAN and study.by_class:
         raise InvalidArgument(
@@ -435,7 +442,7 @@ def check_compatibility(study: StudyParts) -> None:
             "nothing by class: leave out by_class, or take --each in place of --precision"
         )
     _check_groups(study)
-    if study.needs in (Needs.REGION, Needs.SMOOTHING) and study.by_class:
+    if study.needs in (Needs.REGION, Needs.SMOOTHING, Needs.SPLITTING) and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
     if study.by_class and getattr(study.method, "within", None) and study.needs is Needs.RADII:
         raise InvalidArgument(
@@ -691,6 +698,26 @@ def _check_smoothing(study: StudyParts) -> None:
         raise InvalidArgument(
             f"the random numbers of this device ({generator}) are not uniform to the last bit: run "
             "on the processor (--device cpu), or on a GPU with Triton"
+        )
+
+
+def _check_splitting(study: StudyParts) -> None:
+    """A perturbation that can be moved in small steps, and a severity that is a number."""
+    perturbation, prop = study.perturbation, study.property
+    if study.inputs.holds_items or not moves_in_steps(perturbation):
+        raise InvalidArgument(
+            f"splitting moves perturbations in small steps, and {perturbation.kind} has none: use "
+            "a perturbation of numbers that draws from its stream, such as linf or gaussian"
+        )
+    if draws_nothing(perturbation, study.fitted):
+        raise InvalidArgument(
+            f"{perturbation.kind} draws nothing, so that an input fails always or never: use "
+            "estimate, or a perturbation that is random"
+        )
+    if getattr(prop, "yes_or_no", False):
+        raise InvalidArgument(
+            f"splitting follows how close a trial came to failing, and the property '{prop.kind}' "
+            "only says yes or no: give it a number with a limit, or count (surefoot certify)"
         )
 
 

@@ -284,6 +284,7 @@ MEASUREMENTS = {
     Needs.RADII: radii_measurement,
     Needs.REGION: measure.attack_measurement,
     Needs.SMOOTHING: measure.smoothing_measurement,
+    Needs.SPLITTING: measure.splitting_measurement,
 }
 
 

@@ -288,6 +288,11 @@ def compare(
             "smoothed models are not compared: run each by itself, and compare their certified "
             "accuracy"
         )
+    if needs == {Needs.SPLITTING}:
+        raise InvalidArgument(
+            "failures found by splitting are not compared: run each model by itself, and compare "
+            "their intervals"
+        )
     if needs == {Needs.MEAN}:
         raise InvalidArgument(
             "a mean to a precision takes other trials for each model, so that models cannot be "
@@ -326,6 +331,8 @@ def sweep(
     """
     if study.needs is Needs.SMOOTHING:
         raise InvalidArgument("noise of another level smooths another model: run each by itself")
+    if study.needs is Needs.SPLITTING:
+        raise InvalidArgument("splitting is run at one level: give each its own run")
     if study.needs is Needs.MEAN:  # before any trial: nothing would follow from the runs together
         raise InvalidArgument(
             "a mean to a precision takes other trials at each level, so that levels cannot be put "

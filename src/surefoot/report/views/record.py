@@ -13,6 +13,7 @@ from surefoot.records.record import (
     Comparison,
     Curves,
     Radii,
+    RareFailures,
     Record,
     Samples,
     Tally,
@@ -26,6 +27,7 @@ from surefoot.report.views import (
     radii,
     sampling,
     smoothing,
+    splitting,
     suite,
     tally,
 )
@@ -73,6 +75,8 @@ def _shown(record: Record, parts: Mapping[str, Record], store: str = "") -> _Sho
                 draw = partial(suite.suite_chart, record, details, parts)
                 view = partial(suite.view, record, details, parts)
             return view, draw
+        case RareFailures():
+            return partial(splitting.view, record, details), partial(splitting.levels_chart, record)
     shown: _Shown = partial(tally.view, record, members), partial(tally.tally_chart, record)
     if isinstance(details, Certificates):
         draw = partial(smoothing.certified_chart, record, details)

@@ -1,0 +1,80 @@
+"""What follows from splitting: how rare failures are, if it reached every kind of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from surefoot.conclude.accuracy import failure_interval
+from surefoot.conclude.facts import StudyFacts
+from surefoot.conclude.scope import trials_of
+from surefoot.core import claims as kinds
+from surefoot.core.assumptions import Assumed
+from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Scope
+from surefoot.core.procedure import Joint
+from surefoot.core.reasons import Why
+from surefoot.core.results import NO_GUARANTEE, Guarantee, RareFailure, Undecided
+from surefoot.records.record import Example, InputRow, RareFailures, RecordBody
+from surefoot.statistics.splitting import SharedAscent, mean_failure
+
+_FEW_INPUTS = 12
+"""Up to so many inputs each has a claim of its own; of more the table has them."""
+
+
+def procedures_of_splitting(facts: StudyFacts, names: Sequence[str]) -> dict[str, Any] | Joint[Any]:
+    """One for every input, or one for all that shares the effort, where their mean is wanted."""
+    if facts.method.about == "these":
+        return Joint(SharedAscent(facts.method, facts.level, len(names)))
+    return dict.fromkeys(names, facts.method.under(facts.level))
+
+
+def conclude_splitting(
+    facts: StudyFacts, rows: Sequence[InputRow], examples: tuple[Example, ...] = ()
+) -> RecordBody:
+    """Each input by itself, their mean where there are several, and what was counted."""
+    claims: list[Claim] = []
+    if len(rows) > 1:
+        claims.append(_of_mean(rows, facts.method.error))
+    if facts.method.about == "each" and len(rows) <= _FEW_INPUTS:
+        claims += [claim_about_rare(row) for row in rows]
+        claims += [_counted(row) for row in rows if row.result.trials]
+    details = RareFailures(examples)
+    return RecordBody(tuple(rows), details, tuple(claims), trials_of(rows))
+
+
+def claim_about_rare(row: InputRow) -> Claim:
+    """What is said of one input by itself; nothing where something contradicts the assumption."""
+    result, scope = row.result, Scope(About.INPUT, 1, row.id)
+    if isinstance(result, RareFailure):
+        said = Said(scope, Randomness.FRESH, result.guarantee, Continues.ONCE, result.trials)
+        return kinds.RareFailure(said, value=result.failure, interval=result.interval)
+    if not isinstance(result, Undecided):
+        raise TypeError(f"input {row.id} was not studied by splitting")
+    said = Said(scope, Randomness.FRESH, NO_GUARANTEE, Continues.ONCE, result.trials)
+    return kinds.RareFailure(replace(said, reason=result.because))
+
+
+def _counted(row: InputRow) -> Claim:
+    """Of ordinary trials alone, which takes nothing for granted."""
+    counted: Any = row.result.counted  # type: ignore[union-attr]  # both kinds of results have it
+    scope = Scope(About.INPUT, 1, row.id)
+    said = Said(scope, Randomness.FRESH, counted.guarantee, Continues.ONCE, counted.trials)
+    around = failure_interval(counted.interval)
+    return kinds.Failure(said, value=1 - counted.value, interval=around)
+
+
+def _of_mean(rows: Sequence[InputRow], error: float) -> Claim:
+    """Over these inputs; open where one of them is, since that one may fail most often."""
+    scope = Scope(About.THESE, len(rows))
+    said = Said(scope, Randomness.FRESH, NO_GUARANTEE, Continues.ONCE, trials_of(rows))
+    known = [row.result for row in rows if isinstance(row.result, RareFailure)]
+    if len(known) < len(rows):
+        row = next(row for row in rows if not isinstance(row.result, RareFailure))
+        why = row.result.because if isinstance(row.result, Undecided) else None
+        open_ = Why.RARE_INPUTS_OPEN.of(len(rows) - len(known), len(rows), row.id, why or "")
+        return kinds.RareFailure(replace(said, reason=open_))
+    mean, found = mean_failure(known, error), sum(one.failure is not None for one in known)
+    promise = Guarantee.given(error, (Assumed.CHAINS_MIX,))
+    value = mean.value if found else None
+    return kinds.RareFailure(replace(said, guarantee=promise), value=value, interval=mean.interval)
