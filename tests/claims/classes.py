@@ -29,7 +29,7 @@ def _failing(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def _means(seed: int, least: dict[str, float], *, holds: bool) -> Outcome:
     p, labels = _failing(seed)
     inputs = normal_inputs(p, labels=labels.tolist())
-    model = sf.load_model(_three_classes, shape=(2,))
+    model = sf.load_model(three_classes, shape=(2,))
     study = noise_study(
         p,
         ONE_TRIAL,
@@ -49,7 +49,7 @@ def _means(seed: int, least: dict[str, float], *, holds: bool) -> Outcome:
     return any_false([judged(claim, holds=holds) for claim in (together, *each)])
 
 
-def _three_classes(batch: np.ndarray) -> np.ndarray:
+def three_classes(batch: np.ndarray) -> np.ndarray:
     margin = batch[:, 0].astype(np.float64)
     return np.stack([-margin, margin, np.full(len(batch), -1e9)], axis=1)
 

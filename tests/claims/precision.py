@@ -6,8 +6,9 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.core.claims import About, Claim
-from tests.claims.parts import QUICK, noise_study
-from tests.claims.worlds import Outcome, judged, missed, of_kind, world
+from tests.claims.classes import three_classes
+from tests.claims.parts import QUICK, noise_study, normal_inputs
+from tests.claims.worlds import Outcome, any_false, judged, missed, of_kind, world
 
 HEAVY = np.array([0.0] * 40 + [0.001] * 6 + [0.05, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0, 1.0])
 """Most inputs never fail, some always do: what makes the mean uncertain is a few of them."""
@@ -74,3 +75,19 @@ def _alike(seed: int) -> Outcome:
 def _sequential(seed: int) -> Outcome:
     p = np.random.default_rng(seed).beta(0.5, 2.0, 200)
     return _population(p, 0.2, 0.08, seed)
+
+
+@world("mean_population", "classes and all inputs together, one trial each", 0.1)
+def _by_class(seed: int) -> Outcome:
+    labels = np.arange(120) % 3
+    often = np.random.default_rng(seed).random(120) < np.array([0.1, 0.4, 0.02])[labels]
+    study = noise_study(
+        0.49 * often, sf.methods.PopulationMean(0.02, 0.1), seed,
+        inputs=normal_inputs(0.49 * often, labels=labels.tolist()),
+        model=sf.load_model(three_classes, shape=(2,)),
+        property=sf.properties.SameLabel(), by_class=True,
+    )  # fmt: skip
+    claims = of_kind(study.run(**QUICK).claims, "mean_population")
+    truths = [0.49 * share for share in (0.52 / 3, 0.1, 0.4, 0.02)]
+    pairs = zip(claims, truths, strict=True)
+    return any_false([missed(claim, truth) for claim, truth in pairs])

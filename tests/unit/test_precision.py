@@ -16,7 +16,7 @@ from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.population import inputs_needed
 from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
-from tests.claims.parts import QUICK, noise_study
+from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.worlds import points, study
 
 
@@ -249,6 +249,22 @@ def test_a_finer_precision_takes_up_the_trials_of_a_coarser_one(
     assert second.claims == alone.claims
     assert second.record.extends == first.record.digest
     assert sum(asked) <= second.record.trials - 0.99 * first.record.trials
+
+
+def test_a_mean_of_the_population_has_one_of_each_class() -> None:
+    """All inputs have a trial, also where a design would have stopped; classes have half."""
+    p, labels = np.tile(P, 40), [i % 2 for i in range(40 * len(P))]
+    inputs = normal_inputs(p, labels=labels)
+    method, kept = PopulationMean(0.05, 0.05), sf.properties.SameLabel()
+    result = noise_study(p, method, 3, inputs=inputs, property=kept, by_class=True).run(**QUICK)
+    whole, *classes = result.claims
+    assert (whole.about.of, whole.guarantee.error) == (About.POPULATION, 0.05)
+    assert whole.guarantee.jointly is not None
+    assert [c.about.of for c in classes] == [About.CLASS] * 2
+    assert [c.about.inputs for c in classes] == [460, 460]
+    first = result.record.details.once.kept
+    exact = sum(len(p) // 2 * row.result.value for row in result.record.details.classes)
+    assert exact == pytest.approx(first)
 
 
 def test_what_a_precision_cannot_do_is_refused() -> None:

@@ -50,7 +50,8 @@ def estimate(
         from surefoot.commands.suite import SuiteOptions, suite
 
         one = {"each": measurement.each, "method": measurement.method, "levels": levels.levels}
-        o.refuse_with_several({**one, **vars(stages), "require_each": requirement.require_each})
+        of_classes = {"by_class": measurement.by_class, "require_each": requirement.require_each}
+        o.refuse_with_several({**one, **of_classes, **vars(stages)})
         cells = SuiteOptions(
             suite_of(several), measurement.precision, None, measurement.about,
             measurement.confidence, requirement.require, prop.property, levels.figure,
@@ -69,5 +70,6 @@ def estimate(
         prop.property,
         method,
         measurement.planned or measurement.anytime,
+        measurement.by_class,
     )
     return run_sampling(request, levels, requirement, running, batches, clean, caller)

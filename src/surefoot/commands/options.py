@@ -109,6 +109,11 @@ class EstimateOptions:
         None,
         "What the mean of --precision is about: these (inputs) or population (default: these).",
     )
+    by_class: bool = option(
+        False,
+        "With --about population: also the mean of each class, from one trial of each of its "
+        "inputs. Estimates of each input (--each) have it anyway.",
+    )
     each: v.Number | None = option(
         None,
         "Instead of --precision: how far the estimate of each single input may be from the truth, "

@@ -91,7 +91,7 @@ class PlanOptions:
         """The method that is planned."""
         if self.kappa is None:
             mean = o.EstimateOptions(
-                self.precision, self.about, self.each,
+                self.precision, self.about, each=self.each,
                 confidence=self.confidence, method=self.method,
             )  # fmt: skip
             return mean_or_each(mean, stages)

@@ -147,6 +147,7 @@ class SamplingRequest:
     property: v.Given
     method: v.AnyMethod
     anytime: bool | int = False
+    by_class: bool = False
 
     def study(self, seed: int, caller: Caller) -> tuple[Study, Source | None]:
         """The study, and what a store remembers of how it was requested."""
@@ -161,7 +162,10 @@ class SamplingRequest:
         """The study of one of the models."""
         perturbation = v.as_perturbation(self.perturb, subjects.inputs.frame)
         model = subjects.models[name]
-        study = Study(model, subjects.inputs, perturbation, self.method, property=prop, seed=seed)
+        study = Study(
+            model, subjects.inputs, perturbation, self.method,
+            property=prop, seed=seed, by_class=self.by_class or None,
+        )  # fmt: skip
         if not self.anytime:
             return study
         over: Any = study.aggregate

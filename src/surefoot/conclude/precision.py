@@ -15,14 +15,27 @@ from surefoot.conclude.accuracy import (
     failure_interval,
 )
 from surefoot.conclude.facts import StudyFacts
-from surefoot.conclude.sampling import common_of, given_scales
+from surefoot.conclude.sampling import (
+    about_populations,
+    classes_with_claims,
+    common_of,
+    conclude_classes,
+    given_scales,
+)
 from surefoot.core.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
 from surefoot.core.results import UNIT, Estimate, Guarantee, InputResult, Interval, Undecided
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
-from surefoot.records.record import CleanLoss, Example, InputRow, RecordBody, Samples
+from surefoot.records.record import (
+    ClassRow,
+    CleanLoss,
+    Example,
+    InputRow,
+    RecordBody,
+    Samples,
+)
 from surefoot.statistics.intervals import betting_trials
 
 
@@ -33,7 +46,7 @@ def mean_procedure(facts: StudyFacts) -> Any:  # noqa: ANN401  a method for all 
         "level": facts.level,
         "fresh": facts.randomness is not Randomness.NOTHING,
     }
-    own = {"seed": facts.spec.seed, "sampling": facts.sampling}
+    own = {"seed": facts.spec.seed, "sampling": facts.sampling, "by_class": facts.class_by_class}
     known |= {name: value for name, value in own.items() if hasattr(facts.method, name)}
     return replace(facts.method, **known)
 
@@ -60,11 +73,29 @@ def conclude_mean(
     first = [result.first[i] for i in np.argsort(order)]
     of_set, of_population = _means(facts, result, first)
     details = Samples(
-        of_population, of_set, (), (), examples, clean_loss=clean_loss,
+        of_population, of_set, _of_classes(facts, rows, first), (), examples, clean_loss=clean_loss,
         part=result.part, bounds=result.bounds, once=result.once,
     )  # fmt: skip
     claims = _claims(facts, rows, details, result, first)
     return RecordBody(rows, details, claims, result.failure.trials)
+
+
+def _of_classes(
+    facts: StudyFacts, rows: Sequence[InputRow], first: Sequence[Counts]
+) -> tuple[ClassRow, ...]:
+    """By class, from the first trial of every input, whatever the later ones said."""
+    if not facts.class_by_class:
+        return ()
+    once = _first_trials(facts, rows, first)
+    over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
+    return conclude_classes(over, once, *classes_with_claims(facts, once))[1]
+
+
+def _first_trials(
+    facts: StudyFacts, rows: Sequence[InputRow], first: Sequence[Counts]
+) -> list[InputRow]:
+    seen = zip(rows, first, strict=True)
+    return [replace(row, result=_once(c, facts.method.error)) for row, c in seen]
 
 
 def _local(counts: Counts, error: float, *, settled: bool) -> InputResult:
@@ -137,14 +168,19 @@ def _claims(
     if isinstance(whole := details.whole, Estimate):
         scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
         said = common.of(scope, whole.guarantee)
-        mean_claim = claim_of_mean(facts.spec, rows, said, whole.value, whole.interval)
-        of_population: list[Claim] = [mean_claim]
+        whole_claim: Claim = claim_of_mean(facts.spec, rows, said, whole.value, whole.interval)
+        of_classes: list[Claim] = []
+        if details.classes:
+            whole_claim, *of_classes = about_populations(
+                facts, common, rows, details, Continues.ONCE, facts.method.error
+            )
+        of_population = [whole_claim]
         # where inputs were taken until the mean was known, their number depends on the trials
         if facts.spec.means_accuracy and all(c.trials for c in first):
             over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
-            seen = zip(rows, first, strict=True)
-            once = [replace(row, result=_once(c, over.error)) for row, c in seen]
+            once = _first_trials(facts, rows, first)
             of_population += drop_claims(facts.spec, once, said, over, whole.value)
+        of_population += of_classes
         if facts.scales_from_inputs:
             of_population = list(map(given_scales, of_population))
         these, claims = claims, of_population + claims

@@ -122,9 +122,7 @@ def conclude_samples(
     over = facts.aggregate
     local: list[Any] = [row.result for row in rows]
     rows = with_few_histograms(rows)
-    classes = by_class(rows) if facts.class_by_class else {}
-    classes = classes if groups_within_classes(classes) else {}
-    names = distinct_names(classes, facts.spec.inputs.class_name)
+    classes, names = classes_with_claims(facts, rows)
     whole, of_classes = conclude_classes(over, rows, classes, names)
     details = Samples(
         whole=whole,
@@ -135,6 +133,15 @@ def conclude_samples(
         clean_loss=clean_loss,
     )
     return RecordBody(rows, details, claims_of(facts, rows, details), trials_of(rows))
+
+
+def classes_with_claims(
+    facts: StudyFacts, rows: Sequence[InputRow]
+) -> tuple[dict[int, list[InputRow]], dict[int, str]]:
+    """The inputs of each class that gets a claim of its own, and their names."""
+    classes = by_class(rows) if facts.class_by_class else {}
+    classes = classes if groups_within_classes(classes) else {}
+    return classes, distinct_names(classes, facts.spec.inputs.class_name)
 
 
 def conclude_classes(
@@ -186,7 +193,7 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     own_scales = facts.scales_from_inputs
     continues = Continues.ONCE if own_scales else over.continues
     of_population: list[Claim] = [
-        *_about_populations(facts, common, rows, details, continues),
+        *about_populations(facts, common, rows, details, continues, over.error),
     ]
     if isinstance(over, Mean) and facts.spec.means_accuracy and not of_population[0].is_open:
         said = replace(of_population[0].said, continues=Continues.ONCE)
@@ -245,15 +252,16 @@ def _about_every_input(
     return [kinds.AllKappa(said, kappa=limit.value, interval=limit.interval, clean=clean)]
 
 
-def _about_populations(
+def about_populations(
     facts: StudyFacts,
     common: Common,
     rows: Sequence[InputRow],
     details: Samples,
     continues: Continues,
+    error: float,
 ) -> list[Claim]:
     """The mean, or the share that fails at most so often: of the population and of each class."""
-    together, error = None, facts.aggregate.error
+    together = None
     if details.classes:
         together = Jointly(Together.CLASSES_AND_INPUTS, len(details.classes))
     claims = [_about_population(facts, common, common.population, details.whole, rows)]

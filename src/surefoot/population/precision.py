@@ -335,8 +335,9 @@ class PopulationMean:
     stop. Otherwise every input has one trial and Clopper-Pearson holds; then more trials each,
     while a good part of the variance lies within the inputs. `betting` needs neither the number
     nor the order of values, and its capital as the trials of each input grow is a martingale in
-    reverse, so it holds at every number of them (Doob). `size`, `level`, `fresh` and `sampling` are
-    set by the study, which also puts the inputs in random order.
+    reverse, so it holds at every number of them (Doob). `size`, `level`, `fresh`, `sampling` and
+    `by_class` are set by the study, which also puts the inputs in random order. By class, every
+    input has its trial, and the classes have half of the error.
     """
 
     precision: float
@@ -345,6 +346,7 @@ class PopulationMean:
     level: float = 0.0
     fresh: bool = True
     sampling: Sampling = Sampling.INDEPENDENT
+    by_class: bool = False
     needs: ClassVar[Needs] = Needs.MEAN
     evidence: ClassVar[type[Counts]] = Counts
     about: ClassVar[About] = About.POPULATION
@@ -360,7 +362,7 @@ class PopulationMean:
     @property
     def _enough_inputs(self) -> bool:
         """Whether the sequential design can be run to its end, whatever the trials say."""
-        independent = self.sampling is Sampling.INDEPENDENT
+        independent = self.sampling is Sampling.INDEPENDENT and not self.by_class
         return independent and design_fits(self.precision, self.error, self.size)
 
     def steps(self) -> Asks:
@@ -373,13 +375,14 @@ class PopulationMean:
         failed = yield from tally.ask(self.level, every, np.ones_like(every))
         several, unequal = self.fresh and self.size > 1, self.sampling is not Sampling.INDEPENDENT
         first = Counts(self.size, int(failed.sum()))
-        spent = ONE_TRIAL * self.error if several else self.error
+        error = self.error / 2 if self.by_class else self.error
+        spent = ONE_TRIAL * error if several else error
         around = clopper_pearson(first, unequal_error(spent) if unequal else spent)
         while several and around.width > 2 * self.precision and _worth_more(tally):
             more = (_MORE_TRIALS - 1) * tally.trials
             yield from tally.ask(self.level, every, more)
             rates = tally.failed / tally.trials
-            around = Sides.of_counts(first, rates, unequal=unequal).interval(self.error)
+            around = Sides.of_counts(first, rates, unequal=unequal).interval(error)
         mean = float((tally.failed / tally.trials).mean())
         value = min(max(mean, around.low), around.high)
         note = None

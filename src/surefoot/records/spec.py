@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from surefoot.core.results import Interval
 
-_SET_BY_STUDY = ("size", "seed", "level", "fresh", "shift", "sampling")
+_SET_BY_STUDY = ("size", "seed", "level", "fresh", "shift", "sampling", "by_class")
 """Options of a method that a study sets: they stand elsewhere, with their values."""
 
 

@@ -436,10 +436,11 @@ def check_compatibility(study: StudyParts) -> None:
         case Needs.SPLITTING:
             _check_splitting(study)
     _check_population(study)
-    if study.needs is Needs.MEAN and study.by_class:
+    if study.needs is Needs.MEAN and study.by_class and not hasattr(study.method, "by_class"):
         raise InvalidArgument(
-            f"{_name(study.method)} spends its trials on the mean over all inputs, and says "
-            "nothing by class: leave out by_class, or take --each in place of --precision"
+            f"{_name(study.method)} spends its trials on the mean over these inputs, and says "
+            "nothing by class: leave out by_class, take the mean of the population "
+            "(PopulationMean, --about population), or --each in place of --precision"
         )
     _check_groups(study)
     if study.needs in (Needs.REGION, Needs.SMOOTHING, Needs.SPLITTING) and study.by_class:
