@@ -50,6 +50,10 @@ DataArgument = Annotated[
 ]
 
 
+def _of_run(default: v.Given, text: str, **more: v.Given) -> v.Given:
+    return option(default, text, panel=PANEL_OF_RUN, **more)
+
+
 def several_models(metavar: str, text: str) -> Option:
     """Of a command that takes several: in a shell the data stand behind them."""
     return Option(text, metavar=metavar, argument=True, repeats=True, last="data")
@@ -253,22 +257,18 @@ class RunOptions:
         "File or postgresql:// URL of the evidence; the same command resumes from it.",
         common=True,
     )
-    workers: int | None = option(
+    workers: int | None = _of_run(
         None,
         "Workers: threads, or processes where the model is Python code (default: chosen for the "
         "model).",
         least=1,
-        panel=PANEL_OF_RUN,
     )
-    executor: str | object | None = option(
-        None,
-        "Where the workers run: threads, processes or ray (default: what helps).",
-        panel=PANEL_OF_RUN,
+    executor: str | object | None = _of_run(
+        None, "Where the workers run: threads, processes or ray (default: what helps)."
     )
-    ray_address: str | None = option(
+    ray_address: str | None = _of_run(
         None,
         "With --executor ray: HOST:PORT of a running cluster, or auto (default: started here).",
-        panel=PANEL_OF_RUN,
     )
 
     def check(self) -> None:
@@ -317,14 +317,11 @@ class RunOptions:
 class BatchOptions:
     """How the work is divided in time."""
 
-    batch: int | None = option(
-        None, "Trials per batch (default: measured).", least=1, panel=PANEL_OF_RUN
-    )
-    time_limit: v.Number | None = option(
+    batch: int | None = _of_run(None, "Trials per batch (default: measured).", least=1)
+    time_limit: v.Number | None = _of_run(
         None,
         "Conclude each curve with what is known after this time: 60, 90s, 10m, 1h. The same "
         "command goes on from there. Only for methods that can conclude early.",
-        panel=PANEL_OF_RUN,
     )
 
     def arguments(self) -> dict[str, v.Given]:
@@ -337,11 +334,10 @@ class BatchOptions:
 class ProofTimeOptions:
     """When a run of proofs concludes."""
 
-    time_limit: v.Number | None = option(
+    time_limit: v.Number | None = _of_run(
         None,
         "Conclude each network with the brackets known after this time: 60, 90s, 10m, 1h. Proofs "
         "that have begun are awaited; the same command goes on from there.",
-        panel=PANEL_OF_RUN,
     )
 
     def arguments(self) -> dict[str, v.Given]:

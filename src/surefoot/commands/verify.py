@@ -17,6 +17,7 @@ from surefoot.commands.stored import LATEST, RunArgument, about_run
 from surefoot.commands.values import (
     AnyData,
     AnyModel,
+    Given,
     Number,
     as_number,
     check_file,
@@ -80,31 +81,30 @@ def key(
 
 _SEEDS = 10**12
 """Seeds that a fresh one is drawn from: nobody can run them all beforehand, and it can be typed."""
-_PANEL = "Running trials again (with --model and --data)"
+
+
+def _again(default: Given, text: str, **more: Given) -> Given:
+    return option(default, text, panel="Running trials again (with --model and --data)", **more)
 
 
 @dataclass(frozen=True)
 class RerunOptions:
     """What is run again, where model and data are."""
 
-    share: Number | None = option(
+    share: Number | None = _again(
         None,
         "Part of the trials to run again, at least one (default: 0.01, and no fewer than notice "
         "5 % altered with probability 95 %).",
-        panel=_PANEL,
     )
-    seed: int | None = option(
-        None, "Seed that draws the trials to run again (default: a fresh one).",
-        least=0, panel=_PANEL,
-    )  # fmt: skip
-    proofs: int | None = option(
-        None, "Proofs of critical radii to do again (default: 3).", least=0, panel=_PANEL
+    seed: int | None = _again(
+        None, "Seed that draws the trials to run again (default: a fresh one).", least=0
     )
-    perturb: str | object | None = option(
-        None, "The perturbation, where it is code of your own: mine.py:halve:0.5", panel=_PANEL
+    proofs: int | None = _again(None, "Proofs of critical radii to do again (default: 3).", least=0)
+    perturb: str | object | None = _again(
+        None, "The perturbation, where it is code of your own: mine.py:halve:0.5"
     )
-    property: str | object | None = option(
-        None, "The property, where it is code of your own: @module:name", panel=_PANEL
+    property: str | object | None = _again(
+        None, "The property, where it is code of your own: @module:name"
     )
 
 

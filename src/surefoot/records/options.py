@@ -48,6 +48,14 @@ def same_option(kind: type[Any], name: str) -> Any:  # noqa: ANN401  a dataclass
     return field(default=known.default, metadata=known.metadata)
 
 
+def _reading(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a dataclass field
+    return option(default, text, panel=_READING, **more)
+
+
+def _choosing(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a dataclass field
+    return option(default, text, panel=_CHOICE, **more)
+
+
 def option_name(name: str) -> str:
     """How an error names an option, for Python and for a shell: `not_worse (--not-worse)`."""
     return f"{name} (--{name.replace('_', '-')})"
@@ -70,89 +78,68 @@ class FileOptions:
     As text, the way a person writes it, or as Python values: bounds "0,1" or (0, 1).
     """
 
-    bounds: str | Sequence[float] | Interval | None = option(
-        None, "Valid range of input values, for example 0,1.", panel=_READING
+    bounds: str | Sequence[float] | Interval | None = _reading(
+        None, "Valid range of input values, for example 0,1."
     )
-    mean: str | float | Sequence[float] | None = option(
-        None,
-        "Mean for normalisation: one number, or one per channel: 0.485,0.456,0.406",
-        panel=_READING,
+    mean: str | float | Sequence[float] | None = _reading(
+        None, "Mean for normalisation: one number, or one per channel: 0.485,0.456,0.406"
     )
-    std: str | float | Sequence[float] | None = option(
-        None, "Standard deviation for normalisation, like --mean.", panel=_READING
+    std: str | float | Sequence[float] | None = _reading(
+        None, "Standard deviation for normalisation, like --mean."
     )
-    normalise: str | None = option(
-        None,
-        "In place of --mean and --std: imagenet, cifar10, or MEAN/STD as in 0.5/0.5",
-        panel=_READING,
+    normalise: str | None = _reading(
+        None, "In place of --mean and --std: imagenet, cifar10, or MEAN/STD as in 0.5/0.5"
     )
-    scores: str | None = option(
+    scores: str | None = _reading(
         None,
         "What the model returns, if unclear: logits, probabilities, values (no class scores), "
         "objects (boxes).",
-        panel=_READING,
     )
-    shape: str | Sequence[int] | None = option(
-        None, "Shape of one input, if the model does not say: 1,28,28", panel=_READING
+    shape: str | Sequence[int] | None = _reading(
+        None, "Shape of one input, if the model does not say: 1,28,28"
     )
-    output: str | None = option(
-        None, "Name of the output of an ONNX file or an HTTP model.", panel=_READING
-    )
-    labels: str | Any = option(
+    output: str | None = _reading(None, "Name of the output of an ONNX file or an HTTP model.")
+    labels: str | Any = _reading(
         None,
         "Column of a table with the labels, file with the labels for x.npy, or none.",
-        panel=_READING,
         common=True,
     )
-    label_pattern: str | None = option(
-        None, r'Labels from file names, by a pattern: "(?P<label>.+)_\d+"', panel=_READING
+    label_pattern: str | None = _reading(
+        None, r'Labels from file names, by a pattern: "(?P<label>.+)_\d+"'
     )
-    scale: float | None = option(
-        None, "Divide the data by this (default: 255 for uint8 data, else 1).", panel=_READING
+    scale: float | None = _reading(
+        None, "Divide the data by this (default: 255 for uint8 data, else 1)."
     )
-    size: str | Sequence[int] | None = option(
-        None, "Resize images to HEIGHTxWIDTH (default: the size the model takes).", panel=_READING
+    size: str | Sequence[int] | None = _reading(
+        None, "Resize images to HEIGHTxWIDTH (default: the size the model takes)."
     )
-    length: float | None = option(
-        None, "Cut sounds to this many seconds, or fill them up with silence.", panel=_READING
+    length: float | None = _reading(
+        None, "Cut sounds to this many seconds, or fill them up with silence."
     )
-    class_names: str | Sequence[str] | None = option(
-        None,
-        "Names of the classes: a file (one a line, or JSON), or comma-separated.",
-        panel=_READING,
+    class_names: str | Sequence[str] | None = _reading(
+        None, "Names of the classes: a file (one a line, or JSON), or comma-separated."
     )
-    read_as: str | None = option(
-        None, "Read every file of a folder as one input: bytes or text.", panel=_READING
-    )
-    group: str | Sequence[Any] | None = option(
+    read_as: str | None = _reading(None, "Read every file of a folder as one input: bytes or text.")
+    group: str | Sequence[Any] | None = _reading(
         None,
         "Column (CSV) or array (.npz) that names the group of each input, such as a patient; or "
         "pattern:REGEX for file names. Then groups are the sample.",
-        panel=_READING,
     )
-    device: str | None = option(
-        None,
-        "PyTorch models and ONNX files: cpu, cuda (every GPU), or GPUs by number: cuda:0,2",
-        panel=_READING,
+    device: str | None = _reading(
+        None, "PyTorch models and ONNX files: cpu, cuda (every GPU), or GPUs by number: cuda:0,2"
     )
-    half: bool = option(
+    half: bool = _reading(
         False,
         "Run a PyTorch model, or an ONNX file on a GPU, in half precision; labels may change.",
-        panel=_READING,
     )
-    trust: bool = option(False, "Read model files that can execute code (pickles).", panel=_READING)
-    token_variable: str | None = option(
+    trust: bool = _reading(False, "Read model files that can execute code (pickles).")
+    token_variable: str | None = _reading(
         None,
         "Environment variable with the bearer token of an HTTP model (default: SUREFOOT_TOKEN).",
-        panel=_READING,
     )
-    classes: str | Sequence[int | str] | None = option(
-        None, "Only these classes: numbers or names, comma-separated.", panel=_CHOICE
+    classes: str | Sequence[int | str] | None = _choosing(
+        None, "Only these classes: numbers or names, comma-separated."
     )
-    first: int | None = option(
-        None, "At most the first N inputs (or groups).", panel=_CHOICE, common=True
-    )
-    random: int | None = option(None, "N inputs (or groups), chosen at random.", panel=_CHOICE)
-    correct_only: bool = option(
-        False, "Only inputs that the model classifies correctly.", panel=_CHOICE
-    )
+    first: int | None = _choosing(None, "At most the first N inputs (or groups).", common=True)
+    random: int | None = _choosing(None, "N inputs (or groups), chosen at random.")
+    correct_only: bool = _choosing(False, "Only inputs that the model classifies correctly.")
