@@ -11,6 +11,7 @@ from typing import Any
 from surefoot.catalogue.parse import at_level, level_reader, parse_perturbation
 from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.errors import InvalidArgument
+from surefoot.perturb.catalogue import TEXTS
 from surefoot.records.record import cell_name
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Perturbation
@@ -129,22 +130,7 @@ SUITES: dict[str, tuple[Row, ...]] = {
         _at("white-balance:{}", "0.1", "0.2", "0.3", "0.5", "0.7"),
         *_published("gaussian", "shot"),
     ),
-    "text": tuple(
-        _at(f"{name}:{{}}", *_SHARES)
-        for name in (
-            "typos",
-            "swaps",
-            "deletions",
-            "insertions",
-            "case",
-            "spaces",
-            "punctuation",
-            "homoglyphs",
-            "ocr",
-            "word-drop",
-            "word-repeat",
-        )
-    ),
+    "text": tuple(_at(f"{one.kind}:{{}}", *_SHARES) for one in TEXTS),
     "table": (_at("table:{}sd", "0.05", "0.1", "0.2", "0.3", "0.5", name="noise-in-sd"),),
     "audio": (
         _at("snr:{}dB", "30", "20", "15", "10", "5"),

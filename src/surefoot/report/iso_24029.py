@@ -58,85 +58,70 @@ PLACES: dict[Property, Place] = {
 }
 """Every property, in the order of the standard."""
 
-_RESPONSE = (Property.RESPONSE,)
-_LIMIT = (Property.RELIABILITY,)
-_PROVED = (Property.STABILITY,)
-_DROPS = (Property.DROPS,)
+_ABOUT: dict[tuple[Property, ...], dict[type[Claim], str]] = {
+    (Property.RESPONSE,): {
+        claims.Failure: "the failure probability of one input",
+        claims.Worst: "the failure probability of the input that failed most often in this run",
+        claims.MeanSet: "the mean failure probability of these inputs",
+        claims.SuiteMean: "the accuracy averaged over the cells of a suite",
+        claims.CorruptionError: "the mean corruption error against a baseline",
+        claims.AccuracySet: "the accuracy on these inputs when perturbed",
+        claims.AccuracyPopulation: "the accuracy on the population when perturbed",
+        claims.CleanAccuracy: "the accuracy on the population when clean",
+        claims.MeanPopulation: "the mean failure probability of the population",
+        claims.FailureDifference: "how much more often one model fails than another",
+        claims.Best: "which model may be the most robust",
+        claims.NotWorse: "whether a model fails at most so much more often than the others",
+        claims.ClassesDiffer: "which classes differ",
+    },
+    (Property.RELIABILITY,): {
+        claims.Kappa: "whether one input fails with probability at most κ",
+        Tail: "an extrapolated failure probability, beside the count",
+        claims.RareFailure: "how rare failures are that no count shows",
+        claims.CountKappa: "how many of these inputs fail with a probability above κ",
+        claims.AllKappa: (
+            "whether every one of these inputs, or a share, fails with probability at most κ"
+        ),
+        claims.ShareKappa: "the share of the population that fails with probability at most κ",
+        claims.CaseFailure: (
+            "how often cases fail in the population, of a test that was run elsewhere"
+        ),
+        claims.CasesFailed: "how many of these cases failed in a test that was run elsewhere",
+        claims.CaseDifference: (
+            "how much more often cases fail in one file of outcomes than in another"
+        ),
+    },
+    (Property.STABILITY, Property.ADVERSARIAL): {
+        claims.Radius: "the certified radius of one input",
+        RobustAtRadius: "how many of these inputs are proved and refuted at a radius",
+    },
+    (Property.DROPS,): {
+        claims.AccuracyDrop: "how much accuracy the perturbation costs in the population",
+        claims.CurveSet: "up to which level these inputs keep an accuracy",
+        claims.CurvePopulation: "up to which level the population keeps an accuracy",
+        claims.CurveNotWorse: (
+            "whether a model keeps an accuracy at nearly as many levels as another"
+        ),
+        claims.CountedAccuracy: "how many of these inputs are right when clean",
+    },
+    (Property.STABILITY,): {
+        claims.Severity: (
+            "the mean critical radius of those of these inputs that are refuted at a radius"
+        ),
+        claims.MeanRadius: "the mean critical radius of these inputs",
+        claims.RadiusQuantile: "a quantile of the critical radius in the population",
+        claims.RobustPopulation: "the share of the population that is robust at a radius",
+        claims.MeanRadiusPopulation: "the mean critical radius of the population, up to a ceiling",
+        claims.RadiusNotWorse: (
+            "whether the mean radius of these inputs is nearly that of another model"
+        ),
+        QuantileDifference: "how much larger one model's quantile of the critical radius is",
+        claims.SmoothedRadius: "the certified radius of the smoothed model",
+        claims.CertifiedAccuracy: "the certified accuracy of the smoothed model",
+    },
+}
 PROPERTIES: dict[type[Claim], tuple[str, tuple[Property, ...]]] = {
-    claims.Failure: ("the failure probability of one input", _RESPONSE),
-    claims.Kappa: ("whether one input fails with probability at most κ", _LIMIT),
-    claims.Radius: (
-        "the certified radius of one input",
-        (Property.STABILITY, Property.ADVERSARIAL),
-    ),
-    claims.Worst: (
-        "the failure probability of the input that failed most often in this run",
-        _RESPONSE,
-    ),
-    Tail: ("an extrapolated failure probability, beside the count", _LIMIT),
-    claims.MeanSet: ("the mean failure probability of these inputs", _RESPONSE),
-    claims.SuiteMean: ("the accuracy averaged over the cells of a suite", _RESPONSE),
-    claims.CorruptionError: ("the mean corruption error against a baseline", _RESPONSE),
-    claims.AccuracySet: ("the accuracy on these inputs when perturbed", _RESPONSE),
-    claims.AccuracyPopulation: ("the accuracy on the population when perturbed", _RESPONSE),
-    claims.AccuracyDrop: ("how much accuracy the perturbation costs in the population", _DROPS),
-    claims.CleanAccuracy: ("the accuracy on the population when clean", _RESPONSE),
-    claims.CountKappa: ("how many of these inputs fail with a probability above κ", _LIMIT),
-    claims.AllKappa: (
-        "whether every one of these inputs, or a share, fails with probability at most κ",
-        _LIMIT,
-    ),
-    claims.CurveSet: ("up to which level these inputs keep an accuracy", _DROPS),
-    RobustAtRadius: (
-        "how many of these inputs are proved and refuted at a radius",
-        (Property.STABILITY, Property.ADVERSARIAL),
-    ),
-    claims.Severity: (
-        "the mean critical radius of those of these inputs that are refuted at a radius",
-        _PROVED,
-    ),
-    claims.MeanRadius: ("the mean critical radius of these inputs", _PROVED),
-    claims.MeanPopulation: ("the mean failure probability of the population", _RESPONSE),
-    claims.ShareKappa: (
-        "the share of the population that fails with probability at most κ",
-        _LIMIT,
-    ),
-    claims.RadiusQuantile: ("a quantile of the critical radius in the population", _PROVED),
-    claims.RobustPopulation: ("the share of the population that is robust at a radius", _PROVED),
-    claims.MeanRadiusPopulation: (
-        "the mean critical radius of the population, up to a ceiling",
-        _PROVED,
-    ),
-    claims.CurvePopulation: ("up to which level the population keeps an accuracy", _DROPS),
-    claims.CaseFailure: (
-        "how often cases fail in the population, of a test that was run elsewhere",
-        _LIMIT,
-    ),
-    claims.CasesFailed: ("how many of these cases failed in a test that was run elsewhere", _LIMIT),
-    claims.CaseDifference: (
-        "how much more often cases fail in one file of outcomes than in another",
-        _LIMIT,
-    ),
-    claims.FailureDifference: ("how much more often one model fails than another", _RESPONSE),
-    claims.Best: ("which model may be the most robust", _RESPONSE),
-    claims.NotWorse: (
-        "whether a model fails at most so much more often than the others",
-        _RESPONSE,
-    ),
-    claims.CurveNotWorse: (
-        "whether a model keeps an accuracy at nearly as many levels as another",
-        _DROPS,
-    ),
-    claims.RadiusNotWorse: (
-        "whether the mean radius of these inputs is nearly that of another model",
-        _PROVED,
-    ),
-    QuantileDifference: ("how much larger one model's quantile of the critical radius is", _PROVED),
-    claims.RareFailure: ("how rare failures are that no count shows", _LIMIT),
-    claims.SmoothedRadius: ("the certified radius of the smoothed model", _PROVED),
-    claims.CertifiedAccuracy: ("the certified accuracy of the smoothed model", _PROVED),
-    claims.ClassesDiffer: ("which classes differ", _RESPONSE),
-    claims.CountedAccuracy: ("how many of these inputs are right when clean", _DROPS),
+    kind: (words, places) for places, kinds in _ABOUT.items() for kind, words in kinds.items()
 }
 """What each kind of claim says, and the properties that it is about."""
 
