@@ -200,16 +200,20 @@ def run_sampling(
     study, source = request.study(running.seed, caller)
     wanted.check_classes(study)
     clean.check(study.inputs)
+    result = run_one(study, source, caller, **more)
+    return running.write(clean.require(result, **vars(wanted)), caller.command)
+
+
+def run_one(study: Study, source: Source | None, caller: Caller, **more: v.Given) -> Result:
+    """One study, its progress shown."""
     with caller.display("inputs") as watch:
-        result = study.run(
+        return study.run(
             on_progress=watch,
             on_interrupt=caller.on_interrupt,
             on_workers=caller.on_workers,
             source=source,
             **more,
         )
-    result = clean.require(result, **vars(wanted))
-    return running.write(result, caller.command)
 
 
 def _sweep(

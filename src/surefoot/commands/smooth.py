@@ -124,7 +124,7 @@ def smooth(
 
     Example: sf.smooth("model.onnx", "test.npz", sigma=0.25, radius=0.5)
     """
-    from surefoot.commands.request import read_subjects
+    from surefoot.commands.request import read_subjects, run_one
     from surefoot.study import Study
 
     method = measurement.method()
@@ -140,15 +140,9 @@ def smooth(
     noise = measurement.noise(chosen, loaded)
     study = Study(loaded, chosen, noise, method, seed=running.seed)
     clean.check(chosen)
-    with caller.display("inputs") as watch:
-        result = study.run(
-            on_progress=watch,
-            on_interrupt=caller.on_interrupt,
-            on_workers=caller.on_workers,
-            source=subjects.source("", caller, "", study.property.kind),
-            **running.arguments(),
-            **batches.arguments(),
-        )
+    source = subjects.source("", caller, "", study.property.kind)
+    more = {**running.arguments(), **batches.arguments()}
+    result = run_one(study, source, caller, **more)
     return running.write(clean.require(result, **vars(wanted)), caller.command)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from surefoot.conclude.facts import draws_of
 from surefoot.core.claims import Verdict
-from surefoot.errors import EvidenceFailed, InvalidArgument
+from surefoot.errors import InvalidArgument
 from surefoot.evidence.answers import Check, EvidenceCheck, Status, of_part
 from surefoot.evidence.check_run import (
     check_comparison,
@@ -22,7 +22,7 @@ from surefoot.evidence.check_run import (
 )
 from surefoot.evidence.check_words import check_words, command_words, noted, unchecked_words
 from surefoot.evidence.envelope import Envelope, key_id, read_envelope, read_public_key
-from surefoot.evidence.packed import damaged
+from surefoot.evidence.packed import failures_name
 from surefoot.evidence.statement import Evidence, read_statement
 from surefoot.evidence.within_limits import OutOfTime, within
 from surefoot.records.options import FileOptions
@@ -104,7 +104,7 @@ def read_and_check(
     """The same, and what the file holds; None where the signature is wrong or the time is up."""
     if time_limit is not None and not time_limit > 0:
         raise InvalidArgument(f"time_limit must be above 0 seconds, got {time_limit:g}: try 600")
-    try:
+    with failures_name(path):
         envelope = read_envelope(path)
         # Before anything of the payload is parsed: what nobody vouches for may be made to harm.
         signature = _signature(envelope, key)
@@ -125,15 +125,6 @@ def read_and_check(
             )
             late = Status.OPEN.of("the claims", reason)
             return EvidenceCheck("", signature, claims=(late,)), None
-    except EvidenceFailed as error:
-        named = str(error).startswith(str(path))
-        raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
-    except RecursionError as error:
-        raise damaged(f"{path}: it is nested too deeply to be evidence") from error
-    except MemoryError as error:
-        raise damaged(
-            f"{path}: it needs more memory than the evidence of a run of surefoot"
-        ) from error
 
 
 def check_statement(evidence: Evidence) -> EvidenceCheck:

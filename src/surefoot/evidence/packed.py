@@ -7,7 +7,9 @@ import binascii
 import json
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed
@@ -33,6 +35,22 @@ _PLAIN_LETTERS = 4_000
 def damaged(problem: str) -> EvidenceFailed:
     """What is wrong with a file, and the way out."""
     return EvidenceFailed(f"{problem}: {NEW_COPY}")
+
+
+@contextmanager
+def failures_name(path: str | Path) -> Iterator[None]:
+    """What is wrong with a file is said with its name; that a hostile one asks too much, too."""
+    try:
+        yield
+    except EvidenceFailed as error:
+        named = str(error).startswith(str(path))
+        raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
+    except RecursionError as error:
+        raise damaged(f"{path}: it is nested too deeply to be evidence") from error
+    except MemoryError as error:
+        raise damaged(
+            f"{path}: it needs more memory than the evidence of a run of surefoot"
+        ) from error
 
 
 def json_text(value: Json) -> str:

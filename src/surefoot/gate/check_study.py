@@ -24,7 +24,7 @@ from surefoot.errors import EvidenceFailed, SurefootError
 from surefoot.evidence.answers import Status
 from surefoot.evidence.check import check_statement
 from surefoot.evidence.envelope import read_envelope
-from surefoot.evidence.packed import NEW_COPY
+from surefoot.evidence.packed import failures_name
 from surefoot.evidence.statement import Evidence, read_statement
 from surefoot.gate import gate as g
 from surefoot.gate.read_gate import comparison_error, confidence_for
@@ -57,15 +57,8 @@ class EarlierRun:
 
 def earlier_run(path: str) -> EarlierRun:
     """The run of an evidence file, whose results must follow from its journal."""
-    try:
+    with failures_name(path):
         evidence = read_statement(read_envelope(path).payload)
-    except EvidenceFailed as error:
-        named = str(error).startswith(path)
-        raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
-    except RecursionError as error:
-        raise EvidenceFailed(
-            f"{path}: it is nested too deeply to be evidence: {NEW_COPY}"
-        ) from error
     check = check_statement(evidence)
     wrong = [one for one in check.checks if one.status is Status.REFUTED]
     if wrong:

@@ -60,22 +60,6 @@ class RerunRequest:
     on_progress: Callable[[Progress], None] = lambda _: None
     announce: Callable[[str], None] = lambda _: None
 
-    def __post_init__(self) -> None:
-        if self.share is not None and not 0 < self.share <= 1:
-            raise InvalidArgument(
-                f"share (--share) is the part of the trials to run again, above 0 and at most 1, "
-                f"got {self.share:g}: try 0.01"
-            )
-        if self.proofs < 0:
-            raise InvalidArgument(
-                f"proofs (--proofs) are at least 0, got {self.proofs}: try {PROOFS}"
-            )
-        if self.seed < 0:
-            raise InvalidArgument(
-                f"seed (--seed) is an integer of at least 0, got {self.seed}: leave it out for a "
-                "fresh one"
-            )
-
     def since(self, begun: float) -> RerunRequest:
         """The same with what is left of its time after `begun`, on the monotonic clock."""
         if self.time_limit is None:
