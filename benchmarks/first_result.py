@@ -91,7 +91,7 @@ def run_until_first_result(model: str, data: str, device: str) -> None:
     import surefoot as sf
     from surefoot.models import torch as torch_models
     from surefoot.models import torch_modules
-    from surefoot.store.sql_journal import SqlJournal
+    from surefoot.store.sql import SqlJournal
     from surefoot.study import measure, run
 
     timeline.add("import surefoot", begin)

@@ -10,7 +10,7 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.report.figures import INK, STEADY, WEAK, svg
-from surefoot.report.views.curve_figures import curves_chart
+from surefoot.report.views.curve import curves_chart
 
 
 def curves() -> str:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from surefoot.engine.smoothed_model import Smoothed
     from surefoot.evidence.envelope import new_key
     from surefoot.evidence.write import write_evidence
-    from surefoot.gate.run_studies import run_studies
+    from surefoot.gate.check_study import run_studies
     from surefoot.inputs import Selection, load_inputs, read_brackets
     from surefoot.models import load_model
     from surefoot.report.reasons import reason_words
@@ -122,7 +122,7 @@ _NAMES = {
     "engine.smoothed_model": "Smoothed",
     "evidence.envelope": "new_key",
     "evidence.write": "write_evidence",
-    "gate.run_studies": "run_studies",
+    "gate.check_study": "run_studies",
     "inputs": "Selection load_inputs read_brackets",
     "models": "load_model",
     "report.reasons": "reason_words",

@@ -46,7 +46,7 @@ def wait_for(condition: Callable[[], T]) -> T:
 
 def hold_journal() -> None:
     """From now on in this process a batch is written when it may be."""
-    from surefoot.store.sql_journal import SqlJournal
+    from surefoot.store.sql import SqlJournal
 
     append, written = SqlJournal.append, 0
 

@@ -10,8 +10,13 @@ from surefoot.records.record import CurveRow, Curves
 from surefoot.report.figures import svg
 from surefoot.report.formatting import points
 from surefoot.report.provenance import findings_sections
-from surefoot.report.views.curve import _unfinished_classes, class_row
-from surefoot.report.views.curve_figures import class_caption, class_chart, weakest_classes
+from surefoot.report.views.curve import (
+    _unfinished_classes,
+    class_caption,
+    class_chart,
+    class_row,
+    weakest_classes,
+)
 from tests.worlds import study
 
 SOUND = Guarantee(Footing.CONDITIONAL, 0.05, ("it is smooth",))

@@ -27,8 +27,7 @@ from surefoot.core.results import UNIT, Footing, Guarantee, Interval
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.records.record import Source
 from surefoot.report.clauses import assumptions_of, in_kept
-from surefoot.report.export.metrics import metrics_of
-from surefoot.report.export.run import ExportedRun
+from surefoot.report.export.run import ExportedRun, metrics_of
 from surefoot.report.export.sentence import AFTER, PUBLISHED, citations, claim_sentence
 from surefoot.report.export.table import _joined
 from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage

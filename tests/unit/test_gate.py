@@ -12,8 +12,15 @@ from surefoot.commands.run import GateOptions
 from surefoot.commands.values import error_from
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.gate import GateStudy, Regression, read_gate
-from surefoot.gate.read_gate import comparison_error, confidence_for, with_shares
-from surefoot.gate.study_command import COMMANDS, OF_CLEAN, is_requirement, shell_command
+from surefoot.gate.read_gate import (
+    COMMANDS,
+    OF_CLEAN,
+    comparison_error,
+    confidence_for,
+    is_requirement,
+    shell_command,
+    with_shares,
+)
 
 STUDY = """
 [[study]]

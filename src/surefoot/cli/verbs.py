@@ -258,8 +258,8 @@ def run(*, file: str, choice: GateOptions, json: bool) -> int:
 
     Example: surefoot run study.toml --junit junit.xml
     """
+    from surefoot.gate.check_study import each_outcome, open_gate, write_cases
     from surefoot.gate.gate import GateOutcome, study_lines
-    from surefoot.gate.run_studies import each_outcome, open_gate, write_cases
 
     caller = terminal.shell_caller(as_json=json)
     # Study by study, so that a verdict is printed as soon as it is known: the next may take hours.

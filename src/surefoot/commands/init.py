@@ -167,7 +167,7 @@ _OF_KIND = {
 
 
 def _kind_of(inputs: Inputs) -> str:
-    from surefoot.inputs.sounds import READING
+    from surefoot.inputs.media import READING
 
     if inputs.holds_items:
         if all(isinstance(item, str) for item in inputs.x):

@@ -1,22 +1,293 @@
-"""Read a file of studies: every word, every kind of value and every file is checked here."""
+"""Read a file of studies: every command, word, kind of value and file is checked here."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from decimal import ROUND_DOWN, Decimal
+from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from surefoot.commands import (
+    certify,
+    compare,
+    critical,
+    curve,
+    estimate,
+    option,
+    smooth,
+    suite,
+    tail,
+)
+from surefoot.commands.caller import Caller
 from surefoot.commands.options import CONFIDENCE, STORE, WIDTH
 from surefoot.commands.run import DEFAULT_FILE, GateOptions, texts
 from surefoot.commands.values import Given, error_from, share
 from surefoot.errors import InvalidArgument
-from surefoot.gate import study_command
 from surefoot.gate.gate import Gate, GateStudy, Regression
-from surefoot.store.locations import check_location
+from surefoot.records.options import FileOptions
+from surefoot.store.locations import check_location, public_location
+from surefoot.study import Result
+
+_NEAR_WORDS = 3
+_SEVERAL_MODELS = ("compare", "curve", "critical")
+_SEVERAL_PERTURBATIONS = ("curve", "estimate", "compare")
+_SCALARS = (str, bool, int, float)
+_KIND_WORDS: dict[type, str] = {
+    str: "text in quotes",
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    Sequence: "a list",
+}
+_READING = {field.name for field in fields(FileOptions)}
+"""Their help says how a shell writes them: a file is better served by the kind of value."""
+
+
+@dataclass(frozen=True)
+class StudyCommand:
+    """A command as a study of a file names it."""
+
+    name: str
+    function: Callable[..., Result]
+
+    @cached_property
+    def groups(self) -> option.Groups:
+        """Its classes of options, those of the command line."""
+        return option.Groups.of(self.function)
+
+    @cached_property
+    def subjects(self) -> tuple[str, ...]:
+        """What it is about, in the order of its arguments: model, data and perturb."""
+        kinds = inspect.signature(self.function).parameters.items()
+        own = [n for n, p in kinds if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        return tuple("model" if name == "models" else name for name in own)
+
+    @cached_property
+    def parameters(self) -> dict[str, option.Parameter]:
+        """Every option by name."""
+        return {parameter.name: parameter for parameter in self.groups.options()}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every name that a study of this command may have."""
+        return (*self.subjects, *self.parameters)
+
+    def check(self, study: str, values: Mapping[str, Given]) -> None:
+        """Refuse an option that is missing, not its own, or of the wrong kind."""
+        for name in self.subjects:
+            if name not in values:
+                raise InvalidArgument(f"study {study} has no {name}: add {name} = …")
+        for name, value in values.items():
+            if name in self.subjects:
+                self._check_subject(study, name, value)
+            elif name in self.parameters:
+                _check_kind(study, self.parameters[name], value)
+            else:
+                raise InvalidArgument(unknown(f"study {study} ({self.name})", name, self.words))
+        signature = option.expanded_signature(self.function, self.groups)
+        options = {n: v for n, v in values.items() if n in self.parameters}
+        try:
+            option.check_options(self.name, self.groups, signature, options)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"study {study}: {error}") from None
+
+    def call(self, values: Mapping[str, Given], caller: Caller) -> Result:
+        """Run the function with these options."""
+        options = {n: v for n, v in values.items() if n in self.parameters}
+        chosen = self.groups.build(options)
+        return self.function(*(values[n] for n in self.subjects), **chosen, caller=caller)
+
+    def _check_subject(self, study: str, name: str, value: Given) -> None:
+        several = {"model": _SEVERAL_MODELS, "perturb": _SEVERAL_PERTURBATIONS}.get(name, ())
+        texts = isinstance(value, list) and value and all(isinstance(v, str) for v in value)
+        if isinstance(value, str) or (texts and self.name in several):
+            return
+        lists = ', or a list of texts, ["a", "b"]' if self.name in several else ""
+        raise InvalidArgument(
+            f"study {study}: {name} of {self.name} must be text in quotes{lists}, got {value!r}"
+        )
+
+
+_VERBS: tuple[Callable[..., Result], ...] = (
+    *(estimate.estimate, certify.certify, tail.tail),
+    *(curve.curve, critical.critical, smooth.smooth, compare.compare, suite.suite),
+)
+COMMANDS = {verb.__name__: StudyCommand(verb.__name__, verb) for verb in _VERBS}
+"""The commands that measure a model."""
+
+
+def is_requirement(name: str) -> bool:
+    """Whether the option requires something of the result, and so spends a part of the error."""
+    return name.startswith("require") or name == "not_worse"
+
+
+OF_CLEAN = ("clean_accuracy", "accept_clean_accuracy")
+"""What is said of the clean accuracy, which is counted: it spends nothing."""
+
+
+def takes_a_path(parameter: option.Parameter) -> bool:
+    """Whether the value is a file or a folder."""
+    return Path in option.plain_types(parameter.hint)
+
+
+def unknown(where: str, name: str, words: Iterable[str]) -> str:
+    """That there is no such word here, with the near ones."""
+    known = [word.replace("_", "-") for word in words]
+    return f"{where} has no option {name.replace('_', '-')}: {near_words(name, known)}"
+
+
+def near_words(name: str, known: Sequence[str]) -> str:
+    """Which of the known words may be meant, as a question; all of them where none is near."""
+    near = get_close_matches(name.replace("_", "-"), known, n=_NEAR_WORDS)
+    return f"do you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(known)}"
+
+
+def _check_kind(study: str, parameter: option.Parameter, value: Given) -> None:
+    """Refuse a value of TOML that the option cannot be: a date, a table, a number for a name."""
+    kinds = option.plain_types(parameter.hint)
+    repeats = parameter.option is not None and parameter.option.repeats
+    open_ = object in kinds or Any in kinds
+    if isinstance(value, str):
+        fits = str in kinds or open_
+    elif isinstance(value, bool):
+        fits = bool in kinds
+    elif isinstance(value, int | float):
+        fits = float in kinds or (int in kinds and isinstance(value, int))
+    elif isinstance(value, list):
+        fits = (Sequence in kinds or repeats) and all(isinstance(one, _SCALARS) for one in value)
+    else:
+        fits = isinstance(value, dict) and Mapping in kinds
+    if not fits:
+        words = parameter.name.replace("_", "-")
+        shown = "it is " + " or ".join(word for kind, word in _KIND_WORDS.items() if kind in kinds)
+        if parameter.option is not None and parameter.name not in _READING:
+            shown = parameter.option.text
+        raise InvalidArgument(
+            f"study {study}: {words} = {value!r} is of another kind than {words} takes: {shown}",
+            option=parameter.name,
+            value=value,
+        )
+
+
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://")
+_OWN_CODE = re.compile(r"(?P<file>[^+|]*?\.py)(?=:)")
+"""mine.py:function, also as one of several perturbations: blur:1+mine.py:halve:0.5."""
+_MODULE = re.compile(r"@?[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_FILE_OR_WORD = ("labels", "class_names", "reference")
+"""Options whose text names a file, if there is one of that name beside the study file."""
+_OWN_FUNCTIONS = ("perturb", "property", "attack_method")
+
+
+def beside(folder: Path, text: str) -> str:
+    """The path as one writes it from where the program runs."""
+    if _ADDRESS.match(text) or Path(text).is_absolute() or folder.resolve() == Path.cwd():
+        return text
+    return os.path.relpath(folder / text)
+
+
+def placed(command: StudyCommand, values: Mapping[str, Given], folder: Path) -> dict[str, Given]:
+    """The values with every path relative to the folder of the study file."""
+    return {name: _placed(command, name, value, folder) for name, value in values.items()}
+
+
+def _placed(command: StudyCommand, name: str, value: Given, folder: Path) -> Given:
+    if isinstance(value, list) and name in ("model", "perturb"):
+        return [_placed(command, name, one, folder) for one in value]
+    if not isinstance(value, str):
+        return value
+    if name in ("model", "baseline"):
+        return placed_model(value, folder)
+    if name in _OWN_FUNCTIONS:
+        return _OWN_CODE.sub(lambda m: beside(folder, m["file"]), value)
+    parameter = command.parameters.get(name)
+    is_file = name in _FILE_OR_WORD and (folder / value).exists()
+    is_path = name == "data" or (parameter is not None and takes_a_path(parameter))
+    return beside(folder, value) if is_file or (is_path and name not in _FILE_OR_WORD) else value
+
+
+def placed_model(text: str, folder: Path) -> str:
+    """A file, mine.py:function, package.module:function or an address."""
+    if _MODULE.fullmatch(text) and not _OWN_CODE.match(text):
+        return text
+    if _OWN_CODE.match(text):
+        return _OWN_CODE.sub(lambda m: beside(folder, m["file"]), text, count=1)
+    return beside(folder, text)
+
+
+def check_model(study: str, name: str, model: str) -> None:
+    """Refuse a model that is no file, no code and no address."""
+    code = _OWN_CODE.match(model)
+    if code is None and _MODULE.fullmatch(model):
+        return
+    check_there(study, name, code["file"] if code else model)
+
+
+def check_there(study: str, name: str, path: str) -> None:
+    """Refuse a file that is not there."""
+    if _ADDRESS.match(path):
+        return
+    try:
+        there = Path(path).exists()
+    except (OSError, ValueError):  # too long for a name, or with a zero in it
+        there = False
+    if not there:
+        raise InvalidArgument(
+            f"study {study}: there is no {path[:200]} for {name.replace('_', '-')}: paths are "
+            "relative to the study file; correct it"
+        )
+
+
+_SEPARATORS = {"size": "x"}
+"""Between the parts of a list; a comma else."""
+
+
+def shell_command(command: StudyCommand, values: Mapping[str, Given]) -> str:
+    """The command with every option that is not its default, as a shell takes it."""
+    words = ["surefoot", command.name]
+    for name in ("model", "data"):
+        words += _texts(values[name])
+    subjects = [name for name in command.subjects if name not in ("model", "data")]
+    for name in subjects:
+        words += [word for text in _texts(values[name]) for word in _option(name, text)]
+    for name, parameter in command.parameters.items():
+        value = values.get(name)
+        if name not in values or value is None or value == parameter.default:
+            continue
+        if isinstance(value, bool):
+            words += [f"--{name.replace('_', '-')}"] if value else []
+            continue
+        several = isinstance(value, list) and parameter.option and parameter.option.repeats
+        parts = value if several else [value]
+        words += [word for part in parts for word in _option(name, _text(name, part))]
+    return shlex.join(public_location(word) for word in words)
+
+
+def _option(name: str, text: str) -> list[str]:
+    """The option with its value; joined where that could be taken for an option itself."""
+    flag = f"--{name.replace('_', '-')}"
+    return [f"{flag}={text}"] if text.startswith("-") else [flag, text]
+
+
+def _texts(value: Given) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+
+
+def _text(name: str, value: Given) -> str:
+    """The value as it is typed: lists with commas, tables as name=value."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={_text(name, one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return _SEPARATORS.get(name, ",").join(_text(name, one) for one in value)
+    return repr(value) if isinstance(value, float) else str(value)
+
 
 REGRESSION = ("not_worse_than", "previous_model", "margin")
 """What a study says of such a comparison."""
@@ -215,7 +486,7 @@ def read_gate(path: str | Path = DEFAULT_FILE, more: GateOptions = _NOTHING_MORE
     whole = _table(file)
     for key in whole:
         if key not in _TOP:
-            raise InvalidArgument(study_command.unknown(str(file), key, _TOP))
+            raise InvalidArgument(unknown(str(file), key, _TOP))
     error = _file_error(whole.get("error"))
     defaults = _plain_keys(f"{file}: [defaults]", whole.get("defaults", {}))
     tables = whole.get("study", [])
@@ -318,22 +589,20 @@ def _check_defaults(
     commands = [_command(str(t.get("name")), t.get("command")) for t in tables]
     words = {w for c in commands for w in (*c.words, *REGRESSION)}
     for name in defaults:
-        if name in _OF_ONE_STUDY or name in _OWN_KEYS or study_command.is_requirement(name):
+        if name in _OF_ONE_STUDY or name in _OWN_KEYS or is_requirement(name):
             raise InvalidArgument(
                 f"{file}: {name.replace('_', '-')} belongs to one study: move it from [defaults] "
                 "to its [[study]]; the error of all is error = 0.01 at the top of the file"
             )
         if name not in words:
-            raise InvalidArgument(
-                study_command.unknown(f"{file}: [defaults] for these commands", name, words)
-            )
+            raise InvalidArgument(unknown(f"{file}: [defaults] for these commands", name, words))
 
 
-def _command(study: str, name: Given) -> study_command.StudyCommand:
-    if not isinstance(name, str) or name not in study_command.COMMANDS:
-        known = study_command.near_words(str(name), list(study_command.COMMANDS))
+def _command(study: str, name: Given) -> StudyCommand:
+    if not isinstance(name, str) or name not in COMMANDS:
+        known = near_words(str(name), list(COMMANDS))
         raise InvalidArgument(f"study {study} needs a command, got {name!r}: {known}")
-    return study_command.COMMANDS[name]
+    return COMMANDS[name]
 
 
 def _study(
@@ -345,9 +614,7 @@ def _study(
     every = {**inherited, **{k: v for k, v in table.items() if k not in _OWN_KEYS}}
     for key in every:
         if key not in words:
-            raise InvalidArgument(
-                study_command.unknown(f"study {name} ({command.name})", key, words)
-            )
+            raise InvalidArgument(unknown(f"study {name} ({command.name})", key, words))
     check_location(str(every.get("store", STORE)))
     for key, value in every.items():
         if "\0" in "".join(map(str, value if isinstance(value, list) else [value])):
@@ -356,12 +623,12 @@ def _study(
                 "name has: remove it"
             )
     about = {key: every.pop(key) for key in REGRESSION if key in every}
-    values = study_command.placed(command, {"store": STORE, **every}, folder)
+    values = placed(command, {"store": STORE, **every}, folder)
     command.check(name, values)
     models = values["model"] if isinstance(values["model"], list) else [values["model"]]
     for model in models:
-        study_command.check_model(name, "model", model)
-    study_command.check_there(name, "data", values["data"])
+        check_model(name, "model", model)
+    check_there(name, "data", values["data"])
     perturbations = values["perturb"] if isinstance(values.get("perturb"), list) else [None]
     parts = len(models) * len(perturbations) if command.name == "curve" else 1
     if command.name == "critical" and "within" in values:
@@ -369,7 +636,7 @@ def _study(
     regression = _regression(name, command, values, about, defaults, folder)
     if regression is not None and command.name == "estimate":
         values.setdefault("each", WIDTH)  # the mean alone leaves nothing to compare
-    requirements = sum(study_command.is_requirement(key) for key in values)
+    requirements = sum(is_requirement(key) for key in values)
     study = GateStudy(name, command.name, values, requirements, regression, parts)
     return replace(study, parts=2) if study.compares_curves else study
 
@@ -397,7 +664,7 @@ def _check_comparable(name: str, values: Mapping[str, Given]) -> None:
 
 def _regression(
     name: str,
-    command: study_command.StudyCommand,
+    command: StudyCommand,
     values: Mapping[str, Given],
     about: Mapping[str, Given],
     defaults: Mapping[str, Given],
@@ -432,9 +699,9 @@ def _regression(
             "same trials, so leave out the evidence"
         )
     if model is not None:
-        model = study_command.placed_model(model, folder)
-        study_command.check_model(name, "previous_model", model)
+        model = placed_model(model, folder)
+        check_model(name, "previous_model", model)
     if evidence is not None:
-        evidence = study_command.beside(folder, evidence)
-        study_command.check_there(name, "not_worse_than", evidence)
+        evidence = beside(folder, evidence)
+        check_there(name, "not_worse_than", evidence)
     return Regression(margin, model, evidence)

@@ -11,11 +11,11 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import ReadOptions, from_arrays
 from surefoot.inputs.datasets import from_dataset
 from surefoot.inputs.files import from_npy, from_npz, read_npy
-from surefoot.inputs.groups import with_groups
 from surefoot.inputs.images import Shape
 from surefoot.inputs.items import READ_AS, are_items, from_item_path, from_items, is_text_path
 from surefoot.inputs.labels import Data, GivenLabels, Targets, read_class_names
 from surefoot.inputs.media import from_csv, from_folder
+from surefoot.inputs.select import with_groups
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import ItemDigest

@@ -1,6 +1,6 @@
 """When an output counts as kept."""
 
-from surefoot.properties.detection import BoxesKept
+from surefoot.properties.detection import BoxesKept, MaskIoU, PixelsKept
 from surefoot.properties.labels import (
     Confidence,
     GivenLabel,
@@ -10,7 +10,6 @@ from surefoot.properties.labels import (
     TopK,
     TrueLabel,
 )
-from surefoot.properties.masks import MaskIoU, PixelsKept
 from surefoot.properties.outputs import Close, Kept
 
 OF_CLASSES = (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)

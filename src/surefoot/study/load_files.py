@@ -18,7 +18,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection, fit, load_inputs
 from surefoot.inputs import select as choose
 from surefoot.inputs.images import Shape, frame_of
-from surefoot.inputs.sounds import READING as SOUND_READING
+from surefoot.inputs.media import READING as SOUND_READING
 from surefoot.models import declared_shape, load_model
 from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
 from surefoot.models.load_options import scores_kind

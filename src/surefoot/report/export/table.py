@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from surefoot.errors import InvalidArgument
-from surefoot.report.export.metrics import metrics_of
-from surefoot.report.export.run import ExportedRun, ExportOptions
+from surefoot.report.export.run import ExportedRun, ExportOptions, metrics_of
 from surefoot.report.sentences import required_statement, sentence
 from surefoot.report.tables import CellNumbers, Table
 from surefoot.report.view import View

@@ -23,7 +23,6 @@ from surefoot.report.views import (
     attack,
     comparison,
     curve,
-    curve_figures,
     radii,
     sampling,
     smoothing,
@@ -82,7 +81,7 @@ def _shown(record: Record, parts: Mapping[str, Record], store: str = "") -> _Sho
         draw = partial(smoothing.certified_chart, record, details)
         shown = partial(smoothing.view, record, details), draw
     elif isinstance(first, Curves):
-        draw = partial(curve_figures.curves_chart, members)
+        draw = partial(curve.curves_chart, members)
         shown = partial(curve.view, record, members), draw
     elif isinstance(first, Radii):
         shown = partial(radii.view, record, members), partial(radii.radii_chart, members)
