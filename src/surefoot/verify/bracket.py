@@ -133,6 +133,10 @@ class Budget:
         seconds = self.end - self.clock()
         return seconds if self.nodes is None or seconds <= 0 else self.nodes_left()
 
+    def time_left(self) -> float:
+        """Seconds that are left; infinite where nodes are limited, whose plans know no clock."""
+        return self.end - self.clock() if self.nodes is None else math.inf
+
     def nodes_left(self) -> float:
         """Infinite without a limit in nodes."""
         return math.inf if self.nodes is None else float(self.nodes - self.spent())

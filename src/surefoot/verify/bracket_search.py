@@ -39,7 +39,7 @@ from surefoot.verify.branch_and_bound import DEFAULT_SETTINGS, TreeSettings
 from surefoot.verify.counterexample_search import AttackProblem, Effort
 from surefoot.verify.descent import Float32Array
 from surefoot.verify.float32 import points_near_ties
-from surefoot.verify.layer_bounds import OutOfTime, bound_layers
+from surefoot.verify.layer_bounds import MOST_SEARCH_WORK, OutOfTime, bound_layers
 
 _RATE_CAUTION = 1.3
 """Factor on the growth rate seen between the last two closed trees: the time grows a little faster
@@ -152,8 +152,21 @@ _LEAST_RISE_SHARE = 0.1
 """Share of the tolerance by which a tree's radius exceeds the lower end at least, and by which its
 aim may fall before it is given up."""
 _BISECTIONS = 6
-_BISECTION_SHARE = 0.15
-"""Bisections without branching at most, and the share of the tolerance at which they end."""
+_BISECTION_SHARE = 0.03
+"""Tries without branching at most, and the share of the radius at which those without search end:
+a search proves more than that beyond them."""
+_FIRST_RISE = 0.04
+_RISE_SHARE = 0.15
+_LEAST_RISE = 0.01
+"""First step of those with search, as a share of the lower end, and the shares of the tolerance and
+of the radius at which they end."""
+_FIRST_TREE_RISE = 0.02
+"""Share of the lower end by which the first tree's radius exceeds it, where no tree was begun whose
+time would show how far one can go."""
+_STRONGER_TIMES = 6.0
+_STRONGER_SHARE = 0.15
+"""How many times the first attack's time the second takes, and the share of the time left that it
+may take. Where it is longer a short one must do: large networks keep their time for proofs."""
 _STRONGER_ATTACK = Effort(rounds=16, steps=50, targets=5, starts=4)
 """The second attack, many times the work of the first: only after a tree did not close."""
 
@@ -205,29 +218,37 @@ class _TreeEnd(Enum):
 
 def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     """Attack and prove until nothing more is to be done; why it ended."""
-    bracket = task.bracket
+    bracket, budget = task.bracket, task.budget
+    begun = budget.time_left()
     if task.goal is not None and task.goal < task.largest_radius and bracket.witness is None:
-        _prove_without_branching(task, task.goal)  # most inputs need no attack there
+        for work in (0.0, MOST_SEARCH_WORK):  # most inputs need no attack there
+            if task.bracket.low < task.goal:
+                _prove_without_branching(task, task.goal, work)
         if (reason := task.answered() or task.budget.time_over()) is not None:
             return reason
     if task.goal is None or bracket.witness is None:
         point = search.find_counterexample(task.problem, task.largest_radius, Effort(), rng)
         _try_point(task, point)
-    budget = task.budget
+    attacked = budget.time_left()
     patience = _FIRST_TRY_SHARE * budget.left()
+    if task.goal is None and task.answered() is None and begun - attacked > patience:
+        _raise_low_without_search(task)  # no tree is likely to end
     end, tree = _prove_below_high(task, patience)
     if task.reason() is None and end is _TreeEnd.OUT_OF_TIME:
         before = bracket.high
-        for attack in (search.find_counterexample, search.find_nearer_counterexample):
+        long = _STRONGER_TIMES * (begun - attacked) > _STRONGER_SHARE * budget.time_left()
+        for attack in (search.find_counterexample, search.find_nearer_counterexample)[long:]:
             radius = min(task.largest_radius, bracket.high)
-            _try_point(task, attack(task.problem, radius, _STRONGER_ATTACK, rng))
+            effort = Effort() if long else _STRONGER_ATTACK
+            _try_point(task, attack(task.problem, radius, effort, rng))
         if bracket.high < before or tree.seconds < budget.left():
             end, tree = _prove_below_high(task, patience)
+    cost = budget.bound_cost
     if task.answered() is None and budget.time_over() is None:
-        _raise_low_without_branching(task)  # makes no nodes
+        cost = _raise_low_without_branching(task)  # makes no nodes
     if task.reason() is None and end is _TreeEnd.COMPLETE:
         return _tie_reason(bracket)
-    return task.reason() or _raise_low(task, tree, patience, rng)
+    return task.reason() or _raise_low(task, cost, tree, patience, rng)
 
 
 def _tie_reason(bracket: BracketState) -> str:
@@ -286,7 +307,7 @@ def _search_tree(
     try:
         bounds = bound_layers(task.question, task.box(radius), expired)
     except OutOfTime:
-        return _TreeEnd.OUT_OF_TIME, TreeTime(radius, math.inf, begun - budget.left())
+        return _TreeEnd.OUT_OF_TIME, TreeTime(radius, math.inf)
     watch = branching.TreeWatch(expired, on_low, bracket.count_nodes, budget.nodes_left)
     tree = branching.prove_by_branching(
         bounds, task.problem, bracket, spare, task.tolerance, watch, settings
@@ -302,23 +323,41 @@ def _search_tree(
     return end, TreeTime(radius, progress.expected_seconds(spent, radius), spent)
 
 
-def _raise_low_without_branching(task: SearchTask) -> None:
-    """Raise the lower end by bisection with bounds alone."""
+def _raise_low_without_search(task: SearchTask) -> None:
+    """Raise the lower end by bisection with the first bounds of all."""
     bracket = task.bracket
     top = min(bracket.high, task.largest_radius)
     for _ in range(_BISECTIONS):
-        if top - bracket.low < _BISECTION_SHARE * task.tolerance or task.budget.time_over():
+        if top - bracket.low < _BISECTION_SHARE * top or task.budget.time_over():
             return
         middle = (bracket.low + top) / 2
-        if _prove_without_branching(task, middle) < middle:
+        if _prove_without_branching(task, middle, 0.0) < middle:
             top = middle
 
 
-def _prove_without_branching(task: SearchTask, radius: float) -> float:
+def _raise_low_without_branching(task: SearchTask) -> float:
+    """Raise the lower end in steps with bounds alone, longer where one succeeds; what one costs."""
+    bracket, budget, cost = task.bracket, task.budget, task.budget.bound_cost
+    top, step = min(bracket.high, task.largest_radius), _FIRST_RISE * bracket.low
+    for _ in range(_BISECTIONS):
+        enough = max(_RISE_SHARE * task.tolerance, _LEAST_RISE * top)
+        if top - bracket.low < enough or budget.time_over():
+            break
+        middle, begun = (bracket.low + top) / 2, budget.left()
+        radius = min(bracket.low + step, middle) if step > 0 else middle
+        if _prove_without_branching(task, radius, MOST_SEARCH_WORK) < radius:
+            top, step = radius, step / 2
+        else:
+            step *= 2
+        cost = max(cost, begun - budget.left())
+    return cost
+
+
+def _prove_without_branching(task: SearchTask, radius: float, most_work: float) -> float:
     """How far one bound on the box of this radius proves; 0 if there is no time for it."""
     try:
         bounds = bound_layers(
-            task.question, task.box(radius), lambda: task.budget.time_over() is not None
+            task.question, task.box(radius), lambda: task.budget.time_over() is not None, most_work
         )
     except OutOfTime:
         return 0.0
@@ -331,15 +370,21 @@ def _prove_without_branching(task: SearchTask, radius: float) -> float:
 
 
 def _raise_low(
-    task: SearchTask, unclosed: TreeTime, least_patience: float, rng: np.random.Generator
+    task: SearchTask,
+    bound_cost: float,
+    unclosed: TreeTime,
+    least_patience: float,
+    rng: np.random.Generator,
 ) -> str:
     """Trees at radii that the time left is likely to pay for; the lower end only rises."""
     bracket, budget, settings = task.bracket, task.budget, DEFAULT_SETTINGS
-    plan = RadiusPlan([TreeTime(bracket.low, budget.bound_cost)], unclosed)
+    plan = RadiusPlan([TreeTime(bracket.low, bound_cost)], unclosed)
     while (reason := task.reason()) is None:
         top, left = min(_closing_radius(task), task.goal or math.inf), budget.left()
         radius = top
-        if plan.expected_seconds(top) > _CLOSING_SHARE * left:
+        if not plan.unclosed.spent and len(plan.closed) == 1:
+            radius = min((1 + _FIRST_TREE_RISE) * bracket.low, top)
+        elif plan.expected_seconds(top) > _CLOSING_SHARE * left:
             seconds = min(_SMALLER_RADIUS_SHARE * left, _NEXT_TREE_FACTOR * plan.closed[-1].seconds)
             least = bracket.low + _LEAST_RISE_SHARE * task.tolerance
             radius = min(max(plan.affordable_radius(seconds), least), top)
@@ -353,6 +398,8 @@ def _raise_low(
         elif end is _TreeEnd.OUT_OF_TIME:
             # What one way of searching could not close, the other may.
             plan.unclosed = tree
+            if task.reason() is not None:
+                continue
             settings = branching.LONG_SEARCH if settings is DEFAULT_SETTINGS else DEFAULT_SETTINGS
             distance = min(task.largest_radius, bracket.high)
             nearer = search.find_nearer_counterexample(task.problem, distance, Effort(), rng)

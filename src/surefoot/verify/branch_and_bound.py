@@ -355,6 +355,9 @@ hardly nearer is not worth a search. Chosen by hand; a proof does not depend on 
 _POINTLESS = 0.1
 """Share of the tolerance by which the aim may fall below the tree's radius before the tree is given
 up for a smaller box. Chosen by hand; a proof does not depend on it."""
+_SEARCH_VALUES = 1 << 17
+"""Multipliers of the nodes that are searched together: more fall out of the processor's cache, and
+a node of 2,700 neurons takes half as long again. Only the time depends on it."""
 _FLOAT32_SLACK = 1e-6
 """A float32 bound above this share of its terms is most likely positive in float64 too; eight units
 of float32's rounding. It only ends a search."""
@@ -515,9 +518,17 @@ def bound_nodes(
     rows, offsets = bounds.rows[nodes.row], bounds.offsets[nodes.row]
     alpha = np.clip(nodes.alpha, lines.least_slope, lines.most_slope).astype(np.float32)
     positive = float(_FLOAT32_SLACK * (np.abs(bounds.rows) @ bounds.largest[-1]).max())
-    how = (nodes.sign.astype(np.float32), Multipliers(alpha, nodes.beta), steps, rates, positive)
     likely = offsets - bounds.run_loss[nodes.row]
-    best = optimise_multipliers(bounds.layers_float32, rows, likely, lines, *how)
+    sign, parts = nodes.sign.astype(np.float32), []
+    piece = max(_LEAST_BATCH, _SEARCH_VALUES // max(1, len(bounds.lower)))
+    for i in range(0, max(1, len(nodes)), piece):
+        one = slice(i, i + piece)
+        how = (sign[one], Multipliers(alpha[one], nodes.beta[one]), steps, rates, positive)
+        own = rows[one], likely[one], lines.take(np.arange(len(nodes))[one])
+        parts.append(optimise_multipliers(bounds.layers_float32, *own, *how))
+    best = Multipliers(
+        np.concatenate([p.alpha for p in parts]), np.concatenate([p.beta for p in parts])
+    )
     signed_beta = best.beta * nodes.sign
     proved = relax.proved_linear_bounds(bounds, rows, offsets, lines, best.alpha, signed_beta)
     least = bounds.box.floor(proved.a, proved.c)

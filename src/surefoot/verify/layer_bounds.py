@@ -121,7 +121,7 @@ it is, only their tightness and the time depend on it."""
 _SEARCH_RATES = (0.2, 0.0)
 """Step sizes of Adam for α and β; there is no β before anything is branched. Chosen by hand; only
 tightness depends on it."""
-_MOST_SEARCH_WORK = 3e10
+MOST_SEARCH_WORK = 3e10
 """Multiplications above which a layer's search is left out, so that a large network does not spend
 its time on its first bounds. Chosen by hand; only tightness and time depend on it."""
 _CHUNK_VALUES = 1 << 22
@@ -135,15 +135,17 @@ class OutOfTime(Exception):
     """The allowed time ended before anything was proved."""
 
 
-def bound_layers(question: MarginQuestion, box: Box, expired: Expired) -> LayerBounds:
-    """Bounds of all neurons over the box, layer after layer."""
+def bound_layers(
+    question: MarginQuestion, box: Box, expired: Expired, most_work: float = MOST_SEARCH_WORK
+) -> LayerBounds:
+    """Bounds of all neurons over the box, layer after layer; 0 work: nothing is searched."""
     layers, rows, scale = list(question.hidden), question.rows, 0.0
     bounds, outputs, most = _no_layers(question, box), (box.lower, box.upper), box.largest
     for k, whole in enumerate(question.hidden):
         if expired():
             raise OutOfTime
         layer, rounding = layers[k], _rounding(question.arithmetic, whole, outputs, most)
-        lower, upper = _neuron_bounds(bounds, layer, expired)
+        lower, upper = _neuron_bounds(bounds, layer, expired, most_work)
         lost = bounds.rounding_unit * rounding.sizes + rounding.run_errors
         lower, upper = lower - lost, upper + lost
         low, high = (np.maximum(end, layer.slope * end) * _OUTWARDS for end in (lower, upper))
@@ -295,10 +297,12 @@ def _with_layer(
     )
 
 
-def _neuron_bounds(bounds: LayerBounds, layer: Layer, expired: Expired) -> tuple[Floats, Floats]:
+def _neuron_bounds(
+    bounds: LayerBounds, layer: Layer, expired: Expired, most_work: float
+) -> tuple[Floats, Floats]:
     """Of a matrix all neurons at once; else those together that depend on nearly the same ones."""
     if isinstance(layer.weights, Dense):
-        return _bounds_of_rows(bounds, layer.weights, layer, expired, _MOST_SEARCH_WORK)
+        return _bounds_of_rows(bounds, layer.weights, layer, expired, most_work)
     lower, upper, groups = layer.bias.copy(), layer.bias.copy(), layer.weights.groups()
     for rows in groups:
         if expired():
@@ -312,7 +316,7 @@ def _neuron_bounds(bounds: LayerBounds, layer: Layer, expired: Expired) -> tuple
             part = _with_layer(part, own, slice(0, 0), -most, most, exact)
             linear = Dense(np.eye(len(rows)))
             neurons = Layer(linear, np.zeros(len(rows)), neurons.slope)
-        work = _MOST_SEARCH_WORK / len(groups)
+        work = most_work / len(groups)
         lower[rows], upper[rows] = _bounds_of_rows(part, linear, neurons, expired, work)
     return lower, upper
 
