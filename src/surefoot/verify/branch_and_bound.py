@@ -523,9 +523,12 @@ def bound_nodes(
     piece = max(_LEAST_BATCH, _SEARCH_VALUES // max(1, len(bounds.lower)))
     for i in range(0, max(1, len(nodes)), piece):
         one = slice(i, i + piece)
-        how = (sign[one], Multipliers(alpha[one], nodes.beta[one]), steps, rates, positive)
-        own = rows[one], likely[one], lines.take(np.arange(len(nodes))[one])
-        parts.append(optimise_multipliers(bounds.layers_float32, *own, *how))
+        start, own = (
+            Multipliers(alpha[one], nodes.beta[one]),
+            lines.take(np.arange(len(nodes))[one]),
+        )
+        how = (sign[one], start, steps, rates, positive)
+        parts.append(optimise_multipliers(bounds.layers_float32, rows[one], likely[one], own, *how))
     best = Multipliers(
         np.concatenate([p.alpha for p in parts]), np.concatenate([p.beta for p in parts])
     )
