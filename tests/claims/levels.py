@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 import surefoot as sf
-from tests.claims.parts import QUICK, line_inputs, radius_study
+from tests.claims.parts import QUICK, line_inputs, linear_model, radius_study
 from tests.claims.worlds import (
     Outcome,
     add_up,
@@ -34,6 +34,44 @@ def _radius(seed: int) -> Outcome:
     result = radius_study(sf.methods.CriticalLevel(0.01, 2.0, samples=20), inputs, seed).run(**SLOW)
     claims = [result.claim_about(row.id) for row in result.inputs]
     return all_missed(claims, truths.tolist())
+
+
+WIDTHS = tuple(
+    sf.perturb.Feature(f"x{i}", noise, shape="uniform") for i, noise in enumerate((1, 3))
+)
+for _name, _noise, _share in (
+    ("L2 distances to a diagonal", sf.perturb.L2Noise(), 0.5**0.5),
+    ("L1 distances to a diagonal", sf.perturb.L1Noise(), 1.0),
+    ("a diagonal, widths of features", sf.perturb.TableNoise(None, WIDTHS), 0.25),
+):
+
+    @world("radius", _name, 0.0)
+    def _norm(seed: int, noise: sf.Perturbation = _noise, share: float = _share) -> Outcome:
+        """Class 1 where the sum of both values exceeds 1."""
+        rng = np.random.default_rng([seed, 61])
+        x = (0.5 + rng.uniform(-0.05, 0.2, (5, 2))).astype(np.float32)
+        model = linear_model(np.array([[-1, 1], [-1, 1]], "f4"), np.array([1, -1], "f4"))
+        return _radii_of(
+            model, x, noise, sf.properties.TrueLabel(), x.sum(1, float) - 1, share, seed
+        )
+
+
+@world("radius", "two rivals pass one after the other", 0.0)
+def _second_best(seed: int) -> Outcome:
+    """Class 1 scores 0; the others pass it where the first value falls to 0.7 and to 0.5."""
+    rng = np.random.default_rng([seed, 67])
+    x = rng.uniform(0.45, 0.95, (5, 2)).astype(np.float32)
+    model = linear_model(np.array([[-1, 0, -1], [0, 0, 0]], "f4"), np.array([0.7, 0, 0.5], "f4"))
+    above = x[:, 0].astype(float) - 0.5
+    return _radii_of(model, x, sf.perturb.LinfNoise(), sf.properties.TopK(2), above, 1.0, seed)
+
+
+def _radii_of(model, x, noise, prop, above, share, seed) -> Outcome:
+    inputs = sf.load_inputs(x, np.ones(len(x), int))
+    method = sf.methods.CriticalLevel(0.01, 2.0, samples=20)
+    result = sf.Study(model, inputs, noise, method, property=prop, seed=seed).run(**SLOW)
+    claims = [result.claim_about(row.id) for row in result.inputs]
+    return all_missed(claims, (share * np.maximum(above, 0.0)).tolist())
 
 
 PROOFS = sf.methods.CriticalLevel(0.05, 2.0, samples=0)

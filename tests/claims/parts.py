@@ -94,21 +94,25 @@ def shift_study(critical: Floats, method: Any, seed: int) -> sf.Study:
 @lru_cache(maxsize=4)
 def line_model(column: int = 0) -> Model:
     """An ONNX network of one line: class 1 where its column exceeds 1/2, so radii are distances."""
+    weights = np.zeros((2, 2), np.float32)
+    weights[column] = (-1.0, 1.0)
+    return linear_model(weights, np.array([0.5, -0.5], np.float32))
+
+
+def linear_model(weights: np.ndarray, bias: np.ndarray) -> Model:
+    """An ONNX network of one layer, two values in."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
-    weights = np.zeros((2, 2), np.float32)
-    weights[column] = (-1.0, 1.0)
-    bias = np.array([0.5, -0.5], np.float32)
     graph = helper.make_graph(
         [helper.make_node("Gemm", ["x", "w", "b"], ["y"])],
         "line",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", len(bias)])],
         [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(bias, "b")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    path = Path(mkdtemp()) / f"line{column}.onnx"
+    path = Path(mkdtemp()) / "line.onnx"
     onnx.save(model, path)
     return sf.load_model(path, bounds=(0.0, 1.0))
 

@@ -266,6 +266,7 @@ EDGES = {
     "radius": {
         "nothing known": {"interval": Interval(0.0, inf)},
         "fails when clean": {"interval": Interval(0.0, 0.0)},
+        "another norm": {"norm": "feature-wise"},
     },
     "worst": {"fails when clean": {"clean_fault": CleanFault.FAILS}},
     "mean_set": {
@@ -310,12 +311,14 @@ EDGES = {
         "some wrong when clean, required": {"clean": 4, "requirement": 0.9},
         "nothing": {"interval": Interval(0.0, 1.0)},
     },
-    "robust_accuracy": {"stated radius": {"radius": 8 / 255}},
+    "robust_accuracy": {"stated radius": {"radius": 8 / 255}, "another norm": {"norm": "L2"}},
     "radius_quantile": {
         "no lower end": {"interval": Interval(0.0, inf), "reason": "few"},
         "fails when clean": {"interval": Interval(0.0, 0.0), "reason": "7 of 100 tie"},
         "stated radius": {"requirement": 8 / 255},
         "every digit": {"requirement": 0.012345678},
+        "another norm": {"norm": "L2"},
+        "another norm, required": {"norm": "L1", "requirement": 0.5},
     },
     "curve_set": {
         "whole range": {"quantity": SHARE, "interval": Interval(0, 1), "reason": "few inputs"},

@@ -20,6 +20,7 @@ from surefoot.report.views.radii import radii_chart
 from surefoot.report.views.radii_tables import quantile_table
 from surefoot.study.export_counterexamples import write_properties
 from surefoot.study.study import join_results
+from surefoot.verify.ball import InputSpace
 from tests.in_words import together
 from tests.unit.test_radii_study import LINEAR, POINTS, linear_study, truth, write
 
@@ -112,7 +113,7 @@ def bench_of(study, prover):
         study.references,
         study.model,
         prover,
-        Interval(0.0, 1.0),
+        InputSpace(0.0, 1.0),
         1e-3,
         (ProofLimits(5.0),),
         1,

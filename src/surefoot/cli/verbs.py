@@ -152,7 +152,7 @@ def curve() -> None:
 
 @options_of(critical_verb.critical, explain=True)
 def critical(*, json: bool, explain: bool, **given: Given) -> int:
-    """Bracket the L∞ radius at which each label can change, between proof and counterexample.
+    """Bracket the radius at which each label can change, between proof and counterexample.
 
     Up to the lower end of a bracket the label is proved constant; at the upper end there is a
     perturbed input that the model gives another label. The result is the radius that a share of the

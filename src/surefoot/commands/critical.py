@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from surefoot.records.record import Record
     from surefoot.region import CriticalLevel
     from surefoot.study import Result, Study
+    from surefoot.subject.protocols import Perturbation
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,17 @@ class ExportOptions:
                 "counterexamples",
                 self.counterexamples,
                 f"must be a .npz file, got {self.counterexamples}",
+            )
+
+    def check_region(self, study: Study) -> None:
+        """Refuse a region that VNN-LIB has no words for."""
+        kinds = study.perturbation.kind, study.property.kind
+        if self.vnnlib is not None and not (kinds[0] == "linf" and kinds[1] in ("true", "same")):
+            raise refused(
+                "vnnlib",
+                self.vnnlib,
+                f"describes boxes in which no other label may win, got {kinds[0]} and {kinds[1]}: "
+                "use linf and true or same, or leave it out",
             )
 
     def write(
@@ -81,6 +93,17 @@ def path_for_network(path: str | Path, name: str) -> Path:
 class RadiusOptions:
     """How brackets are found, and which quantile is claimed."""
 
+    perturb: v.AnyPerturbation = option(
+        "linf",
+        "Ball in which points move: linf, l2 or l1; table:1sd or table:1,features=FILE.toml: the "
+        "radius multiplies the noise of each feature.",
+        common=True,
+    )
+    property: str | object | None = option(
+        None,
+        "What every point must do: get the true label (true), keep the clean one (same), keep the "
+        "true label among the best k (topk:2); default: true, or same without labels.",
+    )
     tolerance: v.Number = option(0.002, "How narrow each bracket must be.", common=True)
     quantile: v.Number = option(
         0.05, "The share of inputs whose critical radius may be smaller.", common=True
@@ -102,6 +125,15 @@ class RadiusOptions:
         200, "Random points per input and radius as a check; 0 for none.", least=0
     )
     verifier: str = option("", "Use another prover: 'tool {onnx} {vnnlib} {seconds} {result}'.")
+
+    def ball(self, frame: tuple[int, ...] = ()) -> Perturbation:
+        """The perturbation, its level open; that of a table is one of all its features together."""
+        given = self.perturb
+        text = f"{given}:1" if isinstance(given, str) and ":" not in given else given
+        ball: Any = v.as_perturbation(text, frame)
+        if text is not given or (ball.kind == "table" and ball.level == 1):
+            ball = replace(ball, level=None)
+        return cast("Perturbation", ball)
 
     def method(self, least: float | None) -> CriticalLevel | CriticalQuantile:
         """The method; `least` is the radius that is required."""
@@ -173,7 +205,7 @@ def critical(
     ending: o.ProofTimeOptions,
     caller: Caller,
 ) -> Result:
-    """Bracket the L∞ radius at which each label can change, between proof and counterexample.
+    """Bracket the radius at which each label can change, between proof and counterexample.
 
     `model`: an ONNX file, or several in a list; data as for `sf.estimate`; the options are those of
     `surefoot critical`.
@@ -198,10 +230,13 @@ def critical(
     method = radius.method(least)
     gamma = None if outcome.gamma is None else v.as_number("gamma", outcome.gamma)
     check_estimator(method, outcome.estimator, gamma)
+    radius.ball()  # refuses a mistake before files are read
     subjects = read_subjects(models, data, inputs, running.seed)
     clean.check(subjects.inputs)
-    studies = _studies(subjects, method, outcome.by_class, running.seed)
-    sources = subjects.sources(caller, "", next(iter(studies.values())).property.kind)
+    kept_if = v.property_for(radius.property, subjects.inputs)
+    studies = _studies(subjects, radius, kept_if, method, outcome.by_class, running.seed)
+    export.check_region(next(iter(studies.values())))
+    sources = subjects.sources(caller, radius.perturb, kept_if)
     unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
     run = partial(compare, studies, on_interrupt=caller.on_interrupt)
     result = run_each(
@@ -219,18 +254,23 @@ def critical(
 
 
 def _studies(
-    subjects: Subjects, method: CriticalLevel | CriticalQuantile, by_class: bool, seed: int
+    subjects: Subjects,
+    radius: RadiusOptions,
+    kept_if: v.Given,
+    method: CriticalLevel | CriticalQuantile,
+    by_class: bool,
+    seed: int,
 ) -> dict[str, Study]:
     """A study for every network, by name."""
-    from surefoot import perturb
     from surefoot.study import Study
 
     return {
         name: Study(
             model,
             subjects.inputs,
-            perturb.LinfNoise(),
+            radius.ball(subjects.inputs.frame),
             method,
+            property=v.as_property(kept_if),
             seed=seed,
             by_class=True if by_class else None,
         )

@@ -12,7 +12,7 @@ import numpy as np
 from surefoot.catalogue.methods import METHODS, TAILS, TESTS, SmoothedRadius
 from surefoot.catalogue.registry import ON_A_GRID, PERTURBATIONS
 from surefoot.conclude.scope import POPULATIONS, sampling_of, stated_population
-from surefoot.core.claims import Randomness, Sampling
+from surefoot.core.claims import LINF, Randomness, Sampling
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Interval
 from surefoot.engine.sampling_bench import draws_nothing
@@ -105,6 +105,14 @@ def _has_scales(options: dict[str, Any]) -> bool:
     parts = [*options.get("parts", ()), options.get("inner")]
     own = bool(options.get("relative_to"))
     return own or any(_has_scales(part) for part in parts if isinstance(part, dict))
+
+
+_NORMS = {"l2": "L2", "l1": "L1", "table": "feature-wise"}
+
+
+def norm_of(spec: StudySpec) -> str:
+    """The norm in which radii of a study are measured, as claims name it."""
+    return _NORMS.get(spec.perturbation.kind, LINF)
 
 
 def suiting_population(method: Any, sampling: Sampling) -> Population:  # noqa: ANN401  any method that samples

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from surefoot.conclude.curves import WHOLE, shuffled
-from surefoot.conclude.facts import StudyFacts
+from surefoot.conclude.facts import StudyFacts, norm_of
 from surefoot.conclude.scope import by_class, distinct_names, groups_in, sampled_of, trials_of
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together, jointly
@@ -118,6 +119,7 @@ def claim_of_ranks(record: Record) -> kinds.RadiusQuantile:
         return headline
     ranks = next(row for row in radii.quantiles if row.estimator in _SAMPLE_ALONE)
     claim, scope = _claim(ranks, About.POPULATION, headline.trials), headline.about
+    claim = replace(claim, norm=headline.norm)
     return claim.saying(about=replace(claim.about, predicted=scope.predicted, only=scope.only))
 
 
@@ -170,14 +172,15 @@ def _at_radius(record: Record, radius: float, radii: int) -> list[Claim]:
         these = these.saying(guarantee=Guarantee.given(0.0, rests))
     if not isinstance(record.details, Radii):  # an attack: it says nothing of other inputs
         return [these]
-    claims: list[Claim] = [these]
+    claims: list[kinds.RobustAtRadius | kinds.Severity] = [these]
     if (severity := counts.severity) is not None:
         said = _of_these(counts.refuted, Guarantee.given(0.0, rests), counts.inputs)
         clean, left = counts.clean, counts.open
         claims.append(
             kinds.Severity(said, radius=radius, interval=severity, clean=clean, open=left)
         )
-    return [*claims, _population(record, counts, radii)]
+    norm = claim_of_ranks(record).norm
+    return [replace(claim, norm=norm) for claim in (*claims, _population(record, counts, radii))]
 
 
 def _of_these(inputs: int, guarantee: Guarantee, trials: int) -> Said:
@@ -186,7 +189,7 @@ def _of_these(inputs: int, guarantee: Guarantee, trials: int) -> Said:
     return Said(scope, Randomness.NOTHING, guarantee, Continues.ANYTIME, trials)
 
 
-def _population(record: Record, counts: RobustAccuracy, radii: int) -> Claim:
+def _population(record: Record, counts: RobustAccuracy, radii: int) -> kinds.RobustPopulation:
     """The share of the population, in the scope of the quantile and at its error."""
     model, local = claim_of_ranks(record), sampled_of(record.inputs)
     if record.chooses_inputs or model.is_open:
@@ -219,6 +222,7 @@ def mean_claims(
         _of_these(means.inputs, Guarantee.given(0.0, _rests_on(local)), quantile.trials),
         interval=means.between,
         clean=means.clean,
+        norm=quantile.norm,
         counterexamples=means.counterexamples,
         distance=means.distance if some else None,
     )
@@ -255,9 +259,16 @@ def searches(
     """A search for each input, or one search for all of them in a random order."""
     if not isinstance(facts.method, CriticalQuantile):
         return each, {subject.name: facts.method for subject in each}
-    whole = replace(facts.method, size=facts.spec.inputs.number, top=facts.bounds.width)
+    whole = replace(facts.method, size=facts.spec.inputs.number, top=_widest(facts))
     order = shuffled(facts.spec.seed, [subject.name for subject in each])
     return [Subject(WHOLE, order)], {WHOLE: whole}
+
+
+def _widest(facts: StudyFacts) -> float:
+    """The largest distance between two inputs."""
+    values = math.prod(facts.spec.model.shape)
+    power = {"L2": 0.5, "L1": 1.0}.get(norm_of(facts.spec), 0.0)
+    return float(facts.bounds.width * values**power)
 
 
 def brackets_of(
@@ -283,9 +294,12 @@ def conclude_radii(
     named = {names[label]: own for label, own in members.items()}
     quantiles, classes = quantiles_of(facts.method, rows, searched, named)
     radii = Radii(quantiles, classes, examples, reader)
-    claims = claims_of(radii, rows)
+    norm = norm_of(facts.spec)
+    claims = tuple(replace(claim, norm=norm) for claim in claims_of(radii, rows))
     chosen = isinstance(facts.method, CriticalQuantile) and facts.method.within is not None
-    means = mean_claims(claims[0], rows, None if chosen else facts.bounds.width)
+    # in another norm hardly any input is as far as the widest distance, and a mean says nothing
+    ceiling = None if chosen or norm != kinds.LINF else facts.bounds.width
+    means = mean_claims(claims[0], rows, ceiling)
     return RecordBody(rows, radii, (*claims, *means), trials_of(rows))
 
 

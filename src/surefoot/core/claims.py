@@ -11,6 +11,9 @@ from surefoot.core.reasons import Reason
 from surefoot.core.results import Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 
+LINF = "L∞"
+"""The norm of a radius where nothing else is said."""
+
 
 class About(StrEnum):
     """What a claim is about."""
@@ -302,6 +305,7 @@ class Radius(Measured):
     """The critical radius of one input: proved up to the low end, refuted at the high one."""
 
     kind: Literal["radius"] = "radius"
+    norm: str = LINF
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -465,6 +469,7 @@ class RobustAtRadius(Claim):
     """How many of these inputs are proved and refuted at a radius, `clean` when clean."""
 
     kind: Literal["robust_accuracy"] = "robust_accuracy"
+    norm: str = LINF
     radius: float
     proved: int
     refuted: int
@@ -482,6 +487,7 @@ class Severity(Measured):
     """The mean critical radius of the inputs refuted at a radius; `open` have no part in it."""
 
     kind: Literal["severity"] = "severity"
+    norm: str = LINF
     radius: float
     clean: int = 0
     open: int = 0
@@ -496,6 +502,7 @@ class MeanRadius(Measured):
     """
 
     kind: Literal["mean_radius"] = "mean_radius"
+    norm: str = LINF
     clean: int = 0
     counterexamples: int = 0
     distance: float | None = None
@@ -525,6 +532,7 @@ class RadiusQuantile(Measured, Required):
     """A quantile of the critical radius in the population: that of `share`, where it is known."""
 
     kind: Literal["radius_quantile"] = "radius_quantile"
+    norm: str = LINF
     share: float | None = None
 
 
@@ -533,6 +541,7 @@ class RobustPopulation(Measured):
     """The share of the population that is robust at a radius."""
 
     kind: Literal["robust_accuracy_population"] = "robust_accuracy_population"
+    norm: str = LINF
     radius: float
     clean: int = 0
 

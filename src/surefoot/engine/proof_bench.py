@@ -6,6 +6,7 @@ import base64
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
 from surefoot.core.counts import Proof
-from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
 from surefoot.region.critical_level import ProofLimits
 from surefoot.subject.inputs import Inputs
@@ -22,6 +22,7 @@ from surefoot.subject.protocols import Model, to_host
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network
+    from surefoot.verify.ball import InputSpace
     from surefoot.verify.bracket import BracketResult
     from surefoot.verify.external_verifier import ExternalVerifier
 
@@ -46,15 +47,16 @@ class Prover(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ProofRequest:
-    """One question about an input: tolerance, limits, bounds.
+    """One question about an input: tolerance, limits, the space of radii.
 
-    Of a `goal` only the side matters. `replay` asks the model itself; `known` is what was proved
-    before, and its counterexample.
+    The label is to stay among the best `rank`. Of a `goal` only the side matters. `replay` asks the
+    model itself; `known` is what was proved before, and its counterexample.
     """
 
     tolerance: float
     limits: ProofLimits
-    bounds: Interval
+    space: InputSpace
+    rank: int
     goal: float | None
     seed: int
     replay: Callable[[Floats], int]
@@ -72,6 +74,7 @@ class BuiltInProver:
         """What is proved and refuted."""
         from surefoot.verify.bracket_search import bracket_radius
 
+        space = request.space
         return bracket_radius(
             self.network,
             x,
@@ -79,8 +82,11 @@ class BuiltInProver:
             tolerance=request.tolerance,
             seconds=request.limits.seconds,
             nodes=request.limits.nodes,
-            low=request.bounds.low,
-            high=request.bounds.high,
+            low=space.low,
+            high=space.high,
+            norm=space.norm,
+            unit=space.unit,
+            rank=request.rank,
             goal=request.goal,
             seed=request.seed,
             arithmetic=self.arithmetic,
@@ -111,8 +117,8 @@ class ExternalProver:
             request.replay,
             tolerance=request.tolerance,
             seconds=request.limits.seconds,
-            low=request.bounds.low,
-            high=request.bounds.high,
+            low=float(request.space.low),
+            high=float(request.space.high),
             witness=request.known[1],
         )
 
@@ -131,10 +137,11 @@ class ProofBench:
     references: NDArray[np.int64]
     model: Model
     prover: Prover
-    bounds: Interval
+    space: InputSpace
     tolerance: float
     efforts: tuple[ProofLimits, ...]
     seed: int
+    rank: int = 1
 
     @property
     def block(self) -> int:
@@ -154,17 +161,19 @@ class ProofBench:
         row, round_ = rows[task.start % len(rows)], task.start // len(rows)
         before = task.known if isinstance(task.known, Proof) else None
         point = decode_point(before.witness) if before and before.witness else None
+        x = np.asarray(self.inputs.x[row], np.float64).reshape(-1)
+        label = int(self.references[row])
         request = ProofRequest(
             tolerance=self.tolerance,
             limits=self._limits(task, round_),
-            bounds=self.bounds,
+            space=self.space.around(x),
+            rank=self.rank,
             goal=task.level or None,
             seed=self.seed + round_,
-            replay=self._label,
+            replay=partial(self._label, label),
             known=(0.0, None) if before is None else (before.low, point),
         )
-        x = np.asarray(self.inputs.x[row], np.float64).reshape(-1)
-        bracket = self.prover(x, int(self.references[row]), request)
+        bracket = self.prover(x, label, request)
         witness = bracket.witness
         return Proof(
             low=bracket.low,
@@ -181,7 +190,7 @@ class ProofBench:
         limits = self.efforts[min(round_, len(self.efforts) - 1)]
         before = task.known if isinstance(task.known, Proof) else None
         seconds, nodes = limits.seconds, limits.nodes
-        if task.level >= self.bounds.width:
+        if task.level >= self.space.widest(self.inputs.x.shape[1:]):
             if nodes is None:
                 seconds = min(seconds, _WHOLE_DOMAIN_SECONDS)
             else:
@@ -194,10 +203,24 @@ class ProofBench:
             nodes = max(nodes - before.nodes, 1)
         return ProofLimits(seconds, nodes)
 
-    def _label(self, x: NDArray[np.float64]) -> int:
+    def _label(self, label: int, x: NDArray[np.float64]) -> int:
         """The label by the model itself, in its own arithmetic."""
         shaped = np.asarray(x, dtype=np.float32).reshape(1, *self.inputs.x.shape[1:])
-        return int(np.argmax(to_host(self.model.predict(self.model.place(shaped)))[0]))
+        scores = to_host(self.model.predict(self.model.place(shaped)))
+        return int(labels_given(scores, np.array([label]), self.rank)[0])
+
+
+def labels_given(
+    scores: NDArray[np.floating], labels: NDArray[np.integer], rank: int
+) -> NDArray[np.int64]:
+    """The label that each row of scores gives; above rank 1 its own while among the best, else -1.
+
+    There a tie fails.
+    """
+    if rank == 1:
+        return np.asarray(scores.argmax(axis=1), np.int64)
+    own = np.take_along_axis(scores, labels[:, None], axis=1)
+    return np.where((scores >= own).sum(axis=1) <= rank, labels, -1)
 
 
 def encode_point(x: NDArray[np.floating]) -> str:

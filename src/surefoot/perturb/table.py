@@ -119,6 +119,36 @@ class TableNoise:
             _change_groups(out, plan.groups, uniform[:, cut:], strength)
         return clip(out, bounds)
 
+    def rectangle(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """How far each column moves at level 1 at most, and the ends of its range: for proofs.
+
+        Noise of a normal shape goes farther: there the level counts standard deviations.
+        """
+        columns: list[tuple[float, float, float]] = []
+        for feature in self.features:
+            in_steps = isinstance(feature, OneHot) or feature.values or feature.whole
+            name = feature.names[0] if isinstance(feature, OneHot) else feature.name
+            if in_steps and feature.noise:
+                raise InvalidArgument(
+                    f"table: {name} changes in steps, and a proof is about all numbers between: "
+                    "give it noise 0, or sample with certify"
+                )
+            if isinstance(feature, OneHot):
+                columns += [(0.0, -np.inf, np.inf)] * len(feature.names)
+                continue
+            low = -np.inf if feature.low is None else feature.low
+            high = np.inf if feature.high is None else feature.high
+            columns.append((float(feature.noise or 0.0), low, high))
+        unit, low_ends, high_ends = np.array(columns, np.float64).reshape(-1, 3).T
+        if not unit.any():
+            raise InvalidArgument("table: no feature changes: give some of them a noise above 0")
+        return unit, low_ends, high_ends
+
+    def drawn_within(self) -> TableNoise:
+        """The same noise drawn evenly from its rectangle."""
+        even = (replace(f, shape="uniform") if isinstance(f, Feature) else f for f in self.features)
+        return replace(self, features=tuple(even))
+
     @cached_property
     def _plan(self) -> _Plan:
         """Columns grouped by how they change."""

@@ -12,12 +12,12 @@ import numpy as np
 
 from surefoot.core.results import Bracket, PointsDrawn
 from surefoot.core.tasks import Subject, Task
-from surefoot.engine.proof_bench import ProofBench, decode_point
+from surefoot.engine.proof_bench import ProofBench, decode_point, labels_given
 from surefoot.evidence.answers import Again, Check, Status
 from surefoot.evidence.statement import Evidence
 from surefoot.recheck.rebuild_study import RerunRequest
 from surefoot.recheck.trials import SHARE, catch_probability, draws_for, floor_percent, why_else
-from surefoot.study.prove import points_drawn, radii_measurement
+from surefoot.study.prove import points_drawn, radii_measurement, radius_rank, radius_space
 from surefoot.study.study import Study
 from surefoot.subject.protocols import to_host
 
@@ -90,7 +90,8 @@ def _counterexamples(recorded: _Recorded, evidence: Evidence) -> Check:
     for start in range(0, len(rows), _BATCH):
         part = rows[start : start + _BATCH]
         points = [_point(recorded, row) for row in part]
-        labels = _labels(study, np.stack([y for y, _ in points]))
+        references = np.asarray(study.references)[part]
+        labels = _labels(study, np.stack([y for y, _ in points]), references)
         for row, label, (_, distance) in zip(part, labels, points, strict=True):
             high = recorded.brackets[row].high
             if distance > high + _ROUNDING * max(1.0, bounds.width):
@@ -119,13 +120,16 @@ def _point(recorded: _Recorded, row: int) -> tuple[np.ndarray[Any, Any], float]:
     if y.size != x.size or not np.isfinite(y).all():
         return x, math.inf
     outside = float(np.maximum(bounds.low - y, y - bounds.high).max())
-    distance = float(np.abs(y - x.astype(np.float64).reshape(-1)).max())
+    wide = x.astype(np.float64).reshape(-1)
+    distance = radius_space(recorded.study).distance(y - wide)
     return y.astype(np.float32).reshape(x.shape), math.inf if outside > _ROUNDING else distance
 
 
-def _labels(study: Study, points: np.ndarray[Any, Any]) -> list[int]:
+def _labels(
+    study: Study, points: np.ndarray[Any, Any], references: np.ndarray[Any, Any]
+) -> list[int]:
     scores = to_host(study.model.predict(study.model.place(points)))
-    return [int(label) for label in scores.argmax(axis=1)]
+    return [int(label) for label in labels_given(scores, references, radius_rank(study))]
 
 
 def _same_points(recorded: _Recorded, rows: Sequence[int], evidence: Evidence) -> Check:

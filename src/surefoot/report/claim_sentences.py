@@ -28,6 +28,7 @@ from surefoot.report.clauses import (
     fails,
     in_kept,
     interval_percent,
+    norm_word,
     over_groups,
     remarks,
     scope_phrase,
@@ -99,7 +100,8 @@ def _(claim: claims.Radius) -> str:
     proved = 0.0 if around is None else around.low
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
     radius = (
-        f"no perturbation of input {name} up to {at_least(proved)} changes its label{condition}"
+        f"no {norm_word(claim)}perturbation of input {name} up to {at_least(proved)} makes the "
+        f"model fail{condition}"
         if proved > 0
         else f"nothing is proved of input {name}"
     )
@@ -367,13 +369,14 @@ def _(claim: claims.RadiusQuantile) -> str:
     if around is None:
         return f"{subject(claim)}undecided: {reason_words(claim.reason)}"
     inputs = f"all but {share} of {scope_phrase(claim)}{over_groups(claim, ',')}"
-    text = f"for {inputs} no perturbation up to {at_least(around.low)} makes the model fail"
+    norm = norm_word(claim)
+    text = f"for {inputs} no {norm}perturbation up to {at_least(around.low)} makes the model fail"
     if around.high == 0:
         text = f"on {share} or more of {scope_phrase(claim)} the model fails when they are clean"
     elif around.low == 0:
-        text = f"no size of perturbation is shown that {inputs} withstand"
+        text = f"no size of {norm}perturbation is shown that {inputs} withstand"
     quantile = bracketed(
-        claim, f"the {share} quantile of the critical radius is {radius_range(around)}"
+        claim, f"the {share} quantile of the critical {norm}radius is {radius_range(around)}"
     )
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
     return f"{subject(claim)}{text}{quantile}{condition}{_and(reason_words(claim.reason))}"
@@ -488,9 +491,9 @@ def _(claim: claims.RobustAtRadius) -> str:
     parts = [f"{refuted:,} of {n:,} inputs can be made to fail"]
     parts += [f"{_number_of(proved)} proved to withstand every perturbation"] * (proved > 0)
     parts.append(f"{_number_of(n - proved - refuted)} open")
-    clean = clean_clause(claim.clean, "count as not robust")
+    clean, norm = clean_clause(claim.clean, "count as not robust"), norm_word(claim)
     return (
-        f"{subject(claim)}at radius {level_words(claim.radius)}, {', '.join(parts)}"
+        f"{subject(claim)}at {norm}radius {level_words(claim.radius)}, {', '.join(parts)}"
         f"{_rests_on(claim)}{_and(clean)}"
     )
 
@@ -504,7 +507,8 @@ def _(claim: claims.Severity) -> str:
         inputs, has = f"the {n:,} inputs that can be made to fail", "have a mean critical radius of"
     open_ = f"the {claim.open:,} open at that radius have no part in it" if claim.open else ""
     return (
-        f"{subject(claim)}{inputs} within radius {level_words(claim.radius)} {has} {_range(claim)}"
+        f"{subject(claim)}{inputs} within {norm_word(claim)}radius {level_words(claim.radius)} "
+        f"{has} {_range(claim)}"
         f"{_rests_on(claim)}{_and(clean_clause(claim.clean, 'count as 0'))}{_and(open_)}"
     )
 
@@ -518,8 +522,9 @@ def _(claim: claims.MeanRadius) -> str:
             f"of {claim.distance:.4g}"
         )
     return (
-        f"{subject(claim)}averaged over {scope_phrase(claim)}, the critical radius is "
-        f"{_range(claim)}{_rests_on(claim)}{_and(clean_clause(claim.clean, 'count as 0'))}"
+        f"{subject(claim)}averaged over {scope_phrase(claim)}, the critical "
+        f"{norm_word(claim)}radius is {_range(claim)}{_rests_on(claim)}"
+        f"{_and(clean_clause(claim.clean, 'count as 0'))}"
         f"{_and(found)}"
     )
 
@@ -530,7 +535,8 @@ def _(claim: claims.RobustPopulation) -> str:
     return subject(claim) + with_condition(
         claim,
         f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} withstand "
-        f"every perturbation up to {level_words(claim.radius)}{bracketed(claim)}{_and(clean)}",
+        f"every {norm_word(claim)}perturbation up to {level_words(claim.radius)}"
+        f"{bracketed(claim)}{_and(clean)}",
     )
 
 

@@ -432,6 +432,21 @@ def quantity_words(claim: Claim) -> str:
             return _QUANTITIES.get(type(claim), _PROBABILITIES.get(claim.kept, _FAILURE))
 
 
+OfRadius = (
+    claims.Radius
+    | claims.RadiusQuantile
+    | claims.RobustAtRadius
+    | claims.RobustPopulation
+    | claims.Severity
+    | claims.MeanRadius
+)
+
+
+def norm_word(claim: OfRadius) -> str:
+    """The norm of the claim's radius before its noun, where it is not L∞."""
+    return "" if claim.norm == claims.LINF else f"{claim.norm} "
+
+
 _ROBUST = "share of inputs that fail at no point of the ball"
 _CRITICAL = "mean critical radius"
 _QUANTITIES: dict[type[Claim], str] = {

@@ -21,6 +21,7 @@ from surefoot.report.clauses import (
     counts_inputs,
     fails,
     in_kept,
+    norm_word,
     over_groups,
     sample_condition,
     scope_phrase,
@@ -181,7 +182,8 @@ def _(claim: claims.RadiusQuantile) -> _Parts:
     number = at_least(_around(claim).low)  # what the sentence claims, not the middle
     narrowed = about.name or about.networks or about.only
     grouped = f" of {scope_phrase(claim)}" if narrowed else ""
-    meaning = f"{share} quantile of the critical radius{grouped}{over_groups(claim)}"
+    radius = f"critical {norm_word(claim)}radius"
+    meaning = f"{share} quantile of the {radius}{grouped}{over_groups(claim)}"
     return number, radius_range(_around(claim)), meaning
 
 
@@ -190,7 +192,7 @@ def _(claim: claims.RobustAtRadius) -> _Parts:
     n = claim.about.inputs
     open_ = n - claim.proved - claim.refuted
     rest = f"{open_:,} open" if open_ else ""
-    meaning = f"inputs made to fail within radius {level_words(claim.radius)}"
+    meaning = f"inputs made to fail within {norm_word(claim)}radius {level_words(claim.radius)}"
     return f"{claim.refuted:,} of {n:,}", rest, meaning
 
 
@@ -228,7 +230,8 @@ def _(claim: claims.RareFailure) -> _Parts:
 @_parts.register
 def _(claim: claims.RobustPopulation) -> _Parts:
     around = percent_range(_around(claim))
-    return around, around, f"{scope_phrase(claim)} robust up to radius {level_words(claim.radius)}"
+    radius = f"{norm_word(claim)}radius {level_words(claim.radius)}"
+    return around, around, f"{scope_phrase(claim)} robust up to {radius}"
 
 
 @_parts.register
@@ -236,7 +239,8 @@ def _(claim: claims.Severity | claims.MeanRadius | claims.MeanRadiusPopulation) 
     around, which = radius_range(_around(claim)), ""
     if isinstance(claim, claims.Severity):
         which = f" refuted within {level_words(claim.radius)}"
-    return around, around, f"mean critical radius of {scope_phrase(claim)}{which}"
+    norm = "" if isinstance(claim, claims.MeanRadiusPopulation) else norm_word(claim)
+    return around, around, f"mean critical {norm}radius of {scope_phrase(claim)}{which}"
 
 
 @_parts.register

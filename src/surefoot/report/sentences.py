@@ -195,11 +195,11 @@ def _(claim: claims.CaseFailure) -> tuple[str, str]:
 def _(claim: claims.RadiusQuantile) -> tuple[str, str]:
     share, number = exact_percent(claim.share or 0.0), clauses.required_number(claim)
     inputs = f"{clauses.scope_phrase(claim)}{clauses.over_groups(claim, ',')}"
-    stated = level_words(number)
+    stated, norm = level_words(number), clauses.norm_word(claim)
     least = stated if "/" in stated else f"{number:.12g}"  # never rounded
     return (
-        f"all but {share} of {inputs} have a critical radius of {least} or more",
-        f"more than {share} of {inputs} have a critical radius below {least}",
+        f"all but {share} of {inputs} have a critical {norm}radius of {least} or more",
+        f"more than {share} of {inputs} have a critical {norm}radius below {least}",
     )
 
 

@@ -321,7 +321,8 @@ def _with_headline(record: Record, name: str, gamma: float | None) -> Record:
         row = replace(row, result=at_error(row.result, error, together))
     others = tuple(q for q in radii.quantiles if q.estimator != row.estimator)
     radii = replace(radii, quantiles=(row, *others))
-    headline = replace(claims_of(replace(radii, classes=()), record.inputs)[0], share=share)
+    [headline] = claims_of(replace(radii, classes=()), record.inputs)
+    headline = replace(headline, share=share, norm=getattr(before, "norm", headline.norm))
     claims = tuple(headline if _is_headline(claim) else claim for claim in record.claims)
     return replace(record, details=radii, claims=claims)
 

@@ -620,19 +620,27 @@ def _check_region(study: StudyParts) -> None:
     """A ball to search or to prove, a property that is about one label, a model that offers it."""
     ball, method = getattr(study.perturbation, "ball", None), _name(study.method)
     proves = study.needs is Needs.RADII
-    able = (Ball.LINF,) if proves else tuple(Ball)
-    if ball not in able:
+    rectangle = getattr(study.perturbation, "rectangle", None) if proves else None
+    if ball is None and rectangle is None:
         raise InvalidArgument(
-            f"{method} is about all points of an {' or '.join(able)} ball, and the perturbation "
+            f"{method} is about all points of an {' or '.join(Ball)} ball, and the perturbation "
             f"{study.perturbation.kind} offers none: use linf:8/255 (sf.perturb.LinfNoise)"
         )
+    if rectangle is not None:
+        rectangle()  # refuses features that change in steps
+        if hasattr(study.method, "within"):
+            raise InvalidArgument(
+                "the search for a quantile needs one scale for all values, and a table has many: "
+                "bracket every input (CriticalLevel; leave out --quantile-only and --within)"
+            )
     if not study.model.signature.classes:
         raise InvalidArgument(
             f"{method} is about another class winning, and the model has no classes: sample "
             "instead, with sf.methods.KappaTest or ExactSequential (certify, estimate)"
         )
-    if not (study.property.provable if proves else hasattr(study.property, "margin")):
-        more = "" if proves else ", TopK(k) or NoConfidentMistake(limit)"
+    ranked = getattr(study.property, "rank", 1) > 1
+    if not ((study.property.provable or ranked) if proves else hasattr(study.property, "margin")):
+        more = ", TopK(k), k ≥ 2" if proves else ", TopK(k) or NoConfidentMistake(limit)"
         raise InvalidArgument(
             f"{method} is about another label winning, which the property "
             f"'{study.property.kind}' is not: use sf.properties.SameLabel() or "
@@ -653,7 +661,7 @@ def _check_region(study: StudyParts) -> None:
             "the model gives scores but no gradients: give a PyTorch model or an ONNX file, or an "
             "attack of your own (attack=function)"
         )
-    if ball is not Ball.LINF and signature.whole_numbers:
+    if ball is not None and ball is not Ball.LINF and signature.whole_numbers:
         raise InvalidArgument(
             f"the model takes whole numbers, and in an {ball} ball the attack does not: use linf"
         )

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot import perturb
 from surefoot.conclude.radii import brackets_of, conclude_radii, searches
 from surefoot.core.counts import Counts, Proof
 from surefoot.core.procedure import Ask
@@ -32,16 +31,18 @@ from surefoot.engine.proof_bench import (
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.executors.pool import cores
+from surefoot.perturb._ops.arrays import at_level
 from surefoot.properties import GivenLabel
 from surefoot.records.record import Counterexample, Finding, InputRow, RecordBody
 from surefoot.region.critical_level import NOT_REACHED, bracket_of
 from surefoot.store import Journal, MemoryJournal
 from surefoot.study.measure import Measurement, batch_size, run_measurement, workers_for
 from surefoot.study.parts import StudyParts
-from surefoot.subject.protocols import Graph, to_host
+from surefoot.subject.protocols import Ball, Graph, to_host
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network
+    from surefoot.verify.ball import InputSpace
 
 _MOST_EXAMPLES = 8
 """Counterexamples with their images in a record: a row of a page."""
@@ -49,12 +50,12 @@ _MOST_EXAMPLES = 8
 
 def radii_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
     """Every input by itself; or all of them, in a random order, where one search asks for each."""
-    bounds, inputs, method = study.facts.bounds, study.fitted, study.method
+    inputs, method = study.fitted, study.method
     prover, read = prover_for(study)
     network, reader = (None, None) if read is None else (read.network, read.difference)
     bench = ProofBench(
-        inputs, study.references, study.model, prover, bounds, method.tolerance, method.efforts,
-        study.seed,
+        inputs, study.references, study.model, prover, radius_space(study), method.tolerance,
+        method.efforts, study.seed, radius_rank(study),
     )  # fmt: skip
     subjects, procedures = searches(study.facts, inputs.subjects())
 
@@ -150,6 +151,23 @@ class ReadNetwork:
     difference: float
 
 
+def radius_space(study: StudyParts) -> InputSpace:
+    """The space in which the radii of a study are measured."""
+    from surefoot.verify.ball import space_of
+
+    return space_of(study.perturbation, study.facts.bounds)
+
+
+def radius_rank(study: StudyParts) -> int:
+    """Among how many of the best the label must stay."""
+    return int(getattr(study.property, "rank", 1))
+
+
+def _plain_box(study: StudyParts) -> bool:
+    """Whether a radius is that of an L∞ ball in which no other label wins."""
+    return getattr(study.perturbation, "ball", None) is Ball.LINF and radius_rank(study) == 1
+
+
 def prover_for(study: StudyParts) -> tuple[Prover, ReadNetwork | None]:
     """The prover; and the network as it was read, where it is ours."""
     graph, command = graph_of(study), getattr(study.method, "verifier", "")
@@ -162,6 +180,12 @@ def prover_for(study: StudyParts) -> tuple[Prover, ReadNetwork | None]:
         raise InvalidArgument(
             f"verifier (--verifier) {command} reads the file alone, but mean and std normalise the "
             "inputs before it: export a file that normalises by itself"
+        )
+    if not _plain_box(study):
+        raise InvalidArgument(
+            f"verifier (--verifier) {command} is given boxes in which no other label may win, not "
+            f"{study.perturbation.kind} and '{study.property.kind}': use linf and true or same, or "
+            "leave out the verifier"
         )
     return ExternalProver(
         ExternalVerifier(command), graph.path, study.model.signature.classes
@@ -220,7 +244,7 @@ def points_drawn(
     Where the network was read here, points near ties are tried as well.
     """
     even = _drawn_evenly(study, brackets, workers)
-    if network is None or not study.method.samples:
+    if network is None or not study.method.samples or not _plain_box(study):
         return even
     near = {row: _near_tie(study, network, row, b.low) for row, b in brackets.items() if b.low > 0}
     return {row: (*even.get(row, ()), *((near[row],) if row in near else ())) for row in brackets}
@@ -243,9 +267,12 @@ def _near_tie(study: StudyParts, network: Network, row: int, radius: float) -> P
 def _drawn_evenly(
     study: StudyParts, brackets: Mapping[int, Bracket], workers: int | None
 ) -> dict[int, tuple[PointsDrawn, ...]]:
-    inputs, bounds = study.fitted, study.facts.bounds
-    every = inputs.subjects()
-    radii = {row: _radii(bracket.interval, bounds.width) for row, bracket in brackets.items()}
+    inputs, space, noise = study.fitted, radius_space(study), study.perturbation
+    widest, every = space.widest(inputs.x.shape[1:]), inputs.subjects()
+    # a point that is rounded to float32 moves by half a unit in each value, in any norm
+    lost = space.distance(np.full(inputs.x[0].size, np.abs(inputs.x).max() * 2.0**-24))
+    lost = 0.0 if space.norm is Ball.LINF else lost
+    radii = {row: _radii(bracket.interval, lost, widest) for row, bracket in brackets.items()}
     rows = [row for row, levels in radii.items() if levels]
     if not rows or not study.method.samples:
         return {}
@@ -253,8 +280,8 @@ def _drawn_evenly(
         inputs,
         study.references,
         study.model,
-        perturb.LinfNoise(bounds.width),
-        GivenLabel(),
+        at_level(noise.drawn_within() if hasattr(noise, "drawn_within") else noise, widest),
+        GivenLabel() if radius_rank(study) == 1 else study.property,
         Counts,
         study.seed,
     )
@@ -263,7 +290,7 @@ def _drawn_evenly(
         subjects=subjects,
         procedures={every[r].name: _AtEach(radii[r], study.method.samples) for r in rows},
         bench=bench,
-        batch=batch_size(study, bench, subjects[0], bounds.width),
+        batch=batch_size(study, bench, subjects[0], widest),
         workers=workers_for(study, workers),
         conclude=_nothing,
     )
@@ -274,8 +301,9 @@ def _nothing(_: object) -> NoReturn:
     raise NotImplementedError("points drawn for a check conclude nothing by themselves")
 
 
-def _radii(around: Interval, most: float) -> tuple[float, ...]:
-    inside = [around.low * _INWARDS_FACTOR] if around.low > 0 else []
+def _radii(around: Interval, lost: float, most: float) -> tuple[float, ...]:
+    within = around.low * _INWARDS_FACTOR - lost
+    inside = [within] if within > 0 else []
     beyond = [around.high * factor for factor in BEYOND if 0 < around.high * factor <= most]
     return tuple(dict.fromkeys([*inside, *(r for r in beyond if np.isfinite(r))]))
 

@@ -18,7 +18,7 @@ from surefoot.conclude.sampling_requirements import share_of_all
 from surefoot.conclude.scope import as_in_records
 from surefoot.conclude.smoothing import claim_about_certificate, noise_of
 from surefoot.conclude.splitting import claim_about_rare
-from surefoot.core.claims import Claim, Verdict
+from surefoot.core.claims import Claim, Radius, Verdict
 from surefoot.core.results import (
     Bracket,
     Certificate,
@@ -264,6 +264,8 @@ class Result:
         if method.kind == "splitting":
             return as_in_records((claim_about_rare(row),), [self.record])[0]
         claim = claim_about(row, self.claims[0].random, method.kind, method.number("kappa"))
+        if isinstance(claim, Radius):
+            claim = replace(claim, norm=getattr(self.claims[0], "norm", claim.norm))
         claim = claim.saying(kept=self.claims[0].kept)
         return as_in_records((claim,), [self.record])[0]
 

@@ -7,13 +7,14 @@ the best one is the exact minimum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats
 from surefoot.subject.protocols import Ball
@@ -64,6 +65,17 @@ class InputSpace:
         """The ball about x."""
         return Box(x, radius, self.low, self.high, self.norm, self.unit)
 
+    def around(self, x: Floats) -> InputSpace:
+        """The same for an input that may lie outside already: it is not moved farther out."""
+        if not isinstance(self.low, np.ndarray):
+            return self
+        return replace(self, low=np.minimum(self.low, x), high=np.maximum(self.high, x))
+
+    def widest(self, shape: tuple[int, ...]) -> float:
+        """The largest distance between two inputs of this shape."""
+        corner = np.broadcast_to(np.asarray(self.low, np.float64), int(np.prod(shape)))
+        return self.farthest(corner)
+
     def contains(self, points: Floats) -> bool:
         """Whether all values lie in the range."""
         return bool(((points >= self.low) & (points <= self.high)).all())
@@ -89,6 +101,14 @@ class InputSpace:
         if not moving.any() or (size[~moving] > 0).any():
             return float(np.inf if (size[~moving] > 0).any() else 0.0)
         return float((size[moving] / self.unit[moving]).max() * (1 + 2 * _DISTANCE_ROUNDING))
+
+
+def space_of(perturbation: Any, bounds: Interval) -> InputSpace:  # noqa: ANN401  any with a ball or a rectangle
+    """The space in which radii of a perturbation are measured, within the bounds of the data."""
+    if (norm := getattr(perturbation, "ball", None)) is not None:
+        return InputSpace(bounds.low, bounds.high, norm)
+    unit, low, high = perturbation.rectangle()
+    return InputSpace(np.maximum(low, bounds.low), np.minimum(high, bounds.high), Ball.LINF, unit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,13 +46,26 @@ if TYPE_CHECKING:
     from altair.typing import ChartType
 
 
+def norm_in(record: Record) -> str:
+    """The norm of the radii of a record."""
+    quantiles = (c for c in record.claims if isinstance(c, claims.RadiusQuantile))
+    return next((claim.norm for claim in quantiles), claims.LINF)
+
+
 def _step_lines(
-    rows: list[Row], title: str, ends: tuple[str, str], most: float, names: list[str], **room: int
+    records: Mapping[str, Record],
+    rows: list[Row],
+    title: str,
+    ends: tuple[str, str],
+    most: float,
+    names: list[str],
+    **room: int,
 ) -> tuple[alt.Chart, alt.X, alt.Y, alt.Color]:
     """Shares against the radius, the first end solid and the second dashed; and the channels."""
     import altair as alt
 
-    x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
+    norm = norm_in(next(iter(records.values())))
+    x = alt.X("radius:Q", title=f"{norm} radius", scale=alt.Scale(domain=[0, most], nice=False))
     y = alt.Y("share:Q", title=title, scale=alt.Scale(domain=[0, 100]))
     legend = legend_above(symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=2, **room)
     colour = alt.Color(
@@ -79,7 +92,9 @@ def radii_chart(records: Mapping[str, Record]) -> ChartType:
     names = [name or "inputs" for name in records]
     rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
     most, ends = _farthest(rows), ("refuted", "not proved")
-    lines, x, y, colour = _step_lines(rows, "inputs (%)", ends, most, names, columnPadding=40)
+    lines, x, y, colour = _step_lines(
+        records, rows, "inputs (%)", ends, most, names, columnPadding=40
+    )
     quantiles: list[Row] = [
         {"radius": q.interval.low, "to": min(most, q.interval.high), "share": 100 * q.share,
          "at": q.value, "name": name or "inputs"}
@@ -122,7 +137,7 @@ def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> ChartType:
         if isinstance(c, claims.RobustPopulation) and c.interval is not None
     ]  # fmt: skip
     most, ends = _farthest((*rows, *bars)), ("not refuted", "proved")
-    lines, x, _, colour = _step_lines(rows, "robust accuracy (%)", ends, most, names)
+    lines, x, _, colour = _step_lines(parts, rows, "robust accuracy (%)", ends, most, names)
     spans = marks(bars).mark_rule(strokeWidth=6, opacity=0.45)
     chart = lines + spans.encode(x=x, y="low:Q", y2="high:Q", color=colour) if bars else lines
     return chart.properties(width=WIDTH, height=220)
@@ -164,7 +179,7 @@ def times_chart(record: Record) -> ChartType:
         marks(rows)
         .mark_circle(size=36, opacity=0.8)
         .encode(
-            x=alt.X("radius:Q", title="proved L∞ radius"),
+            x=alt.X("radius:Q", title=f"proved {norm_in(record)} radius"),
             y=alt.Y("seconds:Q", title=clock, scale=alt.Scale(type="log")),
             color=alt.Color(
                 "kind:N",
@@ -330,7 +345,7 @@ def view(
         key=lambda c: c.about.of is claims.About.POPULATION,  # so that an assumption is said once
     )
     return View(
-        title=page_title(parts, ["any L∞ perturbation"]),
+        title=page_title(parts, [f"any {norm_in(record)} perturbation"]),
         headline=tuple(c for c in whole if isinstance(c, claims.RadiusQuantile)),
         about=_about(parts),
         warnings=_cautions(parts),
@@ -352,10 +367,13 @@ def _about(records: Mapping[str, Record]) -> str:
     sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(map(_inputs, records.values())))
     taken = "; as many as needed, in a random order" if first.chooses_inputs else ""
     source, _, within, kept = _question(first)
+    norm, distance = norm_in(first), f"{norm_in(first)} distance"
+    if norm not in (claims.LINF, "L2", "L1"):
+        distance = "factor on the noise of every feature"
     selection = " and ".join(dict.fromkeys(_question(r)[1] for r in records.values()))
     return (
         f"{models} on {file_name(source)}: {selection} ({sizes} inputs{taken}). The "
-        f"critical radius of an input is the largest L∞ distance{within} up to which all points "
+        f"critical radius of an input is the largest {distance}{within} up to which all points "
         f"{kept}."
     )
 
