@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import linear_layer, margin_question
 from surefoot.subject.protocols import Ball
@@ -42,9 +43,11 @@ def test_the_radius_of_a_linear_network_is_its_margin_over_the_dual_norm(
     rng = np.random.default_rng(n)
     network = Network((linear_layer(rng.normal(size=(4, n)), rng.normal(size=4)),), (n,))
     x = single(rng, n)
-    question = margin_question(network, network.label(x))
-    rows = question.hidden[0].weights.matrix
-    exact = ((rows @ x + question.hidden[0].bias) / DUAL[norm](rows)).min()
+    label, [layer] = network.label(x), network.layers
+    question = margin_question(network, label, arithmetic=Arithmetic.REAL)
+    rows = np.delete(layer.weights.matrix[label] - layer.weights.matrix, label, axis=0)
+    margins = np.delete(network.scores(x[None])[0, label] - network.scores(x[None])[0], label)
+    exact = (margins / DUAL[norm](rows)).min()
     bounds = bound_layers(question, Box(x, 2 * exact, -1e3, 1e3, norm), lambda: False)
     proved = bound_nodes(bounds, root_nodes(bounds), 0, (0.0, 0.0))[0].radius.min()
     assert exact * (1 - 1e-8) < proved < exact
