@@ -30,9 +30,10 @@ from tables import print_table
 
 import surefoot as sf
 from surefoot.core.tasks import Subject, Task
-from surefoot.engine.batching import LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH, fastest_batch_size
+from surefoot.engine.batching import ON_GPU, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
+from surefoot.executors.pool import kept_threads
 from surefoot.models.torch import replicas
 from surefoot.models.torch_modules import copies_for
 from surefoot.subject.inputs import Inputs
@@ -43,6 +44,7 @@ nn = torch.nn
 
 SHAPE = (3, 32, 32)
 METHOD = sf.methods.FixedSize(width=0.02, error=0.05)
+WORKERS = 2
 TARGET = {"resnet18": 0.95, "mlp": 0.4, "onnx": 0.9}
 
 
@@ -177,8 +179,9 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
     if row.whole:
         chosen = [Subject("all", tuple(range(row.subjects)))]
     subject, level = chosen[0], row.perturbation.level
+    threads = kept_threads(WORKERS)
     batch_size = fastest_batch_size(
-        lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH
+        lambda n: threads.submit(bench.answer, [Task(subject, level, 0, n)]).result(), ON_GPU
     )
     x = bench.perturbed(Task(subject, level, 0, batch_size))
     alone = row.bare or row.model
@@ -187,7 +190,7 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
     for _ in range(turns):
         bare.append(bare_rate(alone, x, seconds))
         each = max(1, int(bare[-1] * seconds / len(chosen)))
-        ours.append(engine_rate(bench, chosen, each, batch_size, workers=2))
+        ours.append(engine_rate(bench, chosen, each, batch_size, WORKERS))
         ratios.append(ours[-1] / bare[-1])
     return {
         "ours": statistics.median(ours),

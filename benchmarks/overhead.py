@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -30,10 +31,12 @@ import surefoot as sf
 from surefoot.core.procedure import Pinned
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.batching import fastest_batch_size
+from surefoot.engine.devices import device_of
 from surefoot.engine.loop import measure
 from surefoot.engine.outputs import clean_labels
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.executors.pool import open_pool
+from surefoot.executors.devices import Work
+from surefoot.executors.pool import open_pool, open_work
 from surefoot.inputs import fit
 from surefoot.store.sql import SqlStore
 from surefoot.subject.inputs import Inputs
@@ -155,8 +158,12 @@ def engine_rate(
     workers: int,
 ) -> float:
     """Trials a second of a whole run with a journal on disk."""
-    level = bench.perturbation.level
-    with tempfile.TemporaryDirectory() as folder, open_pool(workers) as pool:
+    level, on_gpu = bench.perturbation.level, device_of(bench) is not None
+    largest = 0
+    if not on_gpu:
+        bench, largest = replace(bench, rows_at_once=batch_size), bench.most_in_cache
+    work = Work(bench, workers, on_device=on_gpu)
+    with tempfile.TemporaryDirectory() as folder, open_work(work, None, print) as pool:
         store = SqlStore(str(Path(folder) / "run.db"))
         store.begin("benchmark", example_spec(1), None, {})
         begun = time.perf_counter()
@@ -169,6 +176,7 @@ def engine_rate(
             batch_size=batch_size,
             block=bench.block,
             in_flight=1 if workers == 1 else 2 * workers,
+            largest_batch=largest,
         )
         took = time.perf_counter() - begun
         store.close()

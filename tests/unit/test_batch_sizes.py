@@ -160,5 +160,5 @@ def test_a_long_batch_that_is_the_fastest_is_timed_once(monkeypatch):
         return 0.02 + size / 10_000  # a larger batch is always faster for each trial
 
     monkeypatch.setattr(batching, "_seconds", seconds)
-    assert batching.fastest_batch_size(lambda n: None, 4096) == 1024
+    assert batching.fastest_batch_size(lambda n: None, largest=4096) == 1024
     assert [timed.count(size) for size in (8, 64, 128, 512, 1024)] == [3, 3, 1, 1, 1]

@@ -119,6 +119,17 @@ def test_a_trial_is_the_same_alone_and_in_a_batch():
     np.testing.assert_array_equal(alone[0], many[37])
 
 
+def test_large_batches_reach_the_model_in_its_own_size(monkeypatch):
+    bench, rows = study().bench(), []
+    task, predict = Task(bench.inputs.subjects()[0], 0.4, 0, 21), bench.model.predict
+    whole = bench.answer([task])
+    monkeypatch.setattr(
+        type(bench.model), "predict", lambda _, x: rows.append(len(x)) or predict(x)
+    )
+    assert replace(bench, rows_at_once=8).answer([task]) == whole
+    assert rows == [8, 8, 5]
+
+
 def test_no_trial_is_used_twice(plain):
     spy = Spy(study().bench())
     results = run(bench=spy, batch_size=50)

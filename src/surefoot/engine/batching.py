@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument, OutOfMemory
 
-SMALLEST_BATCH = 8
-"""Trials of the first batch that is timed, unless inputs are large."""
-LARGEST_BATCH = 8192
-"""Trials of the largest batch on a CPU."""
-SMALLEST_GPU_BATCH = 256
-"""Trials of the first batch that is timed on a GPU: smaller ones take it as long."""
-LARGEST_GPU_BATCH = 131_072
-"""Trials of the largest batch on a GPU, which small batches do not keep busy."""
-_ENOUGH_SECONDS = 0.1
-"""Seconds of a batch beyond which no larger one is tried: a killed run loses a whole batch."""
+
+@dataclass(frozen=True)
+class Sizes:
+    """Trials of the batches that are timed: the smallest and largest, and the step between two.
+
+    `seconds`: at the best rate so far none is tried that would take longer.
+    """
+
+    smallest: int
+    largest: int
+    growth: int
+    seconds: float
+
+
+ON_CPU = Sizes(8, 8192, 2, 0.2)
+ON_GPU = Sizes(128, 131_072, 4, 0.8)
+"""Smaller batches take a GPU as long, each size has its libraries choose code for every layer
+anew, and better code may come late: ResNet-18 took 0.12 s for 32,768 trials, 0.14 s for 131,072."""
+_ENOUGH_SECONDS = 0.2
+"""Seconds of a batch beyond which a smaller one is preferred: a killed run loses a whole batch."""
 _NEARLY_BEST = 0.93
 """Part of the best rate at which a larger batch is preferred: repeated timings on a shared machine
 differ as much, and what a batch costs besides its trials is not timed."""
@@ -58,38 +69,41 @@ def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
 
 
 def fastest_batch_size(
-    run: Callable[[int], object], largest: int = LARGEST_BATCH, smallest: int = SMALLEST_BATCH
+    run: Callable[[int], object], sizes: Sizes = ON_CPU, largest: int | None = None
 ) -> int:
-    """The largest batch size that is about as fast per trial as the fastest.
+    """The largest short batch that is about as fast per trial as the fastest.
 
-    `run` runs a batch of the given size. Sizes double until a batch takes too long, does not fit
-    into memory, or is much slower per trial than the best. They begin with `smallest`, or with
-    less where that is too much, or `largest` is small because inputs are large.
+    `run` runs a batch of the given size. Sizes grow until a batch would take too long, does not fit
+    into memory, or is much slower per trial than the best. They begin with less where that is too
+    much, or `largest` is small because inputs are large.
     """
+    largest = min(sizes.largest, largest or sizes.largest)
     if largest == 1:
         return 1
     rates: dict[int, float] = {}
-    size = max(1, min(smallest, largest // SMALLEST_BATCH))
-    while size <= largest:
+    size = first = max(1, min(sizes.smallest, largest // ON_CPU.smallest))
+    while size <= largest and size <= sizes.seconds * max(rates.values(), default=math.inf):
         try:
             seconds = _seconds(run, size)
             fastest = bool(rates) and size / seconds >= max(rates.values())
-            if fastest and seconds >= _LONG_SECONDS:
+            long = seconds >= (_LONG_SECONDS if fastest else _ENOUGH_SECONDS)
+            if long and size > first:
                 pass  # known by one timing, since the first run of a size is its slowest
-            elif size > SMALLEST_BATCH or not _is_slow(run, size, seconds):
+            elif size > ON_CPU.smallest or not _is_slow(run, size, seconds):
                 seconds = min(seconds, _seconds(run, size))
             if seconds < _LONG_SECONDS:
                 seconds = min(seconds, *(_seconds(run, size) for _ in range(_REPEATS - 2)))
         except OutOfMemory:
             break
         rates[size] = size / seconds
-        if seconds > _ENOUGH_SECONDS or rates[size] < _HOPELESS * max(rates.values()):
+        if rates[size] < _HOPELESS * max(rates.values()):
             break
-        size *= 2
-    if len(rates) <= 1 and smallest > SMALLEST_BATCH:  # too large a beginning
-        return fastest_batch_size(run, min(largest, smallest))
+        size *= sizes.growth
+    if sizes is not ON_CPU and first > sizes.seconds * rates.get(first, 0):  # too large a beginning
+        return fastest_batch_size(run, ON_CPU, first)
     nearly_best = [n for n, rate in rates.items() if rate >= _NEARLY_BEST * max(rates.values())]
-    return max(nearly_best, default=1)
+    short = [n for n in nearly_best if n <= _ENOUGH_SECONDS * rates[n]]
+    return max(short, default=min(nearly_best, default=1))
 
 
 def _is_slow(run: Callable[[int], object], size: int, seconds: float) -> bool:
@@ -97,7 +111,7 @@ def _is_slow(run: Callable[[int], object], size: int, seconds: float) -> bool:
 
     Then no rate is needed, and a network that takes long for each trial is not run in vain.
     """
-    return seconds > 2 * _ENOUGH_SECONDS and _seconds(run, 1) > _ENOUGH_SECONDS / size
+    return seconds > _ENOUGH_SECONDS and _seconds(run, 1) > _ENOUGH_SECONDS / 2 / size
 
 
 def _seconds(run: Callable[[int], object], size: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from surefoot.core.counts import Answer
 from surefoot.core.tasks import Bench
 from surefoot.engine.streams import generator_for, usable
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.executors.devices import DeviceBench
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Array, Drawn, Model, Outputs, to_host
@@ -174,6 +174,23 @@ def load_libraries(torch: ModuleType, name: str) -> None:
         x = torch.zeros((1, 1, 8, 8), device=name)
         torch.nn.functional.conv2d(x, x[:, :, :3, :3])
         x.reshape(8, 8) @ x.reshape(8, 8)
+
+
+def within_memory(
+    run: Callable[[int], object], where: torch.device | None, workers: int
+) -> Callable[[int], object]:
+    """The same run; out of memory where as many workers would need more than the GPU has free."""
+
+    def bounded(size: int) -> None:
+        run(size)
+        if where is not None and where.type == "cuda":
+            import torch
+
+            room = torch.cuda.mem_get_info(where)[0] + torch.cuda.memory_reserved(where)
+            if workers * torch.cuda.max_memory_allocated(where) > room:
+                raise OutOfMemory(f"{workers} batches of {size} trials do not fit into {where}")
+
+    return bounded
 
 
 def device_of(bench: Bench[Answer]) -> torch.device | None:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 from surefoot.core.tasks import Answers, AnyBench, Task
 from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
@@ -169,8 +169,18 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
         on_workers(WorkerNote(f"{work.workers} threads on {len(used)} devices: {names}"))
         return Devices(used, work.workers)
     if executor == THREADS or not work.in_python or work.workers == 1:
-        return open_pool(work.workers)
+        kept = work.on_device and work.workers > 1
+        return Borrowed(kept_threads(work.workers), work.bench) if kept else open_pool(work.workers)
     return LateProcesses(work, on_workers)
+
+
+@lru_cache(maxsize=4)
+def kept_threads(workers: int) -> ThreadPoolExecutor:
+    """Threads that outlive a run: what the libraries of a GPU set up, each thread has of its own.
+
+    A new one chooses the code of every layer and takes memory for its batches anew.
+    """
+    return ThreadPoolExecutor(workers, thread_name_prefix="worker")
 
 
 class LateProcesses(BatchPool):

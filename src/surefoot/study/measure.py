@@ -29,14 +29,21 @@ from surefoot.core.tasks import Bench, Entry, Subject, Task
 from surefoot.engine import batching
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.chains import SplittingBench
-from surefoot.engine.devices import device_benches, device_of
+from surefoot.engine.devices import device_benches, device_of, within_memory
 from surefoot.engine.examples import failed_examples, strip
 from surefoot.engine.loop import measure
 from surefoot.engine.progress import Progress
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.executors.devices import Work
-from surefoot.executors.pool import AnyExecutor, WorkerNote, cores, open_work, warn_of_fallback
+from surefoot.executors.pool import (
+    AnyExecutor,
+    WorkerNote,
+    cores,
+    kept_threads,
+    open_work,
+    warn_of_fallback,
+)
 from surefoot.population.precision import PrecisionResult
 from surefoot.records.record import AttackSummary, CleanLoss, RecordBody
 from surefoot.region.attack_method import PGD, AnyAttack, AttackFunction
@@ -67,6 +74,7 @@ class Measurement:
     conclude_early: Callable[[Journal], RecordBody | None] = lambda _: None
     in_python: str = ""
     requested: bool = True
+    largest_batch: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,7 @@ def run_measurement(
             watch=on_progress,
             doing=measurement.doing,
             unit=measurement.unit,
+            largest_batch=measurement.largest_batch,
             time_limit=time_limit,
             on_time_up=on_time_up,
             known=known,
@@ -127,7 +136,7 @@ def samples_measurement(study: StudyParts, workers: int | None, batch: int | Non
         examples = failed_examples(study.bench(), rows, study.level, size)
         return conclude_samples(study.facts, rows, examples, clean_loss(study))
 
-    return _sampling(study, workers, bench, size, subjects, procedures, conclude)
+    return _sampling(study, workers, bench, size, subjects, procedures, conclude, batch)
 
 
 def _sampling(
@@ -138,27 +147,42 @@ def _sampling(
     subjects: Sequence[Subject],
     procedures: Mapping[str, Procedure[Any, Any, Any]] | Joint[Any],
     conclude: Callable[[Sequence[Any]], RecordBody],
+    requested: int | None,
 ) -> Measurement:
-    """Trials of a study, by as many workers as help where the user does not choose them."""
-    number, why = workers_for(study, workers), why_in_python(study)
+    """Trials of a study, by as many workers as help where the user does not choose them.
+
+    On a processor batches may grow where the user does not choose them; the model's do not.
+    """
+    number, why, largest = workers_for(study, workers), why_in_python(study), 0
+    on_host = study.spec.generator == "sfc64"
+    if requested is None and on_host and isinstance(bench, SamplingBench):
+        bench, largest = replace(bench, rows_at_once=batch), bench.most_in_cache
     return Measurement(
         subjects, procedures, bench, batch, number, conclude,
-        in_python=why, requested=workers is not None,
+        in_python=why, requested=workers is not None, largest_batch=largest,
     )  # fmt: skip
 
 
 def batch_size(study: StudyParts, bench: SamplingBench[Any], subject: Subject, level: float) -> int:
     """The fastest batch, measured; a device is filled by far larger ones than a processor.
 
-    In main memory none is tried that would fill it.
+    None is tried that would fill its memory, which all workers share.
     """
-    largest, smallest = batching.LARGEST_GPU_BATCH, batching.SMALLEST_GPU_BATCH
+    workers = workers_for(study, None)
+
+    def run(n: int) -> None:
+        bench.answer([Task(subject, level, 0, n)])
+
     if study.spec.generator == "sfc64":
-        together = most_trials(study.fitted.row_bytes, workers_for(study, None))
-        largest, smallest = min(batching.LARGEST_BATCH, together), batching.SMALLEST_BATCH
-    return batching.fastest_batch_size(
-        lambda n: bench.answer([Task(subject, level, 0, n)]), largest, smallest
-    )
+        most = most_trials(study.fitted.row_bytes, workers)
+        return batching.fastest_batch_size(run, batching.ON_CPU, most)
+    bounded = within_memory(run, device_of(bench), workers)
+    if workers > 1:  # by a thread of the run itself, which then has what the libraries keep
+        threads = kept_threads(workers)
+        return batching.fastest_batch_size(
+            lambda n: threads.submit(bounded, n).result(), batching.ON_GPU
+        )
+    return batching.fastest_batch_size(bounded, batching.ON_GPU)
 
 
 def workers_for(study: StudyParts, workers: int | None) -> int:
@@ -194,7 +218,7 @@ def smoothing_measurement(study: StudyParts, workers: int | None, batch: int | N
         return conclude_certificates(study.facts, study.rows(local))
 
     procedures = procedures_of_radii(study.facts, study.fitted.ids)
-    return _sampling(study, workers, bench, size, subjects, procedures, conclude)
+    return _sampling(study, workers, bench, size, subjects, procedures, conclude, batch)
 
 
 def splitting_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
@@ -211,7 +235,7 @@ def splitting_measurement(study: StudyParts, workers: int | None, batch: int | N
         rows = study.rows(each_result(procedures, local))
         return conclude_splitting(study.facts, rows, bench.found_failures(rows, study.level))
 
-    return _sampling(study, workers, bench, size, subjects, procedures, conclude)
+    return _sampling(study, workers, bench, size, subjects, procedures, conclude, batch)
 
 
 def mean_measurement(study: StudyParts, workers: int | None, batch: int | None) -> Measurement:
@@ -228,7 +252,7 @@ def mean_measurement(study: StudyParts, workers: int | None, batch: int | None) 
         return conclude_mean(study.facts, rows, result, order, examples, clean_loss(study))
 
     joint = Joint[Any](mean_procedure(study.facts))
-    return _sampling(study, workers, bench, size, in_order, joint, conclude)
+    return _sampling(study, workers, bench, size, in_order, joint, conclude, batch)
 
 
 def clean_loss(study: StudyParts) -> CleanLoss | None:
@@ -276,7 +300,7 @@ def curve_measurement(study: StudyParts, workers: int | None, batch: int | None)
 
     procedures = {s.name: procedure_of(method, s, study.seed) for s in subjects}
     size = batch or batch_size(study, bench, subjects[0], method.low)
-    return _sampling(study, workers, bench, size, subjects, procedures, conclude)
+    return _sampling(study, workers, bench, size, subjects, procedures, conclude, batch)
 
 
 def subjects_of(study: StudyParts) -> dict[str, Subject]:
