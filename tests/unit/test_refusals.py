@@ -38,7 +38,7 @@ ELSEWHERE = {
     "study/external.py: {group.name}": "for the types: brackets always have radii",
     "study/run.py: preflight": "the finding of a check holds it",
     "store/database.py": "the store says what its errors mean",
-    "gate/read_gate.py: {study_command.unknown(": "the words that are near",
+    "gate/read_gate.py: {unknown(": "the words that are near",
     "gate/check_study.py: {gate.path} was": "one for each study that is refused",
     "gate/read_gate.py: study {study}: {p": "what the option is, from its help",
     "models/endpoint_connection.py: {text}": "the words of who calls `failed`",
