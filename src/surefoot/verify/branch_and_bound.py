@@ -224,6 +224,8 @@ class _LeafRegion:
 def solve_leaf(bounds: LayerBounds, node: NodeBatch, aim: float) -> LeafResult:
     """The radius proved for one leaf; a point is proposed where `aim` cannot be proved."""
     region = _region(bounds, node)
+    if not (np.isfinite(region.slopes).all() and np.isfinite(region.constants).all()):
+        return LeafResult(0.0, None)
     box = bounds.box.norm is Ball.LINF
     weights = _infeasibility_weights(bounds, region, aim) if box else None
     if weights is not None:
