@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 from math import inf
 
-from surefoot.core.assumptions import Jointly, Stated, Together
+from surefoot.core.assumptions import Arithmetic, Jointly, Stated, Together
 from surefoot.core.claims import (
     KINDS,
     About,
@@ -204,6 +204,9 @@ CLAIMS = {
     ),
 }  # fmt: skip
 """One of each kind; the ends of intervals lie just inside the next digit that is printed."""
+_ARITHMETICS = {
+    one.value: {"guarantee": replace(PROVED, assumptions=(one.assumed,))} for one in Arithmetic
+}
 
 REQUIRED = {
     "counted_accuracy": {},
@@ -264,6 +267,7 @@ EDGES = {
         "refuted": {"decision": Verdict.FAIL},
     },
     "radius": {
+        **_ARITHMETICS,
         "nothing known": {"interval": Interval(0.0, inf)},
         "fails when clean": {"interval": Interval(0.0, 0.0)},
         "another norm": {"norm": "feature-wise"},
@@ -311,7 +315,9 @@ EDGES = {
         "some wrong when clean, required": {"clean": 4, "requirement": 0.9},
         "nothing": {"interval": Interval(0.0, 1.0)},
     },
-    "robust_accuracy": {"stated radius": {"radius": 8 / 255}, "another norm": {"norm": "L2"}},
+    "robust_accuracy": {
+        "stated radius": {"radius": 8 / 255}, "another norm": {"norm": "L2"}, **_ARITHMETICS
+    },
     "radius_quantile": {
         "no lower end": {"interval": Interval(0.0, inf), "reason": "few"},
         "fails when clean": {"interval": Interval(0.0, 0.0), "reason": "7 of 100 tie"},

@@ -14,7 +14,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from surefoot.core.assumptions import Arithmetic
 from surefoot.graph.linear_map import Dense
-from surefoot.graph.network import dense_layer, linear_layer, with_normalisation
+from surefoot.graph.network import (
+    check_float32,
+    dense_layer,
+    linear_layer,
+    with_normalisation,
+)
 from surefoot.verify import Network, bracket_radius, check_reader, read_network
 from tests.refusals import refused
 from tests.unit.float32_networks import BUILDERS, INPUTS
@@ -493,3 +498,18 @@ def test_a_term_that_underflows_in_float64_is_not_proved_away() -> None:
     with np.errstate(all="ignore"):
         bracket = bracket_radius(network, np.array([0.1]), 0, seconds=2, arithmetic=Arithmetic.REAL)
     assert bracket.low <= 0.2
+
+
+def test_weights_that_a_run_rounds_are_no_part_of_a_proof_in_float32() -> None:
+    nodes = [node("Add", "a b", "w"), node("MatMul", "x w", "y")]
+    for small, rounds in ((1e-9, True), (0.5, False)):
+        constants = {"a": np.ones((4, 2), np.float32), "b": np.full((4, 2), small, np.float32)}
+        network = read_network(model(nodes, constants, [1, 4]))
+        assert network.rounded_constants == rounds
+        if rounds:
+            refused("constants folded", check_float32, network, 0.0, 1.0)
+        else:
+            check_float32(network, 0.0, 1.0)
+    wide = replace(network, rounded_constants=False, normalised=2)
+    refused("Softmax of a Softmax", check_float32, wide, 0.0, 1.0)
+    refused("does not hold", check_float32, network, -1e37, 1e37)

@@ -148,11 +148,14 @@ def test_times_of_the_tries_add_up():
         assert {one.seconds for one in tries} == {math.inf}
 
 
-def test_a_bracket_says_in_which_arithmetic():
-    assert (
-        Assumed.ARITHMETIC
-        in bracket_of(Proof(0.1, None, "", "closed", 1, 0.1)).guarantee.assumptions
-    )
+@pytest.mark.parametrize("method", [sf.methods.CriticalLevel, sf.methods.CriticalQuantile])
+def test_a_bracket_says_in_which_arithmetic(method):
+    assert method().assumption is Assumed.FLOAT32
+    assert method(arithmetic="real").assumption is Assumed.ARITHMETIC
+    proof = Proof(0.1, None, "", "closed", 1, 0.1)
+    assert bracket_of(proof, Assumed.FLOAT32).guarantee.assumptions == (Assumed.FLOAT32,)
+    with pytest.raises(InvalidArgument, match="float32 or real"):
+        method(arithmetic="half")
 
 
 def test_most_inputs_are_never_attacked():

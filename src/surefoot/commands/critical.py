@@ -124,6 +124,10 @@ class RadiusOptions:
     samples: int = option(
         200, "Random points per input and radius as a check; 0 for none.", least=0
     )
+    arithmetic: str = option(
+        "float32",
+        "What proofs hold for: float32, the model as run, or real, one that computes exactly.",
+    )
     verifier: str = option("", "Use another prover: 'tool {onnx} {vnnlib} {seconds} {result}'.")
 
     def ball(self, frame: tuple[int, ...] = ()) -> Perturbation:
@@ -139,7 +143,9 @@ class RadiusOptions:
         """The method; `least` is the radius that is required."""
         from surefoot.population import CriticalQuantile
         from surefoot.region import CriticalLevel
+        from surefoot.region.critical_level import arithmetic_named
 
+        arithmetic = arithmetic_named(self.arithmetic)
         seconds, nodes = self.seconds_per_input, self.nodes_per_input
         shared = (
             v.as_number("tolerance", self.tolerance),
@@ -149,7 +155,7 @@ class RadiusOptions:
             self.samples,
         )
         if not self.quantile_only and self.within is None:
-            return CriticalLevel(*shared, self.verifier, nodes)
+            return CriticalLevel(*shared, self.verifier, nodes, arithmetic)
         if self.verifier:
             raise refused(
                 "verifier",
@@ -158,7 +164,9 @@ class RadiusOptions:
                 "out quantile_only (--quantile-only) and within (--within)",
             )
         within = None if self.within is None else v.as_number("within", self.within)
-        return CriticalQuantile(*shared, within, least, nodes_per_input=nodes)
+        return CriticalQuantile(
+            *shared, within, least, nodes_per_input=nodes, arithmetic=arithmetic
+        )
 
 
 @dataclass(frozen=True)

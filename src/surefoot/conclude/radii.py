@@ -167,9 +167,7 @@ def _at_radius(record: Record, radius: float, radii: int) -> list[Claim]:
         )
     counts = robust_accuracy(local, radius)
     proved, refuted, rests = counts.proved, counts.refuted, _rests_on(local)
-    these = robust_accuracy_claim(radius, proved, refuted, counts.inputs, counts.clean)
-    if rests != (Assumed.ARITHMETIC,):
-        these = these.saying(guarantee=Guarantee.given(0.0, rests))
+    these = robust_accuracy_claim(radius, proved, refuted, counts.inputs, rests, counts.clean)
     if not isinstance(record.details, Radii):  # an attack: it says nothing of other inputs
         return [these]
     claims: list[kinds.RobustAtRadius | kinds.Severity] = [these]
@@ -242,13 +240,24 @@ def _rests_on(local: Sequence[Bracket]) -> tuple[Assumption, ...]:
     return tuple(dict.fromkeys(a for b in local for a in b.guarantee.assumptions))
 
 
+_ARITHMETIC = (Assumed.ARITHMETIC, Assumed.FLOAT32)
+
+
 def robust_accuracy_claim(
-    radius: float, proved: int, refuted: int, n: int, clean: int = 0
+    radius: float,
+    proved: int,
+    refuted: int,
+    n: int,
+    rests: tuple[Assumption, ...] = (),
+    clean: int = 0,
 ) -> kinds.RobustAtRadius:
-    """How many of these inputs are proved and refuted at a radius."""
-    promise = Guarantee.sound()
-    if proved:
-        promise = Guarantee.given(0.0, (Assumed.ARITHMETIC,))
+    """How many of these inputs are proved and refuted at a radius; what that `rests` on.
+
+    The arithmetic is assumed of what is proved alone: refuted are points that the model was run on.
+    """
+    promise = Guarantee.given(0.0, rests) if rests else Guarantee.sound()
+    if not proved and all(one in _ARITHMETIC for one in rests):
+        promise = Guarantee.sound()
     said = _of_these(n, promise, n)
     return kinds.RobustAtRadius(said, radius=radius, proved=proved, refuted=refuted, clean=clean)
 

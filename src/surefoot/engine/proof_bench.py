@@ -68,7 +68,7 @@ class BuiltInProver:
     """Our prover, on the network as it was read."""
 
     network: Network
-    arithmetic: Arithmetic = Arithmetic.REAL
+    arithmetic: Arithmetic = Arithmetic.FLOAT32
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""

@@ -191,6 +191,7 @@ class Network:
     """Layers in order; the last is linear. `ends_in_relu`: the file clips the scores at zero.
 
     `ends_in_softmax`: its output is the Softmax of them; `normalised` counts that and LogSoftmax.
+    `rounded_constants`: a run rounds weights that the file computes from others.
     The label is the first of the highest scores, as argmax gives it; in real arithmetic a Softmax
     leaves it as it is.
     """
@@ -200,6 +201,7 @@ class Network:
     ends_in_relu: bool = False
     ends_in_softmax: bool = False
     normalised: int = 0
+    rounded_constants: bool = False
 
     def __post_init__(self) -> None:
         widths = [int(np.prod(self.shape)), *(len(layer.bias) for layer in self.layers)]
@@ -340,11 +342,8 @@ _NORMALISING = 8
 sum, and the same in float64 here."""
 
 
-def refuse_overflow(network: Network, low: float | Floats, high: float | Floats) -> None:
-    """Refuse a network that could leave the range of float32 on inputs within [low, high].
-
-    Or whose rounding cannot be limited: sums of more than a million terms, two Softmax.
-    """
+def check_float32(network: Network, low: float | Floats, high: float | Floats) -> None:
+    """Refuse a network whose rounding in float32 is not limited on inputs within [low, high]."""
     ends = np.maximum(np.abs(low), np.abs(high)).reshape(-1)
     h = np.broadcast_to(ends, int(np.prod(network.shape)))
     largest, roundings = float(h.max()), 0.0
@@ -362,6 +361,8 @@ def refuse_overflow(network: Network, low: float | Floats, high: float | Floats)
         why = f"a sum of {roundings:,.0f} terms is too long to limit its rounding"
     elif network.normalised > 1:
         why = "a Softmax of a Softmax can tie"
+    elif network.rounded_constants:
+        why = "it computes weights from others, and rounds them (export it with constants folded)"
     if why:
         raise InvalidArgument(
             f"nothing can be proved of this network in float32: {why}; use arithmetic real "

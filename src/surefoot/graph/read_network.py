@@ -434,6 +434,7 @@ class _ReaderState:
     constants: dict[str, Values]
     opset: int
     values: dict[str, AffineValue] = field(default_factory=dict)
+    rounded_constants: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,6 +454,7 @@ class ProofGraph:
     ends_in_relu: bool
     ends_in_softmax: bool
     normalised: int
+    rounded_constants: bool
 
     @property
     def input_name(self) -> str:
@@ -483,8 +485,26 @@ def proof_graph(source: Source, shape: tuple[int, ...] | None) -> ProofGraph:
     dims = [n or 0 for n in graph.shape]
     scores, relu, softmax, normalised = _label_tensor(graph)
     whole = _full_shape(dims, shape)
+    leading = graph.leading_to(scores)
     return ProofGraph(
-        graph.leading_to(scores), model, wide, dtype, whole, scores, relu, softmax, normalised
+        leading, model, wide, dtype, whole, scores, relu, softmax, normalised,
+        _rounds_constants(model, leading),
+    )  # fmt: skip
+
+
+def _rounds_constants(model: ModelProto, wide: Graph) -> bool:
+    """Whether constants that the file computes from others are rounded when it runs."""
+    own = {one.name for one in model.graph.initializer}
+    made = {
+        name: value
+        for name, value in wide.constants.items()
+        if name not in own and value.dtype.kind == "f"
+    }
+    if not made:
+        return False
+    run = read_graph(model).constants
+    return any(
+        name not in run or not np.array_equal(run[name], value) for name, value in made.items()
     )
 
 
@@ -550,8 +570,9 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     matrix = multiplied_out(linear).matrix  # margins are differences of its rows
     scores = linear_layer(matrix, bias, sums)
     one = read.shape[1:] if len(read.shape) > 1 else read.shape
+    rounded = read.rounded_constants or state.rounded_constants
     ending = read.ends_in_relu, read.ends_in_softmax, read.normalised
-    return Network((*state.layers, scores), one, *ending)
+    return Network((*state.layers, scores), one, *ending, rounded)
 
 
 def _read_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
@@ -577,7 +598,8 @@ def _read_known_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
         state.constants[out] = np.array(values[inputs[0]].shape, np.int64)
     elif not known:  # it follows from shapes
         fed = tuple(state.constants[name] for name in inputs)
-        state.constants[out] = OPERATORS[node.op](Call(node, state.opset, np, fed, fed))
+        state.constants[out] = made = OPERATORS[node.op](Call(node, state.opset, np, fed, fed))
+        state.rounded_constants |= np.asarray(made).dtype.kind == "f"
     elif node.op in ("Relu", "LeakyRelu"):
         slope = 0.0 if node.op == "Relu" else float(node.attributes.get("alpha", 0.01))
         _activate(state, inputs[0], out, slope, needed)

@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from surefoot.core.assumptions import Arithmetic, Assumption
 from surefoot.core.counts import Proof
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import Bracket, Quantile, Undecided
@@ -72,6 +73,7 @@ class CriticalQuantile:
     size: int = 0
     top: float = 1.0
     nodes_per_input: int | None = None
+    arithmetic: Arithmetic = Arithmetic.FLOAT32
     needs: ClassVar[Needs] = Needs.RADII
     concludes_early: ClassVar[bool] = True
     evidence: ClassVar[type[Proof]] = Proof
@@ -79,6 +81,8 @@ class CriticalQuantile:
     def __post_init__(self) -> None:
         seconds = critical_level.default_seconds(self.seconds_per_input, self.nodes_per_input)
         object.__setattr__(self, "seconds_per_input", seconds)
+        arithmetic = critical_level.arithmetic_named(self.arithmetic)
+        object.__setattr__(self, "arithmetic", arithmetic)
         critical_level.check_proving(self)
         if self.within is not None and not 0 < self.within < math.inf:
             raise InvalidArgument(
@@ -86,6 +90,11 @@ class CriticalQuantile:
             )
         if self.goal is not None and not 0 < self.goal < math.inf:
             raise InvalidArgument(f"goal must be a radius above 0, got {self.goal:g}: try 8/255")
+
+    @property
+    def assumption(self) -> Assumption:
+        """What a lower end rests on."""
+        return self.arithmetic.assumed
 
     @property
     def efforts(self) -> tuple[ProofLimits, ...]:
@@ -210,7 +219,8 @@ class CriticalQuantile:
                 replace(proof, reason=_NOT_PROVED)
                 if proof.reason in (critical_level.OUT_OF_TIME, critical_level.OUT_OF_NODES)
                 and not self._used_up(proof)
-                else proof
+                else proof,
+                self.assumption,
             )
             for proof in known
         )

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from surefoot.core.assumptions import Assumed, Assumption, Stated
+from surefoot.core.assumptions import Arithmetic, Assumption, Stated
 from surefoot.core.counts import Proof, closed_to
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.results import Bracket, Footing, Guarantee, Interval
@@ -109,6 +109,22 @@ class Proving(Protocol):
     def samples(self) -> int:
         """Points drawn within each radius."""
 
+    @property
+    def arithmetic(self) -> Arithmetic | None:
+        """In which arithmetic of the model proofs hold; None: that of another prover."""
+
+
+def arithmetic_named(name: str) -> Arithmetic:
+    """The arithmetic by its name."""
+    try:
+        return Arithmetic(name)
+    except ValueError:
+        raise InvalidArgument(
+            f"arithmetic (--arithmetic) must be {' or '.join(Arithmetic)}, got {name!r}",
+            option="arithmetic",
+            value=name,
+        ) from None
+
 
 def check_proving(asked: Proving) -> None:
     """Refuse what no proof can be asked for."""
@@ -136,7 +152,7 @@ def check_proving(asked: Proving) -> None:
         raise InvalidArgument(f"samples are at least 0 for a radius, got {asked.samples}: try 200")
 
 
-def bracket_of(proof: Proof, assumption: Assumption = Assumed.ARITHMETIC) -> Bracket:
+def bracket_of(proof: Proof, assumption: Assumption) -> Bracket:
     """What is known of one input, and what that rests on."""
     return Bracket(
         Interval(proof.low, proof.far),
@@ -160,7 +176,9 @@ class CriticalLevel:
     A first, short try, then one or two with the rest of the time, each from where the last one
     ended: what one has proved is kept if the next is interrupted. `quantile` and `error` are for
     what is said of the population; `samples` points are drawn within each of some radii, as the
-    statistical counterpart. `verifier` is the command of another prover, in place of ours.
+    statistical counterpart. `verifier` is the command of another prover, in place of ours. What
+    ours proves holds for the model as it runs in float32, or, with `arithmetic` real, for one that
+    computes exactly.
     """
 
     tolerance: float = 0.002
@@ -170,6 +188,7 @@ class CriticalLevel:
     samples: int = 200
     verifier: str = ""
     nodes_per_input: int | None = None
+    arithmetic: Arithmetic | None = Arithmetic.FLOAT32
     needs: ClassVar[Needs] = Needs.RADII
     concludes_early: ClassVar[bool] = True
     evidence: ClassVar[type[Proof]] = Proof
@@ -177,6 +196,15 @@ class CriticalLevel:
     def __post_init__(self) -> None:
         seconds = default_seconds(self.seconds_per_input, self.nodes_per_input)
         object.__setattr__(self, "seconds_per_input", seconds)
+        named = None if self.verifier else arithmetic_named(self.arithmetic or Arithmetic.FLOAT32)
+        if self.verifier and self.arithmetic == Arithmetic.REAL:
+            raise InvalidArgument(
+                f"arithmetic (--arithmetic) {self.arithmetic}: {self.verifier!r} proves in its own "
+                "arithmetic; leave it out",
+                option="arithmetic",
+                value=self.arithmetic,
+            )
+        object.__setattr__(self, "arithmetic", named)
         check_proving(self)
         if self.verifier and self.nodes_per_input is not None:
             raise InvalidArgument(
@@ -211,8 +239,8 @@ class CriticalLevel:
     @property
     def assumption(self) -> Assumption:
         """What a lower end rests on."""
-        if not self.verifier:
-            return Assumed.ARITHMETIC
+        if self.arithmetic is not None:
+            return self.arithmetic.assumed
         return Stated(
             f"the proofs are those of {self.verifier!r}, in its own arithmetic, not checked here"
         )

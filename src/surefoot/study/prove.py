@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.conclude.radii import brackets_of, conclude_radii, searches
+from surefoot.core.assumptions import Arithmetic
 from surefoot.core.counts import Counts, Proof
 from surefoot.core.procedure import Ask
 from surefoot.core.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
@@ -74,7 +75,8 @@ def radii_measurement(study: StudyParts, workers: int | None, batch: int | None)
         proofs = _proofs(subjects, journal)
         if not proofs:
             return None
-        brackets = {i: bracket_of(proofs.get(i, NOT_REACHED)) for i in range(len(inputs))}
+        assumed = method.assumption
+        brackets = {i: bracket_of(proofs.get(i, NOT_REACHED), assumed) for i in range(len(inputs))}
         return body(brackets, None)
 
     return Measurement(
@@ -172,8 +174,11 @@ def prover_for(study: StudyParts) -> tuple[Prover, ReadNetwork | None]:
     """The prover; and the network as it was read, where it is ours."""
     graph, command = graph_of(study), getattr(study.method, "verifier", "")
     if not command:
+        arithmetic = study.method.arithmetic
+        if arithmetic is Arithmetic.FLOAT32:
+            _refuse_reduced(study)
         read = read_checked_network(study)
-        return BuiltInProver(read.network), read
+        return BuiltInProver(read.network, arithmetic), read
     from surefoot.verify.external_verifier import ExternalVerifier
 
     if not graph.plain:
@@ -190,6 +195,24 @@ def prover_for(study: StudyParts) -> tuple[Prover, ReadNetwork | None]:
     return ExternalProver(
         ExternalVerifier(command), graph.path, study.model.signature.classes
     ), None
+
+
+def _refuse_reduced(study: StudyParts) -> None:
+    """Refuse to speak of float32 where the model may compute in less."""
+    model: Any = study.model
+    device = getattr(model, "device", None)
+    half, session = getattr(model, "full", None) is not None, getattr(model, "session", None)
+    away = getattr(device, "type", "cpu") != "cpu"
+    if session is not None and session.get_providers() != ["CPUExecutionProvider"]:
+        device, away = session.get_providers()[0], True
+    if half or away:
+        where = "in half precision" if half else f"on {device}, where sums may be in TF32"
+        raise InvalidArgument(
+            f"arithmetic (--arithmetic) float32: this model runs {where}; leave out device "
+            "(--device) and half (--half), or use arithmetic real",
+            option="arithmetic",
+            value=Arithmetic.FLOAT32,
+        )
 
 
 def read_checked_network(study: StudyParts) -> ReadNetwork:

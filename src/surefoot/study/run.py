@@ -16,7 +16,7 @@ from typing import Any
 from surefoot import errors
 from surefoot.conclude.accuracy import with_other_label
 from surefoot.conclude.scope import all_in_scope, assuming
-from surefoot.core.assumptions import Assumption, Stated
+from surefoot.core.assumptions import Arithmetic, Assumption, Stated
 from surefoot.core.claims import RobustAtRadius
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
@@ -472,7 +472,8 @@ def preflight(study: StudyParts) -> tuple[Finding, ...]:
     if study.needs is Needs.LEVELS and study.method.low <= 0:
         found += findings(examine_level_zero(*parts))
     _refuse_failed(found)
-    if study.needs is Needs.RADII and not getattr(study.method, "verifier", ""):
+    real = getattr(study.method, "arithmetic", None) is Arithmetic.REAL
+    if study.needs is Needs.RADII and real:
         return (*found, real_arithmetic(study))
     return found
 

@@ -20,8 +20,8 @@ from surefoot.graph.network import (
     Floats,
     MarginQuestion,
     Network,
+    check_float32,
     margin_question,
-    refuse_overflow,
 )
 from surefoot.subject.protocols import Ball
 from surefoot.verify import branch_and_bound as branching
@@ -484,7 +484,7 @@ def bracket_radius(
     on_change = on_bracket or (lambda proved, refuted: None)
     bracket = BracketState(network, flat, label, space, replay, on_change, arithmetic, rank=rank)
     if arithmetic is Arithmetic.FLOAT32:
-        refuse_overflow(network, low, high)
+        check_float32(network, low, high)
     kept_here = network.keeps(flat, label, rank)
     if not (kept_here if replay is None else replay(flat) == label):
         return BracketResult(0.0, 0.0, flat, 0, clock() - started, "misclassified")

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from surefoot.core import claims
+from surefoot.core.assumptions import Arithmetic
 from surefoot.core.claims import Claim
 from surefoot.core.counts import closed_to
 from surefoot.core.results import Bracket, Quantile
@@ -398,7 +399,7 @@ def _cautions(records: Mapping[str, Record]) -> tuple[Caution, ...]:
     lines = [
         Caution(
             f"Contradiction: {name + ': ' if name else ''}input {row.id} is proved up to "
-            f"{at_least(bracket.low)} in real arithmetic, and the model fails at a point within. "
+            f"{at_least(bracket.low)}, and the model fails at a point within. "
             "The proof, the reading of the graph or the rounding of the model is at fault: do not "
             "use these radii.",
             urgent=True,
@@ -498,9 +499,18 @@ def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
             "here.",
             *confirmed,
         ]
+    proved = (
+        "Lower ends are proved for the model as it runs in float32, in any order of summation: "
+        "what rounding and underflow can change in each layer is subtracted from every margin. "
+        "TF32, half precision and Winograd's convolutions are not covered."
+    )
+    if record.study.method.text("arithmetic") == Arithmetic.REAL:
+        proved = (
+            "Lower ends are proved in real arithmetic, computed in float64 with an allowance for "
+            "its rounding; the model runs in float32."
+        )
     return [
-        "Lower ends are proved in real arithmetic, computed in float64 with an allowance for its "
-        "rounding; the model runs in float32.",
+        proved,
         "On random inputs the network as read and the model as run differ by at most "
         f"{radii.reader:.1e} of the largest margin.",
         *confirmed,
