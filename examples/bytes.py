@@ -34,7 +34,7 @@ study = sf.Study(
     model,
     inputs,
     sf.perturb.custom(corrupt, level=0.1),
-    sf.methods.ExactSequential(width=0.05, error=0.05),
+    sf.methods.ExactSequential(width=0.1, error=0.05),
 )
 print(study.run())
 

@@ -171,7 +171,7 @@ def test_every_world_meets_the_assumption_it_is_for(name, assume):
         assert meets(placed(name, 300, seed), assume, 0.8)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 20, 64])
+@pytest.mark.parametrize("size", [1, 5, 64])
 @pytest.mark.parametrize("name", [name for name in WORLDS if name not in ("flickering", "saw")])
 def test_of_so_few_inputs_that_all_are_evaluated_an_interval_is_never_false(name, size):
     for seed in range(4):
@@ -211,8 +211,9 @@ def two_sided(rng, n, clean):
          for a, b, w in zip(left, right, wrong, strict=True)], clean)  # fmt: skip
 
 
-@pytest.mark.parametrize("assume", ALL)
-@pytest.mark.parametrize("clean", [0.5, 0.4387])
+@pytest.mark.parametrize(
+    ("clean", "assume"), [(0.5, RISE), (0.4387, RISE), (0.4387, ONE), (0.5, MONOTONE)]
+)
 def test_a_range_with_the_clean_level_inside_is_read_on_both_sides(clean, assume):
     false = 0
     for seed in range(12):
@@ -229,8 +230,10 @@ def test_a_range_with_the_clean_level_inside_is_read_on_both_sides(clean, assume
     assert not false_too_often(false, 12, ERROR)
 
 
-@pytest.mark.parametrize("assume", ALL)
-@pytest.mark.parametrize("span", [(-5.0, -4.9), (0.0, 255.0), (1e-3, 2e-3)])
+@pytest.mark.parametrize(
+    ("span", "assume"),
+    [((-5.0, -4.9), RISE), ((0.0, 255.0), RISE), ((1e-3, 2e-3), ONE), ((0.0, 255.0), MONOTONE)],
+)
 def test_any_range_gives_the_same_shares(span, assume):
     low, high = span
     curve = placed("bell", 100, 1)

@@ -39,8 +39,7 @@ def test_all_runs_of_a_study_together_spend_no_more_than_the_error():
     assert sum(shares) <= ERROR * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("spread", [False, True])
-@pytest.mark.parametrize("trials", [1, 20])
+@pytest.mark.parametrize(("spread", "trials"), [(False, 20), (True, 1), (True, 20)])
 def test_one_who_follows_every_forecast_is_deceived_rarely(spread, trials):
     """The mean is a hair below what is required; three runs, each as large as the last proposed."""
     rng, runs, passed = np.random.default_rng([2, spread, trials]), 150, 0
@@ -103,14 +102,14 @@ def test_forecasts_come_true_about_as_often_as_they_say():
         truth = 1 - 0.3 * rng.random()
         local = rates(rng, 80, truth, True, 1)
         first = requirement(Mean(ERROR), local, 0.9, 0)
-        if isinstance(first, Decision) or (many := first.reason.parts[0].values[0]) > 20_000:
+        if isinstance(first, Decision) or (many := first.reason.parts[0].values[0]) > 5_000:
             continue
         more = local + rates(rng, many - 80, truth, True, 1)
         followed, decided = (
             followed + 1,
             decided + isinstance(requirement(Mean(ERROR), more, 0.9, 1), Decision),
         )
-    assert followed > 100
+    assert followed > 80
     assert 0.7 <= decided / followed <= 0.95
 
 

@@ -13,12 +13,14 @@ import multiprocessing.process
 import multiprocessing.util
 import os
 import resource
+import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -60,14 +62,11 @@ def _child(
     for descriptor, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(f"{place}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
     sys.stdout, sys.stderr = (os.fdopen(fd, "w", closefd=False, encoding="utf-8") for fd in (1, 2))
-    sys.argv = ["surefoot", *words]
-    from surefoot.cli.main import main
-
     if held:
         hold_journal()
     code: object = 0
     try:
-        main()
+        _run(words)
     except SystemExit as ended:
         code = ended.code
     with contextlib.suppress(OSError, ValueError):  # a case may have closed them
@@ -77,6 +76,19 @@ def _child(
     Path(f"{place}/peak").write_text(str(1024 * max(kilobytes)))
     multiprocessing.util._run_finalizers()  # as a program does that ends by itself
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def _run(words: tuple[str, ...]) -> None:
+    """A command of surefoot, or a file of Python as a program."""
+    if words[0].endswith(".py"):
+        warnings.filterwarnings("error", category=DeprecationWarning, module="surefoot")
+        sys.argv, sys.path[0] = list(words), str(Path(words[0]).parent)
+        runpy.run_path(words[0], run_name="__main__")
+    else:
+        from surefoot.cli.main import main
+
+        sys.argv = ["surefoot", *words]
+        main()
 
 
 _context = multiprocessing.get_context("forkserver")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.system import forked
 from tests.system.hold import SECONDS
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -17,10 +16,7 @@ FILES = sorted({*EXAMPLES.glob("*.py")} - {EXAMPLES / "files_to_try.py", EXAMPLE
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_an_example_runs_and_ends_well(path: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning:surefoot", str(path)],
-        cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False,
-    )  # fmt: skip
+    done = forked.run([str(path)], tmp_path, SECONDS)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "Traceback" not in done.stderr
     assert "Warning" not in done.stderr, done.stderr[-2000:]

@@ -7,7 +7,7 @@ import pytest
 from tests.kills.__main__ import main
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
-KILLS = 4
+KILLS = 2
 
 
 def test_commands_that_are_killed_at_random_moments_end_as_if_nothing_had_happened(capsys):

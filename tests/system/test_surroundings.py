@@ -16,9 +16,8 @@ QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--ea
 @pytest.mark.parametrize(
     "surroundings",
     [
-        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "ascii", "COLUMNS": "30"},
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        {"COLUMNS": "30"},
     ],
 )
 def test_any_terminal_gets_the_result(workspace, surroundings):

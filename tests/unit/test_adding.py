@@ -96,41 +96,24 @@ def files_that_name(class_: type) -> set[str]:
     }
 
 
-def by_name(classes) -> dict:
-    return {"argvalues": list(classes), "ids": [class_.__name__ for class_ in classes]}
+def registries(class_: type) -> set[str]:
+    """The files that name a class besides its own module."""
+    if class_ in PERTURBATIONS.values():
+        return {"perturb/catalogue.py"}
+    if class_ in METHODS.values():
+        return {f"{class_.__module__.split('.')[1]}/__init__.py", "catalogue/methods.py"}
+    return {"properties/__init__.py"} if class_ in PROPERTIES.values() else set()
 
 
-def check(class_: type, registries: set[str]) -> None:
-    named = files_that_name(class_)
-    assert named - OWN_ROLE.get(class_.__name__, set()) == registries
-
-
-@pytest.mark.parametrize("class_", **by_name(PERTURBATIONS.values()))
-def test_a_perturbation_is_named_in_its_module_and_the_list_of_perturbations(class_):
-    check(class_, {"perturb/catalogue.py"})
-
-
-@pytest.mark.parametrize("class_", **by_name(METHODS.values()))
-def test_a_method_is_named_in_its_module_its_package_and_the_list_of_methods(class_):
-    package = class_.__module__.split(".")[1]
-    check(class_, {f"{package}/__init__.py", "catalogue/methods.py"})
-
-
-@pytest.mark.parametrize("class_", **by_name(PROPERTIES.values()))
-def test_a_property_is_named_in_its_module_and_the_list_of_properties(class_):
-    check(class_, {"properties/__init__.py"})
-
-
-@pytest.mark.parametrize("class_", **by_name(MODELS))
-def test_a_model_adapter_is_named_in_its_own_module_alone(class_):
-    check(class_, set())
-
-
-@pytest.mark.parametrize("class_", **by_name(STORES))
-def test_a_store_is_named_in_its_module_and_where_stores_are_opened(class_):
-    """There by import, or as text in the table of URL schemes."""
-    assert class_.__name__ in (SOURCE / "store" / "__init__.py").read_text()
-    assert files_that_name(class_) <= {"store/__init__.py"}
+def test_a_class_is_named_in_its_module_and_the_lists_of_its_kind():
+    """And nowhere else; a model adapter in its own module alone."""
+    every = [*PERTURBATIONS.values(), *METHODS.values(), *PROPERTIES.values(), *MODELS]
+    for class_ in every:
+        named = files_that_name(class_) - OWN_ROLE.get(class_.__name__, set())
+        assert named == registries(class_), class_
+    for class_ in STORES:  # by import, or as text in the table of URL schemes
+        assert class_.__name__ in (SOURCE / "store" / "__init__.py").read_text()
+        assert files_that_name(class_) <= {"store/__init__.py"}
 
 
 def test_every_exception_is_needed():

@@ -43,15 +43,17 @@ def stored(name):
     return (ROOT / "docs" / "figures" / f"{name}.svg").read_text()
 
 
+SECTIONS = (
+    "Claim", "Assumption", "Formula", "Source", "Where we differ, and why", "How it is tested",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize(
-    "section",
-    ["Claim", "Assumption", "Formula", "Source", "Where we differ, and why", "How it is tested"],
-)
-def test_a_method_page_has_every_section_and_says_something_in_it(name, section):
-    text = re.search(rf"^## {section}\n\n(.+?)(?=^## |\Z)", PAGES[name], re.DOTALL | re.MULTILINE)
-    assert text, f"{name}.md has no section {section!r}"
-    assert len(text[1].split()) >= 3
+def test_a_method_page_has_every_section_and_says_something_in_it(name):
+    for section in SECTIONS:
+        text = re.search(rf"^## {section}\n\n(.+?)(?=^## |\Z)", PAGES[name], re.DOTALL | re.M)
+        assert text, f"{name}.md has no section {section!r}"
+        assert len(text[1].split()) >= 3
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))

@@ -93,6 +93,10 @@ VERBS = {
 }
 
 
+EVERY_FAULT = ("mean", "share", "curve", "compare")
+"""Verbs that meet every fault: one of each way to a verdict. The doubt that stops them is one."""
+
+
 def verdicts(result):
     return {claim.verdict for claim in result.verdicts}
 
@@ -109,7 +113,7 @@ def files(world, name):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_sound_model_passes_and_a_broken_pipeline_does_not(world, verb):
-    for name in ("sound", *(BROKEN if verb != "critical" else ["not normalised"])):
+    for name in ("sound", *(BROKEN if verb in EVERY_FAULT else ["not normalised"])):
         model, data, options = files(world, name)
         result = VERBS[verb](model, data, {**options, **same(verb)})
         passed = verdicts(result) == {Verdict.PASS}
