@@ -218,12 +218,58 @@ def test_what_comes_last_may_leave_the_label(last: str) -> None:
     assert check_reader(network, source) < 1e-5
 
 
-@pytest.mark.parametrize("kind", ["Sigmoid", "Tanh", "MaxPool"])
+@pytest.mark.parametrize("kind", ["Sigmoid", "Tanh"])
 def test_other_operators_are_refused_by_name(kind: str) -> None:
-    at = {"kernel_shape": [2, 2], "strides": [2, 2]} if kind == "MaxPool" else {}
-    body = [node(kind, "x", "r", **at)]
-    source = image(body, {}, "r", 18 if kind == "MaxPool" else 72)
-    refused(kind, read_network, source)
+    refused(kind, read_network, image([node(kind, "x", "r")], {}, "r", 72))
+
+
+@pytest.mark.parametrize(
+    ("at", "size"),
+    [
+        ({"kernel_shape": [2, 2], "strides": [2, 2]}, 18),
+        ({"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 0, 1]}, 2 * 3 * 6),
+        ({"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1, "pads": [1, 1, 1, 1]}, 32),
+    ],
+)
+def test_maxima_are_read(at: dict[str, Any], size: int) -> None:
+    agrees(image([node("MaxPool", "x", "p", **at)], {}, "p", size))
+    body = [node("Conv", "x w", "c", pads=[1] * 4), node("MaxPool", "c", "p", **at)]
+    body += [node("Relu", "p", "r"), node("MaxPool", "x", "q", **at), node("Add", "q r", "s")]
+    agrees(image(body, {"w": single(2, 2, 3, 3)}, "s", size))
+
+
+def test_clipped_values_are_read() -> None:
+    constants = {"low": np.float32(-0.25), "high": np.float32(0.5), "w": single(2, 2, 3, 3)}
+    for ends in ("low high", "low", " high"):
+        body = [node("Conv", "x w", "c", pads=[1] * 4)]
+        clip = helper.make_node("Clip", ["c", *ends.split(" ")], ["s"])
+        agrees(image([*body, clip], constants, "s", 72))
+
+
+def test_brackets_through_maxima_hold_the_exact_radius() -> None:
+    nodes = [
+        node("Gemm", "x w b", "h", transB=1),
+        node("Reshape", "h shape", "i"),
+        node("MaxPool", "i", "p", kernel_shape=[2, 2]),
+        node("Flatten", "p", "f"),
+        node("Clip", "f low high", "c"),
+        node("Gemm", "c v o", "y", transB=1),
+    ]
+    constants = {"w": single(8, 3), "b": single(8, seed=1), "v": single(2, 2, seed=2)}
+    constants |= {"shape": np.array([1, 2, 2, 2]), "low": np.float32(0), "high": np.float32(1)}
+    constants["o"], x = np.zeros(2, np.float32), np.array([0.3, 0.6, 0.4])
+    lead = np.diff(read_network(model(nodes, constants, [1, 3])).scores(x[None])[0])[0]
+    constants["o"][0] = lead + 0.02  # the first class wins by so much
+    network = read_network(model(nodes, constants, [1, 3]))
+    label = network.label(x)
+    bracket = bracket_radius(network, x, label, tolerance=0.002, arithmetic=Arithmetic.REAL)
+    side = np.linspace(0, 1, 81)
+    grid = np.stack(np.meshgrid(side, side, side), axis=-1).reshape(-1, 3)
+    wrong = grid[network.scores(grid).argmax(axis=1) != label]
+    nearest = np.abs(wrong - x).max(axis=1).min()
+    assert bracket.low <= nearest
+    assert bracket.high <= nearest + 0.002
+    assert bracket.high - bracket.low <= 0.002002
 
 
 def test_products_of_two_values_are_refused() -> None:
@@ -367,7 +413,7 @@ def test_dropout_in_training_is_refused() -> None:
         ([node("Reshape", "x seven", "r"), node("MatMul", "r a", "y")], "Reshape"),
         ([node("MatMul", "x b", "y")], "MatMul"),
         ([helper.make_node("MatMul", ["x", "a"], ["y"], domain="my.own")], "my.own"),
-        ([node("Clip", "x", "y")], "Clip"),
+        ([node("Elu", "x", "y")], "Elu"),
         ([node("Sigmoid", "x", "s"), node("Softmax", "s", "y")], "Sigmoid"),
         ([node("Softmax", "x", "s"), node("MatMul", "s a", "y")], "Softmax"),
         ([node("Softmax", "x", "s", axis=0), node("Identity", "s", "y")], "Softmax"),

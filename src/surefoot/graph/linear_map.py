@@ -325,9 +325,10 @@ class Selection:
         out = xp.zeros((*z.shape[:-1], self.width), dtype=z.dtype, device=device(z))
         if self._once:
             out[..., self._span or self.index] = z
+        elif is_numpy_array(z):
+            np.add.at(np.moveaxis(out, -1, 0), self.index, np.moveaxis(z, -1, 0))
         else:
-            for i, j in enumerate(self.index):
-                out[..., int(j)] += z[..., i]
+            out.index_add_(-1, xp.asarray(self.index, device=device(z)), z)
         return out
 
     def converted(self, change: Convert) -> Selection:

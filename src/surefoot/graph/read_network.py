@@ -48,7 +48,7 @@ from surefoot.graph.onnx_file import (
     widened,
     window_layout,
 )
-from surefoot.graph.operators import OPERATORS, Call, Node
+from surefoot.graph.operators import OPERATORS, Call, Node, padded, windows_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -422,6 +422,7 @@ _MOST_WEIGHTS = 120_000_000
 """Weights of a dense layer, 1 GB in float64: proofs are for small networks."""
 _OPERATORS = sorted(
     {*_SHAPES, *_WITH_WEIGHTS, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"}
+    | {"MaxPool", "Clip"}
     | {"Dropout", "Identity"}  # gone when the graph is read
 )
 
@@ -551,8 +552,8 @@ def _label_tensor(graph: Graph) -> tuple[str, bool, bool, int]:
 def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Network:
     """The network in an ONNX file; `shape` of one input where the file leaves it open.
 
-    A last Softmax is left out: the label stays. Anything that is not affine, ReLU or LeakyReLU is
-    refused by name.
+    A last Softmax is left out: the label stays. What is not affine, ReLU, LeakyReLU, a maximum or
+    clipped is refused by name.
     """
     read = proof_graph(source, shape)
     state = _ReaderState([], dict(read.graph.constants), read.graph.opset)
@@ -602,7 +603,11 @@ def _read_known_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
         state.rounded_constants |= np.asarray(made).dtype.kind == "f"
     elif node.op in ("Relu", "LeakyRelu"):
         slope = 0.0 if node.op == "Relu" else float(node.attributes.get("alpha", 0.01))
-        _activate(state, inputs[0], out, slope, needed)
+        _activate(state, values[inputs[0]], out, slope, needed)
+    elif node.op == "MaxPool" and len(node.outputs) == 1:
+        _maximum(state, _pooled(state, node, values[inputs[0]]), out, needed)
+    elif node.op == "Clip" and known == inputs[:1]:
+        _clip(state, node, values[inputs[0]], needed)
     elif node.op in ("Add", "Sub") and len(known) == 2:
         second = values[inputs[1]]
         sign = np.asarray(-1.0 if node.op == "Sub" else 1.0)
@@ -621,10 +626,66 @@ def _read_known_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
         values[out] = read(op)
 
 
-def _activate(state: _ReaderState, name: str, out: str, slope: float, needed: set[str]) -> None:
-    """A new layer: the activated tensor, and beside it every tensor that is needed later."""
+def _pooled(state: _ReaderState, node: Node, value: AffineValue) -> list[AffineValue]:
+    """What each place of a pool's window shows; beyond the border another of the same window."""
+    place = np.arange(value.constant.size).reshape(value.shape)
+    call = Call(node, state.opset, np, (place,), (place,))
+    windows = windows_of(call)
+    whole = padded(call, place, windows.pads, -1)
+    shown = np.stack([whole[at] for at in windows.places()])
+    inside = np.take_along_axis(shown, (shown >= 0).argmax(axis=0)[None], axis=0)
+    shown = np.where(shown >= 0, shown, inside)
+    return [value.rearranged(_taking(at)) for at in shown]
+
+
+def _taking(index: Values) -> Callable[[Values], Values]:
+    return lambda a: a.reshape(-1)[index][None]
+
+
+def _maximum(state: _ReaderState, items: list[AffineValue], out: str, needed: set[str]) -> None:
+    """The greatest of several values, by max(a, b) = b + max(a − b, 0) of pairs, again and again.
+
+    So a maximum is exact, and branching splits it like any other neuron.
+    """
+    shape, minus = items[0].shape, np.asarray(-1.0)
+    size = items[0].constant.size
+    while len(items) > 1:
+        pairs = list(zip(items[::2], items[1::2], strict=False))
+        others = [b for _, b in pairs] + items[2 * len(pairs) :]
+        names = [f"{out} {i}" for i in range(len(others))]
+        state.values.update(zip(names, others, strict=True))
+        above = _stacked([a.plus(b.scaled(minus)) for a, b in pairs])
+        _activate(state, above, out, 0.0, {*needed, *names})
+        rises, items = state.values.pop(out), [state.values.pop(name) for name in names]
+        for i in range(len(pairs)):
+            part = np.arange(i * size, (i + 1) * size).reshape(shape)
+            items[i] = items[i].plus(rises.rearranged(_taking(part)))
+    state.values[out] = items[0]
+
+
+def _clip(state: _ReaderState, node: Node, value: AffineValue, needed: set[str]) -> None:
+    """Between constants: first max(x, least) = least + max(x − least, 0), then the other side."""
+    names = (*node.inputs[1:], "", "")[:2]
+    given = [state.constants[name] if name else None for name in names]
+    out, minus = node.outputs[0], np.asarray(-1.0)
+    for limit, name, side in zip(given, ("min", "max"), (1.0, -1.0), strict=True):
+        end = node.attributes.get(name) if limit is None else limit
+        if end is None:
+            continue
+        at = np.asarray(end, np.float64).reshape(())
+        moved = (value if side > 0 else value.scaled(minus)).shifted(-side * at)
+        _activate(state, moved, out, 0.0, needed)
+        beyond = state.values.pop(out)
+        value = (beyond if side > 0 else beyond.scaled(minus)).shifted(at)
+    state.values[out] = value
+
+
+def _activate(
+    state: _ReaderState, value: AffineValue, out: str, slope: float, needed: set[str]
+) -> None:
+    """A new layer: the activated value, and beside it every tensor that is needed later."""
     carried = [k for k in state.values if k in needed]
-    parts = [state.values[name], *(state.values[k] for k in carried)]
+    parts = [value, *(state.values[k] for k in carried)]
     whole = _stacked(parts) if carried else parts[0]
     total = whole.constant.size
     slopes = np.ones(total)

@@ -17,6 +17,7 @@ from surefoot.graph.linear_map import (
     Dense,
     LinearMap,
     Selection,
+    Several,
     absolute,
     composed,
     dense_rows,
@@ -126,6 +127,9 @@ MOST_SEARCH_WORK = 3e10
 its time on its first bounds. Chosen by hand; only tightness and time depend on it."""
 _CHUNK_VALUES = 1 << 22
 """Values of one intermediate array, 32 MiB in float64: all rows at once would fill the memory."""
+_CARRIED = 2.0**-20
+"""By how much of their size the ends of outputs that are carried along are widened: a slope times a
+sum is rounded, also in float32."""
 _WHOLE_SHARE = 0.5
 """Share of a layer's outputs from which on a part of the network is bounded through all of them.
 Chosen by hand; only the time depends on it."""
@@ -141,14 +145,16 @@ def bound_layers(
     """Bounds of all neurons over the box, layer after layer; 0 work: nothing is searched."""
     layers, rows, scale = list(question.hidden), question.rows, 0.0
     bounds, outputs, most = _no_layers(question, box), (box.lower, box.upper), box.largest
+    ends = outputs
     for k, whole in enumerate(question.hidden):
         if expired():
             raise OutOfTime
         layer, rounding = layers[k], _rounding(question.arithmetic, whole, outputs, most)
-        lower, upper = _neuron_bounds(bounds, layer, expired, most_work)
+        lower, upper = _neuron_bounds(bounds, layer, ends, expired, most_work)
         lost = bounds.rounding_unit * rounding.sizes + rounding.run_errors
         lower, upper = lower - lost, upper + lost
-        low, high = (np.maximum(end, layer.slope * end) * _OUTWARDS for end in (lower, upper))
+        ends = np.maximum(lower, layer.slope * lower), np.maximum(upper, layer.slope * upper)
+        low, high = (end * _OUTWARDS for end in ends)
         outputs, most = (low, high), np.maximum(np.abs(low), np.abs(high))
         scale = max(scale, float(rounding.sizes.max(initial=0.0)))
         undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
@@ -298,12 +304,17 @@ def _with_layer(
 
 
 def _neuron_bounds(
-    bounds: LayerBounds, layer: Layer, expired: Expired, most_work: float
+    bounds: LayerBounds,
+    layer: Layer,
+    outputs: tuple[Floats, Floats],
+    expired: Expired,
+    most_work: float,
 ) -> tuple[Floats, Floats]:
     """Of a matrix all neurons at once; else those together that depend on nearly the same ones."""
     if isinstance(layer.weights, Dense):
         return _bounds_of_rows(bounds, layer.weights, layer, expired, most_work)
-    lower, upper, groups = layer.bias.copy(), layer.bias.copy(), layer.weights.groups()
+    lower, upper = (layer.bias + end for end in _carried_ends(layer.weights, outputs))
+    groups = [rows for rows in layer.weights.groups() if np.isnan(lower[rows]).any()]
     for rows in groups:
         if expired():
             raise OutOfTime
@@ -318,6 +329,20 @@ def _neuron_bounds(
             neurons = Layer(linear, np.zeros(len(rows)), neurons.slope)
         work = most_work / len(groups)
         lower[rows], upper[rows] = _bounds_of_rows(part, linear, neurons, expired, work)
+    return lower, upper
+
+
+def _carried_ends(linear: LinearMap, outputs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Of the rows that are outputs of the layer before, their ends, and NaN of all others."""
+    parts = linear.maps if isinstance(linear, Several) and linear.stacked else (linear,)
+    rows = [
+        (low - _CARRIED * np.abs(low), high + _CARRIED * np.abs(high))
+        if isinstance(part, Selection)
+        else (np.full(part.shape[0], np.nan),) * 2
+        for part in parts
+        for low, high in [tuple(end[getattr(part, "index", slice(0))] for end in outputs)]
+    ]
+    lower, upper = (np.concatenate(ends) for ends in zip(*rows, strict=True))
     return lower, upper
 
 
