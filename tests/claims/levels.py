@@ -56,6 +56,25 @@ for _name, _noise, _share in (
         )
 
 
+@world("radius", "scores that float32 rounds in coarse steps", 0.0)
+def _as_run(seed: int) -> Outcome:
+    """Scores beside a large bias: as run they are a rising step function of the first value."""
+    rng = np.random.default_rng([seed, 71])
+    base, slope = 2.0 ** rng.integers(4, 16), 2.0**-4
+    weights, bias = np.array([[0, slope], [0, 0]], "f4"), np.array([base + slope / 2, base], "f4")
+    model = linear_model(weights, bias)
+    low, high = (int(np.float32(end).view(np.int32)) for end in (0.0, 1.0))
+    while high - low > 1:  # the last number with another label, among all float32 numbers
+        middle = (low + high) // 2
+        point = np.array([[np.int32(middle).view(np.float32), 0.5]], np.float32)
+        kept = int(np.argmax(model.predict(point)[0])) == 1
+        low, high = (low, middle) if kept else (middle, high)
+    x = rng.uniform(0.3, 1.0, (5, 2)).astype(np.float32)
+    above = x[:, 0].astype(float) - float(np.int32(low).view(np.float32))
+    prop, noise = sf.properties.TrueLabel(), sf.perturb.LinfNoise()
+    return _radii_of(model, x, noise, prop, above, 1.0, seed)
+
+
 @world("radius", "two rivals pass one after the other", 0.0)
 def _second_best(seed: int) -> Outcome:
     """Class 1 scores 0; the others pass it where the first value falls to 0.7 and to 0.5."""
