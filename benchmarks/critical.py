@@ -6,7 +6,10 @@ counterexample of theirs would be our error and must not occur; a counterexample
 radius they call proved is run once more through onnxruntime on the original file and printed
 (docs/decisions/published-brackets.md says what is behind them). Their search ran on a grid of .002,
 so brackets are closed to .002 here too; their time is the wall clock of a cluster's node, ours the
-processor time of one thread. The last line is about mnist-net_256x2.
+processor time of one thread. Proofs hold for runs in float32; `float32_violations` counts points
+near ties within a proved radius that onnxruntime labels otherwise, and the table of losses says how
+much smaller a radius proved without branching is than in real arithmetic. The last line is about
+mnist-net_256x2.
 
     python benchmarks/critical.py --data DIR [--quick] [--networks A,B] [--images N] [--seconds S]
         [--workers K] [--marabou N]
@@ -39,16 +42,23 @@ from processor import print_processor
 from published_brackets import Published, published_brackets
 from tables import print_table
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.core.counts import closed_to
+from surefoot.core.results import UNIT
+from surefoot.graph.network import margin_question
 from surefoot.verify import (
     BracketResult,
     ExternalVerifier,
     Network,
     bracket_radius,
+    branch_and_bound,
     check_reader,
+    find_contradiction,
     read_network,
     run_verifier,
 )
+from surefoot.verify.ball import Box
+from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.vnnlib import box_property
 
 NETWORKS = (
@@ -64,6 +74,10 @@ ROUNDING = 1e-6
 """Slack in radius when brackets are compared: the table has few digits."""
 TIME_LIMITED = 2800.0
 """Seconds above which a published search may have met its own limit (published-brackets.md)."""
+LOSS_PRECISION = 1e-4
+"""Of a radius without branching, as a share of it: the losses are 4e-4 to 2e-3."""
+LOSS_IMAGES = 3
+REAL_AND_RUN = (Arithmetic.REAL, Arithmetic.FLOAT32)
 MARABOU = Path(__file__).parents[1] / "examples" / "verifiers" / "marabou.py"
 
 
@@ -85,6 +99,7 @@ class Row:
     details: BracketResult
     published: Published | None
     replayed: bool
+    violated: bool
 
     @property
     def closed(self) -> bool:
@@ -172,7 +187,41 @@ def measure_image(job: Job) -> Row:
         and float(np.abs(witness - x).max()) <= bracket.high
         and label(witness) != truth
     )
-    return Row(job.image, bracket, published_brackets(job.data, job.name).get(job.image), replayed)
+
+    def labels(points: NDArray[np.float32]) -> NDArray[np.int64]:
+        return np.array([label(one) for one in points.astype(np.float64)])
+
+    violation = None
+    if bracket.low > 0:
+        violation = find_contradiction(network, labels, x, truth, bracket.low, UNIT, job.image)
+    published = published_brackets(job.data, job.name).get(job.image)
+    return Row(job.image, bracket, published, replayed, violation is not None)
+
+
+def first_radius(network: Network, x: NDArray[np.float64], label: int, how: Arithmetic) -> float:
+    """The largest radius that one bound without branching proves, to 1e-4 of it."""
+    question = margin_question(network, label, arithmetic=how)
+    low, high = 0.0, 0.2
+    while high - low > LOSS_PRECISION * high:
+        middle = (low + high) / 2
+        bounds = bound_layers(question, Box(x, middle, 0.0, 1.0), lambda: False)
+        settings = branch_and_bound.DEFAULT_SETTINGS
+        roots = branch_and_bound.root_nodes(bounds)
+        nodes, _ = branch_and_bound.bound_nodes(bounds, roots, settings.root_steps, settings.rates)
+        low, high = (middle, high) if nodes.radius.min() >= middle else (low, middle)
+    return low
+
+
+def radius_losses(data: Path, name: str, count: int) -> list[float]:
+    """Shares of the radius that proofs for float32 lose, of the first images."""
+    network, _ = read_and_open(data, name)
+    losses = []
+    for row in images(data)[:count]:
+        truth, x = int(row[0]), row[1:] / 255
+        if network.label(x) == truth:
+            real, run = (first_radius(network, x, truth, how) for how in REAL_AND_RUN)
+            losses.append(1 - run / real if real else 0.0)
+    return losses
 
 
 def measure(
@@ -267,6 +316,11 @@ def main() -> None:
         compare_with_marabou(
             args.data, names[0], rows_by_network[names[0]][: args.marabou], args.seconds
         )
+    losses = {name: radius_losses(args.data, name, LOSS_IMAGES) for name in names}
+    print_table(
+        ["network", "median loss in float32", "largest"],
+        [[n, f"{statistics.median(part):.2%}", f"{max(part):.2%}"] for n, part in losses.items()],
+    )
     rows = rows_by_network[names[0]]
     last = {
         "network": names[0],
@@ -275,6 +329,8 @@ def main() -> None:
         "contradictions": sum(r.proved_too_far or r.refutes for r in rows),
         "speedup_vs_published": speedup(rows),
         "speedup_of_all": speedup(together),
+        "float32_violations": sum(r.violated for r in together),
+        "float32_loss": {n: statistics.median(part) for n, part in losses.items()},
         "proved_too_far": sum(r.proved_too_far for r in together),
         "refuted_proofs": {n: sum(r.refutes for r in part) for n, part in rows_by_network.items()},
     }
