@@ -4,7 +4,9 @@
         [--processes 2] [--quick]
 
 published: 20 measured curves stand for networks, image i of a set is right at a level if its rank
-is below the curve, so the truth is exact; perturbations that draw (Gaussian noise) are apart.
+is below the curve, so the truth is exact; perturbations that draw (Gaussian noise) are apart. By a
+digest of its name each curve is one to choose constants on (figures end in _tuning) or one that is
+reported alone (_held).
 network: the embedded network under seven perturbations, with the wall time of both through one
 engine. worlds: finite sets with dips, steps, plateaus, flicker, whose curve is known exactly, under
 each assumption. population: coverage, and widths beside Clopper-Pearson at fixed levels. noise:
@@ -44,8 +46,8 @@ from surefoot.curves import SequentialCurve
 PARTS = ("published", "network", "worlds", "population", "noise")
 THRESHOLDS, OWN_SHARES = (0.8, 0.7), (0.5, 0.8)
 FIRST_ORDER = 10_000
-"""Random orders from here on: none of them played a part in any choice. All published curves and
-the embedded network did, with other orders: figures on curves that did not may be worse."""
+"""Random orders from here on: none of them played a part in any choice. The embedded network and,
+before they were divided, all published curves did, with other orders."""
 STEEP = 0.1
 """By how much a curve falls whose interval is to be narrow."""
 ORACLE_LEVELS = 1025
@@ -178,6 +180,18 @@ def figures_of(results: dict[str, list[Run]], ours: str, suffix: str = "") -> di
     }
 
 
+def by_part(
+    curves: Sequence[Measured], results: dict[str, list[Run]], suffix: str = ""
+) -> dict[str, float]:
+    """The figures of curves to choose constants on, and of those that are only reported."""
+    figures: dict[str, float] = {}
+    for part, held in (("_tuning", False), ("_held", True)):
+        names = tuple(f"{c.name} at " for c in curves if c.held_out is held)
+        own = {m: [r for r in runs if r.case.startswith(names)] for m, runs in results.items()}
+        figures |= figures_of(own, DEFAULT, suffix + part)
+    return figures
+
+
 def published_part(pool: Executor, folder: Path, *, quick: bool) -> dict[str, float]:
     """The published curves, those of noise apart."""
     curves = curves_in(folder)
@@ -190,14 +204,15 @@ def published_part(pool: Executor, folder: Path, *, quick: bool) -> dict[str, fl
     form, orders = Case(folder, 0, 0.0, 1000, ""), 2 if quick else 16
     table = partial(published_table, pool)
     title = "no perturbation draws, thresholds .8 and .7, 1,000 images"
-    figures = figures_of(table(title, fixed, form, orders), DEFAULT)
+    runs = table(title, fixed, form, orders)
+    figures = figures_of(runs, DEFAULT) | by_part(curves, runs)
     title = "the same, thresholds at 50 % and 80 % of each curve's own range"
     figures |= figures_of(table(title, own, form, orders), DEFAULT, "_own")
     steep = [(i, t) for i, curve in enumerate(curves) if np.ptp(curve.accuracies) >= STEEP
              for t in curve.own_thresholds(OWN_SHARES)]  # fmt: skip
     title = "the same, of all curves that fall by 10 points or more (noise: one draw an image)"
     runs = table(title, steep, form, orders)
-    figures |= figures_of(runs, DEFAULT, "_10_points")
+    figures |= figures_of(runs, DEFAULT, "_10_points") | by_part(curves, runs, "_10_points")
     figures["width_10_points"] = round(float(np.median([r.width for r in runs[DEFAULT]])), 4)
     small = Case(folder, 0, 0.0, 200, "")
     runs = table("no perturbation draws, thresholds .8 and .7, 200 images", fixed, small, orders)

@@ -40,9 +40,10 @@ between neighbouring cells."""
 CLEAR = 2.0
 """Standard deviations by which a level must be above the threshold, or below, for the value to
 count it so."""
-CHECK_DOUBTS, CHECK_PASSES = -2.5, 0.15
+CHECK_DOUBTS, CHECK_PASSES = -1.0, 0.6
 """Standard deviations by which a level may seem to be on another side than others imply, and what
-is spent on levels that seem so, in units of all inputs."""
+is spent on levels that seem so, in units of all inputs: with 0.15 and -2.5 twice as many intervals
+of published curves missed a dip of 3 points, for 3 % fewer evaluations."""
 
 
 def next_asks(known: KnownCurve) -> tuple[Ask, ...]:
