@@ -14,7 +14,7 @@ from surefoot.core.claims import About
 from surefoot.core.results import Interval
 from surefoot.records.record import BASELINE
 from surefoot.study.run import RunSettings
-from surefoot.study.suite import CellPlan, cell_studies, run_suite
+from surefoot.study.study import CellPlan, cell_studies, run_suite
 from tests.claims.parts import QUICK, Shift, noise_study, normal_inputs, sign_model
 from tests.claims.worlds import Outcome, any_false, missed, world
 

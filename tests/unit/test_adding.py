@@ -53,10 +53,9 @@ OWN_ROLE = {
     "SetMean": {"population/cells.py"},  # a cell of a suite is one
     "KappaTest": {"conclude/accuracy.py", "population/family.py"},  # all inputs go on together
     "SmoothedRadius": {"commands/smooth.py", "conclude/facts.py"},  # a radius, and its noise
-    "CellMean": {"study/suite.py"},
-    "CellPasses": {"study/suite.py"},
-    "PopulationMean": {"study/suite.py"},
-    "LinfNoise": {"commands/critical.py", "study/prove.py"},  # the ball of proofs
+    "CellMean": {"study/study.py"},
+    "CellPasses": {"study/study.py"},
+    "PopulationMean": {"study/study.py"},
     "SameLabel": {  # the default
         "engine/perturbation_checks.py", "engine/smoothed_model.py", "study/parts.py",
     },

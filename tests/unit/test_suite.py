@@ -16,7 +16,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.population.cells import Cell, CellMean, mean_of_cells, mean_ratio
 from surefoot.statistics.stratified_mean import MeanBounds
 from surefoot.study.load_files import SELECTION_SEEDS
-from surefoot.study.suite import CellPlan, cell_seed, cell_studies
+from surefoot.study.study import CellPlan, cell_seed, cell_studies
 
 ROW = '[[row]]\nperturb = "gaussian"\nlevels = [0.1, 0.2]\n'
 

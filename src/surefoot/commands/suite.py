@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.records.record import Source
     from surefoot.study import Result
-    from surefoot.study.suite import CellPlan, SuiteForecast
+    from surefoot.study.study import CellPlan, SuiteForecast
 
 _LARGE_INPUT = 50_000
 """Values of an input beyond which models are slow: there a pass over the inputs is the default."""
@@ -61,7 +61,7 @@ class SuiteOptions:
     def plan(self, values: int) -> CellPlan:
         """How each cell is measured; `values` are those of one input."""
         from surefoot.core.claims import About
-        from surefoot.study.suite import CellPlan
+        from surefoot.study.study import CellPlan
 
         about = {None: About.THESE, "these": About.THESE, "population": About.POPULATION}
         if self.about not in about:
@@ -104,7 +104,7 @@ def suite(
     from surefoot.records.record import BASELINE
     from surefoot.study import Study
     from surefoot.study.run import RunSettings
-    from surefoot.study.suite import cell_studies, run_suite
+    from surefoot.study.study import cell_studies, run_suite
 
     running.check()
     v.check_figure_file(measurement.figure)

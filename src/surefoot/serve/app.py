@@ -19,7 +19,7 @@ from surefoot.core.claims import Verdict
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.records.record import Example
 from surefoot.serve import guard as values
-from surefoot.serve import input_rows
+from surefoot.serve import runs
 from surefoot.serve.guard import Guard
 from surefoot.serve.live import StorePoller, live_messages
 from surefoot.serve.pages import policy_of_report, render, script, stylesheet
@@ -122,7 +122,7 @@ class Dashboard:
     def inputs(self, request: Request) -> Response:
         """The table of inputs."""
         store, line = self._run(request)
-        wanted = input_rows.InputFilter(
+        wanted = runs.InputFilter(
             values.text(request, "q"),
             values.text(request, "class"),
             values.text(request, "state"),
@@ -131,17 +131,17 @@ class Dashboard:
         )
         number = values.whole(values.text(request, "page"), "page", 1)
         result = store.result(line)
-        page = input_rows.input_page(result.record, wanted, number)
+        page = runs.input_page(result.record, wanted, number)
         rows = page.rows
         if rows and line.rows <= _MOST_ROWS:
             first = store.first_failures(line, [row.id for row in rows])
-            rows = input_rows.with_failures(rows, first)
+            rows = runs.with_failures(rows, first)
         return HTMLResponse(
             render(
                 "inputs.html.j2",
                 run=ListedRun(store, line),
-                result=result, page=page, rows=rows, wanted=wanted, states=input_rows.STATES,
-                sorts=tuple(input_rows.SORTS), least=values.text(request, "least"),
+                result=result, page=page, rows=rows, wanted=wanted, states=runs.STATES,
+                sorts=tuple(runs.SORTS), least=values.text(request, "least"),
             )
         )  # fmt: skip
 
@@ -210,7 +210,7 @@ class Dashboard:
         self, store: ServedStore, line: RunLine, name: str, replayed: object = None
     ) -> Response:
         record = store.result(line).record
-        row = input_rows.one_input(record, name)
+        row = runs.one_input(record, name)
         if row is None:
             raise NotThere(
                 f"there is no input {name[:60]!r} in run {line.digest[:12]}: choose one of its list"
@@ -219,7 +219,7 @@ class Dashboard:
         page = render(
             "input.html.j2",
             run=ListedRun(store, line),
-            row=input_rows.with_failures([row], failures)[0],
+            row=runs.with_failures([row], failures)[0],
             sampled=isinstance(row.example, Example),
             replayed=replayed,
             replay=self.replayer.is_on,
