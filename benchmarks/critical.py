@@ -45,12 +45,14 @@ from tables import print_table
 from surefoot.core.assumptions import Arithmetic
 from surefoot.core.counts import closed_to
 from surefoot.core.results import UNIT
+from surefoot.errors import InvalidArgument
 from surefoot.graph.network import margin_question
 from surefoot.verify import (
     BracketResult,
     ExternalVerifier,
     Network,
     bracket_radius,
+    bracket_radius_externally,
     branch_and_bound,
     check_reader,
     find_contradiction,
@@ -289,6 +291,34 @@ def compare_with_marabou(data: Path, name: str, rows: list[Row], seconds: float)
     print_table(["image", "proved here", "whole bracket s", "Marabou s", "Marabou says"], lines)
 
 
+def compare_brackets(
+    data: Path, name: str, rows: list[Row], verifier: str, seconds: float
+) -> dict[str, object]:
+    """The brackets of another prover on the same images, in as many seconds, beside ours."""
+    try:
+        tool = ExternalVerifier(verifier)
+    except InvalidArgument as missing:
+        print(missing)
+        return {}
+    network, label = read_and_open(data, name)
+    lines, lows = [], []
+    for row in rows:
+        truth, x = int(images(data)[row.image][0]), images(data)[row.image][1:] / 255
+        path, classes = data / "nets" / f"{name}.onnx", network.classes
+        theirs = bracket_radius_externally(tool, path, x, truth, classes, label, seconds=seconds)
+        ours = row.details
+        lows.append((ours.low, theirs.low))
+        cells = [f"{b.low:.4f} to {b.high:.4f} in {b.seconds:.0f} s" for b in (ours, theirs)]
+        lines.append([str(row.image), *cells, theirs.reason[:60]])
+    print_table(["image", "ours", tool.name, "why it ended"], lines)
+    return {
+        "verifier": tool.name,
+        "verifier_images": len(rows),
+        "our_low_higher": sum(a > b for a, b in lows),
+        "their_low_higher": sum(a < b for a, b in lows),
+    }
+
+
 def main() -> None:
     """Measure and print; the last line is JSON."""
     parser = argparse.ArgumentParser()
@@ -299,6 +329,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--marabou", type=int, default=0, help="ask Marabou about N images too")
+    parser.add_argument("--verifier", default="neuralsat", help="or abcrown=PATH, neuralsat=PATH")
+    parser.add_argument("--beside", type=int, default=0, help="images on which it is run too")
     args = parser.parse_args()
     print_processor()
     names = [NETWORKS[0]] if args.quick else args.networks.split(",")
@@ -322,6 +354,10 @@ def main() -> None:
         [[n, f"{statistics.median(part):.2%}", f"{max(part):.2%}"] for n, part in losses.items()],
     )
     rows = rows_by_network[names[0]]
+    beside = rows[: args.beside]
+    theirs = (
+        compare_brackets(args.data, names[0], beside, args.verifier, args.seconds) if beside else {}
+    )
     last = {
         "network": names[0],
         "closed_share": closed_within_10_s(rows),
@@ -333,6 +369,7 @@ def main() -> None:
         "float32_loss": {n: statistics.median(part) for n, part in losses.items()},
         "proved_too_far": sum(r.proved_too_far for r in together),
         "refuted_proofs": {n: sum(r.refutes for r in part) for n, part in rows_by_network.items()},
+        **theirs,
     }
     print(json.dumps(last))
 

@@ -285,3 +285,33 @@ def test_other_properties_are_refused(change: tuple[str, str], words: str) -> No
 def test_instances_are_lines_of_network_property_and_seconds() -> None:
     lines = [Instance("a.onnx", "p/0.vnnlib", 60.0), Instance("b.onnx", "p/1.vnnlib", 0.5)]
     assert write_instances(lines) == "a.onnx,p/0.vnnlib,60\nb.onnx,p/1.vnnlib,0.5\n"
+
+
+@pytest.mark.parametrize("name", ["neuralsat", "abcrown"])
+def test_provers_known_by_name_get_their_own_arguments(tmp_path: Path, name: str) -> None:
+    script = tmp_path / "main.py"
+    script.write_text(
+        "import runpy, sys\n"
+        "given = dict(zip(sys.argv[1:], sys.argv[2:]))\n"
+        "names = ('--net', '--spec', '--result_file') if '--net' in given else "
+        "('--onnx_path', '--vnnlib_path', '--results_file')\n"
+        "onnx, vnnlib, result = (given[name] for name in names)\n"
+        "assert given['--device'] == 'cpu' and given['--last'] == '1'\n"
+        f"sys.argv = ['', onnx, vnnlib, given['--timeout'], result]\n"
+        f"runpy.run_path({str(HERE / 'exact_verifier.py')!r}, run_name='__main__')\n"
+    )
+    network = Network((linear_layer(np.array([[1.0], [-1.0]]), np.zeros(2)),), (1,))
+    path, x = write_onnx(network, tmp_path / "n.onnx"), np.array([0.5])
+    verifier = ExternalVerifier(f"{name}={script} --last 1")
+    assert verifier.name == name
+
+    def ask(radius: float) -> Proved | Refuted | Unknown:
+        box = box_property(x, 0, radius, 2, low=-1.0, high=1.0)
+        return run_verifier(verifier, path, box, 60.0, network.label)
+
+    assert ask(0.4) == Proved(name)
+    assert isinstance(ask(0.6), Refuted)
+
+
+def test_a_prover_that_is_not_installed_is_refused_with_the_way_out() -> None:
+    refused("abcrown=PATH", ExternalVerifier, "abcrown")

@@ -128,7 +128,11 @@ class RadiusOptions:
         "float32",
         "What proofs hold for: float32, the model as run, or real, one that computes exactly.",
     )
-    verifier: str = option("", "Use another prover: 'tool {onnx} {vnnlib} {seconds} {result}'.")
+    verifier: str = option(
+        "",
+        "Use another prover: neuralsat, abcrown=PATH, or any command as in 'tool {onnx} {vnnlib} "
+        "{seconds} {result}'.",
+    )
 
     def ball(self, frame: tuple[int, ...] = ()) -> Perturbation:
         """The perturbation, its level open; that of a table is one of all its features together."""

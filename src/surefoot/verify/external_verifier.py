@@ -13,10 +13,12 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -47,20 +49,29 @@ _MOST_ANSWER_BYTES = 64 << 20
 """Bytes of an answer that are read: far more than a value for every pixel needs."""
 
 
+_PRESETS = {
+    "neuralsat": "--net {onnx} --spec {vnnlib} --timeout {seconds} --device cpu --verbosity 0 "
+    "--result_file {result} --export_cex",
+    "abcrown": "--onnx_path {onnx} --vnnlib_path {vnnlib} --timeout {seconds} --device cpu "
+    "--results_file {result} --save_adv_example --cex_path {result}.cex",
+}
+"""Arguments of provers known by name, as of NeuralSAT 0.2.17 and α,β-CROWN of December 2025."""
+
+
 @dataclass(frozen=True)
 class ExternalVerifier:
     """A prover's command; {onnx}, {vnnlib}, {seconds} and {result} stand for what it is given.
 
-    It is run without a shell. Without {result} its answer is read from what it prints.
+    It is run without a shell. Without {result} its answer is read from what it prints. In place of
+    a command: neuralsat where it is installed, or neuralsat=PATH and abcrown=PATH with the path of
+    their main script; further words are arguments of theirs.
     """
 
     command: str
 
     def __post_init__(self) -> None:
-        what = f"the verifier's command {self.command!r} cannot be split into words"
-        with refusing(what, "close its quotation marks", ValueError):
-            words = shlex.split(self.command)
-        named = set(_PLACE.findall(self.command))
+        words = self.words
+        named = {name for word in words for name in _PLACE.findall(word)}
         if not words or not {"onnx", "vnnlib"} <= named or named - set(_PLACES):
             raise InvalidArgument(
                 f"the verifier's command must name {{onnx}} and {{vnnlib}}, got {self.command!r}: "
@@ -68,15 +79,41 @@ class ExternalVerifier:
             )
 
     @property
+    def words(self) -> list[str]:
+        """The command in full, word by word."""
+        what = f"the verifier's command {self.command!r} cannot be split into words"
+        with refusing(what, "close its quotation marks", ValueError):
+            words = shlex.split(self.command)
+        name, _, path = words[0].partition("=") if words else ("", "", "")
+        if name not in _PRESETS:
+            return words
+        return [sys.executable, path or _script_of(name), *_PRESETS[name].split(), *words[1:]]
+
+    @property
     def name(self) -> str:
         """What the proof is signed with: the program and, for an interpreter, its script."""
-        words = [w for w in shlex.split(self.command) if not _PLACE.search(w)]
+        known = self.command.split(maxsplit=1)[0].partition("=")[0]
+        if known in _PRESETS:
+            return known
+        words = [w for w in self.words if not _PLACE.search(w)]
         return " ".join(Path(w).name for w in words[:2] if not w.startswith("-"))
 
     @property
     def assumption(self) -> str:
         """What a lower end proved this way rests on."""
         return f"the proof is that of {self.name}, in its own arithmetic, and was not checked here"
+
+
+def _script_of(name: str) -> str:
+    """The main script of a prover that is installed beside us."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        for file in metadata.files(name) or ():
+            if file.name == "main.py":
+                return str(file.locate())
+    raise InvalidArgument(
+        f"the verifier {name} is not installed here: give the path of its main script, "
+        f"{name}=PATH" + (", or pip install neuralsat" if name == "neuralsat" else "")
+    )
 
 
 def run_verifier(
@@ -113,13 +150,13 @@ def _answer(verifier: ExternalVerifier, onnx: Path, text: str, seconds: float) -
             "seconds": f"{seconds:g}",
             "result": str(folder / "result.txt"),
         }
-        words = [
-            _PLACE.sub(lambda m: filled[m.group(1)], word) for word in shlex.split(verifier.command)
-        ]
+        words = [_PLACE.sub(lambda m: filled[m.group(1)], word) for word in verifier.words]
         code = _run(words, folder, seconds + _GRACE_SECONDS)
         if code is None:
             return Unknown(f"{verifier.name} was stopped after {seconds:g} s")
         answer = _read(folder / "result.txt") or _read(folder / "printed")
+        if point := _read(folder / "result.txt.cex"):  # some write the point by itself
+            answer += "\n" + point
         if not answer.strip():
             last = _read(folder / "errors").strip().splitlines()[-1:]
             why = f": {last[0][:160]}" if last else ""
