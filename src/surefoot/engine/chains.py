@@ -70,12 +70,19 @@ class LogitMargin:
         worse = -self.prop.margin(logits, labels, None)[0]
         fails = self.prop.severity(read, labels) >= self.prop.limit
         below = -float(np.finfo(np.float32).tiny)
-        return xp.where(fails, xp.clip(worse, 0.0, None), xp.clip(worse, None, below))
+        return xp.where(
+            fails, xp.where(worse > 0, worse, 0.0), xp.where(worse < below, worse, below)
+        )
 
 
 def without_steps(prop: Any, scores: Scores) -> Any:  # noqa: ANN401  any property
-    """The property with a severity that has no steps, where it is about labels."""
-    return LogitMargin(prop, scores) if hasattr(prop, "margin") and scores.of_classes else prop
+    """The property with a severity that has no steps, where it is about labels.
+
+    A difference of logits, which is 0 at the limit, is one already.
+    """
+    stepped = scores is Scores.PROBABILITIES or prop.limit != 0
+    margin = hasattr(prop, "margin") and scores.of_classes
+    return LogitMargin(prop, scores) if stepped and margin else prop
 
 
 def moves_in_steps(perturbation: Perturbation) -> bool:

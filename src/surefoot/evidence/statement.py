@@ -13,7 +13,7 @@ from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence import packed
 from surefoot.evidence.packed import NEW_COPY, Table, Unpacking, damaged, json_text
 from surefoot.records.json_records import record_from_json, record_to_json
-from surefoot.records.record import Curves, Radii, Record, Samples
+from surefoot.records.record import Curves, Radii, RareFailures, Record, Samples
 from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.system.text import Json
 
@@ -166,12 +166,10 @@ def evidence_of(
 ) -> Evidence:
     """The evidence of a run; images, and the places of files, are left out."""
     source, details = record.source, record.details
-    if isinstance(details, Samples):
+    if isinstance(details, Samples | RareFailures | Radii):
         details = replace(details, examples=())
     elif isinstance(details, Curves):
         details = replace(details, strip=None)
-    elif isinstance(details, Radii):
-        details = replace(details, examples=())
     compared = isinstance(record.spec, ComparisonSpec)
     words = "data" if compared else record.study.words.source or "data"
     return Evidence(

@@ -1,0 +1,186 @@
+"""Splitting through the engine: particles by their names, resume, evidence, refusals, the page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import surefoot as sf
+from surefoot.core.claims import KINDS
+from surefoot.core.counts import Particle, Severities, Steps
+from surefoot.core.results import RareFailure, Undecided
+from surefoot.core.tasks import Task
+from surefoot.engine.chains import LogitMargin, SplittingBench, without_steps
+from surefoot.evidence.check import check_evidence
+from surefoot.records.record import RareFailures
+from surefoot.subject.protocols import Scores
+from tests.refusals import refused
+
+SHAPE = (1, 4, 4)
+WEIGHT = np.full(16, 0.25)
+METHOD = sf.methods.Splitting(particles=10, runs=2, chain=8, error=0.1)
+QUICK = {"workers": 1, "batch": 64}
+SAME = sf.properties.SameLabel()
+
+
+def scores(batch: np.ndarray) -> np.ndarray:
+    margin = batch.reshape(len(batch), -1).astype(np.float64) @ WEIGHT
+    return np.stack([margin, -margin], axis=1) / 2
+
+
+def probabilities(batch: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-np.stack([scores(batch)[:, 0], scores(batch)[:, 1]], axis=1) * 2))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return sf.load_model(scores, shape=SHAPE, scores="logits")
+
+
+def inputs(*failing: float):
+    """That fail with these probabilities under Gaussian noise of 0.1."""
+    x = -np.outer(ndtri(np.array(failing)) * 0.1, WEIGHT).reshape(-1, *SHAPE)
+    return sf.load_inputs(x.astype(np.float32))
+
+
+NOISE = sf.perturb.GaussianNoise(0.1)
+
+
+def study(model, *failing, noise=NOISE, method=METHOD, prop=SAME):
+    return sf.Study(model, inputs(*failing), noise, method, prop)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        sf.perturb.GaussianNoise(0.1),
+        sf.perturb.LinfNoise(0.2),
+        sf.perturb.L2Noise(0.5),
+        sf.perturb.Fog(2.0),
+        sf.perturb.RandomLevel(20.0, sf.perturb.Rotation(20.0), lowest=-1.0),
+    ],
+    ids=lambda noise: noise.kind,
+)
+def test_a_first_particle_is_an_ordinary_trial_and_a_moved_one_follows_from_its_name(model, noise):
+    own = study(model, 1e-3, noise=noise)
+    trials, [subject] = own.bench(), own.fitted.subjects()
+    bench = SplittingBench(trials.model, trials)
+    level = noise.level
+    for trial in (0, 3, 70):
+        task = Task(subject, level, trial, trial + 1)
+        normals = bench.normals_of(subject, Particle(trial))
+        x = bench.perturbed_by([task], tuple(part[None] for part in normals))
+        assert np.allclose(x, trials.perturbed(task), atol=1e-5)
+    steps = Steps(Particle(3), -9.0, -99.0, 0.4)
+    first, second = Task(subject, level, 100, 106, steps), Task(subject, level, 200, 206, steps)
+    answers = bench.answer([first, Task(subject, level, 0, 2), second])
+    assert isinstance(answers[1], Severities)
+    assert answers[0].accepted == "1" * 6  # everything is above -99
+    moved, other = (Particle(3, ((start, "1" * 6, 0.4),)) for start in (100, 200))
+    assert not np.array_equal(
+        bench.normals_of(subject, moved)[0], bench.normals_of(subject, other)[0]
+    )
+    again = SplittingBench(trials.model, trials)
+    for kept, made in zip(
+        bench.normals_of(subject, moved), again.normals_of(subject, moved), strict=True
+    ):
+        assert np.array_equal(kept, made)
+    alone = again.answer([first])[0]
+    assert alone.accepted == answers[0].accepted
+    assert math.isclose(alone.severity, answers[0].severity, rel_tol=1e-6)
+
+
+def test_a_run_that_is_interrupted_goes_on_to_the_same_result(model, tmp_path):
+    whole = study(model, 1e-3, 1e-5).run(**QUICK)
+    calls = 0
+
+    def interrupted(batch):
+        nonlocal calls
+        calls += 1
+        if calls == 60:
+            raise KeyboardInterrupt
+        return scores(batch)
+
+    other = sf.load_model(interrupted, shape=SHAPE, scores="logits")
+    object.__setattr__(other, "signature", model.signature)
+    store = str(tmp_path / "runs.db")
+    with pytest.raises(KeyboardInterrupt):
+        study(other, 1e-3, 1e-5).run(store, **QUICK)
+    resumed = study(model, 1e-3, 1e-5).run(store, workers=2, batch=7)
+    assert [row.result.moves for row in resumed.inputs] == [r.result.moves for r in whole.inputs]
+    assert resumed.record.inputs == whole.record.inputs
+
+
+def test_its_claims_examples_evidence_and_page(model, tmp_path):
+    method = replace(METHOD, about="these")
+    result = study(model, 1e-3, 1e-4, 1e-30, method=method).run(**QUICK)
+    [mean] = result.claims
+    assert type(mean) is KINDS["rare_failure"]
+    assert (1e-3 + 1e-4) / 3 in mean.interval
+    often, seldom, never = (row.result for row in result.inputs)
+    assert all(isinstance(one, RareFailure) for one in (often, seldom, never))
+    assert never.failure is None  # left as soon as it hardly contributes
+    assert never.moves < -never.walkers * math.log(1e-12)
+    assert isinstance(result.details, RareFailures)
+    assert [e.id for e in result.details.examples] == ["0", "0", "1", "1"]
+    assert all(e.failed_class != e.clean_class for e in result.details.examples)
+    file = tmp_path / "run.evidence.json"
+    result.evidence(file)
+    assert check_evidence(file).exit_code == 0
+    page = tmp_path / "page.html"
+    result.report(page)
+    assert "data:image/png" in page.read_text(encoding="utf-8")
+    refused("passes no requirement", result.require, 0.5)
+
+
+def test_probabilities_are_followed_by_their_logarithms_and_saturated_ones_are_undecided():
+    model = sf.load_model(probabilities, shape=SHAPE, scores="probabilities")
+    confident = sf.properties.NoConfidentMistake(0.6)
+    [row] = study(model, 1e-4, prop=confident).run(**QUICK).inputs
+    assert isinstance(row.result, RareFailure)
+    hard = sf.load_model(lambda x: np.round(probabilities(x), 1), shape=SHAPE)
+    [row] = study(hard, 1e-4).run(**QUICK).inputs
+    assert isinstance(row.result, Undecided)
+    assert row.result.because.why.name == "SEVERITY_TIES"
+
+
+@pytest.mark.parametrize(
+    "prop", [SAME, sf.properties.NoConfidentMistake(0.7)], ids=["same", "sure"]
+)
+@pytest.mark.parametrize("kind", [Scores.LOGITS, Scores.PROBABILITIES])
+def test_a_severity_without_steps_fails_exactly_where_the_property_does(prop, kind):
+    logits = np.random.default_rng(5).normal(size=(400, 4)).astype(np.float32) * 3
+    softmax = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    given = logits if kind is Scores.LOGITS else softmax
+    labels = np.arange(400) % 4
+    whole = without_steps(prop, kind)
+    assert isinstance(whole, LogitMargin) or (prop is SAME and kind is Scores.LOGITS)
+    read = softmax if prop.needs is Scores.PROBABILITIES else given
+    fails = prop.severity(read, labels) >= prop.limit
+    assert np.array_equal(whole.severity(given, labels) >= whole.limit, fails)
+
+
+def test_what_splitting_cannot_follow_is_refused_with_one_sentence(model):
+    refused("in small steps", study, model, 0.1, noise=sf.perturb.GaussianGrid(0.25))
+    seeded = sf.perturb.custom(lambda image, rng, level: image, level=0.1)
+    refused("in small steps", study, model, 0.1, noise=seeded)
+    refused("draws nothing", study, model, 0.1, noise=sf.perturb.GaussianBlur(1.0))
+    refused("particles must be", sf.methods.Splitting, particles=3)
+    refused("least must lie", sf.methods.Splitting, least=0.0)
+    refused("each or these", sf.methods.Splitting, about="all")
+    given = {"model": model, "data": inputs(0.1), "perturb": "gaussian:0.1", "store": None}
+    refused("is for method normal-tail", sf.tail, **given, method="splitting", draws=50)
+    refused("is for method splitting", sf.tail, **given, particles=50)
+    refused("there is no method", sf.tail, **given, method="other")
+    refused("passes no requirement", sf.tail, **given, method="splitting", require=0.9)
+    refused(
+        "at one level",
+        sf.tail,
+        **{**given, "perturb": "gaussian"},
+        method="splitting",
+        levels=[0.1, 0.2],
+    )
