@@ -17,7 +17,7 @@ import json
 import math
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -30,11 +30,12 @@ from tables import print_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.claims.rare_worlds import RareWorld, corner, decoy, linear, run_together  # noqa: E402
+from tests.claims.rare_worlds import RareWorld, corner, decoy, linear, run_together
 
-import surefoot as sf  # noqa: E402
-from surefoot.core.results import RareFailure, Undecided  # noqa: E402
-from surefoot.core.tasks import Task  # noqa: E402
+import surefoot as sf
+from surefoot.core.results import RareFailure, Undecided
+from surefoot.core.tasks import Task
+from surefoot.subject.protocols import Model
 
 FAILING = (1e-3, 1e-6, 1e-9, 1e-12)
 LEAST_COVERED, MOST_TRIALS = 0.93, 100_000
@@ -96,7 +97,10 @@ def decoys(runs: int) -> dict[str, float]:
     return {"said_when_decoy": undecided / runs, "too_small_when_decoy": small / runs}
 
 
-def network(seed: int = 1) -> tuple[Any, np.ndarray]:
+Weights = tuple[np.ndarray, np.ndarray]
+
+
+def network(seed: int = 1) -> tuple[Weights, np.ndarray]:
     """Two layers of random weights, 784 inputs, and a point whose margin is a few deviations."""
     random = np.random.default_rng(seed)
     first = random.normal(size=(784, 64)) / 28
@@ -115,7 +119,8 @@ def counted(count: int, device: str, power: float) -> dict[str, float]:
     study = sf.Study(model, inputs, noise, METHOD, same, seed=3)
     [row] = study.run(workers=1, batch=4096).inputs
     seconds = time.perf_counter() - begun
-    failed = _count(model, inputs, noise, same, count)
+    other = replace(study, method=sf.methods.FixedSize(0.1, 0.1), seed=99)
+    failed = _count(other, count)
     low = float(beta.ppf(0.025, failed, count - failed + 1)) if failed else 0.0
     high = float(beta.ppf(0.975, failed + 1, count - failed))
     found: Any = row.result
@@ -133,7 +138,7 @@ def counted(count: int, device: str, power: float) -> dict[str, float]:
     }
 
 
-def _limit(weights: Any, x: np.ndarray, power: float) -> float:
+def _limit(weights: Weights, x: np.ndarray, power: float) -> float:
     """The margin that a normal distribution fitted to 20,000 trials puts at that probability."""
     noise = np.random.default_rng(2).normal(size=(20_000, 784)).astype(np.float32) * LEVEL
     scores = np.maximum((x + noise) @ weights[0], 0) @ weights[1]
@@ -141,7 +146,7 @@ def _limit(weights: Any, x: np.ndarray, power: float) -> float:
     return float(margin.mean() - ndtri(10.0**power) * margin.std())
 
 
-def _model(weights: Any, limit: float, device: str) -> Any:
+def _model(weights: Weights, limit: float, device: str) -> Model:
     """Class 0 until the margin of class 1 passes the limit."""
     if device == "cpu":
 
@@ -163,11 +168,9 @@ def _model(weights: Any, limit: float, device: str) -> Any:
     return sf.load_model(layers.eval(), shape=(784,), scores="logits", device=device)
 
 
-def _count(model: Any, inputs: Any, noise: Any, same: Any, count: int) -> int:
+def _count(study: sf.Study, count: int) -> int:
     """Failures of so many ordinary trials, of another seed."""
-    method = sf.methods.FixedSize(0.1, 0.1)
-    bench = sf.Study(model, inputs, noise, method, same, seed=99).bench()
-    [subject] = inputs.subjects()
+    bench, [subject] = study.bench(), study.fitted.subjects()
     failed, step = 0, 1 << 17
     for start in range(0, count, step):
         task = Task(subject, LEVEL, start, min(start + step, count))

@@ -54,6 +54,15 @@ def decoy(far: float = 4.75) -> RareWorld:
     return RareWorld(severity, 2, 10.0, float(ndtr(-far)))
 
 
+def hidden(far: float = 4.75) -> RareWorld:
+    """Failures that all runs reach, and others, a thousand times as many, that begin all at once."""
+
+    def severity(z: Floats) -> Floats:
+        return np.maximum(z[:, 0], 6.0 + 40 * (z[:, 1] - far))
+
+    return RareWorld(severity, 2, 6.0, float(ndtr(-far)))
+
+
 def run_together(world: RareWorld, procedures: Sequence[Any], seed: int) -> list[Any]:
     """What each procedure concludes of its own particles."""
     random = np.random.default_rng([seed, 35])
