@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 from processor import print_processor
 from scipy.special import ndtri
-from scipy.stats import beta
+from scipy.stats import beta, binom
 from tables import print_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.claims.rare_worlds import RareWorld, corner, decoy, linear, run_together
+from tests.claims.rare_worlds import RareWorld, corner, decoy, hidden, linear, run_together
 
 import surefoot as sf
-from surefoot.core.results import RareFailure, Undecided
+from surefoot.core.results import RareFailure
 from surefoot.core.tasks import Task
 from surefoot.subject.protocols import Model
 
@@ -87,14 +87,18 @@ def _off(one: RareFailure, truth: float) -> float:
 
 
 def decoys(runs: int) -> dict[str, float]:
-    """Shares of the runs that were undecided, that stated too small a probability, and others."""
-    world = decoy()
-    results = run_together(world, [METHOD.under(1.0)] * runs, 7)
-    undecided = sum(isinstance(one, Undecided) for one in results)
-    small = sum(
-        isinstance(one, RareFailure) and one.interval.high < world.failing for one in results
-    )
-    return {"said_when_decoy": undecided / runs, "too_small_when_decoy": small / runs}
+    """Shares of the runs that were undecided, and that stated too small a probability.
+
+    Of a decoy that ends below the limit; and of failures that hide behind rarer ones.
+    """
+    figures = {}
+    for name, world in (("decoy", decoy()), ("hidden", hidden())):
+        results = run_together(world, [METHOD.under(1.0)] * runs, 7)
+        known = [one for one in results if isinstance(one, RareFailure)]
+        figures[f"said_when_{name}"] = 1 - len(known) / runs
+        small = sum(one.interval.high < world.failing for one in known)
+        figures[f"too_small_when_{name}"] = small / runs
+    return figures
 
 
 Weights = tuple[np.ndarray, np.ndarray]
@@ -212,8 +216,10 @@ def main() -> None:
         **decoys(10 if given.quick else 100),
         **counted(count, given.device, -4.0 if count < 10_000_000 else -6.0),
     }
+    # of few runs as many as chance allows at 95 %
+    least = binom.ppf(0.001, runs, 0.95) / runs if given.quick else LEAST_COVERED
     figures["met"] = bool(
-        figures["covers"] >= LEAST_COVERED
+        figures["covers"] >= least
         and figures["evaluations_1e9"] <= MOST_TRIALS
         and figures["half_width_1e9"] <= 2
         and figures["network_agrees"]

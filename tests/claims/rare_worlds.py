@@ -55,7 +55,7 @@ def decoy(far: float = 4.75) -> RareWorld:
 
 
 def hidden(far: float = 4.75) -> RareWorld:
-    """Failures that all runs reach, and others, a thousand times as many, that begin all at once."""
+    """Failures that all runs reach; a thousand times as many others begin all at once."""
 
     def severity(z: Floats) -> Floats:
         return np.maximum(z[:, 0], 6.0 + 40 * (z[:, 1] - far))
