@@ -68,6 +68,8 @@ COUNTED_FROM = 1e-4
 """Failure probability from which on counting confirms it in the same run."""
 _EXPECTED_FAILURES = 10
 """Of those trials, where splitting is right."""
+_FORESEEN = 1e-9
+"""Failure probability for which progress is shown."""
 _TRACED = 40
 """Levels of a run that a record keeps, for its figure."""
 _NEGLIGIBLE = 0.05
@@ -381,6 +383,11 @@ class Ascent:
     subject: int = 0
     concludes_early: ClassVar[bool] = True
 
+    @property
+    def forecast(self) -> int:
+        """Trials of an input that fails as rarely as is foreseen, for who waits for them."""
+        return DRAWS + round(self.method.walkers * self.method.chain * -math.log(_FORESEEN))
+
     def steps(self) -> Generator[_Asks, list[Any], RareFailure | Undecided]:
         """Draw, move the lowest until all have failed, count where that is possible."""
         method, number = self.method, max(DRAWS, self.method.walkers)
@@ -450,6 +457,11 @@ class SharedAscent:
     level: float
     inputs: int
     concludes_early: ClassVar[bool] = True
+
+    @property
+    def forecast(self) -> int:
+        """Of all inputs, at most: those that hardly contribute are left."""
+        return self.inputs * Ascent(self.method, self.level).forecast
 
     def steps(self) -> Generator[_Asks, list[Any], list[RareFailure | Undecided]]:
         """One question for all inputs that are still open."""
