@@ -166,10 +166,14 @@ def evidence_of(
 ) -> Evidence:
     """The evidence of a run; images, and the places of files, are left out."""
     source, details = record.source, record.details
-    if isinstance(details, Samples | RareFailures | Radii):
+    if isinstance(details, Samples):
         details = replace(details, examples=())
     elif isinstance(details, Curves):
         details = replace(details, strip=None)
+    elif isinstance(details, Radii):
+        details = replace(details, examples=())
+    elif isinstance(details, RareFailures):
+        details = replace(details, examples=())
     compared = isinstance(record.spec, ComparisonSpec)
     words = "data" if compared else record.study.words.source or "data"
     return Evidence(
