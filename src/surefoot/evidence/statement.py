@@ -166,14 +166,15 @@ def evidence_of(
 ) -> Evidence:
     """The evidence of a run; images, and the places of files, are left out."""
     source, details = record.source, record.details
-    if isinstance(details, Samples):
-        details = replace(details, examples=())
-    elif isinstance(details, Curves):
-        details = replace(details, strip=None)
-    elif isinstance(details, Radii):
-        details = replace(details, examples=())
-    elif isinstance(details, RareFailures):
-        details = replace(details, examples=())
+    match details:
+        case Samples():
+            details = replace(details, examples=())
+        case Radii():
+            details = replace(details, examples=())
+        case RareFailures():
+            details = replace(details, examples=())
+        case Curves():
+            details = replace(details, strip=None)
     compared = isinstance(record.spec, ComparisonSpec)
     words = "data" if compared else record.study.words.source or "data"
     return Evidence(
