@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
+from typer.testing import CliRunner
 
 from surefoot.cli.main import app
 from surefoot.report.sentences import sentence
@@ -61,9 +62,18 @@ def command(name: str, folder: Path) -> dict[str, Any]:
 
 
 def help_text(name: str, folder: Path) -> dict[str, Any]:
-    """What --help prints, and of a command --help-all."""
-    every = {"all": run(f"{name} --help-all", folder)} if name else {}
-    return {**run(f"{name} --help", folder), **every}
+    """What --help prints, and of a command --help-all: in this process, as it changes nothing."""
+
+    def printed(command: str) -> dict[str, Any]:
+        done = CliRunner().invoke(app, studies.words(command))
+        texts = {"out": done.stdout, "err": done.stderr}
+        return {
+            "command": command,
+            "exit_code": done.exit_code,
+            **{name: canonical_text(text, folder) for name, text in texts.items()},
+        }
+
+    return {**printed(f"{name} --help"), **({"all": printed(f"{name} --help-all")} if name else {})}
 
 
 def help_names() -> list[str]:

@@ -46,7 +46,7 @@ def test_several_perturbations_models_and_classes_in_one_call(full):
     shutil.copy(full.folder / "model.onnx", full.folder / "twin.onnx")
     done = full.succeed("curve", "model.onnx", "twin.onnx", "more.npz", "--perturb", "blur:0..3",
                     "--perturb", "rotation:-40..40", "--by-class", "--report", "c.html",
-                    "--json", "--resolution", "0.01")  # fmt: skip
+                    "--json", "--resolution", "0.02", "--first", "100")  # fmt: skip
     parts = json.loads(done.stdout)["parts"]
     assert set(parts) == {f"{m}.onnx, {a}" for m in ("model", "twin")
                          for a in ("blur:0..3", "rotation:-40..40")}  # fmt: skip
@@ -101,7 +101,8 @@ def test_draws_are_fresh_unless_they_are_fixed(full):
 
 
 def test_a_contradicted_assumption_is_said_beside_the_result(full):
-    done = full.succeed(*FILES, "--perturb", "rotation:-60..60", "--assume", "monotone")
+    words = ("--perturb", "rotation:-60..60", "--assume", "monotone", "--resolution", "0.05")
+    done = full.succeed(*FILES, *words, "--first", "100")
     assert "contradict the assumption monotone" in done.stdout
     assert "it is assumed instead" in done.stdout
 
