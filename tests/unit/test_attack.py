@@ -375,7 +375,7 @@ def test_a_point_that_the_model_does_not_confirm_is_discarded_and_counted():
             return np.tile(np.float32([0, 1, 0]), (len(x), 1)), np.ones_like(x)
 
     proofs = proofs_of(study, gradients=Liar())
-    assert all(one.reason == AttackOutcome.NOT_FOUND and one.discarded == 5 for one in proofs)
+    assert all(one.reason == AttackOutcome.NOT_FOUND and one.discarded == 9 for one in proofs)
 
 
 class Stepped(torch.nn.Module):

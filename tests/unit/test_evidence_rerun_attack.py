@@ -102,7 +102,7 @@ def test_an_attack_that_cannot_be_run_again_is_open_with_the_reason(
     monkeypatch.setattr(trials, "_MOST_STEPS", 2 * 20 * 9 - 1)
     for of, result, reason in (
         (in_python, own, "the method attack-function is code of its user"),
-        (study, run, "it makes 930 gradient steps an input"),
+        (study, run, "it makes 2,100 gradient steps an input"),
     ):
         answer = check(result.evidence(tmp_path / "run.json"), of)
         assert answer.exit_code == 2, str(answer)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.engine.devices import concatenated, on_device_of
 from surefoot.errors import OutOfMemory
-from surefoot.region.attack_method import LOWEST_TARGETS, PGD, Attack
+from surefoot.region.attack_method import LONGER_STARTS, LOWEST_TARGETS, PGD, Attack
 from surefoot.subject.protocols import Array, Ball, Gradients, MarginProperty, Model, to_host
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ _ROW_VALUES = 2**21
 class _Stage:
     """Descents from one point of each input: towards some targets at once, 0: the nearest class.
 
-    `start` numbers the point; None: the lowest so far.
+    `start` numbers the point; None: the lowest so far, with short steps.
     """
 
     targets: int
@@ -148,15 +148,20 @@ class _Stage:
 
 
 def _stages(attack: Attack, classes: int) -> list[_Stage]:
-    """From the nearest class, where most inputs fail, over all targets to the lowest few."""
+    """From the nearest class, where most inputs fail, over all targets to the lowest few.
+
+    Then on from the lowest points of all: descents of other starts end in other basins, and each
+    stops above the bottom of its own.
+    """
     targets, steps = min(attack.targets, classes - 1), attack.iterations
     few = min(LOWEST_TARGETS, targets)
     starts = range(0 if classes > 2 else 1, attack.starts)  # the only other class was the nearest
     return [
         _Stage(0, 0, steps),
         *(_Stage(targets, start, steps) for start in starts),
-        _Stage(few, None, 2 * steps),
-        _Stage(few, attack.starts, 2 * steps),
+        *(_Stage(few, attack.starts + k, 2 * steps) for k in range(LONGER_STARTS)),
+        _Stage(targets, None, 2 * steps),
+        _Stage(few, None, 3 * steps),
     ]
 
 

@@ -248,12 +248,12 @@ def adaptive_descent(
     """The lowest points of Auto-PGD in the ball, and their losses; -inf: a point that is enough.
 
     Rows of the same owner search for the same thing: all end when one has found it. No owner
-    affects another. `near`: the first step in an L1 ball does not leave the start behind.
+    affects another. `near`: the first steps do not leave the start behind.
     """
     points = ball.project(start)
     xp = array_namespace(points)
     found, lowest = xp.asarray(points, copy=True), xp.zeros_like(_one_each(points))
-    now, enough = _first(objective, ball, points)
+    now, enough = _first(objective, ball, points, near=near)
     over = xp.zeros_like(now.shortened)
     sparse = ball.ball is Ball.L1
     span = max(int((_L1_CHECK if sparse else _FIRST_CHECK) * steps), 1)
@@ -303,13 +303,22 @@ def _one_each(points: Array) -> Array:
     return points[(slice(None), *(0 for _ in points.shape[1:]))]
 
 
-def _first(objective: Objective, ball: ClippedBall, points: Array) -> tuple[_Rows, Array]:
+_FIRST_STEP, _NEAR_STEP = 2.0, 0.125
+"""Radii of the first step, as in Auto-PGD, and of one that goes on from a low point: 1/10 to 1/2
+went about as far down."""
+
+
+def _first(
+    objective: Objective, ball: ClippedBall, points: Array, *, near: bool
+) -> tuple[_Rows, Array]:
     xp = array_namespace(points)
     each = xp.zeros_like(_one_each(points))
     rows = xp.arange(len(points), device=device(points))
     value = objective(points, rows)
     lowest = xp.where(value.enough, -xp.inf, value.loss)
-    length = (1.0 if ball.ball is Ball.L1 else 2.0) * ball.radius
+    length = ball.radius
+    if ball.ball is not Ball.L1:
+        length *= _NEAR_STEP if near else _FIRST_STEP
     values = float(np.prod(points.shape[1:]))
     moved = _values_moved(ball, points)
     share = xp.where(moved > 0, moved / (_L1_FEWER * values), _L1_SHARE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from surefoot.core.claims import Claim
 from surefoot.core.results import Bracket
 from surefoot.records.record import AttackSummary, Record, Samples
-from surefoot.region.attack_method import LOWEST_TARGETS
+from surefoot.region.attack_method import LONGER_STARTS, LOWEST_TARGETS
 from surefoot.report import provenance
 from surefoot.report.clauses import capitalised
 from surefoot.report.figures import STEADY, WEAK, bar_chart
@@ -104,8 +104,8 @@ def _effort(attack: AttackSummary) -> str:
     lowest = "it" if one else f"the {min(attack.targets, LOWEST_TARGETS)} of the lowest margins"
     return (
         f"It made 1 descent of {attack.iterations} steps towards the nearest class, {starts} "
-        f"towards {targets}, and 2 of {2 * attack.iterations} steps towards {lowest}, or until one "
-        "succeeded."
+        f"towards {targets}, {LONGER_STARTS} of {2 * attack.iterations} steps towards {lowest}, "
+        "and went on from the lowest points in short steps, or until one succeeded."
     )
 
 
