@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 from scipy.special import ndtri
 
 import surefoot as sf
@@ -19,6 +20,7 @@ from surefoot.evidence.check import check_evidence
 from surefoot.records.record import RareFailures
 from surefoot.subject.protocols import Scores
 from tests.refusals import refused
+from tests.unit.test_evidence_file import SCHEMA, statement_of
 
 SHAPE = (1, 4, 4)
 WEIGHT = np.full(16, 0.25)
@@ -131,6 +133,7 @@ def test_its_claims_examples_evidence_and_page(model, tmp_path):
     file = tmp_path / "run.evidence.json"
     result.evidence(file)
     assert check_evidence(file).exit_code == 0
+    assert Draft202012Validator(SCHEMA).is_valid(statement_of(file))
     page = tmp_path / "page.html"
     result.report(page)
     assert "data:image/png" in page.read_text(encoding="utf-8")
