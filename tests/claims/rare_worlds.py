@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from surefoot.core.counts import Chained, Particle, Severities, step_weights
+from surefoot.core.counts import Chained, Severities, step_weights
 from surefoot.core.procedure import Session
+from surefoot.core.results import Particle
 
 Floats = np.ndarray
 

@@ -12,8 +12,8 @@ from scipy.special import ndtri
 
 import surefoot as sf
 from surefoot.core.claims import KINDS
-from surefoot.core.counts import Particle, Severities, Steps
-from surefoot.core.results import RareFailure, Undecided
+from surefoot.core.counts import Severities, Steps
+from surefoot.core.results import Particle, RareFailure, Undecided
 from surefoot.core.tasks import Task
 from surefoot.engine.chains import LogitMargin, SplittingBench, without_steps
 from surefoot.evidence.check import check_evidence

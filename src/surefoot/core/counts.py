@@ -9,6 +9,8 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Particle
+
 Floats = NDArray[np.floating]
 
 
@@ -135,17 +137,6 @@ class Proof:
 _SCALES = (1.0, 0.5, 2.0, 0.25)
 """Of the steps of a chain in turn, relative to its scale: one of them suits a severity that needs
 shorter or longer steps than a linear one, without looking at what was accepted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Particle:
-    """A perturbation by its name: the trial that drew it, and the chains that moved it since.
-
-    Of each chain the number of its first step, which steps were accepted, and its scale.
-    """
-
-    trial: int
-    chains: tuple[tuple[int, str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Self
 
 from surefoot.core.assumptions import Assumption, Jointly
-from surefoot.core.counts import Particle
 from surefoot.core.reasons import Reason, stated
 from surefoot.errors import InvalidArgument
 
@@ -379,6 +378,17 @@ class LevelReached:
 
     severity: float
     probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Particle:
+    """A perturbation by its name: the trial that drew it, and the chains that moved it since.
+
+    Of each chain the number of its first step, which steps were accepted, and its scale.
+    """
+
+    trial: int
+    chains: tuple[tuple[int, str, float], ...] = ()
 
 
 @dataclass(frozen=True)

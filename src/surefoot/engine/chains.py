@@ -16,8 +16,8 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.core.counts import Chained, Particle, Severities, Steps, step_weights
-from surefoot.core.results import RareFailure
+from surefoot.core.counts import Chained, Severities, Steps, step_weights
+from surefoot.core.results import Particle, RareFailure
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine import devices, streams
 from surefoot.engine.devices import on_device_of

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed
-from surefoot.core.counts import Chained, Counts, Particle, Severities, Steps
+from surefoot.core.counts import Chained, Counts, Severities, Steps
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
@@ -29,6 +29,7 @@ from surefoot.core.results import (
     Interval,
     LevelReached,
     NormalFit,
+    Particle,
     RareFailure,
     SplittingRun,
     Undecided,
