@@ -180,15 +180,17 @@ def within_memory(
     run: Callable[[int], object], where: torch.device | None, workers: int
 ) -> Callable[[int], object]:
     """The same run; out of memory where as many workers would need more than the GPU has free."""
+    if where is None or where.type != "cuda":
+        return run
 
     def bounded(size: int) -> None:
-        run(size)
-        if where is not None and where.type == "cuda":
-            import torch
+        import torch
 
-            room = torch.cuda.mem_get_info(where)[0] + torch.cuda.memory_reserved(where)
-            if workers * torch.cuda.max_memory_allocated(where) > room:
-                raise OutOfMemory(f"{workers} batches of {size} trials do not fit into {where}")
+        torch.cuda.reset_peak_memory_stats(where)  # what other models needed before says nothing
+        run(size)
+        room = torch.cuda.mem_get_info(where)[0] + torch.cuda.memory_reserved(where)
+        if workers * torch.cuda.max_memory_allocated(where) > room:
+            raise OutOfMemory(f"{workers} batches of {size} trials do not fit into {where}")
 
     return bounded
 
