@@ -38,7 +38,7 @@ def test_the_mean_radius_of_the_same_inputs_is_compared_by_proofs(radii):
     assert refuted.guarantee.error == 0
     assert sentence(refuted).startswith(
         "FAIL: averaged over these 2 inputs, the critical radius with new is more than 40 % smaller"
-        " than with old, if the model computes exactly"
+        " than with old, if the model computes in float32"
     )
     near = against(small, large, margin=0.5)
     assert near.verdict is Verdict.UNDECIDED
