@@ -12,7 +12,11 @@ much smaller a radius proved without branching is than in real arithmetic. The l
 mnist-net_256x2.
 
     python benchmarks/critical.py --data DIR [--quick] [--networks A,B] [--images N] [--seconds S]
-        [--workers K] [--marabou N]
+        [--workers K] [--marabou N] [--convolution]
+
+`--convolution` measures the convolutional network CONVOLUTION instead: the median radius proved,
+the median width, the largest share of the limit that was spent, and the nodes per second of trees
+just beyond the proved radius.
 """
 
 from __future__ import annotations
@@ -59,7 +63,10 @@ from surefoot.verify import (
     read_network,
     run_verifier,
 )
-from surefoot.verify.ball import Box
+from surefoot.verify.ball import Box, InputSpace
+from surefoot.verify.bracket import BracketState, one_blas_thread
+from surefoot.verify.branch_and_bound import TreeWatch, prove_by_branching
+from surefoot.verify.counterexample_search import attack_problem
 from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.vnnlib import box_property
 
@@ -70,6 +77,12 @@ NETWORKS = (
     "mnist_relu_3_100",
     "mnist_relu_9_200",
 )
+CONVOLUTION = "convSmallRELU__PGDK"
+CONVOLUTION_IMAGES = 16
+CONVOLUTION_SECONDS = 12.0
+BEYOND = 1.04
+"""Share of the proved radius at which nodes are counted: bounds alone do not prove it."""
+COUNTED_IMAGES = 4
 TOLERANCE = 0.002
 """Width of a closed bracket, in radius: the grid of the published search."""
 ROUNDING = 1e-6
@@ -270,6 +283,38 @@ def summary(name: str, rows: list[Row]) -> list[str]:
     ]
 
 
+def count_nodes(job: Job, radius: float) -> float:
+    """Nodes per second of one image's tree at this radius."""
+    network, _ = read_and_open(job.data, job.name)
+    truth, x = int(images(job.data)[job.image][0]), images(job.data)[job.image][1:] / 255
+    question, space = margin_question(network, truth), InputSpace()
+    bracket = BracketState(network, x, truth, space, None, lambda low, high: None)
+    with one_blas_thread():
+        bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), lambda: False)
+        begun = time.process_time()
+        watch = TreeWatch(
+            lambda: time.process_time() > begun + job.seconds, on_nodes=bracket.count_nodes
+        )
+        problem = attack_problem(question, x, space)
+        prove_by_branching(bounds, problem, bracket, 0.0, TOLERANCE, watch)
+        return bracket.nodes / (time.process_time() - begun)
+
+
+def measure_convolution(data: Path, pool: ProcessPoolExecutor | None) -> dict[str, float]:
+    """What is proved through convolutions, and how fast."""
+    rows = measure(data, CONVOLUTION, CONVOLUTION_IMAGES, CONVOLUTION_SECONDS, pool)
+    jobs = [Job(data, CONVOLUTION, row.image, CONVOLUTION_SECONDS) for row in rows]
+    radii = [BEYOND * row.details.low for row in rows]
+    pairs = (part[:COUNTED_IMAGES] for part in (jobs, radii))
+    rates = (pool.map if pool else map)(count_nodes, *pairs)
+    return {
+        "conv_radius": statistics.median(row.details.low for row in rows),
+        "width_conv": statistics.median(row.details.high - row.details.low for row in rows),
+        "conv_overrun": max(row.details.seconds for row in rows) / CONVOLUTION_SECONDS,
+        "conv_nodes_per_second": statistics.median(rates),
+    }
+
+
 def compare_with_marabou(data: Path, name: str, rows: list[Row], seconds: float) -> None:
     """One question of Marabou's for each bracket: is the radius that we proved, proved?"""
     if importlib.util.find_spec("maraboupy") is None:
@@ -331,11 +376,15 @@ def main() -> None:
     parser.add_argument("--marabou", type=int, default=0, help="ask Marabou about N images too")
     parser.add_argument("--verifier", default="neuralsat", help="or abcrown=PATH, neuralsat=PATH")
     parser.add_argument("--beside", type=int, default=0, help="images on which it is run too")
+    parser.add_argument("--convolution", action="store_true", help=f"measure {CONVOLUTION}")
     args = parser.parse_args()
     print_processor()
     names = [NETWORKS[0]] if args.quick else args.networks.split(",")
     count = 10 if args.quick else args.images
     pool = ProcessPoolExecutor(args.workers, get_context("spawn")) if args.workers > 1 else None
+    if args.convolution:
+        print(json.dumps(measure_convolution(args.data, pool)))
+        return
     rows_by_network = {name: measure(args.data, name, count, args.seconds, pool) for name in names}
     header = ["network", "images", "closed", "within 10 s", "widest", "median s", "mean s"]
     together = [row for part in rows_by_network.values() for row in part]

@@ -382,7 +382,7 @@ def _raise_low(
     while (reason := task.reason()) is None:
         top, left = min(_closing_radius(task), task.goal or math.inf), budget.left()
         radius = top
-        if not plan.unclosed.spent and len(plan.closed) == 1:
+        if bracket.low > 0 and not plan.unclosed.spent and len(plan.closed) == 1:
             radius = min((1 + _FIRST_TREE_RISE) * bracket.low, top)
         elif plan.expected_seconds(top) > _CLOSING_SHARE * left:
             seconds = min(_SMALLER_RADIUS_SHARE * left, _NEXT_TREE_FACTOR * plan.closed[-1].seconds)
