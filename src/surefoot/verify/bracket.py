@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -214,11 +215,17 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _limit() -> AbstractContextManager[Any]:
+    limit: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limit
+
+
+@cache
+def _libraries() -> Any:  # noqa: ANN401  a controller of threadpoolctl
+    """Those of this process, looked for once: it takes as long as a proof without branching."""
     try:
         from threadpoolctl import ThreadpoolController
     except ModuleNotFoundError as error:
         raise MissingPackage(
             "proofs limit the threads of NumPy with threadpoolctl: pip install 'surefoot[verify]'"
         ) from error
-    limit: AbstractContextManager[Any] = ThreadpoolController().limit(limits=1, user_api="blas")
-    return limit
+    return ThreadpoolController()

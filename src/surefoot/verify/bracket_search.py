@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,6 +168,9 @@ _STRONGER_TIMES = 6.0
 _STRONGER_SHARE = 0.15
 """How many times the first attack's time the second takes, and the share of the time left that it
 may take. Where it is longer a short one must do: large networks keep their time for proofs."""
+_ABOUT_GOAL, _SHORT_ATTACK = 4.0, Effort(rounds=5, steps=15)
+"""The radius of a short attack in goals, and its effort: a bound without branching proves half the
+critical radius or more, so that what it leaves open is rarely farther."""
 _STRONGER_ATTACK = Effort(rounds=16, steps=50, targets=5, starts=4)
 """The second attack, many times the work of the first: only after a tree did not close."""
 
@@ -179,12 +183,16 @@ class SearchTask:
     """
 
     question: MarginQuestion
-    problem: AttackProblem
     bracket: BracketState
     tolerance: float
     goal: float | None
     largest_radius: float
     budget: Budget
+
+    @cached_property
+    def problem(self) -> AttackProblem:
+        """The same for attacks; most inputs of a search for a quantile need none."""
+        return search.attack_problem(self.question, self.bracket.x, self.bracket.space)
 
     def reason(self) -> str | None:
         """Why nothing more is to be proved, if so."""
@@ -227,8 +235,7 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
         if (reason := task.answered() or task.budget.time_over()) is not None:
             return reason
     if task.goal is None or bracket.witness is None:
-        point = search.find_counterexample(task.problem, task.largest_radius, Effort(), rng)
-        _try_point(task, point)
+        _first_attack(task, rng)
     attacked = budget.time_left()
     patience = _FIRST_TRY_SHARE * budget.left()
     if task.goal is None and task.answered() is None and begun - attacked > patience:
@@ -249,6 +256,16 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     if task.reason() is None and end is _TreeEnd.COMPLETE:
         return _tie_reason(bracket)
     return task.reason() or _raise_low(task, cost, tree, patience, rng)
+
+
+def _first_attack(task: SearchTask, rng: np.random.Generator) -> None:
+    """Where a side of the goal is asked for, a short search about it comes first."""
+    goal, most = task.goal, task.largest_radius
+    if goal is not None and _ABOUT_GOAL * goal < most:
+        near = search.find_counterexample(task.problem, _ABOUT_GOAL * goal, _SHORT_ATTACK, rng)
+        _try_point(task, near)
+    if task.bracket.witness is None:
+        _try_point(task, search.find_counterexample(task.problem, most, Effort(), rng))
 
 
 def _tie_reason(bracket: BracketState) -> str:
@@ -491,16 +508,16 @@ def bracket_radius(
     if known[1] is not None:
         bracket.try_counterexample(np.asarray(known[1], np.float64))
     question = margin_question(network, label, rank, arithmetic)
-    problem = search.attack_problem(question, flat, space)
     largest_radius = space.farthest(flat)
     if not kept_here:
+        problem = search.attack_problem(question, flat, space)
         points = search.points_along_gradient(problem, largest_radius)
         any(bracket.try_counterexample(point) for point in points)
         return bracket.result(_ONLY_NETWORK_WRONG, clock() - started)
     bracket.record_proof(known[0])
     budget = Budget(clock, started + seconds, nodes, lambda: bracket.nodes, len(question.rows))
     side_of = None if goal is None else min(goal, largest_radius)
-    task = SearchTask(question, problem, bracket, tolerance, side_of, largest_radius, budget)
+    task = SearchTask(question, bracket, tolerance, side_of, largest_radius, budget)
     rng = np.random.default_rng(seed)
     reason = close_bracket(task, rng)
     if arithmetic is Arithmetic.FLOAT32 and replay is not None and goal is None and rank == 1:

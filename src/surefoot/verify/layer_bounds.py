@@ -166,6 +166,7 @@ def bound_layers(
             own = slice(0, int(undecided.sum()))
             matrix = np.ascontiguousarray(dense_rows(layer.weights, order))
             layer = Layer(Dense(matrix), layer.bias[order], layer.slope[order])
+            ends = ends[0][order], ends[1][order]
             lower, upper, rounding = lower[order], upper[order], rounding.take(order)
             matrix = np.ascontiguousarray(following.matrix[:, order])
             if k + 1 < len(layers):
@@ -312,7 +313,9 @@ def _neuron_bounds(
 ) -> tuple[Floats, Floats]:
     """Of a matrix all neurons at once; else those together that depend on nearly the same ones."""
     if isinstance(layer.weights, Dense):
-        return _bounds_of_rows(bounds, layer.weights, layer, expired, most_work)
+        if most_work or not bounds.layers.weights:
+            return _bounds_of_rows(bounds, layer.weights, layer, expired, most_work)
+        return _where_intervals_leave_open(bounds, layer.weights.matrix, layer, outputs, expired)
     lower, upper = (layer.bias + end for end in _carried_ends(layer.weights, outputs))
     groups = [rows for rows in layer.weights.groups() if np.isnan(lower[rows]).any()]
     for rows in groups:
@@ -330,6 +333,26 @@ def _neuron_bounds(
         work = most_work / len(groups)
         lower[rows], upper[rows] = _bounds_of_rows(part, linear, neurons, expired, work)
     return lower, upper
+
+
+def _where_intervals_leave_open(
+    bounds: LayerBounds, matrix: Floats, layer: Layer, ends: tuple[Floats, Floats], expired: Expired
+) -> tuple[Floats, Floats]:
+    """For a first look: through the whole network only where the layer before does not decide."""
+    lower, upper = _from_ends(matrix, layer.bias, ends)
+    rows = np.flatnonzero((lower < 0) & (upper > 0))
+    if len(rows):
+        linear = Dense(matrix[rows])
+        part = Layer(linear, layer.bias[rows], layer.slope[rows])
+        lower[rows], upper[rows] = _bounds_of_rows(bounds, linear, part, expired, 0.0)
+    return lower, upper
+
+
+def _from_ends(matrix: Floats, bias: Floats, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Sums over all values between these ends."""
+    middle = matrix @ ((ends[0] + ends[1]) / 2) + bias
+    reach = np.abs(matrix) @ ((ends[1] - ends[0]) / 2)
+    return middle - reach, middle + reach
 
 
 def _carried_ends(linear: LinearMap, outputs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -404,7 +427,10 @@ def _part_below(
 def _bounds_of_rows(
     bounds: LayerBounds, linear: Dense, layer: Layer, expired: Expired, most_work: float
 ) -> tuple[Floats, Floats]:
-    n = len(layer.bias)
+    n, box = len(layer.bias), bounds.box
+    if not bounds.layers.weights and box.moves is None:
+        lower, upper = _from_ends(linear.matrix, layer.bias, (box.lower, box.upper))
+        return lower - bounds.underflow, upper + bounds.underflow
     rows = np.concatenate([linear.matrix, -linear.matrix])
     constant = np.concatenate([layer.bias, -layer.bias])
     if not bounds.layers.weights:
