@@ -325,7 +325,13 @@ def _search_tree(
         bounds = bound_layers(task.question, task.box(radius), expired)
     except OutOfTime:
         return _TreeEnd.OUT_OF_TIME, TreeTime(radius, math.inf)
-    watch = branching.TreeWatch(expired, on_low, bracket.count_nodes, budget.nodes_left)
+    watch = branching.TreeWatch(
+        expired,
+        on_low,
+        bracket.count_nodes,
+        budget.nodes_left,
+        lambda: budget.time_over() is not None,
+    )
     tree = branching.prove_by_branching(
         bounds, task.problem, bracket, spare, task.tolerance, watch, settings
     )

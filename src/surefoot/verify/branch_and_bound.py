@@ -418,13 +418,15 @@ class TreeResult:
 class TreeWatch:
     """What ends a tree, and what is called with a higher lower end or a number of new nodes.
 
-    `nodes_left` nodes may still be made, apart from those that the tree begins with.
+    `nodes_left` nodes may still be made, apart from those that the tree begins with. `time_over`
+    also ends searches within the tree.
     """
 
     expired: Expired
     on_low: Callable[[float], None] = lambda low: None
     on_nodes: Callable[[int], None] = lambda number: None
     nodes_left: Callable[[], float] = lambda: math.inf
+    time_over: Expired = lambda: False
 
 
 def prove_by_branching(
@@ -486,14 +488,20 @@ def prove_by_branching(
             continue
         watch.on_nodes(2 * len(nodes))
         steps = min(settings.most_steps, settings.steps * max(1, batch // len(nodes)))
-        children, slopes = _bound_children(bounds, split_nodes(nodes, column), steps, settings)
+        children, slopes = _bound_children(
+            bounds, split_nodes(nodes, column), steps, settings, watch.time_over
+        )
         _attack(bounds, problem, children, slopes, upper, aim(), settings.tries)
         open_nodes.put(children.take(children.radius < aim()))
     return TreeResult(min(leaves_low, aim()), True)
 
 
 def _bound_children(
-    bounds: LayerBounds, nodes: NodeBatch, steps: int, settings: TreeSettings
+    bounds: LayerBounds,
+    nodes: NodeBatch,
+    steps: int,
+    settings: TreeSettings,
+    time_over: Expired,
 ) -> tuple[NodeBatch, Floats]:
     """Bound nodes briefly; those that gained nothing get a long search every second level.
 
@@ -501,19 +509,23 @@ def _bound_children(
     short search would come back to where it began in every generation.
     """
     inherited = nodes.radius
-    nodes, slopes = bound_nodes(bounds, nodes, steps, settings.rates)
+    nodes, slopes = bound_nodes(bounds, nodes, steps, settings.rates, time_over)
     stuck = (nodes.radius <= inherited) & (nodes.radius < bounds.box.radius)
     stuck &= nodes.depth % settings.long_every == 0
     if not stuck.any():
         return nodes, slopes
     longer, longer_slopes = bound_nodes(
-        bounds, nodes.take(stuck), settings.long_steps, settings.rates
+        bounds, nodes.take(stuck), settings.long_steps, settings.rates, time_over
     )
     return join_nodes([nodes.take(~stuck), longer]), np.concatenate([slopes[~stuck], longer_slopes])
 
 
 def bound_nodes(
-    bounds: LayerBounds, nodes: NodeBatch, steps: int, rates: tuple[float, float]
+    bounds: LayerBounds,
+    nodes: NodeBatch,
+    steps: int,
+    rates: tuple[float, float],
+    time_over: Expired = lambda: False,
 ) -> tuple[NodeBatch, Floats]:
     """The nodes with better multipliers and the radius they prove; and their bounds' slopes."""
     lines = nodes.lines(bounds.slope)
@@ -529,7 +541,7 @@ def bound_nodes(
             Multipliers(alpha[one], nodes.beta[one]),
             lines.take(np.arange(len(nodes))[one]),
         )
-        how = (sign[one], start, steps, rates, positive)
+        how = (sign[one], start, steps, rates, positive, time_over)
         parts.append(optimise_multipliers(bounds.layers_float32, rows[one], likely[one], own, *how))
     best = Multipliers(
         np.concatenate([p.alpha for p in parts]), np.concatenate([p.beta for p in parts])
