@@ -116,7 +116,7 @@ def test_a_figure_of_a_trend_has_every_version_its_interval_and_the_requirement(
         (100 * claim.interval.low, 100 * claim.interval.high) for claim in claims
     ]
     assert {row["clean"] for row in rows} == {90.0}
-    assert limit == [{"limit": 50.0}]
+    assert list(limit) == [{"limit": 50.0}]
 
 
 def test_a_suite_shows_its_cells_and_the_list_leaves_them_out(runs, monkeypatch):
