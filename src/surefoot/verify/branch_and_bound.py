@@ -286,7 +286,9 @@ def _nearest_counterexample(
 ) -> LeafResult:
     """The nearest counterexample of the leaf, and what its multipliers prove."""
     solve = _nearest_l2 if bounds.box.norm is Ball.L2 else _nearest_linear
-    solved = solve(bounds.box, region)
+    beyond = region.constants.copy()  # where the margin is broken without what rounding takes
+    beyond[0] += 2 * bounds.run_loss[node.row[0]]
+    solved = solve(bounds.box, replace(region, constants=beyond))
     if solved is None:
         return LeafResult(0.0, None)
     point, weights = solved
