@@ -128,10 +128,10 @@ REFUSED = {
     "no level where the method chooses none": (
         {"method": SMALL["fixed-size"], "perturbation": sf.perturb.LinfNoise()}, "needs a level"),
     "proofs of another ball": (
-        {"method": SMALL["critical-level"], "perturbation": sf.perturb.L2Noise()}, "L∞ ball"),
+        {"method": SMALL["critical-level"], "perturbation": sf.perturb.GaussianBlur()}, "ball"),
     "proofs of another property": (
         {"method": SMALL["critical-level"], "perturbation": sf.perturb.LinfNoise(),
-         "property": sf.properties.TopK(2)}, "another label winning"),
+         "property": sf.properties.Confidence()}, "another label winning"),
     "attacks on another property": (
         {"method": sf.methods.Attack(), "perturbation": sf.perturb.LinfNoise(0.1),
          "property": sf.properties.Confidence()}, "another label winning"),
