@@ -18,6 +18,7 @@ from surefoot.core.tasks import Task
 from surefoot.engine.chains import LogitMargin, SplittingBench, without_steps
 from surefoot.evidence.check import check_evidence
 from surefoot.records.record import RareFailures
+from surefoot.report.views.splitting import input_table
 from surefoot.subject.protocols import Scores
 from tests.refusals import refused
 from tests.unit.test_evidence_file import SCHEMA, statement_of
@@ -138,6 +139,13 @@ def test_its_claims_examples_evidence_and_page(model, tmp_path):
     result.report(page)
     assert "data:image/png" in page.read_text(encoding="utf-8")
     refused("passes no requirement", result.require, 0.5)
+
+
+def test_a_table_of_confident_mistakes_says_what_counts_as_a_failure(model):
+    confident = study(model, 0.3, prop=sf.properties.NoConfidentMistake(0.75)).run(**QUICK)
+    plain = study(model, 0.3).run(**QUICK)
+    assert "0.75" in input_table(confident.record).note
+    assert "confidence" not in input_table(plain.record).note
 
 
 def test_probabilities_are_followed_by_their_logarithms_and_saturated_ones_are_undecided():

@@ -99,8 +99,21 @@ def input_table(record: Record) -> Table:
     note = (
         "Each interval holds by itself, if every kind of failure was reached. RoMA: a normal "
         "distribution fitted to the same severities, an extrapolation without guarantee."
+        + _what_fails(record)
     )
     return Table("Inputs", headings, tuple(rows), 1, note)
+
+
+def _what_fails(record: Record) -> str:
+    """What counts, where not every wrong label does: a clean input may be wrong itself."""
+    counted = record.study.property
+    if counted.kind != "confident":
+        return ""
+    return (
+        " A failure is a label other than the clean input's, given with a confidence of "
+        f"{counted.number('limit'):g} or more, whether or not the clean one is right; "
+        "--property true counts every wrong label."
+    )
 
 
 def _roma(one: RareFailure) -> str:
