@@ -13,11 +13,12 @@ from scipy.special import ndtri
 import surefoot as sf
 from surefoot.core.claims import KINDS
 from surefoot.core.counts import Severities, Steps
-from surefoot.core.results import Particle, RareFailure, Undecided
+from surefoot.core.results import Interval, Particle, RareFailure, Undecided
 from surefoot.core.tasks import Task
 from surefoot.engine.chains import LogitMargin, SplittingBench, without_steps
 from surefoot.evidence.check import check_evidence
 from surefoot.records.record import RareFailures
+from surefoot.report.formatting import rare_range
 from surefoot.report.views.splitting import input_table
 from surefoot.subject.protocols import Scores
 from tests.refusals import refused
@@ -146,6 +147,12 @@ def test_a_table_of_confident_mistakes_says_what_counts_as_a_failure(model):
     plain = study(model, 0.3).run(**QUICK)
     assert "0.75" in input_table(confident.record).note
     assert "confidence" not in input_table(plain.record).note
+
+
+def test_ends_of_rare_shares_are_rounded_outwards():
+    assert rare_range(Interval(4.39e-7, 1.24e-6)) == "0.43 to 1.3 in 10⁶"
+    assert rare_range(Interval(0.0, 2.01e-7)) == "less than 2.1 in 10⁷"
+    assert rare_range(Interval(2e-7, 3e-7)) == "2 to 3 in 10⁷"
 
 
 def test_probabilities_are_followed_by_their_logarithms_and_saturated_ones_are_undecided():

@@ -72,11 +72,11 @@ def at_most(value: float) -> str:
     return _directed(value, math.ceil)
 
 
-def _directed(value: float, towards: Callable[[float], int]) -> str:
+def _directed(value: float, towards: Callable[[float], int], digits: int = 4) -> str:
     if value == 0 or math.isinf(value):
         return f"{value:g}"
-    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 3)
-    return f"{_whole(value / unit, towards) * unit:.4g}"
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    return f"{_whole(value / unit, towards) * unit:.{digits}g}"
 
 
 def _whole(value: float, towards: Callable[[float], int]) -> int:
@@ -210,12 +210,13 @@ def rare_share(share: float) -> str:
 
 
 def rare_range(between: Interval) -> str:
-    """Both ends by the same power of ten; one number where they agree, none below 0."""
+    """Both ends by the same power of ten, rounded outwards; one number where they agree."""
     low, high = between.low, between.high
     if high >= RARE:
         return percent(high) if low == high else percent_range(between)
     power = math.ceil(-math.log10(high)) if high > 0 else 0
-    ends = [f"{end * 10.0**power:.2g}" for end in (low, high)]
+    least, most = (math.floor, math.ceil) if low < high else (round, round)
+    ends = _directed(low * 10.0**power, least, 2), _directed(high * 10.0**power, most, 2)
     number = ends[1] if low == high else " to ".join(ends)
     number = f"less than {ends[1]}" if low == 0 else number
     return f"{number} in 10{str(power).translate(_POWERS)}"
