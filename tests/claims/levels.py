@@ -94,7 +94,7 @@ def _radii_of(model, x, noise, prop, above, share, seed) -> Outcome:
     # As run a sum just above the border is rounded onto it and fails: by so much a failure may be
     # nearer than in real arithmetic. Never farther, so a proved end is held to the real distance.
     found = np.array([claim.interval.high for claim in claims])
-    rounded = (truths > found) & (truths - found < 2.0**-24)
+    rounded = (truths > found) & (truths - found < 2.0**-23)
     return all_missed(claims, np.where(rounded, found, truths).tolist())
 
 
