@@ -14,9 +14,8 @@ from surefoot.core.reasons import Why
 from surefoot.core.results import Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import Group, Mean, RobustShare, members_of
-from surefoot.statistics.intervals import COMMON_SHARES, lower_end
 from tests.in_words import condition
-from tests.promises.local_results import SOUND, allowed, counted, decided
+from tests.promises.local_results import SOUND, allowed, bets, counted, decided
 
 RUNS, ERROR = 150, 0.1
 PROOF = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.ARITHMETIC,))
@@ -46,17 +45,11 @@ def test_groups_of_one_input_are_a_sample_of_inputs(n):
     assert grouped.tested(of_one, 0.7).p_values == single.tested(local, 0.7).p_values
 
 
-def bets(values):
-    """The interval of an error of 0.1 without a plan, of these values alone."""
-    low, high = (lower_end(x, 0.05, COMMON_SHARES) for x in (values, 1 - values))
-    return Interval(low, 1 - high)
-
-
 def test_trials_of_dependent_inputs_are_never_counted_together():
     local = alike(np.random.default_rng(3))
     over = Mean(0.1, Sampling.GROUPED)
     kept = np.array([group.members[0].value for group in local])
-    assert replace(over, anytime=True).conclude(local, 0.1).interval == bets(kept)
+    assert replace(over, anytime=True).conclude(local, 0.1).interval == bets(kept, 0.1)
     apart = over.conclude(members_of(local), 0.1).interval
     assert over.conclude(local, 0.1).interval.width > apart.width
 
@@ -165,7 +158,7 @@ def test_an_undecided_input_counts_against_both_ends_of_its_group():
     half = [Group((certain(True), Undecided("no", 5)))] * 10
     around = Mean(0.1, anytime=True).conclude(half, 0.1)
     assert around.value == 1.0
-    assert around.interval.low == bets(np.full(10, 0.5)).low
+    assert around.interval.low == bets(np.full(10, 0.5), 0.1).low
     assert isinstance(Mean(0.1).conclude([Group((Undecided("no", 5),))], 0.1), Undecided)
 
 
@@ -254,4 +247,4 @@ def test_a_requirement_of_every_class_names_groups_as_the_sample():
 def test_an_extrapolated_mean_counts_by_groups():
     local = [Group((counted(18), counted(20)))] * 12
     tail = population.TailMean(0.1, Sampling.GROUPED, anytime=True).conclude(local, 0.1)
-    assert tail.counted.interval == bets(np.full(12, 0.95))
+    assert tail.counted.interval == bets(np.full(12, 0.95), 0.1)

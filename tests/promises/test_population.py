@@ -8,9 +8,9 @@ from surefoot.core.claims import Continues, Sampling
 from surefoot.core.counts import Counts
 from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.population import Mean, RobustShare, all_robust
-from surefoot.statistics import betting, clopper_pearson
+from surefoot.statistics import clopper_pearson
 from tests.in_words import condition
-from tests.promises.local_results import SOUND, decided
+from tests.promises.local_results import SOUND, bets, decided
 
 STRATA = {
     "none and all": (0.0, 1.0),
@@ -72,7 +72,7 @@ def test_the_mean_spends_its_error_once_and_says_so():
     values = np.random.default_rng(0).beta(3, 1, 30)
     over = Mean(0.1, anytime=True)
     result = over.conclude([estimate(v) for v in values.tolist()], 0.03)
-    assert result.interval == betting(values, 0.03)
+    assert result.interval == bets(values, 0.03)
     assert (result.guarantee.footing, result.guarantee.error) == (Footing.CONDITIONAL, 0.03)
 
 
@@ -94,8 +94,8 @@ def test_undecided_inputs_count_against_both_ends():
     partial = over.conclude([*[Undecided("no", 5)] * 10, *known], 0.1)
     assert partial.interval.low < whole.interval.low
     assert partial.interval.high > whole.interval.high
-    assert partial.interval.low == betting(np.array([0.0] * 10 + [0.9] * 40), 0.1).low
-    assert partial.interval.high == betting(np.array([1.0] * 10 + [0.9] * 40), 0.1).high
+    assert partial.interval.low == bets(np.array([0.0] * 10 + [0.9] * 40), 0.1).low
+    assert partial.interval.high == bets(np.array([1.0] * 10 + [0.9] * 40), 0.1).high
     assert partial.trials == 450
 
 

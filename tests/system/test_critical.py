@@ -79,11 +79,6 @@ def test_bad_input_gets_one_sentence(small, refusal, words, said):
     assert said in refusal(*(RUN if words[0] not in RUN else RUN[:-2]), *words)
 
 
-def test_a_network_that_is_too_large_is_refused(refusal):
-    said = refusal("critical", "model.onnx", "test.npz", "--first", "1")
-    assert "proofs are for small networks" in said
-
-
 def brackets_kept(workspace):
     """The best ends the store holds for each input."""
     from surefoot.store.sql import SqlStore
