@@ -7,6 +7,7 @@ the signature is short, and a table has each option with its default and its hel
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -42,7 +43,7 @@ def _documented(name: str, module: griffe.Module) -> griffe.Function:
         for p in positional
     ]
     options = griffe.Parameter("options", kind=griffe.ParameterKind.var_keyword)
-    text = f"{inspect.getdoc(function)}\n\n{_table(name, signature)}"
+    text = f"{inspect.getdoc(function)}\n\n{_table(function, signature)}"
     return griffe.Function(
         name,
         parameters=griffe.Parameters(*parameters, options),
@@ -51,10 +52,9 @@ def _documented(name: str, module: griffe.Module) -> griffe.Function:
     )
 
 
-def _table(name: str, signature: inspect.Signature) -> str:
+def _table(function: Callable[..., Any], signature: inspect.Signature) -> str:
     """The options in Markdown, in the order of `help()`."""
-    command = inspect.unwrap(getattr(import_module(f"surefoot.commands.{name}"), name))
-    options = Groups.of(command).options()
+    options = Groups.of(inspect.unwrap(function)).options()
     helps = {p.name: p.option.text for p in options if p.option}
     lines = ["| option | default | meaning |", "|---|---|---|"]
     for parameter in signature.parameters.values():
