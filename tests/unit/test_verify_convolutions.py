@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from surefoot.core.assumptions import Arithmetic
 from surefoot.graph.linear_map import (
     Convolution,
     Dense,
@@ -21,7 +22,7 @@ from surefoot.graph.onnx_file import WindowLayout
 from surefoot.verify import Network, bracket_radius
 from surefoot.verify.ball import Box
 from surefoot.verify.branch_and_bound import bound_nodes, root_nodes
-from surefoot.verify.layer_bounds import bound_layers
+from surefoot.verify.layer_bounds import INTERVALS, MOST_SEARCH_WORK, bound_layers
 from tests.unit.small_networks import exact_radius, margins_at
 
 TOLERANCE = 0.002
@@ -69,16 +70,17 @@ def as_matrices(network: Network) -> Network:
     return replace(network, layers=tuple(dense))
 
 
+@pytest.mark.parametrize("work", [MOST_SEARCH_WORK, INTERVALS])
 @pytest.mark.parametrize(("side", "channels", "radius"), [(4, 2, 0.05), (6, 3, 0.02), (9, 5, 0.1)])
 def test_bounds_through_convolutions_hold_at_every_point(
-    side: int, channels: int, radius: float
+    side: int, channels: int, radius: float, work: float
 ) -> None:
     rng = np.random.default_rng(side)
     network = network_of(rng, side, channels, 0.1)
     x = rng.uniform(0, 1, side**2)
     question = margin_question(network, network.label(x))
     box = Box(x, radius, 0.0, 1.0)
-    bounds = bound_layers(question, box, lambda: False)
+    bounds = bound_layers(question, box, lambda: False, work)
     points = rng.uniform(box.lower, box.upper, (500, len(x)))
     points[1::2] = np.where(points[1::2] > x, box.upper, box.lower)
     h = points
@@ -120,3 +122,16 @@ def test_the_bracket_holds_the_exact_radius() -> None:
     bracket = bracket_radius(network, x, label, **LIMITS)
     assert bracket.low <= exact * (1 + 1e-9) and exact <= bracket.high * (1 + 1e-9)
     assert bracket.high - bracket.low <= TOLERANCE * 1.001
+
+
+def test_intervals_prove_a_part_of_what_bounds_prove() -> None:
+    rng = np.random.default_rng(2)
+    network = network_of(rng, 5, 2, 0.0)
+    x = rng.uniform(0, 1, 25)
+    for one in (network, as_matrices(network)):
+        question = margin_question(one, one.label(x), arithmetic=Arithmetic.FLOAT32)
+        proved = []
+        for work in (INTERVALS, 0.0):
+            bounds = bound_layers(question, Box(x, 0.004, 0.0, 1.0), lambda: False, work)
+            proved.append(bound_nodes(bounds, root_nodes(bounds), 0, (0.0, 0.0))[0].radius.min())
+        assert 0 < proved[0] <= proved[1] * (1 + 1e-9)
