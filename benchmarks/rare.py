@@ -1,7 +1,8 @@
 """Failures too rare to count: how often splitting covers the truth, what it costs, beside RoMA.
 
 Linear models under Gaussian noise and in the corner of a cube under L∞ noise, whose failure
-probability is known; a decoy, whose failures lie elsewhere than most of what is severe; and a
+probability is known; a decoy, whose failures lie elsewhere than most of what is severe (the limit
+that notices it was chosen with such a one); failures hidden behind rarer ones; and a
 network of 784 inputs whose failure probability is counted. Worlds in numbers go through the
 procedure of the product with a fast bench; the network through the whole study.
 

@@ -14,7 +14,7 @@ from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Scope
 from surefoot.core.procedure import Joint
 from surefoot.core.reasons import Why
-from surefoot.core.results import NO_GUARANTEE, Guarantee, RareFailure, Undecided
+from surefoot.core.results import NO_GUARANTEE, Estimate, Guarantee, RareFailure, Undecided
 from surefoot.records.record import Example, InputRow, RareFailures, RecordBody
 from surefoot.statistics.splitting import SharedAscent, mean_failure
 
@@ -38,7 +38,7 @@ def conclude_splitting(
         claims.append(_of_mean(rows, facts.method.error))
     if facts.method.about == "each" and len(rows) <= _FEW_INPUTS:
         claims += [claim_about_rare(row) for row in rows]
-        claims += [_counted(row) for row in rows if row.result.trials]
+        claims += [claim for row in rows for claim in _counted(row)]
     details = RareFailures(examples)
     return RecordBody(tuple(rows), details, tuple(claims), trials_of(rows))
 
@@ -55,13 +55,16 @@ def claim_about_rare(row: InputRow) -> Claim:
     return kinds.RareFailure(replace(said, reason=result.because))
 
 
-def _counted(row: InputRow) -> Claim:
-    """Of ordinary trials alone, which takes nothing for granted."""
-    counted: Any = row.result.counted  # type: ignore[union-attr]  # both kinds of results have it
-    scope = Scope(About.INPUT, 1, row.id)
-    said = Said(scope, Randomness.FRESH, counted.guarantee, Continues.ONCE, counted.trials)
-    around = failure_interval(counted.interval)
-    return kinds.Failure(said, value=1 - counted.value, interval=around)
+def _counted(row: InputRow) -> tuple[Claim, ...]:
+    """Of ordinary trials alone, which takes nothing for granted; nothing where there are none."""
+    match row.result:
+        case RareFailure(counted=counted) | Undecided(counted=Estimate() as counted):
+            scope = Scope(About.INPUT, 1, row.id)
+            said = Said(scope, Randomness.FRESH, counted.guarantee, Continues.ONCE, counted.trials)
+            around = failure_interval(counted.interval)
+            return (kinds.Failure(said, value=1 - counted.value, interval=around),)
+        case _:
+            return ()
 
 
 def _of_mean(rows: Sequence[InputRow], error: float) -> Claim:

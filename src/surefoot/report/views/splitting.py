@@ -11,7 +11,13 @@ from surefoot.core.results import RareFailure, Undecided
 from surefoot.records.record import RareFailures, Record
 from surefoot.report import provenance
 from surefoot.report.figures import INK, STEADY, WEAK, WIDTH, Row, marks
-from surefoot.report.formatting import extrapolated_probability, percent, rare_range, rare_share
+from surefoot.report.formatting import (
+    at_least,
+    extrapolated_probability,
+    percent,
+    rare_range,
+    rare_share,
+)
 from surefoot.report.reasons import reason_words
 from surefoot.report.tables import Table
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View, table_sections
@@ -127,9 +133,9 @@ def _roma(one: RareFailure) -> str:
     if value in one.interval:
         return words
     if value > one.interval.high:
-        return f"{words} ({value / one.interval.high:.2g} times too high, at least)"
+        return f"{words} (at least {at_least(value / one.interval.high)} times too high)"
     times = one.interval.low / value if value else math.inf
-    return f"{words} ({times:.2g} times too low, at least)"
+    return f"{words} (at least {at_least(times)} times too low)"
 
 
 def run_table(record: Record) -> Table | None:
