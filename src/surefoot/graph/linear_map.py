@@ -303,7 +303,7 @@ class Selection:
     @property
     def terms(self) -> int:
         """See the module."""
-        return 1 if self._once else len(self.index)
+        return 1 if self.once else len(self.index)
 
     @property
     def work(self) -> int:
@@ -323,7 +323,7 @@ class Selection:
         """Its transpose."""
         xp = array_namespace(z)
         out = xp.zeros((*z.shape[:-1], self.width), dtype=z.dtype, device=device(z))
-        if self._once:
+        if self.once:
             out[..., self._span or self.index] = z
         elif is_numpy_array(z):
             np.add.at(np.moveaxis(out, -1, 0), self.index, np.moveaxis(z, -1, 0))
@@ -350,7 +350,8 @@ class Selection:
         return self._span == slice(0, self.width)
 
     @cached_property
-    def _once(self) -> bool:
+    def once(self) -> bool:
+        """Whether no value is taken twice."""
         return len(np.unique(self.index)) == len(self.index)
 
     @cached_property

@@ -203,11 +203,9 @@ def _sums_of(value: AffineValue) -> SumSizes:
 def _one_to_one(linear: LinearMap) -> bool:
     """Whether each element depends on one output, and each output reaches one element at most."""
     maps = linear.maps if isinstance(linear, Product) else (linear,)
-    return all(isinstance(one, Diagonal) or _once(one) for one in maps)
-
-
-def _once(linear: LinearMap) -> bool:
-    return isinstance(linear, Selection) and len(np.unique(linear.index)) == len(linear.index)
+    return all(
+        isinstance(one, Diagonal) or (isinstance(one, Selection) and one.once) for one in maps
+    )
 
 
 def _largest_entry(linear: LinearMap) -> float:
