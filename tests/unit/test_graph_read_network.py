@@ -277,6 +277,11 @@ def test_products_of_two_values_are_refused() -> None:
     refused("Mul", read_network, image(body, {}, "m", 72))
 
 
+def test_a_kernel_that_depends_on_the_input_is_refused() -> None:
+    body = [node("Conv", "k x", "c")]
+    refused("first input", read_network, image(body, {"k": single(1, 2, 6, 6)}, "c", 1))
+
+
 def test_steep_leaky_slopes_are_refused() -> None:
     body = [node("LeakyRelu", "x", "r", alpha=1.5)]
     refused("convex", read_network, image(body, {}, "r", 72))

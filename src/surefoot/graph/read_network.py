@@ -415,6 +415,8 @@ _WITH_WEIGHTS: dict[str, Callable[[_Operator], AffineValue]] = {
     "Conv": _conv,
 }
 """Affine operators: those that take the value alone, and those that take a constant beside it."""
+_EITHER_SIDE = ("Add", "Div", "Gemm", "MatMul", "Mul", "Sub")
+"""Of these the constant may come first, or they say themselves why not."""
 
 _MOST_WEIGHTS = 120_000_000
 """Weights of a dense layer, 1 GB in float64: proofs are for small networks."""
@@ -620,6 +622,11 @@ def _read_known_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
                 f"proofs do not read the operator {node.op} on values that depend on the "
                 f"input: use a network of {', '.join(_OPERATORS)}, or a statistical method, which "
                 "takes any model"
+            )
+        if op.swapped and node.op not in _EITHER_SIDE:
+            raise InvalidArgument(
+                f"proofs read {node.op} where its first input depends on the model's, not another: "
+                "export the model again, or use a statistical method, which takes any model"
             )
         values[out] = read(op)
 
