@@ -236,6 +236,11 @@ EDGES = {
     "rare_failure": {
         "none found": {"value": None, "interval": Interval(0.0, 9.6e-16)},
         "on average": {"about": THESE},
+        "confident": {"confident": 0.6},
+        "confident, none found, on average": {
+            "about": THESE, "confident": 0.6, "value": None, "interval": Interval(0.0, 9.6e-16)
+        },
+        "label, on average": {"about": THESE, "kept": Height.LABELS_KEPT},
         "not so rare": {"value": 0.0123, "interval": Interval(0.0081, 0.0194)},
         "undecided": {
             "value": None, "interval": None, "guarantee": NO_GUARANTEE,
@@ -246,6 +251,14 @@ EDGES = {
             "reason": Why.RARE_INPUTS_OPEN.of(1, 300, "17", Why.SEVERITY_TIES.of(940, 1000)),
         },
     },
+    "tail": {
+        "confident": {"confident": 0.6},
+        "confident, counted": {
+            "confident": 0.6, "interval": Interval(0.0, 0.003),
+            "guarantee": replace(FITTED, error=0.05),
+        },
+    },
+    "failure": {"confident": {"confident": 0.6}},
     "smoothed_radius": {
         "none": {"value": None, "interval": None, "right": 0},
         "on average": {"about": THESE, "value": 0.4, "interval": Interval(0.37, inf), "right": 280},
@@ -277,6 +290,8 @@ EDGES = {
         "one input": _ONE,
         "counted": {**_COUNTED, "value": 0.06, "interval": Interval(0.06, 0.06)},
         "one counted": {**_COUNTED, **_ONE, **_SAME},
+        "confident": {"confident": 0.6},
+        "confident, required": {"confident": 0.6, "requirement": 0.05},
     },
     "accuracy_set": {
         "counted": {**_COUNTED, "value": 0.4, "interval": Interval(0.4, 0.4)},

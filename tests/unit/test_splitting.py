@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -11,7 +12,8 @@ from jsonschema import Draft202012Validator
 from scipy.special import ndtri
 
 import surefoot as sf
-from surefoot.core.claims import KINDS
+from surefoot.commands import stored
+from surefoot.core.claims import KINDS, Height
 from surefoot.core.counts import Severities, Steps
 from surefoot.core.results import Interval, Particle, RareFailure, Undecided
 from surefoot.core.tasks import Task
@@ -147,6 +149,36 @@ def test_a_table_of_confident_mistakes_says_what_counts_as_a_failure(model):
     plain = study(model, 0.3).run(**QUICK)
     assert "0.75" in input_table(confident.record).note
     assert "confidence" not in input_table(plain.record).note
+    assert {claim.confident for claim in confident.claims} == {0.75}
+    assert confident.claim_about("0").confident == 0.75
+    assert {(claim.confident, claim.kept) for claim in plain.claims} == {(None, Height.LABELS_KEPT)}
+
+
+def test_a_failure_that_was_found_is_replayed_by_its_name(model, tmp_path):
+    own = study(model, 1e-4)
+    result = own.run(**QUICK)
+    [row] = result.inputs
+    for run in row.result.runs:
+        again = own.replay(row.id, run.found)
+        assert not again.kept
+        assert again.label != again.clean_label
+    assert own.replay(row.id, 0).kept
+    store, image, code = str(tmp_path / "runs.db"), tmp_path / "found.npy", tmp_path / "net.py"
+    code.write_text(
+        "import numpy as np\n"
+        "def scores(x):\n"
+        "    m = x.reshape(len(x), -1).astype(np.float64) @ np.full(16, 0.25)\n"
+        "    return np.stack([m, -m], axis=1) / 2\n"
+    )
+    np.savez(tmp_path / "data.npz", x=own.fitted.x)
+    given = f"{code}:scores", str(tmp_path / "data.npz"), "gaussian:0.1"
+    options = {"method": "splitting", "particles": 10, "runs": 2, "property": "same"}
+    sf.tail(*given, **options, shape=SHAPE, scores="logits", trust=True, store=store)
+    reading = stored.ReplayOptions(store, save=str(image), trust=True)
+    answer = stored.replay("latest", "0", "found-2", options=reading)
+    assert json.loads(answer.json)["kept"] is False
+    assert np.load(image).shape == SHAPE
+    refused("found-1, found-2", stored.replay, "latest", "0", "found-3", options=reading)
 
 
 def test_ends_of_rare_shares_are_rounded_outwards():

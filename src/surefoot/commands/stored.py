@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from surefoot.commands.values import (
     share,
 )
 from surefoot.core.claims import UndecidedAs
+from surefoot.core.results import Particle, RareFailure
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.records.options import Option, option
 from surefoot.system.whole_file import write_whole
@@ -211,7 +213,14 @@ class ReplayOptions(StoreOptions):
 def replay(
     run: RunArgument,
     subject: Annotated[str, Option("The id of an input.", metavar="INPUT", argument=True)],
-    trial: Annotated[int, Option("The number of a trial.", metavar="TRIAL", argument=True)],
+    trial: Annotated[
+        str,
+        Option(
+            "The number of a trial; of splitting also found-1, the failure of its first run.",
+            metavar="TRIAL",
+            argument=True,
+        ),
+    ],
     *,
     options: ReplayOptions,
 ) -> Answer:
@@ -221,12 +230,12 @@ def replay(
 
     check_file(options.save)
     study = read_study(options.store, run, trust=options.trust)
-    repeated = study.replay(subject, trial)
+    repeated = study.replay(subject, _trial(options.store, run, subject, trial))
     if options.save is not None:
         _save(Path(options.save), study, repeated.perturbed)
     fields = {
         "input": subject,
-        "trial": trial,
+        "trial": int(trial) if trial.isdecimal() else trial,
         "clean": _output_words(study, repeated.clean_label, repeated.clean_output),
         "perturbed": _output_words(study, repeated.label, repeated.output),
         "severity": repeated.severity,
@@ -235,13 +244,31 @@ def replay(
     lines = [
         f"Input {subject}, trial {trial}: clean {fields['clean']}, perturbed "
         f"{fields['perturbed']}: {'kept' if repeated.kept else 'failed'} "
-        f"(severity {repeated.severity:.4g}: a trial fails at {study.property.limit:g} or above)."
+        f"(severity {repeated.severity:.4g}: a trial fails at {repeated.limit:g} or above)."
     ]
     words = item_change(repeated.clean, repeated.perturbed) if study.fitted.holds_items else None
     if words is not None:
         fields |= {"before": words.before, "after": words.after}
         lines += [f"before: {words.before}\nafter: {words.after}"] if words.before else []
     return Answer(lines, json.dumps(fields, ensure_ascii=False))
+
+
+def _trial(store: str, run: str, subject: str, name: str) -> int | Particle:
+    """The trial of this name: a number, or what a run of splitting found."""
+    from surefoot.study.read_store import read_result
+
+    if re.fullmatch(r"-?[0-9]{1,18}", name):
+        return int(name)
+    result = read_result(store, run).by_id.get(subject)
+    runs = result.runs if isinstance(result, RareFailure) else ()
+    known = {f"found-{i}": one.found for i, one in enumerate(runs, 1) if one.found is not None}
+    if name not in known:
+        names = ", ".join(known) or "none of splitting"
+        raise InvalidArgument(
+            f"trial must be a number or a failure that was found (of input {subject}: {names}), "
+            f"got {name!r}: give one of them"
+        )
+    return known[name]
 
 
 def _output_words(study: Study, label: int | None, output: object) -> str:

@@ -38,9 +38,18 @@ def failure_interval(interval: Interval) -> Interval:
 
 def kept_as(spec: StudySpec) -> Height | None:
     """What a trial that does not fail is, where it has a name; a tail is of rare failures."""
+    return None if spec.is_tail else named_height(spec)
+
+
+def named_height(spec: StudySpec) -> Height | None:
+    """What the property keeps, where sentences have a name for it."""
     height = curve_quantity(spec.property.kind)
-    named = height in (Height.ACCURACY, Height.LABELS_KEPT)
-    return height if named and not spec.is_tail else None
+    return height if height in (Height.ACCURACY, Height.LABELS_KEPT) else None
+
+
+def confident_from(spec: StudySpec) -> float | None:
+    """The confidence that makes another label a failure; None where any other label is one."""
+    return spec.property.number("limit") if spec.property.kind == "confident" else None
 
 
 def claim_of_mean(

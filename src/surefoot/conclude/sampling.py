@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.conclude.accuracy import (
     claim_of_mean,
+    confident_from,
     drop_claims,
     failure_interval,
     kept_as,
@@ -90,6 +91,7 @@ class Common:
     trials: int
     groups: int = 0
     kept: Height | None = None
+    confident: float | None = None
 
     @property
     def population(self) -> Scope:
@@ -102,14 +104,15 @@ class Common:
 
     def of(self, scope: Scope, guarantee: Guarantee, continues: Continues = Continues.ONCE) -> Said:
         """What is said of this scope."""
-        return Said(scope, self.random, guarantee, continues, self.trials, kept=self.kept)
+        said = Said(scope, self.random, guarantee, continues, self.trials)
+        return replace(said, kept=self.kept, confident=self.confident)
 
 
 def common_of(facts: StudyFacts, rows: Sequence[InputRow]) -> Common:
     """What all claims of this study share."""
     groups = len({row.group for row in rows if row.group})
-    trials, kept = trials_of(rows), kept_as(facts.spec)
-    return Common(facts.randomness, len(rows), facts.sampling, trials, groups, kept)
+    trials, failing = trials_of(rows), (kept_as(facts.spec), confident_from(facts.spec))
+    return Common(facts.randomness, len(rows), facts.sampling, trials, groups, *failing)
 
 
 def conclude_samples(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.conclude.accuracy import failure_interval
+from surefoot.conclude.accuracy import confident_from, failure_interval, named_height
 from surefoot.conclude.facts import StudyFacts
 from surefoot.conclude.scope import trials_of
 from surefoot.core import claims as kinds
@@ -16,6 +16,7 @@ from surefoot.core.procedure import Joint
 from surefoot.core.reasons import Why
 from surefoot.core.results import NO_GUARANTEE, Estimate, Guarantee, RareFailure, Undecided
 from surefoot.records.record import Example, InputRow, RareFailures, RecordBody
+from surefoot.records.spec import StudySpec
 from surefoot.statistics.splitting import SharedAscent, mean_failure
 
 _FEW_INPUTS = 12
@@ -37,14 +38,23 @@ def conclude_splitting(
     if len(rows) > 1:
         claims.append(_of_mean(rows, facts.method.error))
     if facts.method.about == "each" and len(rows) <= _FEW_INPUTS:
-        claims += [claim_about_rare(row) for row in rows]
+        claims += [_about_input(row) for row in rows]
         claims += [claim for row in rows for claim in _counted(row)]
-    details = RareFailures(examples)
-    return RecordBody(tuple(rows), details, tuple(claims), trials_of(rows))
+    details, named = RareFailures(examples), tuple(_as_counted(c, facts.spec) for c in claims)
+    return RecordBody(tuple(rows), details, named, trials_of(rows))
 
 
-def claim_about_rare(row: InputRow) -> Claim:
+def claim_about_rare(row: InputRow, spec: StudySpec) -> Claim:
     """What is said of one input by itself; nothing where something contradicts the assumption."""
+    return _as_counted(_about_input(row), spec)
+
+
+def _as_counted(claim: Claim, spec: StudySpec) -> Claim:
+    """The claim, which says what a failure is."""
+    return claim.saying(kept=named_height(spec), confident=confident_from(spec))
+
+
+def _about_input(row: InputRow) -> Claim:
     result, scope = row.result, Scope(About.INPUT, 1, row.id)
     if isinstance(result, RareFailure):
         said = Said(scope, Randomness.FRESH, result.guarantee, Continues.ONCE, result.trials)

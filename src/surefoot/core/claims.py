@@ -116,7 +116,8 @@ class Said:
 
     `names` are the models, files or classes that it speaks of, in order. `reason` says why it is
     undecided, or what limits it. `kept` is what a trial that does not fail is, where
-    it has a name: right, or with the label of the clean input.
+    it has a name: right, or with the label of the clean input. `confident`: a trial fails where
+    another label than the clean input's has this confidence or more.
     """
 
     about: Scope
@@ -127,6 +128,7 @@ class Said:
     names: tuple[str, ...] = ()
     reason: Reason | None = None
     kept: Height | None = None
+    confident: float | None = None
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,11 @@ class Claim:
     def kept(self) -> Height | None:
         """What a trial that does not fail is, where it has a name."""
         return self.said.kept
+
+    @property
+    def confident(self) -> float | None:
+        """The confidence from which another label than the clean one counts as a failure."""
+        return self.said.confident
 
     @property
     def is_open(self) -> bool:

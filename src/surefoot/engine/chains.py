@@ -296,18 +296,22 @@ class SplittingBench:
         One of each run, so that what is common to all of them shows.
         """
         known = [
-            (result.failure, row, run.found)
+            (result.failure, row, number, run.found)
             for row, result in enumerate(one.result for one in inputs)
             if isinstance(result, RareFailure) and result.failure is not None
-            for run in result.runs
+            for number, run in enumerate(result.runs, 1)
             if run.found is not None
         ]
         known.sort(key=lambda each: -each[0])
         subjects, examples = self.inputs.subjects(), list[Example]()
-        for failure, row, particle in known[:MOST_EXAMPLES]:
+        for failure, row, number, particle in known[:MOST_EXAMPLES]:
             task = Task(subjects[row], level, particle.trial, particle.trial + 1)
-            normals = self.normals_of(task.subject, particle)
-            x = self.perturbed_by([task], tuple(part[None] for part in normals))
+            x = self.perturbed_as(particle, task)
             if self._bench.severities_of(x, [task])[0] >= self._bench.prop.limit:
-                examples.append(example_of(self._bench, task, failure, x))
+                examples.append(replace(example_of(self._bench, task, failure, x), run=number))
         return tuple(examples)
+
+    def perturbed_as(self, particle: Particle, task: Task) -> Array:
+        """The input of the task under this particle."""
+        normals = self.normals_of(task.subject, particle)
+        return self.perturbed_by([task], tuple(part[None] for part in normals))

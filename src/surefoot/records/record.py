@@ -44,7 +44,8 @@ class Example:
     """A trial in which an input failed: images as base64 PNG, the largest changes, or words.
 
     `before` and `after` show a text, bytes or another item in words that are safe to print. Where
-    the model has no classes, the three classes are outputs in words.
+    the model has no classes, the three classes are outputs in words. `run` is that of splitting
+    which found it, from 1; then `trial` is the one that it began with.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Example:
     changes: tuple[Change, ...] = ()
     before: str = ""
     after: str = ""
+    run: int = 0
 
 
 @dataclass(frozen=True)

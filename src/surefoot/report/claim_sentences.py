@@ -26,8 +26,10 @@ from surefoot.report.clauses import (
     confidence_clause,
     counts_inputs,
     fails,
+    failure_probability,
     in_kept,
     interval_percent,
+    make_fail,
     norm_word,
     over_groups,
     remarks,
@@ -139,31 +141,30 @@ def _(claim: claims.Tail) -> str:
     counted = ""
     if claim.interval is not None:
         counted = (
-            f"by count it fails under {interval_percent(claim)} of the perturbations "
+            f"by count it {fails(claim)[0]} under {interval_percent(claim)} of the perturbations "
             f"({confidence_clause(claim)}); "
         )
     return (
-        f"{subject(claim)}{counted}{fit} failure probability at {value}: an extrapolation, "
-        f"without guarantee{_rests_on(claim)}"
+        f"{subject(claim)}{counted}{fit} {failure_probability(claim)} at {value}: an "
+        f"extrapolation, without guarantee{_rests_on(claim)}"
     )
 
 
 @statement.register
 def _(claim: claims.RareFailure) -> str:
     around, one = claim.interval, claim.about.of is About.INPUT
-    where = scope_phrase(claim) if one else f"averaged over {scope_phrase(claim)}, the model"
+    where = f"{scope_phrase(claim)} {fails(claim)[not one]}"
     if around is None:
-        rare = f"how rarely {scope_phrase(claim)} fail{'s' * one}"
-        return f"it is not decided {rare}: {reason_words(claim.reason)}"
+        return f"it is not decided how rarely {where}: {reason_words(claim.reason)}"
     if claim.value is None:
-        most = f"{where} fails under {rare_range(Interval(0.0, around.high))} perturbations"
+        most = f"{where} under {rare_range(Interval(0.0, around.high))} perturbations"
+        most += "" if one else ", on average"
         return with_condition(claim, f"{most}{bracketed(claim)}; no failure was found")
     share = f"about {rare_share(claim.value)} perturbations"
     if claim.value >= RARE:
         share = f"{percent(claim.value)} of the perturbations"
-    return with_condition(
-        claim, f"{where} fails under {share}{bracketed(claim, rare_range(around))}"
-    )
+    share += "" if one else ", on average"
+    return with_condition(claim, f"{where} under {share}{bracketed(claim, rare_range(around))}")
 
 
 def _share_failing(claim: claims.MeanSet | claims.MeanPopulation) -> str:
@@ -171,7 +172,7 @@ def _share_failing(claim: claims.MeanSet | claims.MeanPopulation) -> str:
     claim = in_kept(claim)
     scope, around = scope_phrase(claim), interval_percent(claim)
     over, certain = over_groups(claim, ","), bracketed(claim)
-    do = f"{'fail' if claim.kept is None else 'keep their label'} when perturbed"
+    do = f"{fails(claim)[1] if claim.kept is None else 'keep their label'} when perturbed"
     text = f"{around} of {scope}{over} {do}{certain}"
     if claim.about.of is About.THESE and claim.value is not None:
         text = f"{percent(claim.value)} of {scope} {do}{bracketed(claim, around)}"
@@ -187,7 +188,7 @@ def _(claim: claims.MeanSet) -> str:
         return _share_failing(claim)
     claim = in_kept(claim)
     value = "" if claim.value is None else f"{percent(claim.value)} of "
-    text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"
+    text = f"averaged over {scope_phrase(claim)}, {value}the perturbations {make_fail(claim)}"
     if claim.kept is not None:
         text = _keep_label(claim, value or "an unknown share of ")
     return subject(claim) + with_condition(claim, text + bracketed(claim, interval_percent(claim)))
@@ -206,12 +207,12 @@ def _keep_label(claim: Claim, share: str) -> str:
 def _(claim: claims.MeanPopulation) -> str:
     if claim.interval == UNIT:
         do = f"{scope_phrase(claim)} keep their label"
-        do = f"the model fails on {scope_phrase(claim)}" if claim.kept is None else do
+        do = f"{scope_phrase(claim)} {fails(claim)[1]}" if claim.kept is None else do
         return _says_nothing(claim, f"how often {do}")
     if counts_inputs(claim):
         return _share_failing(claim)
     share = f"{interval_percent(in_kept(claim))} of "
-    text = f"{share}the perturbations make the model fail on {scope_phrase(claim)}"
+    text = f"{share}the perturbations {make_fail(claim)} on {scope_phrase(claim)}"
     text = f"{text}{over_groups(claim)}" if claim.kept is None else _keep_label(claim, share)
     return subject(claim) + with_condition(claim, text + bracketed(claim))
 

@@ -347,7 +347,27 @@ _FAILS: dict[Height | None, tuple[str, str, str]] = {
 
 def fails(claim: Claim) -> tuple[str, str, str]:
     """What an input does where it fails: of one, of several, and as what was decided of several."""
+    if claim.confident is not None:
+        label = _confident_label(claim)
+        return f"gets {label}", f"get {label}", f"to get {label}"
     return _FAILS[claim.kept]
+
+
+def _confident_label(claim: Claim) -> str:
+    return f"another label with a confidence of {claim.confident:g} or more"
+
+
+def make_fail(claim: Claim) -> str:
+    """What failing perturbations do to the model: make it fail, or give such a label."""
+    label = "" if claim.confident is None else _confident_label(claim)
+    return f"make the model give {label}" if label else "make the model fail"
+
+
+def failure_probability(claim: Claim) -> str:
+    """Of one trial, as a noun phrase."""
+    if claim.confident is not None:
+        return f"probability of {_confident_label(claim)}"
+    return _PROBABILITIES.get(claim.kept, _FAILURE)
 
 
 def over_groups(claim: Claim, after: str = "") -> str:
@@ -429,7 +449,7 @@ def quantity_words(claim: Claim) -> str:
         case claims.NotWorse() | claims.Best() | claims.FailureDifference() if claim.kept:
             return str(claim.kept)
         case _:
-            return _QUANTITIES.get(type(claim), _PROBABILITIES.get(claim.kept, _FAILURE))
+            return _QUANTITIES.get(type(claim), failure_probability(claim))
 
 
 OfRadius = (

@@ -20,6 +20,7 @@ from surefoot.report.claim_sentences import case_scope, levels_of, over_cases
 from surefoot.report.clauses import (
     counts_inputs,
     fails,
+    failure_probability,
     in_kept,
     norm_word,
     over_groups,
@@ -99,11 +100,13 @@ def _parts(claim: Claim) -> _Parts:
     number, around = _shares(claim)
     kept = claim.kept is not None and claim.about.of is not About.INPUT
     if counts_inputs(claim) and claim.about.of is not About.INPUT:
-        do = "keep their label" if kept else "fail"
+        do = "keep their label" if kept else fails(claim)[1]
         return number, around, f"share of {scope_phrase(claim)} that {do} when perturbed"
     one = claim.about.of is About.INPUT or scope_phrase(claim) == "this input"
-    mean = "share of labels kept," if kept else f"{'' if one else 'mean '}failure probability of"
-    return number, around, f"{mean} {scope_phrase(claim)}"
+    mean = f"{'' if one else 'mean '}failure probability of"
+    if claim.confident is not None:
+        mean = f"{failure_probability(claim)},"
+    return number, around, f"{'share of labels kept,' if kept else mean} {scope_phrase(claim)}"
 
 
 def _shares(claim: Claim) -> tuple[str, str]:
@@ -220,8 +223,9 @@ def _(claim: claims.SmoothedRadius) -> _Parts:
 
 @_parts.register
 def _(claim: claims.RareFailure) -> _Parts:
-    around, meaning = _around(claim), f"perturbations under which {scope_phrase(claim)} fail"
-    meaning += "s" * (claim.about.of is About.INPUT) + ", if every kind of failure was reached"
+    around, meaning = _around(claim), f"perturbations under which {scope_phrase(claim)} "
+    meaning += fails(claim)[claim.about.of is not About.INPUT]
+    meaning += ", if every kind of failure was reached"
     if claim.value is None:
         return rare_range(Interval(0.0, around.high)), "", meaning
     return f"about {rare_share(claim.value)}", rare_range(around), meaning

@@ -113,10 +113,13 @@ def _(claim: claims.MeanSet | claims.MeanPopulation) -> tuple[str, str]:
     most = exact_percent(clauses.required_number(clauses.in_kept(claim)))
     if claim.kept is not None:
         return _kept_statements(claim, most)
-    fails = "of the perturbations make the model fail on"
+    fails = f"of the perturbations {clauses.make_fail(claim)} on"
     over = clauses.over_groups(claim)
     if clauses.counts_inputs(claim):
-        fails, over = "of", f"{clauses.over_groups(claim, ',')} fail when perturbed"
+        fails, over = (
+            "of",
+            f"{clauses.over_groups(claim, ',')} {clauses.fails(claim)[1]} when perturbed",
+        )
     return (
         f"at most {most} {fails} {clauses.scope_phrase(claim)}{over}",
         f"more than {most} {fails} {_some_scope(claim)}{over}",

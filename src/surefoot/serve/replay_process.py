@@ -150,7 +150,7 @@ def _values(study: Study, trial: int, repeated: Replay) -> dict[str, Any]:
         "perturbed": words[1],
         "kept": bool(repeated.kept),
         "severity": float(repeated.severity),
-        "limit": float(prop.limit),
+        "limit": repeated.limit,
     }
     if study.fitted.holds_items:
         change = item_change(repeated.clean, repeated.perturbed)

@@ -9,7 +9,6 @@ from pathlib import Path
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.parse import parse_perturbation
 from surefoot.catalogue.registry import parse_property, perturbation_of
-from surefoot.core.procedure import Needs
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence.answers import Status
 from surefoot.evidence.check import check_evidence
@@ -25,7 +24,7 @@ from surefoot.store.locations import public_location
 from surefoot.store.outcomes import stored_parts
 from surefoot.study.load_files import load_files
 from surefoot.study.result import Result
-from surefoot.study.study import Study
+from surefoot.study.study import WITH_TRIALS, Study
 
 LATEST = "latest"
 
@@ -75,7 +74,7 @@ def study_of(record: Record, *, trust: bool = False) -> Study:
             "this run was made in Python, from a model in memory: use study.replay(…) there"
         )
     spec, source = record.study, record.source
-    if METHODS[spec.method.kind].needs not in (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING):
+    if METHODS[spec.method.kind].needs not in WITH_TRIALS:
         raise InvalidArgument(
             f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay; "
             "replay a run of estimate or certify"

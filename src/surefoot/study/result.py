@@ -262,11 +262,11 @@ class Result:
             return as_in_records((certified,), [self.record])[0]
         method = self.record.study.method
         if method.kind == "splitting":
-            return as_in_records((claim_about_rare(row),), [self.record])[0]
+            return as_in_records((claim_about_rare(row, self.record.study),), [self.record])[0]
         claim = claim_about(row, self.claims[0].random, method.kind, method.number("kappa"))
         if isinstance(claim, Radius):
             claim = replace(claim, norm=getattr(self.claims[0], "norm", claim.norm))
-        claim = claim.saying(kept=self.claims[0].kept)
+        claim = claim.saying(kept=self.claims[0].kept, confident=self.claims[0].confident)
         return as_in_records((claim,), [self.record])[0]
 
     @cached_property

@@ -20,7 +20,9 @@ from surefoot.conclude.precision import mean_procedure
 from surefoot.conclude.suite import error_of_cells
 from surefoot.core.claims import About
 from surefoot.core.procedure import Needs
+from surefoot.core.results import Particle
 from surefoot.core.tasks import Task
+from surefoot.engine.chains import SplittingBench
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.engine.sampling_bench import draws_nothing
 from surefoot.errors import InvalidArgument
@@ -47,12 +49,15 @@ from surefoot.system.text import level_words
 _TRIALS_AT_ONCE = 64
 """In a batch that looks for a failure: few enough for any model that was studied."""
 
+WITH_TRIALS = (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING, Needs.SPLITTING)
+"""What methods need whose runs have single trials, at one level."""
+
 
 @dataclass(frozen=True, eq=False)
 class Replay:
     """One trial, run again: the input before and after, the model's output and its label.
 
-    The labels are None where the model has no classes.
+    The labels are None where the model has no classes. It fails at a severity of `limit` or more.
     """
 
     clean: NDArray[np.floating]
@@ -60,18 +65,24 @@ class Replay:
     clean_label: int | None
     label: int | None
     severity: float
-    kept: bool
+    limit: float
     clean_output: Any = None
     output: Any = None
 
+    @property
+    def kept(self) -> bool:
+        """Whether the trial does not fail."""
+        return self.severity < self.limit
 
-def replay(study: StudyParts, subject: str, trial: int) -> Replay:
-    """The same perturbation as in the run."""
-    if study.needs not in (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING):
+
+def replay(study: StudyParts, subject: str, trial: int | Particle) -> Replay:
+    """The same perturbation as in the run: of a trial, or one that splitting found."""
+    if study.needs not in WITH_TRIALS:
         raise InvalidArgument(
             f"{type(study.method).__name__} has no trials at one level to replay"
             ": replay a run of estimate or certify"
         )
+    found = trial if isinstance(trial, Particle) else Particle(trial)
     bench = study.bench()
     subjects = {s.name: s for s in study.fitted.subjects()}
     if subject not in subjects:
@@ -79,12 +90,15 @@ def replay(study: StudyParts, subject: str, trial: int) -> Replay:
             f"there is no input {subject!r} among the {len(subjects)} of this study: its inputs "
             f"have ids such as {next(iter(subjects))}; `surefoot show --json` has all of them"
         )
-    if trial < 0:
-        raise InvalidArgument(f"trials count from 0, got {trial}: give 0 or more")
-    task = Task(subjects[subject], study.level, trial, trial + 1)
-    x = bench.perturbed(task)
+    if found.trial < 0:
+        raise InvalidArgument(f"trials count from 0, got {found.trial}: give 0 or more")
+    task = Task(subjects[subject], study.level, found.trial, found.trial + 1)
+    if isinstance(trial, Particle):
+        x = SplittingBench(bench.model, bench).perturbed_as(found, task)
+    else:
+        x = bench.perturbed(task)
     output = bench.outputs(x, [task])[0]
-    severity = float(bench.severities([task])[0])
+    severity = float(bench.severities_of(x, [task])[0])
     row = subjects[subject].rows[0]
     predicted = study.predicted if study.has_classes else None
     clean = study.fitted.x[row : row + 1]
@@ -94,7 +108,7 @@ def replay(study: StudyParts, subject: str, trial: int) -> Replay:
         clean_label=None if predicted is None else int(predicted[row]),
         label=None if predicted is None else int(np.argmax(output)),
         severity=severity,
-        kept=severity < study.property.limit,
+        limit=float(bench.prop.limit),
         clean_output=bench.outputs(study.model.place(clean), [task])[0],
         output=output,
     )
@@ -103,12 +117,12 @@ def replay(study: StudyParts, subject: str, trial: int) -> Replay:
 def first_failing(study: StudyParts, subject: str, start: int, stop: int) -> int | None:
     """The first of the trials [start, stop) of an input that fails; None where all are kept."""
     subjects = {s.name: s for s in study.fitted.subjects()}
-    if subject not in subjects or study.needs not in (Needs.SAMPLES, Needs.MEAN, Needs.SMOOTHING):
+    if subject not in subjects or study.needs not in WITH_TRIALS:
         return None
     bench = study.bench()
     for first in range(start, stop, _TRIALS_AT_ONCE):
         task = Task(subjects[subject], study.level, first, min(first + _TRIALS_AT_ONCE, stop))
-        failed = np.flatnonzero(bench.severities([task]) >= study.property.limit)
+        failed = np.flatnonzero(bench.severities([task]) >= bench.prop.limit)
         if len(failed):
             return first + int(failed[0])
     return None
@@ -252,8 +266,8 @@ class Study(StudyParts):
         """What `run` will cost if inputs are kept with these probabilities; times the model."""
         return plan(self, assumed, workers)
 
-    def replay(self, subject: str, trial: int) -> Replay:
-        """Run one trial again, by its name."""
+    def replay(self, subject: str, trial: int | Particle) -> Replay:
+        """Run one trial again, by its name; of splitting also a failure that a run `found`."""
         return replay(self, subject, trial)
 
 

@@ -75,7 +75,8 @@ def _shown(record: Record, parts: Mapping[str, Record], store: str = "") -> _Sho
                 view = partial(suite.view, record, details, parts)
             return view, draw
         case RareFailures():
-            return partial(splitting.view, record, details), partial(splitting.levels_chart, record)
+            view = partial(splitting.view, record, details, store)
+            return view, partial(splitting.levels_chart, record)
     shown: _Shown = partial(tally.view, record, members), partial(tally.tally_chart, record)
     if isinstance(details, Certificates):
         draw = partial(smoothing.certified_chart, record, details)

@@ -255,7 +255,7 @@ def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
     )
 
 
-def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
+def replay_command(record: Record, subject: str, trial: int | str, store: str) -> str:
     """The command that runs this trial again."""
     if record.source is None:
         return f"study.replay({subject!r}, {trial})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.core.results import RareFailure, Undecided
-from surefoot.records.record import RareFailures, Record
+from surefoot.records.record import Example, RareFailures, Record
 from surefoot.report import provenance
 from surefoot.report.figures import INK, STEADY, WEAK, WIDTH, Row, marks
 from surefoot.report.formatting import (
@@ -21,6 +21,7 @@ from surefoot.report.formatting import (
 from surefoot.report.reasons import reason_words
 from surefoot.report.tables import Table
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View, table_sections
+from surefoot.report.views.sampling_tables import replay_command
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -166,7 +167,7 @@ def _expected_ancestors(moves: int, particles: int) -> float:
     return 1 / (1 - (1 - 1 / particles) * math.exp(-moves / particles / (particles - 1)))
 
 
-def _cards(details: RareFailures) -> tuple[Card, ...]:
+def _cards(record: Record, details: RareFailures, store: str) -> tuple[Card, ...]:
     cards = []
     for e in details.examples:
         images = (
@@ -181,18 +182,32 @@ def _cards(details: RareFailures) -> tuple[Card, ...]:
                 text="" if e.image else labels,
                 images=images if e.image else (),
                 changes=e.changes,
+                command=_replay_command(record, e, store),
             )
         )
     return tuple(cards)
 
 
-def view(record: Record, details: RareFailures, verdicts: tuple[Claim, ...], command: str) -> View:
+def _replay_command(record: Record, e: Example, store: str) -> str:
+    """The command that makes this failure again."""
+    if record.source is None:
+        return f"study.replay({e.id!r}, result.by_id[{e.id!r}].runs[{e.run - 1}].found)"
+    return replay_command(record, e.id, f"found-{e.run}", store)
+
+
+def view(
+    record: Record,
+    details: RareFailures,
+    store: str,
+    verdicts: tuple[Claim, ...],
+    command: str,
+) -> View:
     """How rare failures are, by which runs, and what they look like."""
     table = input_table(record)
     said = "; ".join(f"{row[0]}: {row[1]}" for row in table.rows[:3])
     figure = Figure(partial(levels_chart, record), _CAPTION, "figure", f"Fails under: {said}.")
     first = Section("levels", "How rare failures are", (_MEANS,), (figure,), table)
-    examples = Section("examples", "Failures that were found", cards=_cards(details))
+    examples = Section("examples", "Failures that were found", cards=_cards(record, details, store))
     return View(
         title=provenance.page_title({"": record}),
         headline=record.claims[:1],
