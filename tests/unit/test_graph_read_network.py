@@ -219,8 +219,17 @@ def test_what_comes_last_may_leave_the_label(last: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Sigmoid", "Tanh"])
-def test_other_operators_are_refused_by_name(kind: str) -> None:
-    refused(kind, read_network, image([node(kind, "x", "r")], {}, "r", 72))
+def test_curves_are_read_in_the_middle_and_at_the_end(kind: str) -> None:
+    body = [node("Conv", "x w", "c", pads=[1] * 4), node(kind, "c", "r"), node("Add", "x r", "s")]
+    agrees(image(body, {"w": single(2, 2, 3, 3)}, "s", 72))
+    source = model(
+        [node("Gemm", "x w", "z", transB=1), node(kind, "z", "y")], {"w": single(3, 4)}, [1, 4]
+    )
+    assert check_reader(read_network(source), source) < 1e-5
+
+
+def test_other_operators_are_refused_by_name() -> None:
+    refused("Softplus", read_network, image([node("Softplus", "x", "r")], {}, "r", 72))
 
 
 @pytest.mark.parametrize(
@@ -419,7 +428,7 @@ def test_dropout_in_training_is_refused() -> None:
         ([node("MatMul", "x b", "y")], "MatMul"),
         ([helper.make_node("MatMul", ["x", "a"], ["y"], domain="my.own")], "my.own"),
         ([node("Elu", "x", "y")], "Elu"),
-        ([node("Sigmoid", "x", "s"), node("Softmax", "s", "y")], "Sigmoid"),
+        ([node("Softplus", "x", "s"), node("Softmax", "s", "y")], "Softplus"),
         ([node("Softmax", "x", "s"), node("MatMul", "s a", "y")], "Softmax"),
         ([node("Softmax", "x", "s", axis=0), node("Identity", "s", "y")], "Softmax"),
         ([node("MatMul", "a a", "y")], "does not depend on the input"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
 from surefoot.errors import InvalidArgument
+from surefoot.graph.activation import CURVES, activated, steepness
 from surefoot.graph.linear_map import (
     Convolution,
     Dense,
@@ -103,7 +104,8 @@ def flushed(terms: int) -> float:
 class Layer:
     """Outputs max(v, slope·v) of v = weights·h + bias; slope 0 is a ReLU, slope 1 is linear.
 
-    Without `sums` each row is one sum of products with its bias.
+    In place of a slope there may be a curve, see `activation.py`. Without `sums` each row is one
+    sum of products with its bias.
     """
 
     weights: LinearMap
@@ -122,10 +124,11 @@ class Layer:
             raise InvalidArgument(
                 "a layer holds weights that are not finite, nothing can be proved: export it again"
             )
-        if not ((self.slope >= 0) & (self.slope <= 1)).all():
+        curved = np.isin(self.slope, list(CURVES.values()))
+        if not (((self.slope >= 0) & (self.slope <= 1)) | curved).all():
             raise InvalidArgument(
                 f"slopes must be from 0 to 1, got {self.slope.min()} to {self.slope.max()}: proofs "
-                "need a convex activation"
+                "need a convex activation, Sigmoid or Tanh"
             )
 
     @cached_property
@@ -170,8 +173,7 @@ class Layer:
 
     def __call__(self, h: Floats) -> Floats:
         """The layer's outputs for a batch."""
-        v = self.weights.forward(h) + self.bias
-        return np.asarray(np.maximum(v, self.slope * v))
+        return np.asarray(activated(self.weights.forward(h) + self.bias, self.slope))
 
 
 def dense_layer(matrix: Floats, bias: Floats, slope: Floats, sums: SumSizes | None = None) -> Layer:
@@ -271,6 +273,11 @@ class MarginQuestion:
     gap: float = 0.0
     rank: int = 1
 
+    @property
+    def curved(self) -> bool:
+        """Whether a hidden layer has a Sigmoid or Tanh."""
+        return any((layer.slope < 0).any() for layer in self.hidden)
+
 
 _SOFTMAX_GAP = 2.0**-17
 """Lead of the highest score that Softmax and LogSoftmax keep in float32: the lead itself rounded,
@@ -352,6 +359,7 @@ def check_float32(network: Network, low: float | Floats, high: float | Floats) -
             sums = layer.sum_sizes
             largest = max(largest, sums.peak * (1 + float(h.sum())))
             h = 1.1 * layer.sizes_at(h) + sums.underflow  # rounded up, γ is below 0.07
+            h = np.where(layer.slope < 0, np.maximum(h, 1.1), h)
             largest = max(largest, float(h.max(initial=0.0)))
             roundings = max(roundings, sums.longest)
     why = None
@@ -411,8 +419,8 @@ class Margins:
         outputs, on = [points], []
         for layer in self.question.hidden:
             v = layer.weights.forward(outputs[-1]) + layer.bias
-            outputs.append(np.maximum(v, layer.slope * v))
-            on.append(v > 0)
+            outputs.append(activated(v, layer.slope))
+            on.append(steepness(v, layer.slope))
         slope = self.question.rows[row]
         margin = np.einsum("ij,ij->i", outputs[-1], slope) + self.question.offsets[row]
         size = self.constant[row]
@@ -423,7 +431,7 @@ class Margins:
             self.question.hidden[::-1], on[::-1], outputs[-2::-1], self.gains[-2::-1], strict=True
         )
         for layer, side, h, gain in layers:
-            both = np.concatenate([slope, growth]) * np.where(np.tile(side, (2, 1)), 1, layer.slope)
+            both = np.concatenate([slope, growth]) * np.tile(side, (2, 1))
             slope, growth = np.split(layer.weights.back(both), 2)
             growth = growth + np.sign(h) * gain[row]
         return margin, slope, size, growth

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.errors import InvalidArgument, refusing
+from surefoot.graph.activation import CURVES
 from surefoot.graph.graph import Graph, read_graph
 from surefoot.graph.linear_map import (
     Dense,
@@ -422,7 +423,7 @@ _MOST_WEIGHTS = 120_000_000
 """Weights of a dense layer, 1 GB in float64: proofs are for small networks."""
 _OPERATORS = sorted(
     {*_SHAPES, *_WITH_WEIGHTS, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"}
-    | {"MaxPool", "Clip"}
+    | {"MaxPool", "Clip", *CURVES}
     | {"Dropout", "Identity"}  # gone when the graph is read
 )
 
@@ -552,8 +553,8 @@ def _label_tensor(graph: Graph) -> tuple[str, bool, bool, int]:
 def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Network:
     """The network in an ONNX file; `shape` of one input where the file leaves it open.
 
-    A last Softmax is left out: the label stays. What is not affine, ReLU, LeakyReLU, a maximum or
-    clipped is refused by name.
+    A last Softmax is left out: the label stays. What is not affine, ReLU, LeakyReLU, Sigmoid,
+    Tanh, a maximum or clipped is refused by name.
     """
     read = proof_graph(source, shape)
     state = _ReaderState([], dict(read.graph.constants), read.graph.opset)
@@ -604,6 +605,8 @@ def _read_known_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
     elif node.op in ("Relu", "LeakyRelu"):
         slope = 0.0 if node.op == "Relu" else float(node.attributes.get("alpha", 0.01))
         _activate(state, values[inputs[0]], out, slope, needed)
+    elif node.op in CURVES:
+        _activate(state, values[inputs[0]], out, CURVES[node.op], needed)
     elif node.op == "MaxPool" and len(node.outputs) == 1:
         _maximum(state, _pooled(state, node, values[inputs[0]]), out, needed)
     elif node.op == "Clip" and known == inputs[:1]:

@@ -61,7 +61,8 @@ _ASSUMED = {
         "the model computes exactly, in real arithmetic (a run in float32 may differ)"
     ),
     Assumed.FLOAT32: (
-        "the model computes in float32 (in any order of summation; not in TF32 or half precision)"
+        "the model computes in float32 (in any order of summation, Sigmoid and Tanh to 2⁻²⁰; not "
+        "in TF32 or half precision)"
     ),
     Assumed.CONFIRMED: "the model gives the same label when the point is run again",
     Assumed.PUBLISHED: "the published proofs and counterexamples are right",

@@ -253,7 +253,7 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     cost = budget.bound_cost
     if task.answered() is None and budget.time_over() is None:
         cost = _raise_low_without_branching(task)  # makes no nodes
-    if task.reason() is None and end is _TreeEnd.COMPLETE:
+    if task.reason() is None and end is _TreeEnd.COMPLETE and not task.question.curved:
         return _tie_reason(bracket)
     return task.reason() or _raise_low(task, cost, tree, patience, rng)
 
@@ -416,7 +416,7 @@ def _raise_low(
 ) -> str:
     """Trees at radii that the time left is likely to pay for; the lower end only rises."""
     bracket, budget, settings = task.bracket, task.budget, DEFAULT_SETTINGS
-    plan = RadiusPlan([TreeTime(bracket.low, bound_cost)], unclosed)
+    plan, complete = RadiusPlan([TreeTime(bracket.low, bound_cost)], unclosed), math.inf
     while (reason := task.reason()) is None:
         top, left = min(_closing_radius(task), task.goal or math.inf), budget.left()
         radius = top
@@ -426,11 +426,17 @@ def _raise_low(
             seconds = min(_SMALLER_RADIUS_SHARE * left, _NEXT_TREE_FACTOR * plan.closed[-1].seconds)
             least = bracket.low + _LEAST_RISE_SHARE * task.tolerance
             radius = min(max(plan.affordable_radius(seconds), least), top)
+        if task.question.curved and radius >= complete:  # a smaller box has closer lines
+            if complete - bracket.low < _LEAST_RISE_SHARE * task.tolerance:
+                return _CURVE_REASON
+            radius = (bracket.low + complete) / 2
         expected = _OVERRUN_FACTOR * plan.expected_seconds(radius)
         patience = max(_UNFORESEEN_SHARE * left, expected, least_patience)
         end, tree = _search_tree(task, radius, 0.0, patience, settings)
         if bracket.low >= radius:
             plan.closed.append(tree)
+        elif end is _TreeEnd.COMPLETE and task.question.curved:
+            complete = radius
         elif end is _TreeEnd.COMPLETE and task.reason() is None:
             return _tie_reason(bracket)
         elif end is _TreeEnd.OUT_OF_TIME:
@@ -443,6 +449,9 @@ def _raise_low(
             nearer = search.find_nearer_counterexample(task.problem, distance, Effort(), rng)
             _try_point(task, nearer)
     return reason
+
+
+_CURVE_REASON = "Sigmoid and Tanh are branched on at 0 only, and lines about them prove no more"
 
 
 _TIE_POINTS, _TIE_ROUNDS = 64, 3

@@ -79,9 +79,9 @@ def root_nodes(bounds: LayerBounds) -> NodeBatch:
     infinity = np.float32(np.inf)  # rounded outwards: bounds in float32 must hold too
     lower = np.nextafter(bounds.lower.astype(np.float32), -infinity)
     upper = np.nextafter(bounds.upper.astype(np.float32), infinity)
-    slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope).astype(np.float32)
+    slopes = np.where(bounds.upper > -bounds.lower, 1.0, np.maximum(bounds.slope, 0.0))
     sign, beta = np.zeros((count, columns), np.int8), np.zeros((count, columns), np.float32)
-    sides = each(lower), each(upper), sign, each(slopes), beta
+    sides = each(lower), each(upper), sign, each(slopes.astype(np.float32)), beta
     return NodeBatch(np.arange(count), np.zeros(count, np.intp), *sides, np.zeros(count))
 
 
@@ -163,8 +163,13 @@ def choose_neuron(
     per_layer = zip(backward.output_coefficients, layers.undecided, strict=True)
     parts = [part[:, own] for part, own in per_layer]
     coefficients = np.concatenate(parts, axis=1)
-    undecided = lines.most_slope > lines.least_slope
+    undecided = (nodes.lower < 0) & (nodes.upper > 0)
     weight = np.where(coefficients < 0, -coefficients, _LOWER_LINE_WEIGHT * coefficients)
+    if lines.lower_offset is not None:  # children have lines of their own: none is tried
+        weight = np.where(bounds.slope < 0, np.abs(coefficients), weight)
+        loss = weight * (lines.upper_offset - lines.lower_offset)
+        column = np.where(undecided, loss, -1.0).argmax(axis=1)
+        return column, undecided[np.arange(count), column]
     loss = weight * lines.upper_offset + _TIE_BREAK * undecided
     width = min(candidates, loss.shape[1])
     if width == 0:
@@ -223,6 +228,8 @@ class _LeafRegion:
 
 def solve_leaf(bounds: LayerBounds, node: NodeBatch, aim: float) -> LeafResult:
     """The radius proved for one leaf; a point is proposed where `aim` cannot be proved."""
+    if (bounds.slope < 0).any():  # no linear program: curves are not linear on either side
+        return LeafResult(0.0, None)
     region = _region(bounds, node)
     if not (np.isfinite(region.slopes).all() and np.isfinite(region.constants).all()):
         return LeafResult(0.0, None)

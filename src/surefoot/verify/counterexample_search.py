@@ -13,6 +13,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.graph.activation import activated, steepness
 from surefoot.graph.linear_map import LinearMap
 from surefoot.graph.network import Floats, MarginQuestion
 from surefoot.subject.protocols import Array, Ball
@@ -122,31 +123,31 @@ class AttackProblem:
         self, points: Float32Array, row: NDArray[np.intp]
     ) -> tuple[Float32Array, Float32Array]:
         """What a descent towards this margin lowers at each point, and its gradient."""
-        h, on = self._forward(points)
+        h, slopes = self._forward(points)
         if self.rank == 1:
-            return self._margin(h, row), self._backward(self.rows[row], on)
+            return self._margin(h, row), self._backward(self.rows[row], slopes)
         value, counted = self._leads(h @ self.rows.T + self.offsets, row)
-        return value, self._backward(counted @ self.rows, on)
+        return value, self._backward(counted @ self.rows, slopes)
 
     def margin_at(self, point: Float32Array, row: NDArray[np.intp]) -> tuple[float, Float32Array]:
         """One margin at one point, and its gradient."""
-        h, on = self._forward(point[None])
-        return float(self._margin(h, row)[0]), self._backward(self.rows[row], on)[0]
+        h, slopes = self._forward(point[None])
+        return float(self._margin(h, row)[0]), self._backward(self.rows[row], slopes)[0]
 
     def _margin(self, h: Float32Array, row: NDArray[np.intp]) -> Float32Array:
         return np.asarray((h * self.rows[row]).sum(axis=1) + self.offsets[row])
 
-    def _forward(self, points: Float32Array) -> tuple[Float32Array, list[NDArray[np.bool_]]]:
-        h, on = points, []
+    def _forward(self, points: Float32Array) -> tuple[Float32Array, list[Float32Array]]:
+        h, slopes = points, []
         for w, b, s in zip(self.weights, self.bias, self.slope, strict=True):
             v = w.forward(h) + b
-            h = np.maximum(v, s * v)
-            on.append(v > 0)
-        return h, on
+            h = activated(v, s)
+            slopes.append(steepness(v, s))
+        return h, slopes
 
-    def _backward(self, g: Float32Array, on: list[NDArray[np.bool_]]) -> Float32Array:
-        for w, s, side in zip(self.weights[::-1], self.slope[::-1], on[::-1], strict=True):
-            g = w.back(np.where(side, g, g * s))
+    def _backward(self, g: Float32Array, slopes: list[Float32Array]) -> Float32Array:
+        for w, slope in zip(self.weights[::-1], slopes[::-1], strict=True):
+            g = w.back(g * slope)
         return g
 
     def _leads(

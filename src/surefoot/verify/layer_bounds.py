@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
+from surefoot.graph.activation import output_ends
 from surefoot.graph.linear_map import (
     Dense,
     LinearMap,
@@ -159,11 +160,11 @@ def bound_layers(
         lower, upper = _neuron_bounds(bounds, layer, ends, expired, most_work)
         lost = bounds.rounding_unit * rounding.sizes + rounding.run_errors
         lower, upper = lower - lost, upper + lost
-        ends = np.maximum(lower, layer.slope * lower), np.maximum(upper, layer.slope * upper)
+        ends = output_ends(lower, upper, layer.slope)
         low, high = (end * _OUTWARDS for end in ends)
         outputs, most = (low, high), np.maximum(np.abs(low), np.abs(high))
         scale = max(scale, float(rounding.sizes.max(initial=0.0)))
-        undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
+        undecided = ((lower < 0) & (upper > 0) & (layer.slope < 1)) | (layer.slope < 0)
         following = layers[k + 1].weights if k + 1 < len(layers) else Dense(rows)
         own: slice | NDArray[np.intp] = np.flatnonzero(undecided)
         if isinstance(layer.weights, Dense) and isinstance(following, Dense):
@@ -228,8 +229,7 @@ def _first_run_loss(bounds: LayerBounds) -> Floats:
     if not any(errors.any() for errors in bounds.run_errors):
         return np.zeros(len(bounds.rows))
     lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
-    slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope)[None]
-    alpha = slopes.repeat(len(bounds.rows), axis=0)
+    alpha = lines.first_slopes(bounds.lower, bounds.upper).repeat(len(bounds.rows), axis=0)
     relaxed = relax.Relaxation(bounds.layers, bounds.rows, bounds.offsets, lines, alpha, None)
     return relax.run_loss(bounds, relaxed.propagate_back())
 
@@ -287,8 +287,7 @@ def _with_layer(
     """With one layer more, of which `own` are the undecided neurons."""
     hidden, taken, slope = bounds.layers, len(bounds.lower), layer.slope
     sums = np.maximum(np.abs(lower), np.abs(upper))
-    ends = (np.abs(np.maximum(end, slope * end)) for end in (lower, upper))
-    top = np.maximum(*ends) * _OUTWARDS
+    top = np.maximum(*map(np.abs, output_ends(lower, upper, slope))) * _OUTWARDS
     m = len(lower[own])
     longer = replace(
         hidden,
@@ -304,7 +303,7 @@ def _with_layer(
         lower=np.concatenate([bounds.lower, lower[own]]),
         upper=np.concatenate([bounds.upper, upper[own]]),
         slope=np.concatenate([bounds.slope, slope[own]]),
-        sum_sizes=(*bounds.sum_sizes, rounding.sizes + sums),
+        sum_sizes=(*bounds.sum_sizes, rounding.sizes + sums + 2.0 * (slope < 0)),
         largest=(*bounds.largest, top),
         run_errors=(*bounds.run_errors, rounding.run_errors),
     )
@@ -352,7 +351,7 @@ def _where_intervals_leave_open(
 ) -> tuple[Floats, Floats]:
     """For a first look: through the whole network only where the layer before does not decide."""
     lower, upper = _from_ends(matrix, layer.bias, ends)
-    rows = np.flatnonzero((lower < 0) & (upper > 0))
+    rows = np.flatnonzero(((lower < 0) & (upper > 0)) | (layer.slope < 0))
     if len(rows):
         linear = Dense(matrix[rows])
         part = Layer(linear, layer.bias[rows], layer.slope[rows])
@@ -448,11 +447,12 @@ def _bounds_of_rows(
     if not bounds.layers.weights:
         floor = bounds.box.floor(rows, constant) - bounds.underflow
         return floor[:n], -floor[n:]
-    first_slopes = np.where(bounds.upper > -bounds.lower, 1.0, bounds.slope)
-    alpha = first_slopes[None].repeat(2 * n, axis=0)
+    lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
+    alpha = lines.first_slopes(bounds.lower, bounds.upper).repeat(2 * n, axis=0)
     floor = _proved_minima(bounds, rows, constant, alpha, expired)
     lower, upper = floor[:n].copy(), -floor[n:]
-    open_neurons = np.flatnonzero((lower < 0) & (upper > 0) & (layer.slope < 1))
+    undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
+    open_neurons = np.flatnonzero(undecided | (layer.slope < 0))
     if not len(open_neurons):
         return lower, upper
     both = np.concatenate([open_neurons, open_neurons + n])
@@ -461,7 +461,6 @@ def _bounds_of_rows(
     work = _SEARCH_STEPS * 4.0 * len(both) * sum(w.work for w in bounds.layers.weights)
     if work <= most_work:
         hidden, start = bounds.layers.float32(), np.zeros((len(rows), 0), np.float32)
-        lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
         how = (None, Multipliers(slopes, start), _SEARCH_STEPS, _SEARCH_RATES, 0.0)
         slopes = optimise_multipliers(hidden, rows, constant, lines, *how, expired).alpha
         m = len(open_neurons)

@@ -1,14 +1,16 @@
-"""Linear bounds of a network over a ball: relaxations of ReLU, and what they prove."""
+"""Linear bounds of a network over a ball: lines about activations, and what they prove."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.graph.activation import CURVE_ERROR, halves
 from surefoot.graph.linear_map import Diagonal, LinearMap, composed
 from surefoot.graph.network import Floats
 from surefoot.verify.ball import Array, Box, Moves
@@ -59,28 +61,43 @@ class ActivationLines:
     """Lines around undecided neurons, (nodes or 1, columns).
 
     A neuron's output is at most `upper_slope`·v + `upper_offset`; below it lies a line through 0 of
-    any slope from `least_slope` to `most_slope`.
+    any slope from `least_slope` to `most_slope`. Below a curve there is one line, of its own
+    `lower_offset`; without curves that is None.
     """
 
     upper_slope: Array
     upper_offset: Array
     least_slope: Array
     most_slope: Array
+    lower_offset: Array | None = None
+
+    def first_slopes(self, lower: Array, upper: Array) -> Array:
+        """The slopes below from which a search begins."""
+        return np.where(upper > -lower, self.most_slope, self.least_slope)
 
     def take(self, index: NDArray[Any]) -> ActivationLines:
         """The lines of some nodes."""
         if len(self.upper_slope) == 1:  # the same lines for all
             return self
-        return ActivationLines(*(getattr(self, part.name)[index] for part in fields(self)))
+        return self._changed(lambda part: part[index])
 
     def float32(self) -> ActivationLines:
         """The same in float32, for searching."""
-        parts = (getattr(self, part.name) for part in fields(self))
-        return ActivationLines(*(part.astype(np.float32) for part in parts))
+        return self._changed(lambda part: part.astype(np.float32))
+
+    def _changed(self, change: Callable[[Array], Array]) -> ActivationLines:
+        above, lift, least, most = map(
+            change, (self.upper_slope, self.upper_offset, self.least_slope, self.most_slope)
+        )
+        below = None if self.lower_offset is None else change(self.lower_offset)
+        return ActivationLines(above, lift, least, most, below)
 
 
 def activation_lines(lower: Array, upper: Array, slope: Array) -> ActivationLines:
-    """The chord above max(v, slope·v) on [lower, upper] and the range of slopes below it."""
+    """The chord above max(v, slope·v) on [lower, upper] and the range of slopes below it.
+
+    And one line above and one below each curve; all have one row more in front.
+    """
     undecided = (lower < 0) & (upper > 0)
     width = np.where(undecided, upper - lower, 1.0)
     decided = np.where(lower >= 0, 1.0, slope)
@@ -88,7 +105,57 @@ def activation_lines(lower: Array, upper: Array, slope: Array) -> ActivationLine
     lift = np.where(undecided, lower * (slope - above), 0.0)
     least = np.where(undecided, slope, decided)
     most = np.where(undecided, 1.0, decided)
-    return ActivationLines(above, lift, least, most)
+    curved = np.flatnonzero(slope[0] < 0)
+    if not len(curved):
+        return ActivationLines(above, lift, least, most)
+    below = np.zeros_like(above)
+    half = halves(slope[0, curved])
+    a, b, square = half * lower[:, curved], half * upper[:, curved], half * half
+    shift, off = 1 - half, CURVE_ERROR + _CURVE_ROUNDING * (1 + np.maximum(np.abs(a), np.abs(b)))
+    steep, offset = _line_above_tanh(a, b)
+    above[:, curved], lift[:, curved] = square * steep, shift + half * offset + off
+    steep, offset = _line_above_tanh(-b, -a)  # tanh(−w) = −tanh(w)
+    least[:, curved] = most[:, curved] = square * steep
+    below[:, curved] = shift - half * offset - off
+    return ActivationLines(above, lift, least, most, below)
+
+
+_CURVE_ROUNDING = 2.0**-40
+"""Rounding in float64 of a curve's line, as a share of 1 and of the largest sum: its few sums and
+the tangents of NumPy are off by some units of 2⁻⁵²."""
+_TANGENT_HALVINGS = 12
+"""Halvings for the point where a line from the lower end touches tanh. Any number gives a true
+bound, since its offset follows from its slope."""
+
+
+def _line_above_tanh(a: Array, b: Array) -> tuple[Array, Array]:
+    """Slope and offset of a line above tanh on [a, b], apart from rounding.
+
+    The chord where tanh is convex or the touching point lies beyond b; the tangent in the middle
+    where it is concave; else the tangent through the lower end (Zhang et al. 2018, CROWN).
+    """
+    at_a, at_b = np.tanh(a), np.tanh(b)
+    chord = np.where(b > a, (at_b - at_a) / np.maximum(b - a, _TINY), 1 - at_a * at_a)
+    near, far = np.maximum(a, 0.0), np.maximum(b, 0.0)
+    first, last = near, far
+    for _ in range(_TANGENT_HALVINGS):
+        middle = (first + last) / 2
+        at = np.tanh(middle)
+        before = (1 - at * at) * (middle - a) > at - at_a
+        first, last = np.where(before, middle, first), np.where(before, last, middle)
+    touch = np.tanh(np.where(a >= 0, (a + b) / 2, last))
+    slope = np.where((b <= 0) | ((a < 0) & (1 - at_b * at_b >= chord)), chord, 1 - touch * touch)
+    # The largest value of tanh(w) − slope·w: convex below 0, so at an end; concave above, so below
+    # every tangent, of which that at the point of the same slope is lowest.
+    convex = np.maximum(at_a - slope * a, np.tanh(np.minimum(b, 0.0)) - slope * np.minimum(b, 0.0))
+    with np.errstate(divide="ignore"):
+        point = np.arctanh(np.sqrt(np.clip(1 - slope, 0.0, 1.0)))
+    point = np.clip(point, near, far)
+    at = np.tanh(point)
+    rising = 1 - at * at - slope
+    concave = at - slope * point + np.maximum(rising * (near - point), rising * (far - point))
+    offset = np.where(a >= 0, concave, np.where(b <= 0, convex, np.maximum(convex, concave)))
+    return slope, offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +206,8 @@ class Relaxation:
             below = np.minimum(mine, 0.0)
             above = mine - below
             constant = constant + (below * lines.upper_offset[:, cols]).sum(axis=1)
+            if lines.lower_offset is not None:
+                constant = constant + (above * lines.lower_offset[:, cols]).sum(axis=1)
             sums = below * lines.upper_slope[:, cols] + above * self.alpha[:, cols]
             z[:, own] = sums if self.signed_beta is None else sums - self.signed_beta[:, cols]
             after[j], before[j] = coefficients, z
@@ -170,7 +239,10 @@ class Relaxation:
             if j + 1 < depth:
                 h = v * layers.slope[j]
                 chord = lines.upper_slope[:, cols] * sums + lines.upper_offset[:, cols]
-                h[:, own] = np.where(coefficients < 0, chord, self.alpha[:, cols] * sums)
+                low = self.alpha[:, cols] * sums
+                if lines.lower_offset is not None:
+                    low = low + lines.lower_offset[:, cols]
+                h[:, own] = np.where(coefficients < 0, chord, low)
                 v = layers.weights[j + 1].forward(h) + layers.bias[j + 1]
         return BoundGradient(value, to_alpha, to_signed_beta)
 
