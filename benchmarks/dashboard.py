@@ -83,7 +83,8 @@ def write_store(where: str, sizes: list[int]) -> None:
 def read_list(where: str) -> tuple[float, float, float]:
     """Seconds until a server says its address, of its first page, and of a later one."""
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "surefoot", "serve", "--store", where, "--port", "0"]
+    command = [sys.executable, "-m", "surefoot", "serve", "--store", where, "--port", "0",
+               "--no-token"]  # fmt: skip
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None

@@ -5,8 +5,9 @@ import signal
 import socket
 import sqlite3
 import threading
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -16,11 +17,15 @@ from surefoot.store import database, open_store
 from surefoot.testing.conformance import example_spec
 
 pytest.importorskip("starlette")
+import httpx
 from starlette.requests import ClientDisconnect, Request
+from typer.testing import CliRunner
 
-from surefoot.serve import guard
-from surefoot.serve.app import Dashboard
+from surefoot.cli.main import app as cli
+from surefoot.serve import app, guard
+from surefoot.serve.app import Dashboard, create_app
 from surefoot.serve.server import Server
+from surefoot.serve.stores import ServedStore
 from tests.unit.test_serve import client_of
 
 TOKEN = "a-token-of-24-characters"
@@ -123,6 +128,7 @@ def test_a_token_opens_the_dashboard_once_and_a_cookie_then(where):
     assert client.get("/", headers=bearer).status_code == 200
     assert client.get("/", headers={"authorization": "Bearer wrong"}).status_code == 401
     assert client.get("/", headers={"cookie": "surefoot_session=wrong"}).status_code == 401
+    assert client.get("/health").text == "ok"
     opened = client.get(f"/?q=a&token={TOKEN}")
     cookie = opened.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie
@@ -140,9 +146,9 @@ def test_a_token_opens_the_dashboard_once_and_a_cookie_then(where):
     ("changes", "words"),
     [
         ({"host": "0.0.0.0"}, "--token-env"),
-        ({"host": "192.168.1.4"}, "needs a token"),
-        ({"host": "::"}, "needs a token"),
-        ({"host": "localhost.evil.example"}, "needs a token"),
+        ({"host": "192.168.1.4"}, "--no-token is for this machine"),
+        ({"host": "::"}, "--no-token is for this machine"),
+        ({"host": "localhost.evil.example"}, "--no-token is for this machine"),
         ({"port": 70000}, "from 0 to 65535, got 70000"),
         ({"stores": ()}, "needs a store"),
         ({"stores": ("a.db", "a.db")}, "named twice"),
@@ -157,13 +163,29 @@ def test_settings_that_open_more_than_was_meant_are_refused(changes, words):
 def test_a_token_comes_from_the_environment_and_is_never_printed(monkeypatch):
     monkeypatch.setenv("SHORT", "short")
     monkeypatch.setenv("GOOD", TOKEN)
-    assert token_from(None) is None
     assert token_from("GOOD") == TOKEN
     assert TOKEN not in repr(Settings(("a.db",), token=TOKEN))
     for name in ("SHORT", "NOT_SET"):
         with pytest.raises(InvalidArgument) as refusal:
             token_from(name)
         assert "short" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("words", [(), ("--no-token",), ("--token-env", "GOOD")])
+def test_the_printed_link_opens_the_dashboard_unless_the_token_is_ones_own(
+    where, words, monkeypatch
+):
+    monkeypatch.setenv("GOOD", TOKEN)
+    monkeypatch.setattr(Server, "run", lambda own, began: (began(), own._socket.close()))
+    settings = []
+    monkeypatch.setattr(app, "create_app", settings.append)
+    printed = CliRunner().invoke(cli, ["serve", "--store", where, "--port", "0", *words])
+    link = urlsplit(printed.stdout.split()[0])
+    token = {(): f"token={settings[0].token}"}.get(words, "")
+    assert link.query == token
+    assert (settings[0].token is None) == ("--no-token" in words)
+    both = ["serve", "--store", where, "--no-token", "--token-env", "GOOD"]
+    assert "exclude each other" in str(CliRunner().invoke(cli, both).exception)
 
 
 def test_a_port_in_use_and_a_store_that_is_not_there_are_one_sentence(where, tmp_path):
@@ -202,6 +224,73 @@ def test_half_a_request_is_given_up_and_others_are_answered(where, monkeypatch):
             assert whole.recv(4096).startswith(b"HTTP/1.1 200")
     finally:
         server.stop()
+
+
+def test_wrong_tokens_are_limited_and_known_readers_are_not(where, monkeypatch):
+    client, known = (client_of(where, token=TOKEN) for _ in range(2))
+    client.app = known.app
+    bearer = {"authorization": f"Bearer {TOKEN}"}
+    assert known.get(f"/?token={TOKEN}").status_code == 200
+    assert list(known.cookies) == ["surefoot_session_8420"]  # of this port alone
+    wrong = [client.get(path, headers=headers).status_code
+             for path, headers in [("/?token=wrong", {}), ("/", {"authorization": "Bearer x"})]
+             for _ in range(6)]  # fmt: skip
+    assert wrong == [401] * 10 + [429] * 2
+    assert client.get("/", headers=bearer).status_code == 429  # not looked at either
+    assert client.get("/").status_code == 401  # the page that asks
+    assert client.get("/health").status_code == 200
+    assert known.get("/").status_code == 200
+    monkeypatch.setattr(guard, "GUESS_SECONDS", 0)
+    assert client.get("/", headers=bearer).status_code == 200
+
+
+def test_half_open_connections_take_no_place_of_others(where):
+    """More than are served at all: the oldest go, and a whole request is answered."""
+    server = Server(Settings((where,), port=0))
+    server.start()
+    address = ("127.0.0.1", int(server.address.rsplit(":", 1)[1].strip("/")))
+    try:
+        with ExitStack() as stack:
+            for _ in range(300):
+                half = stack.enter_context(closing(socket.create_connection(address)))
+                with suppress(ConnectionError):
+                    half.sendall(b"GET / HTTP/1.1\r\n")
+            whole = stack.enter_context(closing(socket.create_connection(address)))
+            whole.settimeout(60)
+            whole.sendall(b"GET /static/live.js HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert whole.recv(4096).startswith(b"HTTP/1.1 200")
+            half.settimeout(60)  # the youngest stays
+            half.sendall(b"Host: localhost\r\n\r\n")
+            assert half.recv(4096).startswith(b"HTTP/1.1 200")
+    finally:
+        server.stop()
+
+
+def test_long_work_leaves_threads_for_the_list(where, monkeypatch):
+    """More downloads than there are threads, none of which ends before the list is there."""
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+
+    def evidence(self, line):
+        begun.release()
+        assert go_on.wait(60)
+        return b"{}"
+
+    monkeypatch.setattr(ServedStore, "evidence", evidence)
+    served = create_app(Settings((where,)))
+
+    async def ask():
+        transport = httpx.ASGITransport(served)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            downloads = [asyncio.create_task(client.get(f"{RUN}/evidence")) for _ in range(70)]
+            await asyncio.to_thread(begun.acquire)
+            listed = await asyncio.wait_for(client.get("/"), 60)
+            go_on.set()
+            answers = [await download for download in downloads]
+        assert listed.status_code == 200
+        codes = [answer.status_code for answer in answers]
+        assert (codes.count(200), codes.count(503)) == (64, 6)
+
+    asyncio.run(ask())
 
 
 def test_a_signal_ends_the_server_before_its_socket_is_closed(where, monkeypatch):

@@ -427,21 +427,27 @@ def serve(*, options: ServeOptions) -> int:
     Example: surefoot serve --store surefoot.db
     """
     from surefoot.serve.server import Server
-    from surefoot.serve.settings import Settings, token_from
+    from surefoot.serve.settings import Settings, new_token, token_from
     from surefoot.store.locations import public_location
 
+    if options.no_token and options.token_env is not None:
+        raise InvalidArgument(
+            f"--no-token and --token-env {options.token_env} exclude each other: leave one out"
+        )
+    made = new_token() if options.token_env is None and not options.no_token else None
     settings = Settings(
         tuple(options.store or [STORE]),
         options.host,
         options.port,
-        token_from(options.token_env),
+        made if options.token_env is None else token_from(options.token_env),
         tuple(Path(folder) for folder in options.replay or ()),
         options.trust,
     )
     server = Server(settings)
     stores = settings.stores
     shown = public_location(stores[0]) if len(stores) == 1 else f"{len(stores)} stores"
-    server.run(lambda: typer.echo(f"{server.address} shows {shown}; Ctrl-C ends it"))
+    link = server.address if made is None else f"{server.address}?token={made}"
+    server.run(lambda: typer.echo(f"{link} shows {shown}; Ctrl-C ends it"))
     typer.echo("the dashboard has ended")
     return _HOLDS
 

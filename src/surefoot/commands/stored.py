@@ -426,12 +426,15 @@ class ServeOptions:
     store: Sequence[str] | None = option(
         None, "File or postgresql:// URL with runs; may be repeated.", repeats=True
     )
-    host: str = option(
-        "127.0.0.1", "Address to listen on; another than this machine needs a token."
-    )
+    host: str = option("127.0.0.1", "Address to listen on; the default is this machine alone.")
     port: int = option(8420, "Port to listen on; 0 is any free one.")
     token_env: str | None = option(
-        None, "Environment variable with the token that readers must give."
+        None,
+        "Environment variable with the token that readers must give. Without it one is made and "
+        "printed as a link.",
+    )
+    no_token: bool = option(
+        False, "Ask for no token: every user and program of this machine can read the stores."
     )
     replay: Sequence[str] | None = option(
         None,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
@@ -20,7 +21,7 @@ from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.records.record import Example
 from surefoot.serve import guard as values
 from surefoot.serve import runs
-from surefoot.serve.guard import Guard
+from surefoot.serve.guard import HEALTH, Guard
 from surefoot.serve.live import StorePoller, live_messages
 from surefoot.serve.pages import policy_of_report, render, script, stylesheet
 from surefoot.serve.replay import Replayer
@@ -35,6 +36,46 @@ _MOST_ROWS = 200_000
 """Of a journal that is searched for the first failures of a page: half a second."""
 _MOST_WATCHERS = 64
 """Pages that watch at the same time."""
+_READERS, _WRITERS = 8, 2
+"""Pages of whole results, and files or replays, that are made at the same time: each holds one of
+the forty threads that answer, and the list of runs needs one too."""
+_MOST_QUEUED = 64
+"""Requests that wait for their turn, of each of both kinds."""
+PIECE = 2**18
+"""Bytes of a download that are sent before the next ones are."""
+
+_Page = Callable[[Request], Response]
+
+
+class Turns:
+    """Pages of one kind: a few at a time, a limited number in line, in the order they came."""
+
+    def __init__(self, at_once: int) -> None:
+        self._free, self._queued = asyncio.Semaphore(at_once), 0
+
+    async def take(
+        self, page: Callable[..., Response], request: Request, *more: object
+    ) -> Response:
+        """The page, made in a thread; nothing for a reader who has gone meanwhile."""
+        if self._queued >= _MOST_QUEUED:
+            headers = {"Retry-After": "10"}
+            return PlainTextResponse("busy: try again in a few seconds", 503, headers)
+        self._queued += 1
+        try:
+            async with self._free:
+                if await request.is_disconnected():
+                    return Response(status_code=503)
+                return await run_in_threadpool(page, request, *more)
+        finally:
+            self._queued -= 1
+
+    def __call__(self, page: _Page) -> Callable[[Request], Awaitable[Response]]:
+        """The page as a route."""
+
+        async def answer(request: Request) -> Response:
+            return await self.take(page, request)
+
+        return answer
 
 
 @dataclass
@@ -47,6 +88,8 @@ class Dashboard:
     replayer: Replayer = field(init=False)
     form_key: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     watchers: int = 0
+    readers: Turns = field(default_factory=lambda: Turns(_READERS))
+    writers: Turns = field(default_factory=lambda: Turns(_WRITERS))
 
     def __post_init__(self) -> None:
         self.stores = served_stores(self.settings.stores)
@@ -155,7 +198,7 @@ class Dashboard:
         fields = await values.form(request)
         if not hmac.compare_digest(fields.get("key", "").encode(), self.form_key.encode()):
             raise InvalidArgument("this form is out of date: open the page of the input again")
-        return await run_in_threadpool(self._replay, request, fields)
+        return await self.writers.take(self._replay, request, fields)
 
     def compare(self, request: Request) -> Response:
         """Two runs side by side."""
@@ -179,6 +222,10 @@ class Dashboard:
 
         self.watchers += 1  # here, before the next request is looked at
         return _Watch(live_messages(self.pollers), self._leave)
+
+    def health(self, request: Request) -> Response:
+        """That it answers, for whoever watches the service."""
+        return PlainTextResponse("ok")
 
     def style(self, request: Request) -> Response:
         """The stylesheet."""
@@ -256,8 +303,16 @@ class _Watch(StreamingResponse):  # type: ignore[misc]  # starlette may not be i
 
 
 def _download(content: bytes, name: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type="application/json", headers=headers)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Length": str(len(content)),
+    }
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(content), PIECE):
+            yield content[start : start + PIECE]
+
+    return StreamingResponse(pieces(), media_type="application/json", headers=headers)
 
 
 _RUN_ADDRESS = "/runs/{store}/{run}"
@@ -270,16 +325,17 @@ def create_app(settings: Settings) -> Guard:
     routes = [
         Route("/", pages.list_runs),
         Route("/live", pages.live),
-        Route("/compare", pages.compare),
-        Route("/trends", pages.trends),
+        Route(HEALTH, pages.health),
+        Route("/compare", pages.readers(pages.compare)),
+        Route("/trends", pages.readers(pages.trends)),
         Route("/static/style.css", pages.style),
         Route("/static/live.js", pages.script),
-        Route(_RUN_ADDRESS, pages.show_run),
-        Route(f"{_RUN_ADDRESS}/report", pages.report),
-        Route(f"{_RUN_ADDRESS}/json", pages.json),
-        Route(f"{_RUN_ADDRESS}/evidence", pages.evidence),
-        Route(f"{_RUN_ADDRESS}/inputs", pages.inputs),
-        Route(f"{_RUN_ADDRESS}/input", pages.one_input),
+        Route(_RUN_ADDRESS, pages.readers(pages.show_run)),
+        Route(f"{_RUN_ADDRESS}/report", pages.readers(pages.report)),
+        Route(f"{_RUN_ADDRESS}/json", pages.writers(pages.json)),
+        Route(f"{_RUN_ADDRESS}/evidence", pages.writers(pages.evidence)),
+        Route(f"{_RUN_ADDRESS}/inputs", pages.readers(pages.inputs)),
+        Route(f"{_RUN_ADDRESS}/input", pages.readers(pages.one_input)),
         Route(f"{_RUN_ADDRESS}/replay", pages.replay, methods=["POST"]),
     ]
     handlers = dict.fromkeys((HTTPException, SurefootError, OverflowError, Exception), _problem)

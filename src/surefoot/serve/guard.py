@@ -8,6 +8,8 @@ import hmac
 import math
 import re
 import secrets
+import time
+from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -29,10 +31,13 @@ _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
 
 COOKIE = "surefoot_session"
+"""Followed by the port: a browser sends a cookie to every port of a host."""
 MOST_QUERY = 2_000
 """Characters of a query: far more than every filter together."""
 MOST_BODY = 8_000
 """Bytes of a form."""
+HEALTH = "/health"
+"""The page that needs no token: whether the dashboard answers."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -50,6 +55,32 @@ _HEADERS = {
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+))(?::\d*)?", re.ASCII)
 """An address in brackets or a name, and a port: no user before it, no path behind it."""
 _THIS_MACHINE = {"127.0.0.1", "localhost", "::1"}
+MOST_GUESSES, GUESS_SECONDS = 10, 60.0
+"""Wrong tokens of one address within so many seconds: more are not looked at."""
+_MOST_GUESSERS = 1_000
+"""Addresses whose guesses are remembered."""
+
+
+class Guesses:
+    """When each address last gave wrong tokens."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, deque[float]] = {}
+
+    def are_too_many(self, address: str) -> bool:
+        """Whether its next token is not to be looked at."""
+        times = self._times.get(address)
+        if times is None or len(times) < MOST_GUESSES:
+            return False
+        return time.monotonic() - times[0] < GUESS_SECONDS
+
+    def add(self, address: str) -> None:
+        """One more of this address."""
+        times = self._times.pop(address, None) or deque(maxlen=MOST_GUESSES)
+        times.append(time.monotonic())
+        self._times[address] = times  # the last one now
+        if len(self._times) > _MOST_GUESSERS:
+            del self._times[next(iter(self._times))]
 
 
 class Guard:
@@ -57,9 +88,9 @@ class Guard:
 
     def __init__(self, app: _App, settings: Settings) -> None:
         self._app, self._settings = app, settings
-        self._secret = secrets.token_bytes(32)
-        token = settings.token or ""
-        self._session = hmac.new(self._secret, token.encode(), hashlib.sha256).hexdigest()
+        self._guesses = Guesses()
+        token, secret = settings.token or "", secrets.token_bytes(32)
+        self._session = hmac.new(secret, token.encode(), hashlib.sha256).hexdigest()
 
     async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
         """Answer a request, or pass it on."""
@@ -92,36 +123,33 @@ class Guard:
         return None
 
     def _about_token(self, scope: Scope, headers: Headers) -> Response | None:
-        """The question for a token; or, of a known reader, the address that does not show it."""
-        if not self._is_known(scope, headers):
-            return self._ask_for_token(scope)
-        token, go_on = _without_token(scope)
-        shown = self._settings.token is not None and token is not None
-        return RedirectResponse(go_on, 303) if shown else None
+        """The question for a token; or, of a known reader, the address that does not show it.
 
-    def _is_known(self, scope: Scope, headers: Headers) -> bool:
-        """Whether no token is needed, or the request has it: as a cookie or as a bearer."""
-        if self._settings.token is None or scope["path"].startswith("/static/"):
-            return True
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        given = bearer.strip() if scheme.lower() == "bearer" else ""
-        return _same(_cookie(headers), self._session) or self._is_token(given)
-
-    def _is_token(self, text: str) -> bool:
-        return self._settings.token is not None and _same(text, self._settings.token)
-
-    def _ask_for_token(self, scope: Scope) -> Response:
-        """The page that asks for it; a right one in the address is put into a cookie.
-
-        A page that goes on by itself, and no redirect: a browser that came from another site would
-        not send the cookie along with that.
+        A right one in the address is put into a cookie, by a page that goes on by itself, and no
+        redirect: a browser that came from another site would not send the cookie along with that.
         """
-        given, go_on = _without_token(scope)
-        if not self._is_token(given or ""):
+        right, path = self._settings.token, scope["path"]
+        if right is None or path.startswith("/static/") or path == HEALTH:
+            return None
+        in_address, go_on = _without_token(scope)
+        if _same(_cookie(headers), self._session):
+            return None if in_address is None else RedirectResponse(go_on, 303)
+        bearer, given = _bearer(headers), in_address or ""
+        address = (scope.get("client") or ("",))[0]
+        if (bearer or given) and self._guesses.are_too_many(address):
+            refusal = _page(429, "too many wrong tokens came from your address: wait a minute")
+            refusal.headers["Retry-After"] = f"{GUESS_SECONDS:.0f}"
+            return refusal
+        if _same(bearer, right):
+            return None if in_address is None else RedirectResponse(go_on, 303)
+        if not _same(given, right):
+            if bearer or given:
+                self._guesses.add(address)
             wrong = "this token is not the one of the dashboard" if given else ""
             return HTMLResponse(render("token.html.j2", problem=wrong, go_on=""), 401)
         response = HTMLResponse(render("token.html.j2", problem="", go_on=go_on))
-        response.set_cookie(COOKIE, self._session, httponly=True, samesite="strict")
+        name = _cookie_name(headers)
+        response.set_cookie(name, self._session, httponly=True, samesite="strict")
         return response
 
 
@@ -165,9 +193,19 @@ def _is_own_origin(headers: Headers) -> bool:
     return bool(origin) and origin == headers.get("host") and site == "same-origin"
 
 
+def _bearer(headers: Headers) -> str:
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    return bearer.strip() if scheme.lower() == "bearer" else ""
+
+
+def _cookie_name(headers: Headers) -> str:
+    port = headers.get("host", "").rpartition(":")[2]
+    return f"{COOKIE}_{port}" if port.isdecimal() and port.isascii() else COOKIE
+
+
 def _cookie(headers: Headers) -> str:
     try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(_cookie_name(headers))
     except CookieError:
         return ""
     return "" if cookie is None else cookie.value
@@ -233,12 +271,31 @@ REQUEST_SECONDS = 10.0
 """From the first byte of a request to its last: a browser sends one of ours at once."""
 _UNFINISHED = (h11.IDLE, h11.SEND_BODY)
 """States of a client whose request is not here in full."""
+MOST_WAITING = 64
+"""Connections without a whole request, first or next: of more, the oldest is dropped."""
+_ARRIVAL_SECONDS = 0.05
+"""Until then: of connections that come together, none is read before all are accepted."""
+READ_SECONDS = 60.0
+"""For a client to read what waits for it: a large page, or `PIECE` of a download."""
 
 
 class TimedConnection(H11Protocol):  # type: ignore[misc]  # uvicorn has no types here
-    """uvicorn's connection, which by itself waits for the rest of a request without end."""
+    """uvicorn's connection, which by itself waits for a request, or for a reader, without end.
+
+    `waiting` are all connections of this server that have no whole request, the oldest first.
+    """
 
     _timer: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401  of uvicorn
+        waiting: dict[TimedConnection, None],
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._waiting = waiting
 
     def connection_made(self, transport: Any) -> None:  # noqa: ANN401  of uvicorn
         """The time begins."""
@@ -253,20 +310,43 @@ class TimedConnection(H11Protocol):  # type: ignore[misc]  # uvicorn has no type
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing is left to wait for."""
         self._forget()
-        super().connection_lost(exc)
+        super().connection_lost(exc)  # which resumes writing
+
+    def on_response_complete(self) -> None:
+        """The next request may come."""
+        super().on_response_complete()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        """The client has a while to read."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
 
     def _watch(self) -> None:
-        if self.conn.their_state not in _UNFINISHED:
+        if self.conn.their_state not in _UNFINISHED or self.transport.is_closing():
             self._forget()
         elif self._timer is None:
             self._timer = self.loop.call_later(REQUEST_SECONDS, self._end)
+            self._waiting[self] = None
+            if len(self._waiting) > MOST_WAITING:
+                self.loop.call_later(_ARRIVAL_SECONDS, self._drop_oldest)
+
+    def _drop_oldest(self) -> None:
+        while len(self._waiting) > MOST_WAITING:
+            next(iter(self._waiting))._end()
 
     def _forget(self) -> None:
+        self._waiting.pop(self, None)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _end(self) -> None:
-        self._timer = None
-        if self.conn.their_state in _UNFINISHED:
-            self.transport.abort()
+        self._forget()
+        self.transport.abort()

@@ -6,6 +6,7 @@ import errno
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from surefoot.errors import InvalidArgument, MissingPackage, Stopped
@@ -14,7 +15,8 @@ from surefoot.store import reading
 
 _END_SECONDS = 3.0
 """For answers that are on their way when the server is stopped."""
-_MOST_CONNECTIONS = 256
+_MOST_CONNECTIONS = 512
+"""Of all kinds; those without a whole request have a limit of their own."""
 _WAIT_SECONDS = 0.5
 """Between two looks at whether the server still runs."""
 
@@ -60,7 +62,8 @@ class Server:
         self.address = address_of(settings, self._socket)
         config = uvicorn.Config(
             create_app(settings),
-            http=TimedConnection,
+            http=partial(TimedConnection, waiting={}),
+            ws="none",
             log_config=None,
             access_log=False,  # an address may hold a token
             log_level="critical",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ _LEAST_TOKEN = 16
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _MOST_PORT = 65_535
 _MAKE_TOKEN = "python -c 'import secrets; print(secrets.token_urlsafe(24))'"  # noqa: S105  it makes a token and is none
+_TOKEN_BYTES = 24
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Settings:
             raise InvalidArgument(f"port must be from 0 to {_MOST_PORT}, got {self.port}")
         if self.token is None and not self.is_loopback:
             raise InvalidArgument(
-                f"{self.host} can be reached by others, so that the dashboard needs a token: put "
-                f"one into an environment variable ({_MAKE_TOKEN}) and name that with --token-env"
+                f"--no-token is for this machine, and {self.host} can be reached by others: leave "
+                "it out, or name the environment variable that holds a token (--token-env)"
             )
         if self.trust and not self.folders:
             raise InvalidArgument("--trust is for --replay: name a folder there, or leave it out")
@@ -63,10 +65,13 @@ class Settings:
             return False
 
 
-def token_from(variable: str | None) -> str | None:
-    """The token in an environment variable; None where none is named."""
-    if variable is None:
-        return None
+def new_token() -> str:
+    """A token that cannot be guessed."""
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def token_from(variable: str) -> str:
+    """The token in an environment variable."""
     token = os.environ.get(variable, "").strip()
     if not token:
         raise InvalidArgument(

@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
-from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from surefoot.core.claims import Claim
@@ -37,29 +36,39 @@ class BoundedCache(Generic[V]):
     def __init__(self, most: int, size_of: Callable[[V], int]) -> None:
         self._most, self._size_of = most, size_of
         self._values: OrderedDict[Hashable, V] = OrderedDict()
-        self._size, self._lock = 0, threading.Lock()
+        self._size, self._lock, self._making = 0, threading.Lock(), threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
-        """The value of this key, made where it is not there."""
+        """The value of this key, made where it is not there; a kept one waits for nothing."""
+        if (kept := self._kept(key)) is not None:
+            return kept
+        with self._making:
+            if (kept := self._kept(key)) is not None:
+                return kept
+            value = make()
+            with self._lock:
+                size = self._size_of(value)
+                if size <= self._most:
+                    self._values[key] = value
+                    self._size += size
+                    while self._size > self._most:
+                        _, dropped = self._values.popitem(last=False)
+                        self._size -= self._size_of(dropped)
+            return value
+
+    def _kept(self, key: Hashable) -> V | None:
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
-                return self._values[key]
-            value = make()
-            size = self._size_of(value)
-            if size <= self._most:
-                self._values[key] = value
-                self._size += size
-                while self._size > self._most:
-                    _, dropped = self._values.popitem(last=False)
-                    self._size -= self._size_of(dropped)
-            return value
+            return self._values.get(key)
 
 
 _MOST_INPUTS = 200_000
 """Rows of inputs of the results that are kept in memory: about 400 MB."""
 _MOST_PAGE_BYTES = 32_000_000
 """Of the pages that are kept in memory: a page has up to 2 MB."""
+_MOST_EVIDENCE_BYTES = 64_000_000
+"""Of the evidence files that are kept in memory."""
 
 
 class NotThere(StoreFailed):
@@ -82,7 +91,7 @@ class ServedStore:
     where: str
     _results: BoundedCache[Result] = field(repr=False, compare=False)
     _pages: BoundedCache[str] = field(repr=False, compare=False)
-    _evidence: Lock = field(default_factory=Lock, repr=False, compare=False)
+    _evidence: BoundedCache[bytes] = field(repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -143,11 +152,14 @@ class ServedStore:
         return self._pages.get(self._key(line), lambda: html_of(result.view))
 
     def evidence(self, line: RunLine) -> bytes:
-        """The unsigned evidence file of a finished run; one at a time."""
+        """The unsigned evidence file of a finished run."""
+        self._check_finished(line)
+        return self._evidence.get(self._key(line), lambda: self._write_evidence(line))
+
+    def _write_evidence(self, line: RunLine) -> bytes:
         from surefoot.evidence.write import write_evidence
 
-        self._check_finished(line)
-        with self._evidence, TemporaryDirectory() as folder:
+        with TemporaryDirectory() as folder:
             file = write_evidence(line.digest, f"{folder}/evidence.json", store=self.where)
             return file.read_bytes()
 
@@ -177,4 +189,5 @@ def served_stores(places: Sequence[str]) -> tuple[ServedStore, ...]:
     """The stores in the order in which they were named; they share what is kept in memory."""
     results = BoundedCache(_MOST_INPUTS, _inputs)
     pages: BoundedCache[str] = BoundedCache(_MOST_PAGE_BYTES, len)
-    return tuple(ServedStore(i, where, results, pages) for i, where in enumerate(places))
+    files: BoundedCache[bytes] = BoundedCache(_MOST_EVIDENCE_BYTES, len)
+    return tuple(ServedStore(i, where, results, pages, files) for i, where in enumerate(places))
