@@ -231,6 +231,9 @@ PART_OPTIONS = {
     "pairs": Option("Width and error: 0.05,0.05; may be given several times.", "texts"),
     "confidence": Option("Confidence of the result.", "number"),
     "kappa": Option("Largest allowed failure probabilities: 0.1,0.01.", "numbers"),
+    "method": Option(
+        "kappa-test, exact-binomial or published-doubling; may be given several times.", "texts"
+    ),
     "property": Option("What must hold: true (label), same (label), …"),
     "attack_step": Option("Length of a step of PGD: 2/255.", "number"),
     "attack_iterations": Option("Steps of PGD.", "integer", 1),

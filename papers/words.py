@@ -114,6 +114,7 @@ WAYS: dict[str, Callable[[Any], str]] = {
     "": plain,
     "percent": percent,
     "range": percent_range,
+    "at most": lambda share: f"≤ {percent(share)}",
     "points": lambda apart: f"{100 * apart:+.2f}" if apart else "0.00",
     "hundredfold": lambda share: f"{100 * share:.2f}",
     "small": small_probability,

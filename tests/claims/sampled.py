@@ -49,6 +49,19 @@ for _name, _p, _test in (
         return add_up([judged(c, holds=q <= KAPPA) for c, q in zip(claims, p, strict=True)])
 
 
+_PUBLISHED = sf.methods.PublishedDoubling(KAPPA, 0.1, 800)
+
+
+@world("published_kappa", "just above κ: wrong as often as it says", _PUBLISHED.measured_error)
+def _published(seed: int) -> Outcome:
+    """It promises nothing; but how often it errs is computed, and beside the claim."""
+    result = noise_study(np.full(20, 1.0001 * KAPPA), _PUBLISHED, seed).run(**QUICK)
+    declared = of_kind(result.claims, "published_kappa")[0]
+    assert declared.is_open and declared.interval is None
+    assert declared.measured == _PUBLISHED.measured_error > declared.stated
+    return Outcome(20, declared.robust, 20 - declared.robust - declared.fragile, ())
+
+
 @world("worst", "thirty inputs alike", 0.1)
 def _worst(seed: int) -> Outcome:
     result = noise_study(np.full(30, 0.3), sf.methods.FixedSize(0.2, 0.1), seed).run(**QUICK)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from surefoot.core.reasons import Why
-from surefoot.statistics import ExactBinomial
+from surefoot.statistics import ExactBinomial, PublishedDoubling, falsely_robust
 from surefoot.statistics.kappa import clean_size, tail_above, tail_below
 from tests.promises.test_kappa import drive
 
@@ -49,6 +49,21 @@ def test_the_exact_test_decides_and_stays_undecided():
     assert not drive(test, [20])[1].holds
     _, open_end = drive(ExactBinomial(0.01, 0.05, max_trials=200, looks=2), [1, 1])
     assert open_end.reason.why is Why.KAPPA_OPEN
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [([0, 0, 0], Why.DECLARED_ROBUST), ([4], Why.DECLARED_FRAGILE), ([2] * 3, None)],
+)
+def test_the_published_rule_decides_nothing_and_says_what_it_declares(answers, why):
+    rule = PublishedDoubling(0.1, 0.05, max_trials=60)
+    assert rule.sizes() == [10, 20, 40]
+    _, end = drive(rule, answers)
+    assert end.counted is None
+    assert end.reason.why is (why or Why.DECLARED_NOTHING)
+    assert rule.measured_error == falsely_robust(0.1, 0.05, [10, 20, 40])
+    assert PublishedDoubling(0.1, 0.05, max_trials=2000).measured_error > 0.13
+    assert PublishedDoubling(0.1, 0.05, max_trials=7).sizes() == [7]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ SMALL = {
     "okamoto": sf.methods.Okamoto(0.4, 0.4),
     "kappa-test": sf.methods.KappaTest(0.4, 0.4, max_trials=20),
     "exact-binomial": sf.methods.ExactBinomial(0.4, 0.4, max_trials=20),
+    "published-doubling": sf.methods.PublishedDoubling(0.4, 0.4, max_trials=20),
     "normal-tail": sf.methods.NormalTail(draws=30),
     "sequential-curve": sf.methods.SequentialCurve(0.0, 0.5, resolution=0.5),
     "asap-curve": sf.methods.AdaptiveCurve(0.0, 0.5, (0.8,), 16.0, 8),

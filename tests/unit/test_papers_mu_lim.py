@@ -5,9 +5,9 @@ from scipy.stats import binom
 
 import papers
 import surefoot as sf
-from papers.mu_lim import doubling, falsely_robust, share_of_inputs
+from papers.mu_lim import share_of_inputs
 from surefoot.core.claims import Sampling
-from surefoot.statistics import clopper_pearson
+from surefoot.statistics import clopper_pearson, doubling, falsely_robust
 from tests.exhibits import checked
 from tests.unit import small_models as small
 
@@ -30,7 +30,7 @@ def table(files):
     models, data = files
     return checked(papers.make(
         "mu-lim", table=1, models=models, data=data, perturb=LEVEL, kappa=KAPPA, bounds=(0, 1),
-        attack_iterations=5, store=None, progress=False,
+        attack_iterations=5, method="kappa-test", store=None, progress=False,
     ))  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_stability_is_a_choice_and_a_perturbation_without_a_ball_has_no_attack(f
     models, data = files
     made = papers.make(
         "mu-lim", table=1, models=models[1], data=data, perturb="gaussian:0.05", kappa=0.3,
-        property="same", bounds=(0, 1), store=None, progress=False,
+        property="same", bounds=(0, 1), store=None, progress=False, method="exact-binomial",
     )  # fmt: skip
     (row,) = made.sheets[0].rows
     assert "pgd" not in row
@@ -95,6 +95,31 @@ def test_the_quick_version_takes_all_inputs_where_there_are_fewer(files):
     assert len(ids[0]) == 4
     with pytest.raises(sf.errors.InvalidArgument, match=r"images \(--images\) 17: .* has 16;"):
         papers.make("mu-lim", table=1, quick=True, images=17, **small_run)
+
+
+def test_the_published_rule_gives_a_count_without_share_requirement_or_evidence(files, tmp_path):
+    models, data = files
+    run = {"models": models[0], "data": data, "perturb": LEVEL, "kappa": 0.1, "bounds": (0, 1)}
+    run |= {"store": None, "progress": False, "attack_iterations": 1}
+    made = papers.make("mu-lim", table=1, method=["kappa-test", "published-doubling"], **run)
+    ours, theirs = made.sheets[0].rows
+    assert ours["share_between"] is not None
+    assert theirs["share_between"] is None
+    assert theirs["declared"] + theirs["undecided"] <= 14
+    assert ours["false"] == 0.05 < theirs["false"] == falsely_robust(0.1, 0.05, doubling(10, 2000))
+    (result,) = (r for name, r in made.results.items() if "published" in name)
+    for refused in (
+        lambda: result.require(0.1),
+        lambda: result.require("all"),
+        lambda: result.evidence(tmp_path / "e.json"),
+        lambda: sf.certify(
+            models[0], data, LEVEL, kappa=0.1, method="published-doubling", require=0.5
+        ),
+    ):
+        with pytest.raises(sf.errors.InvalidArgument, match="promises nothing"):
+            refused()
+    with pytest.raises(sf.errors.InvalidArgument, match="choose one of kappa-test"):
+        papers.make("mu-lim", table=1, method="binomial", **run)
 
 
 def test_its_accuracy_is_not_of_inputs_that_are_right(files):

@@ -25,6 +25,7 @@ from surefoot.statistics import (
     KappaTest,
     NormalTail,
     Okamoto,
+    PublishedDoubling,
     SmoothedRadius,
     Splitting,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "Outcomes",
     "PopulationMean",
     "Procedure",
+    "PublishedDoubling",
     "QuadCurve",
     "RandomCurve",
     "SequentialCurve",
@@ -70,7 +72,11 @@ ESTIMATORS: dict[str, Method] = {
     "fixed-size": FixedSize,
     "okamoto": Okamoto,
 }
-TESTS: dict[str, Method] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
+TESTS: dict[str, Method] = {
+    "kappa-test": KappaTest,
+    "exact-binomial": ExactBinomial,
+    "published-doubling": PublishedDoubling,
+}
 TAILS: dict[str, Method] = {"normal-tail": NormalTail}
 RARE: dict[str, Method] = {**TAILS, "splitting": Splitting}
 """Methods for failures too rare to count."""

@@ -152,7 +152,11 @@ class KappaOptions:
         None, "Instead of --kappa: low-demand limit of a SIL, IEC 61508.", least=1, most=4
     )
     confidence: v.Number = option(CONFIDENCE, _CONFIDENCE_HELP)
-    method: str = option("kappa-test", "kappa-test or exact-binomial.")
+    method: str = option(
+        "kappa-test",
+        "kappa-test or exact-binomial; published-doubling is the rule of Mu & Lim as published, "
+        "without guarantee.",
+    )
     max_trials: int | None = option(None, "Maximum trials per input (default: 200/kappa).", least=1)
     extra_trials: v.Number | None = option(
         None,

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from surefoot.catalogue.methods import PublishedDoubling
 from surefoot.catalogue.parse import at_level, written_level
 from surefoot.commands import options as o
 from surefoot.commands import values as v
@@ -15,7 +16,7 @@ from surefoot.commands.caller import Caller
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.models.endpoint_connection import is_address, read_address
-from surefoot.records.options import FileOptions, option_name
+from surefoot.records.options import FileOptions, option_name, refused_value
 from surefoot.records.record import Source
 from surefoot.region import AnyAttack
 from surefoot.study import Result, Study, sweep
@@ -186,9 +187,18 @@ def run_sampling(
     wanted = o.required(requirement)
     levels.check()
     running.check()
+    demands = wanted != o.Required() or clean.clean_accuracy is not None
+    if isinstance(request.method, PublishedDoubling) and (demands or levels.levels is not None):
+        raise refused_value(
+            "method",
+            "published-doubling",
+            "promises nothing, so that no requirement and no comparison of levels can rest on it: "
+            "use kappa-test (--method kappa-test), or leave out require (--require) and levels "
+            "(--levels)",
+        )
     more = {**running.arguments(), **batches.arguments(), "attack": attack}
     if levels.levels is not None:
-        if wanted != o.Required() or clean.clean_accuracy is not None:
+        if demands:
             raise InvalidArgument(
                 "a requirement is about one level: leave out levels (--levels), or leave out "
                 "require (--require) and require_each (--require-each)"

@@ -20,7 +20,7 @@ from surefoot.population.family import KappaFamily
 from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples
 from surefoot.records.spec import StudySpec
 from surefoot.report.clauses import curve_quantity, perturbation_at_level
-from surefoot.statistics.kappa import KappaTest, kappa_claim
+from surefoot.statistics.kappa import KappaTest, PublishedDoubling, kappa_claim
 
 MeanClaim = (
     kinds.MeanSet | kinds.MeanPopulation | kinds.AccuracySet | kinds.AccuracyPopulation
@@ -111,7 +111,8 @@ class OneTrial:
 def method_of_trials(facts: StudyFacts) -> Any:  # noqa: ANN401  any method
     """The method; of a perturbation that draws nothing one trial, unless tails are fitted."""
     counts = facts.needs is Needs.SAMPLES and facts.method.evidence is Counts
-    if facts.draws or not counts or facts.spec.method.kind not in METHODS:  # a user's own is kept
+    own = facts.spec.method.kind not in METHODS or isinstance(facts.method, PublishedDoubling)
+    if facts.draws or not counts or own:  # a user's own, and a rule as published, are kept
         return facts.method
     return OneTrial(getattr(facts.method, "kappa", None))
 

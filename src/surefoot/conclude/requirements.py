@@ -80,6 +80,12 @@ def check_requirements(
     """
     if required.number == 0 and required.clean_accuracy is None:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
+    for one in (record, *parts.values()):
+        if isinstance(one.spec, StudySpec) and one.spec.promises_nothing:
+            raise InvalidArgument(
+                f"{one.spec.method.kind} promises nothing, so that no requirement can rest on it: "
+                "use kappa-test (--method kappa-test), or leave out the requirement"
+            )
     of_suite = isinstance(record.details, Comparison) and record.details.along == "cell"
     claims: tuple[Claim, ...] = ()
     if required.number:

@@ -41,7 +41,7 @@ from surefoot.core.claims import (
     Scope,
     Verdict,
 )
-from surefoot.core.reasons import Reason
+from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
     NO_GUARANTEE,
     Bracket,
@@ -63,6 +63,7 @@ from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, Reco
 from surefoot.records.spec import StudySpec
 from surefoot.statistics.bounds import shares
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts, differing
+from surefoot.statistics.kappa import PublishedDoubling
 
 
 def decisions_continue(method: str) -> Continues:
@@ -189,7 +190,9 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     """The headline first; no verdict, which only a requirement gets."""
     common, over = common_of(facts, rows), facts.aggregate
     kappa = getattr(facts.method, "kappa", None)
-    if kappa is not None:
+    if isinstance(facts.method, PublishedDoubling):
+        claims = [_declared(common, rows, facts.method)]
+    elif kappa is not None:
         claims = _about_kappa(common, rows, kappa, facts.method.error)
     else:
         claims = _about_these(facts.spec, common, rows, details)
@@ -242,6 +245,20 @@ def _about_kappa(
             clean=wrong_when_clean(rows),
         )
     ]
+
+
+def _declared(common: Common, rows: Sequence[InputRow], method: PublishedDoubling) -> Claim:
+    """What the published rule declares, and how often it is wrong."""
+    whys = [r.reason.why for r in right_results(rows) if isinstance(r.reason, Reason)]
+    return kinds.PublishedKappa(
+        common.these(NO_GUARANTEE),
+        kappa=method.kappa,
+        robust=whys.count(Why.DECLARED_ROBUST),
+        fragile=whys.count(Why.DECLARED_FRAGILE),
+        stated=method.error,
+        measured=method.measured_error,
+        clean=wrong_when_clean(rows),
+    )
 
 
 def _about_every_input(

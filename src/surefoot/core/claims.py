@@ -435,6 +435,23 @@ class CountKappa(Claim):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PublishedKappa(Claim):
+    """What Mu & Lim's rule as published declares of these inputs: no guarantee, no interval.
+
+    `stated` is the error that it promises, `measured` the probability, computed, with which it
+    declares an input robust that fails with probability exactly κ.
+    """
+
+    kind: Literal["published_kappa"] = "published_kappa"
+    kappa: float
+    robust: int
+    fragile: int
+    stated: float
+    measured: float
+    clean: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class AllKappa(Measured, Required):
     """Whether every one of these inputs, or the share required, fails at most that often.
 
@@ -745,7 +762,7 @@ AnyClaim = (
     | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
     | QuantileDifference | SuiteMean | CorruptionError | ClassesDiffer | AccuracySet
     | AccuracyPopulation | CleanAccuracy | AccuracyDrop | CountedAccuracy | SmoothedRadius
-    | CertifiedAccuracy | RareFailure
+    | CertifiedAccuracy | RareFailure | PublishedKappa
 )  # fmt: skip
 KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
 """All kinds of claims by the name that JSON has; each has a world in the tests."""

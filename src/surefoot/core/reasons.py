@@ -25,6 +25,9 @@ class Why(StrEnum):
 
     # Trials of inputs, and what follows for a population.
     KAPPA_OPEN = auto()
+    DECLARED_ROBUST = auto()
+    DECLARED_FRAGILE = auto()
+    DECLARED_NOTHING = auto()
     NO_TRIAL = auto()
     NO_ESTIMATE = auto()
     NOTHING_DECIDED = auto()

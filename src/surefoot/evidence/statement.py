@@ -115,6 +115,11 @@ class Evidence:
                 f"run {self.record.digest[:12]} was read from a file and has no journal: only "
                 "studies that surefoot ran have evidence; name a run of a study"
             )
+        if isinstance(spec, StudySpec) and spec.promises_nothing:
+            raise InvalidArgument(
+                f"{spec.method.kind} promises nothing, so that there is no evidence of what it "
+                "declares: use kappa-test (--method kappa-test)"
+            )
         if self.earlier is not None:
             required = self.record.required
             of = None if required is None else required.earlier

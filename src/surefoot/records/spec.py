@@ -165,6 +165,11 @@ class StudySpec:
         return self.population is not None and self.population.kind == "tail-mean"
 
     @cached_property
+    def promises_nothing(self) -> bool:
+        """Whether the method is a published rule that is wrong more often than it states."""
+        return self.method.kind == "published-doubling"
+
+    @cached_property
     def means_accuracy(self) -> bool:
         """Whether a mean of trials kept is an accuracy; a tail is of rare failures."""
         return self.property.kind == "true" and not self.is_tail

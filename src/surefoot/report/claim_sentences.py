@@ -330,6 +330,21 @@ def _(claim: claims.CountKappa) -> str:
 
 
 @statement.register
+def _(claim: claims.PublishedKappa) -> str:
+    n, limit = claim.about.inputs - claim.clean, of_perturbations(claim.kappa)
+    open_ = n - claim.robust - claim.fragile
+    inputs = f"the other {n:,}" if claim.clean else scope_phrase(claim)
+    nothing = f", and nothing of {open_:,}" if open_ else ""
+    return (
+        f"{subject(claim)}{_wrong_clause(claim)}the published rule declares {claim.robust:,} of "
+        f"{inputs} {fails(claim)[2]} under at most {limit} and {claim.fragile:,} under more than "
+        f"that{nothing}: without guarantee. It states an error of {percent(claim.stated)}; of an "
+        f"input that fails under exactly {limit} it declares at most that with probability "
+        f"{percent(claim.measured)} (computed){_rests_on(claim)}"
+    )
+
+
+@statement.register
 def _(claim: claims.AllKappa) -> str:
     every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
     if claim.clean:
@@ -352,7 +367,7 @@ def _(claim: claims.ShareKappa) -> str:
     )
 
 
-def _wrong_clause(claim: claims.CountKappa | claims.AllKappa) -> str:
+def _wrong_clause(claim: claims.CountKappa | claims.PublishedKappa | claims.AllKappa) -> str:
     """How many inputs are wrong when clean, before what is said of the others; empty for none."""
     n = claim.about.inputs
     are = "is" if claim.clean == 1 else "are"

@@ -474,6 +474,7 @@ _QUANTITIES: dict[type[Claim], str] = {
     claims.SuiteMean: "accuracy, or share kept, averaged over the cells of a suite",
     claims.CorruptionError: "errors over those of the baseline, averaged over perturbations",
     claims.CountKappa: "number of inputs that fail more often",
+    claims.PublishedKappa: "number of inputs that a published rule declares robust",
     claims.AccuracySet: "accuracy",
     claims.AccuracyPopulation: "accuracy",
     claims.CleanAccuracy: "accuracy when clean",

@@ -79,6 +79,7 @@ _ABOUT: dict[tuple[Property, ...], dict[type[Claim], str]] = {
         Tail: "an extrapolated failure probability, beside the count",
         claims.RareFailure: "how rare failures are that no count shows",
         claims.CountKappa: "how many of these inputs fail with a probability above κ",
+        claims.PublishedKappa: "what a published rule declares of these inputs, without guarantee",
         claims.AllKappa: (
             "whether every one of these inputs, or a share, fails with probability at most κ"
         ),

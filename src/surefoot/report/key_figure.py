@@ -79,6 +79,8 @@ def key_figure(claim: Claim) -> KeyFigure:
     named = f"{', '.join(claim.names)}: " if claim.names and not isinstance(claim, _PAIRS) else ""
     counts = isinstance(claim, claims.CountKappa)
     nothing_known = claim.interval == UNIT and bool(claim.reason) and not counts
+    if isinstance(claim, claims.PublishedKappa):
+        return KeyFigure(number, "", "without guarantee", f"{named}{meaning}")
     if claim.interval is None or nothing_known or claim.is_open:
         return KeyFigure("undecided", "", "", f"{named}{meaning}")
     condition = sample_condition(claim)
@@ -150,6 +152,14 @@ def _(claim: claims.CountKappa) -> _Parts:
     truly = f"{claim.at_least:,} or more truly do" if claim.at_least else ""
     meaning = f"inputs decided {fails(claim)[2]} under more than {of_perturbations(claim.kappa)}"
     return number, truly, meaning + f"; {claim.clean:,} more wrong when clean" * bool(claim.clean)
+
+
+@_parts.register
+def _(claim: claims.PublishedKappa) -> _Parts:
+    number = f"{claim.robust:,} of {claim.about.inputs - claim.clean:,}"
+    limit = of_perturbations(claim.kappa)
+    meaning = f"inputs that the published rule declares {fails(claim)[2]} under at most {limit}"
+    return number, "", meaning
 
 
 @_parts.register

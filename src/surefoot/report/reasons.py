@@ -150,6 +150,17 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "{0} of {1:,} trials failed, which does not decide whether the failure probability is at "
         "most {2!r}; it does show at most {3:g}"
     ),
+    Why.DECLARED_ROBUST: (
+        "{0} of {1:,} trials failed, of which the published rule declares that the failure "
+        "probability is at most {2!r}, without guarantee"
+    ),
+    Why.DECLARED_FRAGILE: (
+        "{0} of {1:,} trials failed, of which the published rule declares that the failure "
+        "probability is more than {2!r}, without guarantee"
+    ),
+    Why.DECLARED_NOTHING: (
+        "{0} of {1:,} trials failed, of which the published rule declares nothing"
+    ),
     Why.NO_TRIAL: "no trial of it was needed for the mean",
     Why.NO_ESTIMATE: "no input gave an estimate",
     Why.NOTHING_DECIDED: "no input could be decided",

@@ -268,6 +268,8 @@ def _(claim: claims.RadiusNotWorse) -> tuple[str, str]:
 
 _IN_FULL = claims.Tail | claims.RobustAtRadius | claims.Severity | claims.MeanRadius
 """Kinds whose sentence has its assumption as a remark in brackets, not as a condition."""
+_WITHOUT_GUARANTEE = claims.Tail | claims.Kappa | claims.RareFailure | claims.PublishedKappa
+"""Kinds that say something where nothing is promised."""
 
 
 def sentences(claims: Sequence[Claim]) -> list[str]:
@@ -300,7 +302,7 @@ def sentence(claim: Claim) -> str:
     """What is claimed, about what, with which confidence, and on which assumptions."""
     if claim.verdict is not None and not isinstance(claim, claims.Kappa | claims.Failure):
         return verdict_sentence(claim)
-    if claim.is_open and not isinstance(claim, claims.Tail | claims.Kappa | claims.RareFailure):
+    if claim.is_open and not isinstance(claim, _WITHOUT_GUARANTEE):
         why = reason_words(claim.reason) or clauses.no_guarantee(claim)
         text = f"{clauses.subject(claim)}undecided: {why}"
     else:

@@ -14,7 +14,13 @@ from surefoot.statistics.contrasts import Contrast, contrasts, differing, permut
 from surefoot.statistics.designs import expected_trials
 from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
 from surefoot.statistics.intervals import betting, betting_trials
-from surefoot.statistics.kappa import ExactBinomial, KappaTest
+from surefoot.statistics.kappa import (
+    ExactBinomial,
+    KappaTest,
+    PublishedDoubling,
+    doubling,
+    falsely_robust,
+)
 from surefoot.statistics.sequential import ExactSequential, design_for
 from surefoot.statistics.smoothing import Norm, SmoothedRadius, Smoothing
 from surefoot.statistics.splitting import Splitting
@@ -31,6 +37,7 @@ __all__ = [
     "Norm",
     "NormalTail",
     "Okamoto",
+    "PublishedDoubling",
     "SmoothedRadius",
     "Smoothing",
     "Splitting",
@@ -43,7 +50,9 @@ __all__ = [
     "contrasts",
     "design_for",
     "differing",
+    "doubling",
     "expected_trials",
+    "falsely_robust",
     "fixed_size",
     "holm",
     "okamoto",

@@ -11,10 +11,13 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_left
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Forecast, Needs
@@ -336,12 +339,7 @@ class ExactBinomial(_Deciding):
     def forecast_from(self, counts: Counts) -> Forecast:
         """Up to the first look at which the rate so far would decide; the last without a trial."""
         sizes = self.sizes()
-        if not counts.trials:
-            return Forecast(sizes[-1], sizes[-1])
-        target = math.log(len(sizes) / self.error)
-        enough = target / evidence_per_trial(counts, self.kappa)
-        look = min(bisect_left(sizes, max(enough, counts.trials)), len(sizes) - 1)
-        return Forecast(sizes[look], sizes[-1])
+        return _look_that_decides(sizes, counts, self.kappa, self.error / len(sizes))
 
     def steps(self) -> Trials:
         """One question a look."""
@@ -361,6 +359,96 @@ class ExactBinomial(_Deciding):
         """The upper ends of all looks hold together, so the one at which the run ends does."""
         share = self.error / len(self.sizes())
         return clopper_pearson(Counts(trials, failed), 2 * share).high
+
+
+def _look_that_decides(sizes: list[int], counts: Counts, kappa: float, error: float) -> Forecast:
+    """The first of these sizes at which the rate so far would decide, or the last."""
+    if not counts.trials:
+        return Forecast(sizes[-1], sizes[-1])
+    enough = math.log(1 / error) / evidence_per_trial(counts, kappa)
+    look = min(bisect_left(sizes, max(enough, counts.trials)), len(sizes) - 1)
+    return Forecast(sizes[look], sizes[-1])
+
+
+@dataclass(frozen=True)
+class PublishedDoubling(_Deciding):
+    """Mu & Lim's rule as published, at 1/kappa trials and twice as many each time: unsound.
+
+    "We increase the sample size until it rejects either side of the tail" (section 2): an exact
+    test at the whole `error`, made again and again. So each input stays undecided, and what the
+    rule declares of it is the reason: no verdict can rest on it.
+    """
+
+    max_trials: int
+
+    def __post_init__(self) -> None:
+        self._check(self.max_trials)
+
+    def sizes(self) -> list[int]:
+        """How many trials there are at each look."""
+        return doubling(round(1 / self.kappa), self.max_trials)
+
+    @property
+    def measured_error(self) -> float:
+        """How often it declares an input robust whose failure probability is exactly kappa."""
+        return falsely_robust(self.kappa, self.error, self.sizes())
+
+    def forecast_from(self, counts: Counts) -> Forecast:
+        """Up to the first look at which the rate so far would be declared; the last without one."""
+        return _look_that_decides(self.sizes(), counts, self.kappa, self.error)
+
+    def steps(self) -> Trials:
+        """One question a look."""
+        counts, declared = Counts(0, 0), Why.DECLARED_NOTHING
+        for size in self.sizes():
+            counts += yield size - counts.trials
+            failed = counts.trials - counts.kept
+            if tail_below(failed, counts.trials, self.kappa) <= self.error:
+                declared = Why.DECLARED_ROBUST
+            elif tail_above(failed, counts.trials, self.kappa) <= self.error:
+                declared = Why.DECLARED_FRAGILE
+            if declared is not Why.DECLARED_NOTHING:
+                break
+        reason = declared.of(counts.trials - counts.kept, counts.trials, self.kappa)
+        return Undecided(reason, counts.trials)
+
+
+def doubling(first: int, most: int) -> list[int]:
+    """Looks at twice as many trials each time; one at `most` where that is less than `first`."""
+    looks = [min(first, most)]
+    while 2 * looks[-1] <= most:
+        looks.append(2 * looks[-1])
+    return looks
+
+
+def falsely_robust(kappa: float, error: float, looks: Sequence[int]) -> float:
+    """P(declared robust) of an input with failure probability exactly kappa.
+
+    `looks` are the numbers of trials after which both tails are tested, each at `error`. A forward
+    recursion over the number of failures; what is decided at a look leaves it.
+    """
+    from scipy.special import bdtr
+
+    sizes = np.asarray(looks)
+    few, many = (_quantiles(share, sizes, kappa) for share in (error, 1 - error))
+    undecided, before, robust = np.ones(1), 0, 0.0
+    # fewer failures than `low` reject that p is at least kappa, more than `high` that it is at most
+    for n, low, high in zip(sizes.tolist(), few.tolist(), many.tolist(), strict=True):
+        failures = np.arange(min(n - before, high) + 1)
+        more = np.diff(bdtr(failures, n - before, kappa), prepend=0.0)
+        undecided, before = np.convolve(undecided, more)[: high + 1], n
+        robust += float(undecided[:low].sum())
+        undecided[:low] = 0.0
+    return robust
+
+
+def _quantiles(share: float, sizes: NDArray[np.int64], kappa: float) -> NDArray[np.int64]:
+    """The least k with P(at most k failures of n) ≥ share, for each n."""
+    from scipy.special import bdtr, bdtrik
+
+    near = np.ceil(np.maximum(bdtrik(share, sizes, kappa), 0)).astype(np.int64)
+    lower = np.maximum(near - 1, 0)
+    return np.asarray(np.where(bdtr(lower, sizes, kappa) >= share, lower, near))
 
 
 @lru_cache(maxsize=65_536)

@@ -62,6 +62,7 @@ PUBLISHED = {
     "bu-sun": BU_SUN,
     "okamoto": OKAMOTO,
     "exact-binomial": MU_LIM,
+    "published-doubling": MU_LIM,
     "normal-tail": ROMA,
     "asap-curve": ASAP,
     "pgd": MADRY,

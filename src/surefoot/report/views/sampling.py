@@ -49,7 +49,9 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
     ]
     every, tried = len(record.inputs), sum(row.result.trials > 0 for row in record.inputs)
     untried = every - tried
-    if method.number("kappa") is not None:
+    if record.study.promises_nothing:
+        pass
+    elif method.number("kappa") is not None:
         lines.append(
             f"Each of {len(decided):,} decisions is right with confidence {confidence(error)}, by "
             "itself."
