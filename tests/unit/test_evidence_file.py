@@ -22,9 +22,8 @@ from tests.worlds import points, study
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/evidence.schema.json").read_text("utf-8"))
 GIVEN = {
     "subject.0.name", "subject.1.name",
-    "predicate.origin", "predicate.extends", "predicate.rung", "predicate.study.words.source",
+    "predicate.origin", "predicate.rung", "predicate.study.words.source",
     "predicate.details.clean_loss", "predicate.inputs.predicted", "predicate.inputs.clean_kept",
-    "predicate.stopped_early",
 }  # fmt: skip
 """What only the model can say, and what no number depends on: `verify` says that it is taken as it
 is, and a signature alone protects it."""
@@ -157,7 +156,69 @@ def test_a_forged_claim_is_named_with_what_follows_instead(made):
     assert check.exit_code == 1
     assert [one.status for one in check.claims].count("does not follow") == 1
     assert "what follows is" in check.claims[0].reason
-    assert check.conclusion.startswith("Altered or damaged: 1 of")
+    assert check.conclusion.startswith("Altered or damaged (an unsigned file): 1 of")
+    assert str(check).splitlines()[-1] == check.signature.subject
+
+
+MISSING = {
+    "one digest": (("inputs", "digest", 0), ""),
+    "all digests": (("inputs", "digest"), ["", "", ""]),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_digests_that_are_missing_are_named_as_not_covered_and_the_check_is_open(made, name):
+    path, statement = made
+    leaf, value = MISSING[name]
+    check = sf.check_evidence(write(path, with_leaf(statement, ("predicate", *leaf), value)))
+    assert (check.exit_code, check.intact.status) == (2, "not recomputed")
+    assert f"whether {1 if value == '' else 3} of 3 inputs" in str(check)
+    assert "not covered" in check.conclusion
+
+
+def test_the_checks_before_a_run_cannot_be_left_out(tmp_path):
+    x = points(3).x
+    run = study(inputs=sf.load_inputs(x), method=sf.methods.FixedSize(0.3, 0.2)).run()
+    path = run.evidence(tmp_path / "run.json")
+    bare = with_leaf(statement_of(path), ("predicate", "origin", "findings"), [])
+    check = sf.check_evidence(write(path, bare))
+    assert (check.exit_code, check.results[-1].status) == (2, "not recomputed")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("stopped_early", True),
+        ("extends", "x"),
+        ("rung", -1),
+        ("trials", -1),
+        ("origin.seconds", -1.0),
+        ("details.clean_loss.inputs", -1),
+    ],
+)
+def test_what_no_claim_rests_on_is_refuted_where_it_cannot_be(made, name, value):
+    path, statement = made
+    forged = with_leaf(statement, ("predicate", *name.split(".")), value)
+    assert sf.check_evidence(write(path, forged)).exit_code == 1
+
+
+def test_a_run_that_a_limit_ended_follows_and_cannot_pass_as_a_whole_one(tmp_path):
+    late = study(inputs=points(3), method=sf.methods.SetMean(0.1, 0.2)).run(time_limit=1e-9)
+    path = late.evidence(tmp_path / "late.json")
+    assert sf.check_evidence(path).exit_code == 0
+    forged = with_leaf(statement_of(path), ("predicate", "stopped_early"), False)
+    assert sf.check_evidence(write(path, forged)).exit_code == 1
+
+
+def test_the_first_and_the_last_line_say_that_nobody_vouches_for_a_file(result, keys, tmp_path):
+    private, public = keys[0]
+    path = result.evidence(tmp_path / "run.json", private)
+    unchecked, checked = (sf.check_evidence(path, key) for key in (None, public))
+    for text in (str(unchecked), unchecked.explain()):
+        first, *_, last = text.splitlines()
+        assert "of a file whose signature was not checked" in first
+        assert last.startswith(unchecked.signature.subject)
+    assert " of a" not in checked.conclusion
 
 
 def test_a_claim_that_is_left_out_and_one_that_is_added_are_noticed(made):
@@ -259,7 +320,17 @@ def test_a_hostile_name_cannot_write_lines_of_its_own(tmp_path):
     check = sf.check_evidence(run.evidence(tmp_path / "run.json"))
     text = f"{check}\n{check.explain()}"
     assert "\nAll follow" not in text
-    assert "\x1b" not in text
+    fields = [getattr(check, name) for name in ("about", "noted", "not_covered", "unmet")]
+    fields.append([f"{one.subject}{one.reason}" for one in check.checks])
+    assert all(text.isprintable() for own in fields for text in own)
+
+
+def test_a_refusal_quotes_no_control_character_of_the_file(made):
+    path, statement = made
+    kind = ("predicate", "claims", 0, "kind")
+    with pytest.raises(EvidenceFailed, match=r"\\x1b") as refused:
+        sf.check_evidence(write(path, with_leaf(statement, kind, "\x1b[2J")))
+    assert str(refused.value).isprintable()
 
 
 def test_payload_and_type_are_those_of_in_toto(result, made):

@@ -189,7 +189,7 @@ def test_verdicts_are_recomputed_and_a_forged_one_is_named(path, tmp_path):
     other = "FAIL" if stated == "PASS" else "PASS"
     forged = with_leaf(statement, ("predicate", "verdicts", 0, "requirement", "verdict"), other)
     check = sf.check_evidence(write(tmp_path / "bad.json", forged))
-    assert check.conclusion.startswith("Altered or damaged: a verdict")
+    assert check.conclusion.startswith("Altered or damaged (an unsigned file): a verdict")
     assert "what follows is" in check.verdicts[0].reason
     for leaf, value in (
         (("predicate", "required", "least"), 0.999),

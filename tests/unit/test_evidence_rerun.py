@@ -213,7 +213,7 @@ def test_what_the_file_says_of_inputs_is_compared_too(run, change, sentence, tmp
     entries = run.journal.replay()
     evidence = evidence_of(concluded(record, entries), entries)
     path = write_statement(evidence, tmp_path / "clean.json", None)
-    assert sf.check_evidence(path).exit_code == 0
+    assert sf.check_evidence(path).exit_code == 2
     answer = check(path)
     assert answer.exit_code == 1
     assert sentence in answer.explain()

@@ -24,11 +24,18 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked, in words; `reason` says why it does not follow."""
+    """One thing that was checked, in words; `reason` says why it does not follow.
+
+    Words of a file are a stranger's: what does not print is an escape wherever they are shown.
+    """
 
     status: Status
     subject: str
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("subject", "reason"):
+            object.__setattr__(self, name, escape_unprintable(getattr(self, name)))
 
     def __str__(self) -> str:
         return f"{self.status}: {self.subject}" + (f" [{self.reason}]" if self.reason else "")
@@ -54,6 +61,9 @@ class Again:
     trials: tuple[Check, ...] = ()
     forger: tuple[str, ...] = ()
     sample: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forger", tuple(map(escape_unprintable, self.forger)))
 
     @property
     def conclusion(self) -> str:
@@ -89,6 +99,12 @@ class EvidenceCheck:
     again: Again | None = None
     noted: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "run", escape_unprintable(self.run))
+        for name in ("about", "not_covered", "unmet", "noted"):
+            own = tuple(map(escape_unprintable, getattr(self, name)))
+            object.__setattr__(self, name, own)
+
     @property
     def checks(self) -> tuple[Check, ...]:
         """Everything that was checked."""
@@ -107,8 +123,7 @@ class EvidenceCheck:
         """
         if any_is(Status.REFUTED, self.checks):
             return 1
-        computed = (*self.claims, *self.verdicts, *self.results, *self._again)
-        return 2 if any_is(Status.OPEN, computed) else 0
+        return 2 if any_is(Status.OPEN, self.checks[1:]) else 0
 
     @property
     def conclusion(self) -> str:
@@ -116,11 +131,13 @@ class EvidenceCheck:
         if self.signature.status is Status.REFUTED:
             return f"{self.signature.subject} Nothing else of it was checked."
         again = "" if self.again is None else self.again.conclusion
-        if any_is(Status.REFUTED, self._again):
-            return f"Refuted: {again}."
+        file = self.signature.reason
         if self.exit_code == 1:
-            return f"Altered or damaged: {self._altered}"
-        of = f" of {self.signature.reason}" if self.signature.reason else ""
+            of = f" ({file})" if file else ""
+            if any_is(Status.REFUTED, self._again):
+                return f"Refuted{of}: {again}."
+            return f"Altered or damaged{of}: {self._altered}"
+        of = f" of {file}" if file else ""
         followed = sum(check.status is Status.FOLLOWS for check in self.claims)
         more = f", and {again}" if again else ""
         if self.exit_code == 2:
@@ -128,6 +145,9 @@ class EvidenceCheck:
             if known < len(self.verdicts):
                 more = f", and {known} of {len(self.verdicts)} verdicts{more}"
             some = f"{followed} of {len(self.claims)} claims"
+            parts = () if self.intact is None else (self.intact, *self.results)
+            if any_is(Status.OPEN, parts):
+                more += ", and parts of the file are not covered"
             return f"Undecided: {some}{of} were recomputed{more}.{self._unmet_words}"
         claims = "the claim is" if followed == 1 else f"all {followed} claims are"
         number = len(self.verdicts)
@@ -147,8 +167,7 @@ class EvidenceCheck:
         if any_is(Status.REFUTED, self.verdicts):
             what = f"{what}, and a verdict," if bad else "a verdict"
         first, reason = wrong[0].subject, f" [{wrong[0].reason}]" if wrong[0].reason else ""
-        words = escape_unprintable(f"{first}{reason}")
-        return f"{what} cannot have come from this study and its trials: {words}"
+        return f"{what} cannot have come from this study and its trials: {first}{reason}"
 
     @property
     def _unmet_words(self) -> str:
@@ -158,7 +177,7 @@ class EvidenceCheck:
             return ""
         which = "the verdict" if every == 1 else f"{number} of {every} verdicts"
         be = "is" if number == 1 else "are"
-        return f" But {which} {be} not PASS: {escape_unprintable(self.unmet[0])}"
+        return f" But {which} {be} not PASS: {self.unmet[0]}"
 
     def __str__(self) -> str:
         """The conclusion, the first claim, what is not covered and who vouches for it, briefly."""
@@ -171,7 +190,12 @@ class EvidenceCheck:
             lines += [str(one) for one in self.checks[1:] if one.status is Status.OPEN][:1]
             lines += [f"Not covered: {one[:1].lower()}{one[1:]}" for one in self.not_covered[:1]]
             lines.append(self.signature.subject + f" {odd} under --explain." * bool(self.noted))
-        return "\n".join(map(escape_unprintable, lines))
+        return "\n".join(lines if self.exit_code != 1 else [*lines, *self._unknown_author])
+
+    @property
+    def _unknown_author(self) -> list[str]:
+        """The last line where nobody checked who vouches for the file."""
+        return [self.signature.subject] * (self.signature.status is Status.OPEN)
 
     def explain(self) -> str:
         """The same, and the answers of a sceptic's questions, one after the other."""
@@ -194,12 +218,8 @@ class EvidenceCheck:
                 ("What could a forger still do?", self.again.forger),
                 ("What else is not covered?", self.not_covered),
             ]
-        lines = [
-            "\n  ".join([title, *(escape_unprintable(str(line)) for line in body)])
-            for title, body in parts
-            if body
-        ]
-        return "\n".join([self.conclusion, *lines])
+        lines = ["\n  ".join([title, *map(str, body)]) for title, body in parts if body]
+        return "\n".join([self.conclusion, *lines, *self._unknown_author])
 
     def to_json(self) -> str:
         """The same for machines."""

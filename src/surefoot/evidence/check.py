@@ -248,6 +248,10 @@ def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, .
         )
     if any(claim.about.sampling for claim in evidence.record.claims):
         lines.append("Whether the inputs are a sample of the population: no file can show that.")
+    if any(isinstance(one, Radii) for one in details):
+        lines.append("Whether the inputs are those of the data: proofs keep no digest of each.")
+    for run in dict.fromkeys(p.record.extends for p in evidence.members.values()):
+        lines += [f"Whether trials were taken over from run {run[:12]}."] * bool(run)
     if evidence.record.stopped_early:
         lines.append("When the time limit ended the run: the journal ends there.")
     return tuple(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
@@ -98,6 +99,7 @@ def _question(claim: Claim) -> tuple[object, ...]:
     return claim.kind, about.of, about.name, names, quantity_words(claim), limit
 
 
+_RUN = re.compile("[0-9a-f]{64}")
 _SHARED = ("model", "inputs", "bounds", "perturbation", "property", "seed")
 """What an attack beside a study has in common with it."""
 
@@ -119,7 +121,7 @@ def check_run(evidence: Evidence) -> tuple[list[Check], list[Check]]:
         (others if sampled and isinstance(claim, RobustAtRadius) else stated).append(claim)
     claims = compare_claims(stated, body.claims)
     beside = _check_attack(evidence, others)
-    results = _check_results(evidence, body) + _check_clean(record)
+    results = _check_results(evidence, body) + _check_clean(record) + _check_origin(record)
     return claims + beside[0], results + beside[1]
 
 
@@ -219,6 +221,30 @@ def _check_clean(record: Record) -> list[Check]:
             return []
     reason = "the file leaves out, or changes, what the labels say of the clean predictions"
     return [Status.REFUTED.of(subject, reason)]
+
+
+def _check_origin(record: Record) -> list[Check]:
+    """What no claim rests on, as far as it can be wrong by itself."""
+    checks = []
+    named = not record.extends or bool(_RUN.fullmatch(record.extends))
+    if not named or record.extends == record.digest:
+        reason = f"it is no name of another run: {record.extends[:80]}"
+        checks.append(Status.REFUTED.of("the run that this one adds to", reason))
+    loss = record.details.clean_loss if isinstance(record.details, Samples) else None
+    numbers = {"runs before it": record.rung, "seconds": record.seconds}
+    if record.clean is not None:
+        wrong = record.clean.inputs - record.clean.right
+        numbers |= {"clean inputs right": record.clean.right, "clean inputs wrong": wrong}
+    if loss is not None:
+        known = loss.inputs - loss.infinite
+        numbers |= {"clean loss": loss.mean or 0, "clean losses": min(loss.infinite, known)}
+    for name, number in numbers.items():
+        if number < 0:
+            checks.append(Status.REFUTED.of(f"the number of {name}", f"{number:g} cannot be"))
+    if not record.findings:
+        reason = "the file leaves them out, and every run has some"
+        checks.append(Status.OPEN.of("the checks of model and data before the run", reason))
+    return checks
 
 
 def _without_model(details: Details) -> Details:
@@ -330,14 +356,17 @@ def resting(
 
 def check_intact(evidence: Evidence) -> Check:
     """Every run has the name of its study, and its inputs are those of the data's digest."""
-    inputs = 0
+    inputs, missing = 0, ""
     for one in evidence.runs:
         record, study = one.record, one.study
         name = hashlib.sha256(decisive_json(study).encode()).hexdigest()
         if name != record.digest:
             return Status.REFUTED.of("No: the name of the run is not that of this study.")
         digests = [row.digest for row in record.inputs]
-        if not (digests and all(digests)):
+        if not digests or isinstance(record.details, Radii):  # which keep none
+            continue
+        if not all(digests):
+            missing = f"{digests.count(''):,} of {len(digests):,}"
             continue
         try:
             rows = sorted(bytes.fromhex(digest) for digest in digests)
@@ -351,8 +380,13 @@ def check_intact(evidence: Evidence) -> Check:
         named = "follows from those of its runs, which are the digests of their studies"
         if digest != digest_of_parts(one.record.digest for one in evidence.parts.values()):
             return Status.REFUTED.of("No: the name of the comparison is not that of its runs.")
+    if missing:
+        return Status.OPEN.of(
+            f"Not covered: whether {missing} inputs are those that the study names, as the file "
+            "lacks their digests, which surefoot writes.",
+        )
     of_data = f", and the digests of its {inputs:,} inputs are those of the data" if inputs else ""
-    return Status.FOLLOWS.of(f"Yes: the name of run {digest[:12]} {named}{of_data}.")
+    return Status.FOLLOWS.of(f"The name of run {digest[:12]} {named}{of_data}.")
 
 
 def _records(evidence: Evidence) -> dict[str, Record]:

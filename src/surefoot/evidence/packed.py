@@ -16,7 +16,7 @@ from surefoot.errors import EvidenceFailed
 from surefoot.records.json_records import column_from_plain, result_from_plain, result_to_json
 from surefoot.records.record import InputRow
 from surefoot.store.chains import evidence_from_text, evidence_to_text
-from surefoot.system.text import Json
+from surefoot.system.text import Json, escape_unprintable
 
 Table = dict[str, Json]
 ENCODING = "zlib+base64"
@@ -43,8 +43,9 @@ def failures_name(path: str | Path) -> Iterator[None]:
     try:
         yield
     except EvidenceFailed as error:
+        words = escape_unprintable(str(error))  # of a stranger, as all that the file says
         named = str(error).startswith(str(path))
-        raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
+        raise EvidenceFailed(words if named else f"{path}: {words}") from error
     except RecursionError as error:
         raise damaged(f"{path}: it is nested too deeply to be evidence") from error
     except MemoryError as error:

@@ -108,7 +108,7 @@ def replay(
              procedures[s.name])
             for s in subjects
         ]  # fmt: skip
-    results = []
+    results, late = [], False
     for run, procedure in runs:
         try:
             open_tasks = run.advance()
@@ -120,7 +120,10 @@ def replay(
                 task = open_tasks[0]
                 raise DoesNotFollow(f"the journal lacks trials that the method needs: {task}")
             run.conclude()
+            late = True
         results.append(run.session.result)
+    if stopped_early and not late:
+        raise DoesNotFollow("a time limit ended the run, but its method had concluded by itself")
     return results
 
 
