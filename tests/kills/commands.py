@@ -120,7 +120,7 @@ def workers_of(driver: int) -> list[int]:
             if not entry.name.isdecimal():
                 continue
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == driver and b"spawn_main" in (entry / "cmdline").read_bytes():
+            if parent == driver and b"executors.worker" in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
         except OSError:
             continue

@@ -4,7 +4,7 @@ import os
 import pickle
 import sys
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, WorkerFailed
-from surefoot.executors import pool, processes, worker
+from surefoot.executors import dispatch, pool, processes, ray_connection, worker
 from surefoot.executors.devices import Work
 from surefoot.executors.pool import Inline, Sent
 from surefoot.study.measure import attack_measurement
@@ -138,7 +138,9 @@ def killing_study():
 @pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_the_result_is_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv(FLAG, str(tmp_path / "killed"))
-    with pytest.warns(UserWarning, match="a worker process was killed; new ones took over") as said:
+    with pytest.warns(
+        UserWarning, match="a worker process was killed; a new one took over"
+    ) as said:
         result = killing_study().run(workers=1, executor="processes", batch=16)
     assert len(said) == 1
     assert (tmp_path / "killed").exists()
@@ -147,12 +149,12 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(tmp_path, monkey
 
 @pytest.mark.slow
 def test_workers_that_are_killed_again_and_again_end_the_run_with_one_sentence(monkeypatch):
-    monkeypatch.setattr(processes, "MOST_REPLACEMENTS", 1)
+    monkeypatch.setattr(dispatch, "MOST_LOSSES", 1)
     monkeypatch.delenv(FLAG, raising=False)
     notes = []
-    with pytest.raises(WorkerFailed, match=r"were killed 2 times.*use fewer workers"):
-        killing_study().run(workers=1, executor="processes", batch=16, on_workers=notes.append)
-    assert [str(note) for note in notes][1:] == ["a worker process was killed; new ones took over"]
+    with pytest.raises(WorkerFailed, match=r"lost its worker 2 times.*fewer workers"):
+        killing_study().run(workers=2, executor="processes", batch=16, on_workers=notes.append)
+    assert {str(note) for note in notes[1:]} == {"a worker process was killed; a new one took over"}
 
 
 @pytest.mark.parametrize(("workers", "why"), [(2, "as requested"), (None, "one for each core")])
@@ -164,7 +166,7 @@ def test_only_a_number_that_the_user_chose_is_called_requested(monkeypatch, work
         def wait_until_ready(self):
             return self
 
-    monkeypatch.setattr(pool, "Processes", Here)
+    monkeypatch.setattr(pool, "open_processes", Here)
     setup, notes = study(), []
     work = pool.Work(setup.bench(), workers or 2, requested=workers is not None)
     pool.open_work(work, "processes", notes.append)
@@ -231,14 +233,14 @@ def test_where_the_system_starts_no_process_threads_go_on_and_say_why(at_once, m
     def refused(*_):
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(pool, "Processes", refused)
+    monkeypatch.setattr(pool, "open_processes", refused)
     with pytest.warns(UserWarning, match="2 threads, not processes: .*temporarily unavailable"):
         result = study().run(workers=2, batch=100)
     assert masked(result) == masked(study().run())
 
 
 def test_processes_that_two_threads_end_at_once_end_once():
-    own = processes.Processes(worker.pack(study().bench()), 1)
+    own = processes.open_processes(worker.pack(study().bench()), 1)
     both = threading.Barrier(2)
 
     def end():
@@ -253,24 +255,15 @@ def test_processes_that_two_threads_end_at_once_end_once():
             waiting.result()
 
 
-def test_what_is_cancelled_while_processes_are_awaited_is_one_sentence():
-    """As by a thread that ends them between two steps of the pool."""
-    own = processes.Processes(worker.pack(study().bench()), 1)
+def test_an_error_that_cannot_travel_comes_as_its_words():
+    class Local(Exception):
+        """No other process finds its class."""
 
-    class Ends:
-        def submit(self, *_):
-            own._closed = True
-            cancelled = Future()
-            cancelled.cancel()
-            return cancelled
+    def fails():
+        raise Local("no")
 
-        def shutdown(self, **_):
-            pass
-
-    opened, own._pool = own._pool, Ends()
-    opened.shutdown()
-    with pytest.raises(WorkerFailed, match="were ended: begin the run again"):
-        own.wait_until_ready()
+    assert isinstance(worker._reply(fails)[1], WorkerFailed)
+    assert worker._reply(int, "3") == (3, None)
 
 
 def test_a_worker_process_starts_no_others(monkeypatch):
@@ -279,14 +272,12 @@ def test_a_worker_process_starts_no_others(monkeypatch):
         study().run(workers=2, executor="processes")
 
 
-def test_libraries_have_one_thread_in_new_processes_and_as_many_as_before_in_this_one(monkeypatch):
-    first, *others = processes.ONE_THREAD
-    monkeypatch.setenv(first, "7")
-    for name in others:
-        monkeypatch.delenv(name, raising=False)
-    with processes.inherited(**processes.ONE_THREAD):
-        assert [os.environ[name] for name in processes.ONE_THREAD] == ["7", "1", "1"]
-    assert [os.environ.get(name) for name in processes.ONE_THREAD] == ["7", None, None]
+def test_variables_of_the_user_are_inherited_as_they_are(monkeypatch):
+    monkeypatch.setenv("SET", "7")
+    monkeypatch.delenv("UNSET", raising=False)
+    with ray_connection.inherited(SET="1", UNSET="1"):
+        assert (os.environ["SET"], os.environ["UNSET"]) == ("7", "1")
+    assert (os.environ["SET"], os.environ.get("UNSET")) == ("7", None)
 
 
 def test_before_processes_work_two_threads_do_and_the_rest_waits(monkeypatch):

@@ -77,9 +77,9 @@ class _Place:
 class Dispatch(BatchPool):
     """An executor over workers that `start` gives; `scarcity` says why one gets no place.
 
-    A lost worker is replaced and its batch given to another. Where nothing else is left to do, an
-    idle worker gets a batch that lasts unusually long, and the first answer counts. One thread does
-    all of it, event by event.
+    A lost worker is replaced and its batch given to another; `on_replace` is called, by the thread
+    that submits. Where nothing else is left to do, an idle worker gets a batch that lasts unusually
+    long, and the first answer counts (`repeat_slow`). One thread does all of it, event by event.
     """
 
     def __init__(
@@ -88,16 +88,18 @@ class Dispatch(BatchPool):
         workers: int,
         scarcity: Callable[[], str],
         on_end: Callable[[], None] = lambda: None,
+        on_replace: Callable[[], None] = lambda: None,
+        repeat_slow: bool = True,
     ) -> None:
         self._start, self._workers, self._scarcity = start, workers, scarcity
-        self._on_end = on_end
+        self._on_end, self._on_replace, self._repeat_slow = on_end, on_replace, repeat_slow
         self.in_flight = 2 * workers
         self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._queue: deque[_Batch] = deque()
         self._places: list[_Place] = []
         self._submitted: set[Future[Answers]] = set()
         self._durations: deque[float] = deque(maxlen=_RECENT)
-        self._replaced = 0
+        self._replaced = self._announced = 0
         self._without_place = time.monotonic()
         self._first: Future[None] = Future()
         self._error: Exception | None = None
@@ -123,6 +125,7 @@ class Dispatch(BatchPool):
 
     def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
         """The evidence of each task, by any worker."""
+        self._say_replaced()
         if self._error is not None:
             raise self._error
         batch = _Batch(tasks)
@@ -136,6 +139,13 @@ class Dispatch(BatchPool):
         if wait and not cancel_futures:
             futures.wait(list(self._submitted))
         self.end()
+        self._say_replaced()
+
+    def _say_replaced(self) -> None:
+        """To whoever submits: warnings and lines of progress are not for another thread."""
+        while self._announced < self._replaced:
+            self._announced += 1
+            self._on_replace()
 
     def end(self) -> None:
         """End the workers, whatever they do."""
@@ -220,14 +230,14 @@ class Dispatch(BatchPool):
             return
         self._places.remove(place)
         place.worker.end()
-        self._replaced += 1
-        if self._replaced > MOST_LOSSES * self._workers:
+        if self._replaced == MOST_LOSSES * self._workers:
             sentence = (
-                f"workers were lost {self._replaced} times ({error}): use fewer workers "
+                f"workers were lost {self._replaced + 1} times ({error}): use fewer workers "
                 "(--workers), or executor threads (--executor threads)"
             )
             self._fail(WorkerFailed(sentence))
         else:
+            self._replaced += 1
             self._add_worker()
 
     def _give_out(self) -> None:
@@ -263,7 +273,7 @@ class Dispatch(BatchPool):
 
     def _slow_after(self) -> float:
         """Seconds; for ever while no batch was answered."""
-        if not self._durations:
+        if not self._durations or not self._repeat_slow:
             return float("inf")
         return max(SLOW_SECONDS, SLOW * statistics.median(self._durations))
 

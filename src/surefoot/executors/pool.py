@@ -16,7 +16,8 @@ from surefoot.core.tasks import Answers, AnyBench, Task
 from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
 from surefoot.executors import worker
 from surefoot.executors.devices import Devices, Work
-from surefoot.executors.processes import Processes
+from surefoot.executors.dispatch import Dispatch
+from surefoot.executors.processes import open_processes
 from surefoot.executors.ray_connection import Ray, require_installed
 from surefoot.executors.worker import BatchPool, CannotSend, P, Package, Reduced, T, pack
 
@@ -100,7 +101,7 @@ class WorkerNote:
         return self.sentence
 
 
-_REPLACED = WorkerNote("a worker process was killed; new ones took over", fallback=True)
+_REPLACED = WorkerNote("a worker process was killed; a new one took over", fallback=True)
 
 
 def cores() -> int:
@@ -159,7 +160,7 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
                 "this one is on a GPU, which threads share: leave it out"
             )
         replaced = partial(on_workers, _REPLACED)
-        processes = Processes(pack(work.bench), work.workers, replaced).wait_until_ready()
+        processes = open_processes(pack(work.bench), work.workers, replaced).wait_until_ready()
         why = "as requested" if work.requested else "one for each core"
         on_workers(WorkerNote(f"{_count(work.workers)}, {why}"))
         return processes
@@ -196,7 +197,7 @@ class LateProcesses(BatchPool):
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
         self._until = time.monotonic() + PATIENCE_SECONDS * min(1.0, 2 / work.workers)
         self._opening: Future[WorkerNote] | None = None
-        self._processes: Processes | None = None
+        self._processes: Dispatch | None = None
         self._current: Executor | None = None
         self._abandoned = False
         self._waiting: deque[tuple[Sequence[Task], Future[Answers]]] = deque()
@@ -257,7 +258,7 @@ class LateProcesses(BatchPool):
                     'script does below if __name__ == "__main__": and pass executor processes'
                 )
             replaced = partial(self._on_workers, _REPLACED)
-            self._processes = Processes(package, work.workers, replaced)
+            self._processes = open_processes(package, work.workers, replaced)
             if self._abandoned:
                 self._processes.end()
             self._processes.wait_until_ready()

@@ -1,177 +1,159 @@
-"""Worker processes: started afresh, each with a bench of its own, replaced where one is killed."""
+"""Worker processes of this machine: started afresh, each with a bench and a pipe of its own."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent import futures
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from contextlib import contextmanager
 from multiprocessing import spawn
-from multiprocessing.context import SpawnContext, SpawnProcess
-from multiprocessing.queues import Queue
-from typing import Any
+from multiprocessing.connection import Connection, Pipe
+from queue import SimpleQueue
 
 from surefoot.core.tasks import Answers, Task
 from surefoot.errors import InvalidArgument, WorkerFailed
 from surefoot.executors import worker
-from surefoot.executors.worker import BatchPool, Package, T
+from surefoot.executors.dispatch import Dispatch, WorkerLost
+from surefoot.executors.worker import Package, Reply, T
 
-MOST_REPLACEMENTS = 3
-"""How often worker processes are replaced in a run: more often, and it is the work that ends them.
-"""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Variables by which numerical libraries take one thread for each process, read on import."""
 _SECONDS_TO_END = 5.0
 """Seconds for a process to end after it was terminated, before it is killed."""
-_STARTING = threading.Lock()
-"""One process is started at a time: the environment is changed meanwhile."""
+_PROGRAM = """
+import sys
+from multiprocessing.connection import Connection
+pipe = Connection({pipe})
+try:
+    sys.path[:], sys.argv[:] = pipe.recv()
+except (EOFError, OSError):
+    raise SystemExit(1)
+from surefoot.executors.worker import serve
+serve(pipe, {parent})
+"""
+"""Imports from where this process does, and runs no script of the user: that may begin the run
+again. Where a model is defined in the script, opening the package runs it."""
 
 
-class Processes(BatchPool):
-    """An executor whose processes each hold the bench; a killed one is replaced."""
-
-    def __init__(
-        self, package: Package, workers: int, on_replace: Callable[[], None] = lambda: None
-    ) -> None:
-        if worker.is_worker():
-            raise InvalidArgument(
-                "a worker process runs the script that started it, and the script begins a run "
-                'again: put what it does below if __name__ == "__main__":'
-            )
-        self._package, self._workers, self._on_replace = package, workers, on_replace
-        self._replaced, self._closed = 0, False
-        self._submitted: set[Future[Answers]] = set()
-        self._closing = threading.RLock()  # processes may be ended by two threads at once
-        self._open()
-
-    def wait_until_ready(self) -> Processes:
-        """Itself, once processes have their bench; raises where they cannot have one."""
-        try:
-            while True:
-                try:
-                    # as many at once: the pool starts a process where none is idle
-                    answers = [self._pool.submit(worker.ready) for _ in range(self._workers)]
-                    for one in answers:
-                        one.result()
-                except (RuntimeError, CancelledError) as error:  # killed, or ended meanwhile
-                    self._replace(error)
-                else:
-                    return self
-        except BaseException:
-            self.end()
-            raise
-
-    def _open(self) -> None:
-        self._context = _Context()
-        self._mailbox: Queue[Package] = self._context.Queue()
-        self._mailbox.cancel_join_thread()  # what no process takes is dropped
-        setattr(self._mailbox, "_ignore_epipe", True)  # noqa: B010  not in its type
-        for _ in range(self._workers):
-            self._mailbox.put(self._package)
-        self._pool = ProcessPoolExecutor(
-            self._workers, self._context, worker.begin, (self._mailbox,)
+def open_processes(
+    package: Package, workers: int, on_replace: Callable[[], None] = lambda: None
+) -> Dispatch:
+    """An executor over processes that each open the package; a killed one is replaced."""
+    if worker.is_worker():
+        raise InvalidArgument(
+            "a worker process runs the script that started it, and the script begins a run "
+            'again: put what it does below if __name__ == "__main__":'
         )
+    # No batch is given out twice: cores of one machine are alike, and proofs differ in length.
+    return Dispatch(
+        lambda: WorkerProcess(package),
+        workers,
+        lambda: "the system starts none: use executor threads (--executor threads)",
+        on_replace=on_replace,
+        repeat_slow=False,
+    )
 
-    def submit_tasks(self, tasks: Sequence[Task]) -> Future[Answers]:
-        """The evidence of each task; where processes were killed, by new ones."""
-        try:
-            future = self._pool.submit(worker.answer, tasks)
-        except BrokenProcessPool as error:
-            self._replace(error)
-            future = self._pool.submit(worker.answer, tasks)
-        self._submitted.add(future)
-        future.add_done_callback(self._submitted.discard)
+
+class WorkerProcess:
+    """One process; a thread sends it a batch at a time and waits for what it answers."""
+
+    def __init__(self, package: Package) -> None:
+        self.placed: Future[None] = Future()
+        self.opened: Future[str] = Future()
+        self._batches: SimpleQueue[tuple[Sequence[Task], Future[Answers]] | None] = SimpleQueue()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._parent = -1  # the end of a pipe that is open as long as this process lives
+        self._ended, self._starting = False, threading.Lock()
+        threading.Thread(target=self._run, args=(package,), daemon=True).start()
+
+    def answer(self, tasks: Sequence[Task]) -> Future[Answers]:
+        """The evidence of each task; `WorkerLost` where the process has ended."""
+        future: Future[Answers] = Future()
+        self._batches.put((tasks, future))
         return future
 
-    def _replace(self, error: Exception) -> None:
-        """New processes for those that were killed; refused where that happened too often."""
-        with self._closing:
-            if self._closed:
-                raise WorkerFailed("worker processes were ended: begin the run again") from error
-            if self._replaced == MOST_REPLACEMENTS:
-                raise WorkerFailed(
-                    f"worker processes were killed {self._replaced + 1} times, most often because "
-                    "memory runs out: use fewer workers (--workers), or executor threads "
-                    "(--executor threads)"
-                ) from error
-            self._replaced += 1
-            self._stop()
-            self._open()
-        self._on_replace()
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Without waiting, processes are terminated in the middle of a batch."""
-        if wait and not cancel_futures:
-            futures.wait(list(self._submitted))
-        self.end()  # a thread that the model left running would keep a process for ever
-
     def end(self) -> None:
-        """Terminate the processes, whatever they do."""
-        # Set before the lock is taken: a thread that replaces processes meanwhile starts no others.
-        self._closed = True
-        with self._closing:
-            self._stop()
+        """Terminate the process, whatever it does: a thread of the model may never end."""
+        with self._starting:  # none is started from now on
+            process, parent, self._parent = self._process, self._parent, -1
+            self._ended = True
+        self._batches.put(None)
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if parent >= 0:
+            os.close(parent)
 
-    def _stop(self) -> None:
-        self._context.end()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self._mailbox.close()
+    def _run(self, package: Package) -> None:
+        """The thread: start the process, then one batch after the other."""
+        waiting: Future[str] | Future[Answers] = self.opened
+        try:
+            with self._start() as pipe:
+                self.placed.set_result(None)
+                try:
+                    pipe.send((sys.path, sys.argv))
+                    pipe.send(package)
+                    _settle(self.opened, pipe.recv())
+                    while (batch := self._batches.get()) is not None:
+                        tasks, waiting = batch
+                        pipe.send(tasks)
+                        _settle(waiting, pipe.recv())
+                except (EOFError, OSError) as error:
+                    raise WorkerLost("killed") from error
+        except Exception as error:  # noqa: BLE001  the future carries it
+            waiting.set_exception(error)
+
+    def _start(self) -> Connection[object, Reply]:
+        """Start the process; our end of its pipe."""
+        own, other = Pipe()
+        watched, parent = os.pipe()
+        try:
+            with self._starting, _signals_blocked():
+                if self._ended:
+                    raise WorkerLost("ended")
+                self._process = subprocess.Popen(  # noqa: S603  this Python
+                    _command(_PROGRAM.format(pipe=other.fileno(), parent=watched)),
+                    env={**ONE_THREAD, **os.environ},
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=(other.fileno(), watched),
+                )
+                self._parent = parent
+        except BaseException:
+            own.close()
+            os.close(parent)
+            raise
+        finally:
+            other.close()
+            os.close(watched)
+        return own
 
 
-class _Process(SpawnProcess):
-    @staticmethod
-    def _Popen(process_obj: Any) -> Any:  # noqa: ANN401  multiprocessing calls it so
-        with (
-            _STARTING,
-            inherited(**ONE_THREAD),
-            _signals_blocked(),
-            # The script of this process may begin the run again; where a model is defined in it,
-            # opening the package runs it.
-            _changed("get_preparation_data", _without_script),
-            _changed("get_command_line", _quiet_end),
-        ):
-            return SpawnProcess._Popen(process_obj)
+def _settle(future: Future[T], reply: Reply) -> None:
+    answer, error = reply
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(answer)
 
 
-class _Context(SpawnContext):
-    """Processes that run no script of the user, and a list of them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._started: list[_Process] = []
-
-    def Process(self, *args: Any, **kwargs: Any) -> _Process:  # type: ignore[override]  # noqa: ANN401  handed on as they are
-        """A new process, not started yet."""
-        process = _Process(*args, **kwargs)
-        self._started.append(process)
-        return process
-
-    def end(self) -> None:
-        """Terminate every process that is left."""
-        running = [p for p in self._started if p.pid is not None and p.is_alive()]
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.join(_SECONDS_TO_END)
-            if process.is_alive():
-                process.kill()
-                process.join()
-
-
-@contextmanager
-def inherited(**values: str) -> Iterator[None]:
-    """Variables that new processes inherit, unless the user has set them."""
-    added = {name: value for name, value in values.items() if name not in os.environ}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for name in added:
-            os.environ.pop(name, None)
+def _command(program: str) -> list[str]:
+    """This Python with its options, running the program."""
+    words: list[str] = spawn.get_command_line()
+    if "-c" not in words:
+        raise WorkerFailed(
+            "a frozen program starts no worker processes: use executor threads (--executor threads)"
+        )
+    place = words.index("-c") + 1
+    return [*words[:place], program]
 
 
 @contextmanager
@@ -185,35 +167,3 @@ def _signals_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _changed(name: str, change: Callable[[T], T]) -> Iterator[None]:
-    """What this function of `spawn` gives is changed, for processes that this thread starts."""
-    original, own = getattr(spawn, name), threading.get_ident()
-
-    def changed(*args: Any, **kwargs: Any) -> T:  # noqa: ANN401  as multiprocessing calls it
-        value: T = original(*args, **kwargs)
-        return change(value) if threading.get_ident() == own else value
-
-    setattr(spawn, name, changed)
-    try:
-        yield
-    finally:
-        setattr(spawn, name, original)
-
-
-def _without_script(data: dict[str, Any]) -> dict[str, Any]:
-    """What a new process is prepared with, less the script of this one."""
-    return {key: value for key, value in data.items() if not key.startswith("init_main")}
-
-
-def _quiet_end(words: list[str]) -> list[str]:
-    """New processes end without a word where this one is killed before it has sent them all."""
-    if "-c" in words:
-        place = words.index("-c") + 1
-        words[place] = (
-            f"import pickle\ntry: {words[place]}\n"
-            "except (EOFError, pickle.UnpicklingError): raise SystemExit(1)"
-        )
-    return words

@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from surefoot.errors import InvalidArgument, MissingPackage, WorkerFailed
-from surefoot.executors.processes import inherited
 
 AUTO = "auto"
 """The cluster of this machine, however it was started."""
@@ -131,6 +130,18 @@ class _Connection:
 _connection = _Connection()
 release = _connection.remove_user
 """The counterpart of `connect`."""
+
+
+@contextmanager
+def inherited(**values: str) -> Iterator[None]:
+    """Variables that new processes inherit, unless the user has set them."""
+    added = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 @contextmanager

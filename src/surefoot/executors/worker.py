@@ -16,8 +16,8 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
-from multiprocessing import connection, parent_process, spawn
-from multiprocessing.queues import Queue
+from multiprocessing import connection, spawn
+from multiprocessing.connection import Connection
 from operator import attrgetter
 from pathlib import Path
 from types import FunctionType, ModuleType, TracebackType
@@ -93,6 +93,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 Reduced = tuple[Callable[..., Item], tuple[Item, ...]]
 """How pickle makes a value again: a function and its arguments."""
+Reply = tuple[Item, BaseException | None]
+"""What a process sends back: answers, or what went wrong."""
 _MAIN = "__main__"
 _WAY_OUT = (
     "write the functions and classes that it uses into a file, mine.py, and import them from it, "
@@ -254,16 +256,35 @@ class _State:
 _state = _State()
 
 
-def begin(mailbox: Queue[Package]) -> None:
-    """Take a package out of the mailbox, which has one for each process, and open the bench."""
+def serve(pipe: Connection[Reply, Item], parent: int) -> None:
+    """The life of a worker process: open the bench that comes first, then answer batch by batch.
+
+    It ends with the other end of `parent`, a pipe that the parent process holds.
+    """
     _state.begun = True
     ignore_number_warnings()
     for number in BLOCKED - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    load(mailbox.get())
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    with suppress(EOFError, OSError):  # the parent has ended, or closed its end
+        load(pipe.recv())
+        pipe.send(_reply(ready))
+        while True:
+            pipe.send(_reply(answer, pipe.recv()))
+
+
+def _reply(ask: Callable[P, Item], *args: P.args, **kwargs: P.kwargs) -> Reply:
+    """What came of it; an error that cannot travel, as its words."""
+    try:
+        return ask(*args, **kwargs), None
+    except BaseException as error:  # noqa: BLE001  whatever code of the user raises
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301  made in this line
+        except Exception:  # noqa: BLE001  whatever its class does
+            return None, WorkerFailed(f"{type(error).__name__}: {error_text(error)}")
+        return None, error
 
 
 def load(package: Package) -> None:
@@ -336,16 +357,13 @@ class BatchPool(Executor):
         self.shutdown(wait=error is None, cancel_futures=error is not None)
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(pipe: int) -> None:
     """End as soon as the parent process has ended, however it did.
 
     Compiled code does that also while the model keeps the lock of Python.
     """
-    parent = parent_process()
-    if parent is None:
-        return
     compiled = compiled_library()
     if compiled is not None and hasattr(compiled, "end_with_pipe"):
-        compiled.end_with_pipe(parent.sentinel, 1)
-    connection.wait([parent.sentinel])
+        compiled.end_with_pipe(pipe, 1)
+    connection.wait([pipe])
     os._exit(1)
