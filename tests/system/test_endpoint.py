@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
+import httpx
 import numpy as np
 import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -19,7 +21,7 @@ import surefoot as sf
 from surefoot.core.assumptions import Assumed
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, SurefootWarning
 from surefoot.models import endpoint, endpoint_connection
-from surefoot.models.endpoint_connection import Patience
+from surefoot.models.endpoint_connection import Connection, Patience, read_address
 from surefoot.testing import check_model
 from tests.ports import free_port
 from tests.refusals import failed
@@ -366,7 +368,52 @@ def test_a_server_that_is_too_slow_is_one_sentence(server, monkeypatch):
     short = Patience(timeout_seconds=0.1, tries=3, total_seconds=300, first_pause_seconds=0.02)
     monkeypatch.setattr(endpoint, "patience_of_user", lambda: short)
     server.fault = lambda *_: NEVER
-    failed(r"does not answer within 0.1 s .* after 3 tries", sf.load_model, server.address)
+    failed(r"does not answer within 0.1 s .* after \d tries", sf.load_model, server.address)
+
+
+def test_a_server_that_hangs_is_tried_three_times_within_four_times_the_limit(monkeypatch):
+    clock, tries = [0.0], []
+
+    def hang(connection, *_, **__):
+        tries.append(clock[0])
+        clock[0] += connection.patience.timeout_seconds
+        raise httpx.ReadTimeout("nothing came")
+
+    def sleep(seconds):
+        clock[0] += seconds
+
+    time = SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
+    monkeypatch.setattr(endpoint_connection, "time", time)
+    monkeypatch.setattr(Connection, "_follow", hang)
+    connection = Connection(read_address("http://127.0.0.1:9/v2/models/m", None), Patience(6.0))
+    failed("does not answer within 6 s", connection.post, "/infer", b"", {}, 100)
+    assert len(tries) == 3
+    assert clock[0] <= 4 * 6.0
+
+
+def test_an_answer_is_no_longer_than_its_shape_allows(server):
+    study = study_of(server.address)
+    server.fault = lambda number, request, right: right | {"more": "x" * 2**21}
+    with pytest.raises((InvalidArgument, ModelFailed), match="which is more than what was asked"):
+        study.run()
+    server.on_metadata = lambda stated: stated | {"more": "x" * 2**24}
+    failed("more than what was asked", sf.load_model, server.address)
+
+
+def wider_every_second_time(number, request, right):
+    """One class more in every second answer."""
+    rows, columns = right["outputs"][0]["shape"]
+    return answer_of(np.ones((rows, columns + 1))) if number % 2 == 0 else None
+
+
+def test_a_server_that_gives_another_number_of_classes_is_one_sentence(server):
+    study = study_of(server.address)
+    server.fault = wider_every_second_time
+    said = r"output of shape \[4\], and with \[3\] before"
+    with pytest.raises((InvalidArgument, ModelChanged), match=said):
+        study.run()
+    with pytest.raises(ModelChanged, match=r"output of shape \[\d\], and with \[\d\] before"):
+        sf.load_model(server.address)
 
 
 def stated(**changes):

@@ -17,6 +17,7 @@ from surefoot.core.results import Decision, Estimate, Guarantee, Interval, compl
 from surefoot.core.tasks import Entry
 from surefoot.population import Mean
 from surefoot.population.family import KappaFamily
+from surefoot.records.input_table import clean_kinds, tried_rows
 from surefoot.records.record import InputRow, OtherLabel, RecordBody, Samples
 from surefoot.records.spec import StudySpec
 from surefoot.report.clauses import curve_quantity, perturbation_at_level
@@ -85,7 +86,7 @@ def kept_interval(claim: MeanClaim) -> Interval | None:
 
 def right_when_clean(rows: Sequence[InputRow]) -> int:
     """How many get their true label when clean; a tie counts as wrong, as in trials."""
-    return sum(row.right_when_clean for row in rows)
+    return sum(number for kind, number in clean_kinds(rows).items() if kind.right)
 
 
 _WRONG_WHEN_CLEAN = Decision("right when clean", False, Guarantee.sound(), 0, p_value=0.0)
@@ -182,13 +183,16 @@ def with_other_label(body: RecordBody, entries: Mapping[str, Sequence[Entry]]) -
     """What follows from the trials, with how often inputs had the other of their two labels."""
     if not isinstance(body.details, Samples):
         return body
-    names = [row.id for row in body.inputs if row.label is not None and row.label != row.predicted]
+    kinds_of = clean_kinds(body.inputs)
+    tried = (row for row in tried_rows(body.inputs) if row.label is not None)
+    names = [row.id for row in tried if row.label != row.predicted]
     rows = [e.evidence for name in names for e in entries.get(name, ())]
     known = [c for c in rows if isinstance(c, Counts) and c.other is not None]
     if not known:
         return body
     had_it = sum(c.other or 0 for c in known)
-    other = OtherLabel(len(names), sum(c.trials for c in known), had_it)
+    number = sum(n for kind, n in kinds_of.items() if kind.labelled and kind.same is not True)
+    other = OtherLabel(number, sum(c.trials for c in known), had_it)
     return replace(body, details=replace(body.details, other_label=other))
 
 

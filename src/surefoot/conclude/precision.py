@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -53,24 +53,31 @@ def mean_procedure(facts: StudyFacts) -> Any:  # noqa: ANN401  a method for all 
 
 def results_of_inputs(
     facts: StudyFacts, result: PrecisionResult, order: Sequence[int]
-) -> list[InputResult]:
-    """What the trials of each input say by themselves; the method took the inputs in this order."""
+) -> dict[int, InputResult]:
+    """What the trials of each input that had some say by themselves, by its place.
+
+    The method took the inputs in this order.
+    """
     settled = facts.randomness is Randomness.NOTHING
-    return [
-        _local(result.counts[i], facts.method.error, settled=settled) for i in np.argsort(order)
-    ]
+    known = _by_place(result.counts, order)
+    return {i: _local(own, facts.method.error, settled=settled) for i, own in known.items()}
+
+
+def _by_place(counts: Mapping[int, Counts], order: Sequence[int]) -> dict[int, Counts]:
+    """Counts by the places of the inputs, in rising order, and not by that of the method."""
+    return dict(sorted((order[i], own) for i, own in counts.items()))
 
 
 def conclude_mean(
     facts: StudyFacts,
-    rows: tuple[InputRow, ...],
+    rows: Sequence[InputRow],
     result: PrecisionResult,
     order: Sequence[int],
     examples: tuple[Example, ...] = (),
     clean_loss: CleanLoss | None = None,
 ) -> RecordBody:
     """What follows for all of them; `rows` are the inputs with their own results."""
-    first = [result.first[i] for i in np.argsort(order)]
+    first = _by_place(result.first, order)
     of_set, of_population = _means(facts, result, first)
     details = Samples(
         of_population, of_set, _of_classes(facts, rows, first), (), examples, clean_loss=clean_loss,
@@ -81,7 +88,7 @@ def conclude_mean(
 
 
 def _of_classes(
-    facts: StudyFacts, rows: Sequence[InputRow], first: Sequence[Counts]
+    facts: StudyFacts, rows: Sequence[InputRow], first: Mapping[int, Counts]
 ) -> tuple[ClassRow, ...]:
     """By class, from the first trial of every input, whatever the later ones said."""
     if not facts.class_by_class:
@@ -92,16 +99,14 @@ def _of_classes(
 
 
 def _first_trials(
-    facts: StudyFacts, rows: Sequence[InputRow], first: Sequence[Counts]
+    facts: StudyFacts, rows: Sequence[InputRow], first: Mapping[int, Counts]
 ) -> list[InputRow]:
-    seen = zip(rows, first, strict=True)
+    seen = zip(rows, first.values(), strict=True)
     return [replace(row, result=_once(c, facts.method.error)) for row, c in seen]
 
 
 def _local(counts: Counts, error: float, *, settled: bool) -> InputResult:
     """What the trials of one input say, whatever made them stop."""
-    if not counts.trials:
-        return Undecided(Why.NO_TRIAL.of())
     around = _around(counts.kept, counts.trials, error)
     guarantee = Guarantee.sound(error)
     if settled:
@@ -115,7 +120,7 @@ def _around(kept: int, trials: int, error: float) -> Interval:
 
 
 def _means(
-    facts: StudyFacts, result: PrecisionResult, first: Sequence[Counts]
+    facts: StudyFacts, result: PrecisionResult, first: Mapping[int, Counts]
 ) -> tuple[Estimate | None, Estimate | Undecided]:
     """Being kept, for these inputs and for the population.
 
@@ -127,13 +132,13 @@ def _means(
     failure = result.failure
     kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
     over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
-    once = [_once(c, over.error) for c in first if c.trials]
-    complete = len(once) == len(first)
+    once = [_once(c, over.error) for c in first.values()]
+    complete = len(once) == facts.spec.inputs.number
     counted_once = complete and facts.sampling is not Sampling.GROUPED
     if facts.method.about is About.POPULATION:
         if not complete or facts.randomness is not Randomness.NOTHING:
             return None, kept
-        exact = float(np.mean([c.rate for c in first]))
+        exact = float(np.mean([c.rate for c in first.values()]))
         known = Guarantee.sound()
         return Estimate(exact, Interval(exact, exact), known, len(once)), kept
     whole: Any = Undecided(Why.FEW_TRIED.of())
@@ -156,7 +161,7 @@ def _claims(
     rows: Sequence[InputRow],
     details: Samples,
     result: PrecisionResult,
-    first: Sequence[Counts],
+    first: Mapping[int, Counts],
 ) -> tuple[Claim, ...]:
     """The mean to a precision comes first, with the reason where it is not narrow enough."""
     common, claims = common_of(facts, rows), list[Claim]()
@@ -176,7 +181,7 @@ def _claims(
             )
         of_population = [whole_claim]
         # where inputs were taken until the mean was known, their number depends on the trials
-        if facts.spec.means_accuracy and all(c.trials for c in first):
+        if facts.spec.means_accuracy and len(first) == len(rows):
             over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
             once = _first_trials(facts, rows, first)
             of_population += drop_claims(facts.spec, once, said, over, whole.value)

@@ -59,6 +59,7 @@ from surefoot.population.groups import averages
 from surefoot.population.mean import Mean, weakest
 from surefoot.population.requirement import Population, assumptions_within, sound, without_plan
 from surefoot.population.share import every_input_at_most, fragile_at_least
+from surefoot.records.input_table import groups_of
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.records.spec import StudySpec
 from surefoot.statistics.bounds import shares
@@ -111,7 +112,7 @@ class Common:
 
 def common_of(facts: StudyFacts, rows: Sequence[InputRow]) -> Common:
     """What all claims of this study share."""
-    groups = len({row.group for row in rows if row.group})
+    groups = len(groups_of(rows))
     trials, failing = trials_of(rows), (kept_as(facts.spec), confident_from(facts.spec))
     return Common(facts.randomness, len(rows), facts.sampling, trials, groups, *failing)
 

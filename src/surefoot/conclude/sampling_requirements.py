@@ -45,6 +45,7 @@ from surefoot.core.results import (
 from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each, robust_of_these
 from surefoot.population.requirement import more_inputs
+from surefoot.records.input_table import tried_rows
 from surefoot.records.record import InputRow, OfClasses, Record, Samples
 from surefoot.records.spec import InputsSpec, StudySpec
 from surefoot.statistics.bounds import two_sided
@@ -285,7 +286,8 @@ def kept_at(record: Record, error: float) -> Interval:
     samples, twice = record.details, two_sided(error)
     if isinstance(samples, Samples) and samples.bounds is not None:
         return failure_interval(samples.bounds.interval(twice))
-    known = [row.result for row in record.inputs if isinstance(row.result, Estimate)]
+    rows = tried_rows(record.inputs)
+    known = [row.result for row in rows if isinstance(row.result, Estimate)]
     if isinstance(samples, Samples) and samples.once is not None:
         rates = np.array([one.value for one in known])
         unequal = record.claims[0].about.sampling is not Sampling.INDEPENDENT
@@ -323,7 +325,7 @@ def _least_trials(record: Record, most: float) -> float:
     Were a little more than that to fail, of every input, then fewer trials would all be kept too
     often. 0 where trials failed already more often than that: a FAIL may take few more.
     """
-    claim, results = record.claims[0], [row.result for row in record.inputs]
+    claim, results = record.claims[0], [row.result for row in tried_rows(record.inputs)]
     failed = any(isinstance(one, Estimate) and one.value < 1 for one in results)
     error = claim.guarantee.error
     if error == 0 or (failed and _failing(record) > most):

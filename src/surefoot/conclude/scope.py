@@ -15,6 +15,7 @@ from surefoot.core.reasons import Why, several
 from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean, by_group, is_grouped
+from surefoot.records.input_table import tried_rows
 from surefoot.records.record import InputRow, Record, model_under
 from surefoot.records.spec import PopulationSpec, StudySpec
 
@@ -50,9 +51,9 @@ def by_class(rows: Sequence[InputRow]) -> dict[int, list[InputRow]]:
     return dict(sorted(classes.items()))
 
 
-def trials_of(rows: Iterable[InputRow]) -> int:
+def trials_of(rows: Sequence[InputRow]) -> int:
     """The trials of these inputs, all together."""
-    return sum(row.result.trials for row in rows)
+    return sum(row.result.trials for row in tried_rows(rows))
 
 
 def groups_within_classes(classes: Mapping[int, Sequence[InputRow]]) -> bool:

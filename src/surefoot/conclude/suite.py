@@ -15,6 +15,7 @@ from surefoot.core.reasons import Why
 from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval, exceeds
 from surefoot.errors import InvalidArgument
 from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
+from surefoot.records.input_table import tried_rows
 from surefoot.records.record import (
     BASELINE,
     Comparison,
@@ -258,7 +259,8 @@ def _cell(record: Record, kept: Estimate) -> Cell:
     if isinstance(record.details, Samples):
         part = record.details.part
     if record.study.method.number("passes") is not None:
-        results = [row.result for row in record.inputs if isinstance(row.result, Estimate)]
+        known = tried_rows(record.inputs)
+        results = [row.result for row in known if isinstance(row.result, Estimate)]
         part = Counts(
             sum(one.trials for one in results),
             sum(round(one.value * one.trials) for one in results),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from surefoot.core.counts import Answer, Known, Steps
 
@@ -22,6 +22,28 @@ class Subject:
     name: str
     rows: tuple[int, ...]
     picks: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Subjects(Sequence[Subject]):
+    """One subject for each input, made when it is asked for: a run may try few of a million.
+
+    `order` are the places of the inputs, where they are not taken one after the other.
+    """
+
+    names: Sequence[str]
+    order: Sequence[int] | None = None
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.names)
+
+    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  an index or a slice
+        """The subject at a place, or those of a slice."""
+        if isinstance(place, slice):
+            return tuple(self[i] for i in range(*place.indices(len(self))))
+        row = range(len(self))[place] if self.order is None else self.order[place]
+        return Subject(self.names[row], (row,))
 
 
 @dataclass(frozen=True, slots=True)

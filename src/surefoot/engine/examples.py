@@ -26,6 +26,7 @@ from surefoot.errors import OutOfMemory
 from surefoot.inputs.arrays import channels_last
 from surefoot.perturb.table_columns import Column
 from surefoot.perturb.table_columns import Feature as ColumnNoise
+from surefoot.records.input_table import tried_rows
 from surefoot.records.record import Change, Example, Frame, InputRow, Strip
 from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.items import item_change
@@ -230,20 +231,19 @@ def failed_examples(
     An input that is wrong already when clean shows nothing about perturbations: it is no example.
     """
     failing = [
-        (_most_kept(row.result), rate, row.id, i, row.result.trials)
-        for i, row in enumerate(inputs)
+        (_most_kept(row.result), rate, row.id, row.result)
+        for row in tried_rows(inputs)
         if row.right_when_clean and (rate := kept_share(row.result)) is not None and rate < 1
     ]
-    several = [
-        one for one in failing if not getattr(inputs[one[3]].result, "from_one_trial", False)
-    ]
-    subjects = bench.inputs.subjects()
+    several = [one for one in failing if not getattr(one[3], "from_one_trial", False)]
+    weakest = sorted(several or failing, key=lambda one: one[:3])[:MOST_EXAMPLES]
     examples = []
-    for _, rate, _, row, trials in sorted(several or failing)[:MOST_EXAMPLES]:
-        trial = _first_failure(bench, subjects[row], level, trials, batch_size)
+    for _, rate, name, result in weakest:
+        subject = Subject(name, (bench.inputs.ids.index(name),))
+        trial = _first_failure(bench, subject, level, result.trials, batch_size)
         if trial is None:
             continue
-        task = Task(subjects[row], level, trial, trial + 1)
+        task = Task(subject, level, trial, trial + 1)
         examples.append(example_of(bench, task, 1 - rate, bench.perturbed(task)))
     return tuple(examples)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import suppress
@@ -78,8 +78,7 @@ def measure(
     check_time_limit(time_limit, _procedures(procedure, subjects))
     limit = TimeLimit.from_now(time_limit)
     with no_garbage_collection():
-        runs = _start(procedure, subjects, journal)
-        every = list({id(run): run for run in runs.values()}.values())
+        runs, every = _start(procedure, subjects, journal)
         tasks = [task for run in every for task in run.advance()]
         queue = deque(_recalled(tasks, known, journal, runs))
     running: dict[Future[Sequence[E]], list[Task]] = {}
@@ -197,9 +196,9 @@ def _journalled(
 
 
 def _procedures(procedure: Recipe[R], subjects: Sequence[Subject]) -> list[Procedure[Any, Any, R]]:
-    """The procedure of each subject."""
+    """The procedure of each subject, or the one of all."""
     if isinstance(procedure, Joint):
-        return [procedure.procedure] * len(subjects)
+        return [procedure.procedure]
     if isinstance(procedure, Mapping):
         return [procedure[subject.name] for subject in subjects]
     return [procedure] * len(subjects)
@@ -207,18 +206,21 @@ def _procedures(procedure: Recipe[R], subjects: Sequence[Subject]) -> list[Proce
 
 def _start(
     procedure: Recipe[R], subjects: Sequence[Subject], journal: Journal
-) -> dict[str, SubjectRun]:
-    """A run for each subject, with what the journal holds of it."""
+) -> tuple[Mapping[str, SubjectRun], list[SubjectRun]]:
+    """The run of each subject by name, with what the journal holds of it; all different runs."""
     journalled = journal.replay()
     if isinstance(procedure, Joint):
-        own_entries = {s.name: journalled.pop(s.name) for s in subjects if s.name in journalled}
+        names = (s.name for s in subjects) if journalled else ()
+        own_entries = {name: journalled.pop(name) for name in names if name in journalled}
         together = SubjectRun(subjects, procedure.procedure, own_entries)
-        runs = dict.fromkeys((subject.name for subject in subjects), together)
+        runs: dict[str, SubjectRun] = defaultdict(lambda: together)
+        every = [together]
     else:
         runs = {
             s.name: SubjectRun([s], own, {s.name: journalled.pop(s.name, ())})
             for s, own in zip(subjects, _procedures(procedure, subjects), strict=True)
         }
+        every = list(runs.values())
     if journalled:
         stranger = next(iter(journalled))
         raise ReplayMismatch(
@@ -226,4 +228,4 @@ def _start(
             "data: it belongs to another study; use another store (store=, --store)",
             subject=stranger,
         )
-    return runs
+    return runs, every

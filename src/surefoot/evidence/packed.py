@@ -13,6 +13,7 @@ from pathlib import Path
 
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed
+from surefoot.records.input_table import InputTable, by_columns
 from surefoot.records.json_records import column_from_plain, result_from_plain, result_to_json
 from surefoot.records.record import InputRow
 from surefoot.store.chains import evidence_from_text, evidence_to_text
@@ -136,8 +137,10 @@ def _refuse_constant(name: str) -> float:
 
 INPUT_COLUMNS = ("id", "label", "predicted", "digest", "group", "clean_kept")
 JOURNAL_COLUMNS = ("subject", "level", "start", "stop", "evidence")
-MOST_INPUTS = 250_000
-"""A hostile file cannot have us make more rows of inputs, in use some 2 kB each."""
+MOST_INPUTS = 1_000_000
+"""A hostile file cannot have us make more rows of inputs, in use some 400 bytes each."""
+_MOST_RESULTS = 250_000
+"""Different results of inputs, in use some 2 kB each."""
 MOST_ROWS = 1_000_000
 """Of a journal, in use some 400 bytes each: 100,000 inputs may have ten each."""
 MOST_TRIALS = 2**53
@@ -146,32 +149,38 @@ MOST_TRIALS = 2**53
 
 def input_columns(rows: Sequence[InputRow]) -> Table:
     """One list for each field; each different result once, and its place for each input."""
-    columns: Table = {n: [getattr(row, n) for row in rows] for n in INPUT_COLUMNS}
+    table = rows if isinstance(rows, InputTable) else None
+    columns: Table = {
+        n: [getattr(row, n) for row in rows] if table is None else table.column(n)
+        for n in (*INPUT_COLUMNS, "result")
+    }
     places: dict[str, int] = {}
-    distinct = {id(row.result): row.result for row in rows}  # rows may share one
+    distinct = {id(result): result for result in columns["result"]}  # rows may share one
     place_of = {
         key: places.setdefault(result_to_json(one), len(places)) for key, one in distinct.items()
     }
-    columns["result"] = [place_of[id(row.result)] for row in rows]
+    columns["result"] = [place_of[id(result)] for result in columns["result"]]
     columns["results"] = [json.loads(text) for text in places]
     return columns
 
 
-def input_rows(columns: Table) -> tuple[InputRow, ...]:
+def input_rows(columns: Table) -> Sequence[InputRow]:
     """The rows of a record, each value checked; equal results are one object.
 
     ValueError, or `StoreFailed`, where the columns are none of such a table.
     """
     lists = [columns[name] for name in (*INPUT_COLUMNS, "result")]
-    check_length([*lists, columns["results"]], MOST_INPUTS)
+    check_length(lists, MOST_INPUTS)
+    check_length([columns["results"]], _MOST_RESULTS)
     if any(type(place) is not int or place < 0 for place in lists[-1]):
         raise ValueError("a place of a result is no whole number")
     results = [result_from_plain(one) for one in columns["results"]]
     checked = [column_from_plain(name, columns[name]) for name in INPUT_COLUMNS]
-    return tuple(
+    rows = tuple(
         InputRow(**dict(zip(INPUT_COLUMNS, values, strict=True)), result=results[place])
         for *values, place in zip(*checked, lists[-1], strict=True)
     )
+    return by_columns(rows)
 
 
 def journal_columns(entries: Mapping[str, Sequence[Entry]]) -> Table:

@@ -22,11 +22,12 @@ from surefoot.core.claims import Randomness, RobustAtRadius
 from surefoot.core.counts import Chained, Counts
 from surefoot.core.procedure import Joint, Needs
 from surefoot.core.results import Bracket, InputResult
-from surefoot.core.tasks import Entry, Subject
+from surefoot.core.tasks import Entry, Subject, Subjects
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import EvidenceFailed, InvalidArgument, ReplayMismatch
 from surefoot.evidence.packed import NEW_COPY
 from surefoot.models.endpoint_connection import is_behind_address
+from surefoot.records.input_table import UNTRIED, InputTable, by_columns, with_results
 from surefoot.records.record import AttackSummary, Curves, InputRow, Radii, Record, RecordBody
 from surefoot.records.spec import StudySpec
 from surefoot.store.chains import Coverage
@@ -97,7 +98,8 @@ def replay(
     stopped_early: bool,
 ) -> list[Any]:
     """What each procedure concludes from the journal alone."""
-    strangers = entries.keys() - {subject.name for subject in subjects}
+    strangers = set(entries)
+    strangers.difference_update(subject.name for subject in subjects)
     if strangers:
         raise DoesNotFollow(f"the journal holds trials of {min(strangers)}, which is not studied")
     if isinstance(procedures, Joint):
@@ -141,17 +143,17 @@ def _check_rows(entries: Entries, kinds: tuple[type[Any], ...]) -> None:
 
 
 def _samples(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
-    rows = _rows(facts, record, _replay_each(facts, record, entries))
+    rows = _rows(facts, record.inputs, _replay_each(facts, record, entries))
     return with_other_label(conclude_samples(facts, rows), entries)
 
 
 def _mean(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
-    subjects = _each(record)
-    order = shuffled(facts.spec.seed, [subject.name for subject in subjects])
-    in_order = [subjects[row] for row in order]
+    names = [row.id for row in record.inputs]
+    order = shuffled(facts.spec.seed, names)
+    in_order = Subjects(names, order)
     joint = Joint(mean_procedure(facts))
     [result] = replay(in_order, joint, entries, stopped_early=record.stopped_early)
-    rows = _rows(facts, record, results_of_inputs(facts, result, order))
+    rows = _with_results(facts, record.inputs, results_of_inputs(facts, result, order))
     return with_other_label(conclude_mean(facts, rows, result, order), entries)
 
 
@@ -200,7 +202,7 @@ def _attack(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """The counts of the summary; how the ball is written is taken from the record."""
     if not isinstance(record.details, AttackSummary):
         raise _damaged("the details are not those of an attack")
-    rows = _rows(facts, record, _replay_each(facts, record, entries))
+    rows = _rows(facts, record.inputs, _replay_each(facts, record, entries))
     return conclude_attack(facts, rows, record.details)
 
 
@@ -209,7 +211,7 @@ def _certificates(facts: StudyFacts, record: Record, entries: Entries) -> Record
     subjects = _all_of_study(facts, record)
     procedures = procedures_of_radii(facts, [subject.name for subject in subjects])
     results = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    return conclude_certificates(facts, _rows(facts, record, results))
+    return conclude_certificates(facts, _rows(facts, record.inputs, results))
 
 
 def _splitting(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
@@ -217,7 +219,7 @@ def _splitting(facts: StudyFacts, record: Record, entries: Entries) -> RecordBod
     subjects = _all_of_study(facts, record)
     procedures = procedures_of_splitting(facts, [subject.name for subject in subjects])
     answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    return conclude_splitting(facts, _rows(facts, record, each_result(procedures, answers)))
+    return conclude_splitting(facts, _rows(facts, record.inputs, each_result(procedures, answers)))
 
 
 def _replay_each(facts: StudyFacts, record: Record, entries: Entries) -> list[Any]:
@@ -241,7 +243,7 @@ def _each(record: Record) -> list[Subject]:
 
 
 def _rows(
-    facts: StudyFacts, record: Record, results: Sequence[InputResult]
+    facts: StudyFacts, rows: Sequence[InputRow], results: Sequence[InputResult]
 ) -> tuple[InputRow, ...]:
     """The inputs as the record has them, with results that follow from the journal."""
     return tuple(
@@ -250,8 +252,18 @@ def _rows(
             result=result,
             clean_kept=row.clean_kept is not False,
         )
-        for row, result in zip(record.inputs, results, strict=True)
+        for row, result in zip(rows, results, strict=True)
     )
+
+
+def _with_results(
+    facts: StudyFacts, rows: Sequence[InputRow], results: Mapping[int, InputResult]
+) -> Sequence[InputRow]:
+    """The same where some inputs had no trial, by place."""
+    if isinstance(rows, InputTable) and (rows.predicted is not None) == facts.has_classes:
+        return with_results(rows, results)
+    every = [results.get(i, UNTRIED) for i in range(len(rows))]
+    return by_columns(_rows(facts, rows, every))
 
 
 def _predicted(row: InputRow) -> InputRow:

@@ -20,6 +20,7 @@ from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMem
 from surefoot.models import scores as answers
 from surefoot.models.endpoint_connection import (
     FIRST_CONTACT_TRIES,
+    MOST_BYTES,
     Connection,
     covers_name,
     patience_of_user,
@@ -223,6 +224,9 @@ def _numbers(data: Json, dtype: type[np.generic]) -> HostArray | None:
         return values.ravel().astype(dtype)
 
 
+_HEAD_BYTES, _NUMBER_BYTES = 2**20, 64
+"""Bytes of an answer beside its numbers, error pages included, and of one number in JSON: 25 with
+its comma, more where a server writes each on a line of its own."""
 _SAME_ANSWER = 1e-4
 """Part of the largest score by which answers to the same input may differ: single precision,
 whatever other requests the server puts into the batch."""
@@ -233,7 +237,8 @@ class EndpointModel:
     """A server that is asked, and what it was when it was first asked.
 
     `version` is the one that answered first, empty where the server does not say;
-    `first_answers` are those to the fixed inputs of `probe`.
+    `first_answers` are those to the fixed inputs of `probe`. `row` is the shape of the output for
+    one input: as stated, and once it has answered, as that was; None where nothing says it.
     """
 
     connection: Connection
@@ -244,6 +249,7 @@ class EndpointModel:
     signature: Signature = field(repr=False)
     version: str = ""
     first_answers: HostArray | None = field(default=None, repr=False)
+    row: tuple[int | None, ...] | None = None
 
     assumption: ClassVar[Assumed] = Assumed.MODEL_UNCHANGED
     """What every claim about it takes for granted."""
@@ -291,13 +297,21 @@ class EndpointModel:
         connection, address = self.connection, self.connection.address
         body, headers = infer_request(self.tensor, x, self.output, binary=self.binary)
         try:
-            reply = connection.post(f"{address.metadata}/infer", body, headers)
+            most = _most_bytes(self.row, len(x))
+            reply = connection.post(f"{address.metadata}/infer", body, headers, most)
         except OutOfMemory as error:
             if len(x) == 1:
                 raise ModelFailed(f"{error}, and it is a single input: raise its limit") from error
             raise
         length = reply.headers.get(HEADER_LENGTH.lower())
         answer = infer_answer(reply.body, length, self.output, len(x), str(address))
+        shape, known = answer.values.shape[1:], self.row
+        if known is not None and None not in known and shape != known:
+            raise ModelChanged(
+                f"the model at {address} answers one input with an output of shape {list(shape)}, "
+                f"and with {list(known)} before: serve one model, with one number of classes, and "
+                "use another store (--store)"
+            )
         version = connection.without_token(answer.version)
         if self.version and version and version != self.version:
             raise ModelChanged(
@@ -305,6 +319,14 @@ class EndpointModel:
                 f"version {self.version!r} did at the start; fix one with /versions/VERSION"
             )
         return replace(answer, version=version)
+
+
+def _most_bytes(row: tuple[int | None, ...] | None, rows: int) -> int:
+    """Bytes of the largest answer for so many inputs: in JSON, which is longer than binary."""
+    if row is None or None in row:
+        return MOST_BYTES
+    values = rows * math.prod(length or 1 for length in row)
+    return min(MOST_BYTES, _HEAD_BYTES + _NUMBER_BYTES * values)
 
 
 def _answers(model: EndpointModel) -> HostArray:
@@ -347,11 +369,14 @@ def open_endpoint(source: str, options: LoadOptions) -> EndpointModel:
     )
     server = connection.get(connection.address.server_metadata)
     binary = server.status == 200 and lists_binary(server.body)
-    model = EndpointModel(connection, tensor, output, binary, options.normalise, draft)
+    row = next((one.shape[1:] for one in metadata.outputs if one.name == output), None)
+    model = EndpointModel(connection, tensor, output, binary, options.normalise, draft, row=row)
     # The version, the answers, and a digest that covers both.
     x = answers.probe(shape, options.bounds)[:1]
     one = answers.cast_to(model.normalise(x), DTYPES[tensor.datatype])
-    version = model._ask(np.repeat(one, tensor.shape[0] or 1, axis=0)).version
+    # Some servers state another shape than they give, such as that of one input without a batch.
+    answer = replace(model, row=None)._ask(np.repeat(one, tensor.shape[0] or 1, axis=0))
+    version, model = answer.version, replace(model, row=answer.values.shape[1:])
     name = connection.address.name
     parts = (name, version, tensor.name, tensor.datatype, output or "")
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()

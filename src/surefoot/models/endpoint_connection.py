@@ -192,6 +192,9 @@ class Patience:
     first_pause_seconds: float = 0.25
 
 
+_HANGING_TRIES, _HANGING_LIMITS = 3, 4
+"""A server that does not answer in time is tried so often, and within so many times the limit: it
+costs the whole limit each time, and unlike one that refuses it does not say that it is busy."""
 FIRST_CONTACT_TRIES = 3
 """Tries of the first request: a wrong address should be said at once."""
 
@@ -217,8 +220,10 @@ _RETRIED = (408, 429, 500, 502, 503, 504)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 3
 """Within one host: a missing slash, a renamed prefix. More is a circle."""
-_MOST_BYTES = 2**30
-"""Bytes of an answer: 1 GiB, the scores of 8,192 inputs for 32,000 classes."""
+MOST_BYTES = 2**30
+"""Bytes of an answer whose shape is not known: 1 GiB, 8,192 inputs and 32,000 classes."""
+_MOST_METADATA_BYTES = 2**24
+"""Bytes of what a server says of itself or of a model: those of real ones are a few kilobytes."""
 _LONGEST_QUOTE = 200
 """Characters of a server's message that an error quotes."""
 _TOO_LARGE = re.compile(
@@ -280,14 +285,16 @@ class Connection:
 
     def get(self, path: str, tries: int | None = None) -> Reply:
         """The answer to a GET, whatever its status."""
-        return self._send("GET", path, b"", {}, tries or self.patience.tries)
+        sent = {"content": b"", "headers": {}, "most": _MOST_METADATA_BYTES}
+        return self._send("GET", path, tries or self.patience.tries, **sent)
 
-    def post(self, path: str, content: bytes, headers: Mapping[str, str]) -> Reply:
-        """The answer to a POST that the server accepts; an error for every other.
+    def post(self, path: str, content: bytes, headers: Mapping[str, str], most: int) -> Reply:
+        """The answer of at most so many bytes to a POST that the server accepts; else an error.
 
         A batch that the server refuses as too large is `OutOfMemory`: a smaller one may fit.
         """
-        reply = self._send("POST", path, content, headers, self.patience.tries)
+        sent = {"content": content, "headers": headers, "most": most}
+        reply = self._send("POST", path, self.patience.tries, **sent)
         if reply.status == 200:
             return reply
         if reply.too_large:
@@ -322,16 +329,15 @@ class Connection:
         token = self.address.token()
         return text if token is None else text.replace(token, "…")
 
-    def _send(
-        self, method: str, path: str, content: bytes, headers: Mapping[str, str], tries: int
-    ) -> Reply:
+    def _send(self, method: str, path: str, tries: int, **sent: Any) -> Reply:  # noqa: ANN401  as `_follow` takes it
         """The first answer that is not "later"; an error once patience is at its end."""
         httpx, begun, problem = _httpx(), time.monotonic(), ""
-        pause = self.patience.first_pause_seconds
+        pause, hanging = self.patience.first_pause_seconds, 0
+        most_seconds = self.patience.total_seconds
         for attempt in range(1, tries + 1):
             wanted = 0.0
             try:
-                reply = self._follow(method, path, content, headers)
+                reply = self._follow(method, path, **sent)
                 if reply.status not in _RETRIED or reply.too_large:
                     if attempt > 1:
                         self._say_once(problem, attempt - 1, time.monotonic() - begun)
@@ -340,9 +346,14 @@ class Connection:
                 problem = f"answers HTTP {reply.status}{reply.quote()}"
             except httpx.TransportError as error:
                 problem = self._problem(error)
+                if isinstance(error, httpx.TimeoutException):
+                    hanging += 1
+                    limit = self.patience.timeout_seconds
+                    most_seconds = min(most_seconds, (_HANGING_LIMITS - 1) * limit)
             wait = max(pause, wanted)
             spent = time.monotonic() - begun
-            if attempt == tries or spent + wait > self.patience.total_seconds:
+            last = attempt == tries or hanging == _HANGING_TRIES
+            if last or spent + wait > most_seconds:
                 asked = f" and asks to wait {wanted:g} s" if wanted else ""
                 times = f"{attempt} tries in {spent:.0f} s" if attempt > 1 else "one try"
                 raise self.failed(
@@ -385,14 +396,16 @@ class Connection:
             return f"cannot be reached ({text[:_LONGEST_QUOTE]})"
         return f"breaks off the connection ({text[:_LONGEST_QUOTE] or type(error).__name__})"
 
-    def _follow(self, method: str, path: str, content: bytes, headers: Mapping[str, str]) -> Reply:
+    def _follow(
+        self, method: str, path: str, content: bytes, headers: Mapping[str, str], most: int
+    ) -> Reply:
         """One request; redirects are followed within the host only, so no token leaves it."""
         token, url = self.address.token(), f"{self.address.server}{path}"
         own = {"accept-encoding": "identity", **headers}
         if token is not None:
             own["authorization"] = f"Bearer {token}"
         for _ in range(_MOST_REDIRECTS + 1):
-            reply, target = self._once(method, url, content=content, headers=own)
+            reply, target = self._once(method, url, most, content=content, headers=own)
             if reply.status not in _REDIRECTS:
                 return reply
             server, _, rest = target.partition("://")
@@ -407,7 +420,7 @@ class Connection:
             url = target
         raise ModelFailed(f"{self.address} redirects in a circle: check the address")
 
-    def _once(self, method: str, url: str, **sent: object) -> tuple[Reply, str]:
+    def _once(self, method: str, url: str, most: int, **sent: object) -> tuple[Reply, str]:
         """The answer, and where it redirects to; bounded in bytes, and in time as a whole."""
         seconds, httpx = self.patience.timeout_seconds, _httpx()
         deadline = time.monotonic() + seconds
@@ -422,10 +435,11 @@ class Connection:
             body = bytearray()
             for chunk in answer.iter_raw():
                 body += chunk
-                if len(body) > _MOST_BYTES:
+                if len(body) > most:
+                    way_out = "look into the log of the server, or use smaller batches (--batch)"
                     raise ModelFailed(
-                        f"{self.address.server} answers with more than {_MOST_BYTES:,} bytes: use "
-                        "smaller batches (--batch)"
+                        f"{self.address.server} answers with more than {most:,} bytes, which is "
+                        f"more than what was asked for takes: {way_out}"
                     )
                 if time.monotonic() > deadline:
                     raise httpx.ReadTimeout("the answer takes too long")

@@ -117,7 +117,7 @@ class Copies:
         return self.effect >= _LEAST_EFFECT
 
 
-def copies(contents: Sequence[str], groups: Sequence[str] = ()) -> Copies:
+def copies(contents: Sequence[str | bytes], groups: Sequence[str] = ()) -> Copies:
     """Which contents occur again; within a group, which counts as one draw, they may."""
     of_groups = any(groups)
     distinct = list(dict.fromkeys(zip(contents, groups, strict=True))) if of_groups else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -35,18 +35,18 @@ _MOST_INPUTS = 2**40
 
 @dataclass(frozen=True)
 class PrecisionResult:
-    """A mean of failure probabilities, and the trials of each input behind it.
+    """A mean of failure probabilities, and the trials of each input that had some.
 
-    `first` is the first trial of each input alone, where it had one. `note` says why the mean is
-    not known to the precision, where it is not. `part` is what a cell of a suite adds to the mean
-    over all cells. `bounds` are those of rounds, which hold whenever one stops, at any error;
+    `first` is the first trial of each such input alone, where it is known. `note` says why the mean
+    is not known to the precision, where it is not. `part` is what a cell of a suite adds to the
+    mean over all cells. `bounds` are those of rounds, which hold whenever one stops, at any error;
     `once` counts the first trials where each input had one, whatever they said. Where there is
     neither, single trials were taken until the design said stop.
     """
 
     failure: Estimate
-    counts: tuple[Counts, ...]
-    first: tuple[Counts, ...]
+    counts: Mapping[int, Counts]
+    first: Mapping[int, Counts]
     note: Reason | None = None
     part: MeanBounds | None = None
     bounds: MeanBounds | None = None
@@ -137,8 +137,11 @@ def _with_round(
     return side.mirrored() if mirror else side
 
 
-def _counts(trials: NDArray[np.int64], failed: NDArray[np.int64]) -> tuple[Counts, ...]:
-    return tuple(map(Counts, trials.tolist(), (trials - failed).tolist()))
+def _counts(trials: NDArray[np.int64], failed: NDArray[np.int64]) -> dict[int, Counts]:
+    tried = np.flatnonzero(trials)
+    kept = trials[tried] - failed[tried]
+    counts = map(Counts, trials[tried].tolist(), kept.tolist())
+    return dict(zip(tried.tolist(), counts, strict=True))
 
 
 _FIRST_GUESS = 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import cache
 from types import GenericAlias
 from typing import Any, get_type_hints
@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 from surefoot.core.claims import Claim
 from surefoot.core.results import InputResult
 from surefoot.errors import StoreFailed
+from surefoot.records.input_table import InputTable, table_from_plain, table_to_plain
 from surefoot.records.record import InputRow, Record, Source
 from surefoot.records.spec import StudySpec
 
@@ -61,6 +62,8 @@ def _hints() -> dict[str, Any]:
 
 def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401  a dataclass within a record
     """Its fields: of 100,000 inputs, one after the other, and no copy of all of them."""
+    if isinstance(value, InputTable):
+        return table_to_plain(value)
     return {
         name: part if type(part := getattr(value, name)) in _AS_THEY_ARE else plain_numbers(part)
         for name in _field_names(value.__class__)
@@ -96,8 +99,18 @@ def _with_open_ends(value: dict[str, Any]) -> dict[str, Any]:
 
 def record_from_json(text: str) -> Record:
     """The record in JSON text, every field checked."""
-    record: Record = _checked(Record, text, "a stored record")
-    return record
+    plain = _parsed(text, "a stored record")
+    columns = plain.get("inputs") if isinstance(plain, dict) else None
+    if not isinstance(columns, dict):
+        record: Record = _validated(Record, plain, "a stored record")
+        return replace(record, inputs=tuple(record.inputs))
+    record = _validated(Record, plain | {"inputs": ()}, "a stored record")
+    try:
+        kind = GenericAlias(tuple, (InputResult, ...))
+        results = _validated(kind, columns["results"], "a stored record")
+        return replace(record, inputs=table_from_plain(columns, results))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _damaged("a stored record", str(error)) from error
 
 
 def claim_from_plain(value: Any) -> Claim:  # noqa: ANN401  what JSON holds
@@ -135,11 +148,14 @@ def decisive_json(spec: StudySpec) -> str:
 
 
 def _checked(kind: Any, text: str, name: str) -> Any:  # noqa: ANN401  what a store holds
+    return _validated(kind, _parsed(text, name), name)
+
+
+def _parsed(text: str, name: str) -> Any:  # noqa: ANN401  what JSON holds
     try:
-        value = json.loads(text, object_hook=_with_open_ends)
+        return json.loads(text, object_hook=_with_open_ends)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(name, str(error)) from error
-    return _validated(kind, value, name)
 
 
 def _validated(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401  any object

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
@@ -528,7 +528,7 @@ class Record:
     digest: str
     spec: Spec
     claims: tuple[Claim, ...]
-    inputs: tuple[InputRow, ...]
+    inputs: Sequence[InputRow]
     details: Details
     findings: tuple[Finding, ...]
     trials: int
@@ -594,7 +594,7 @@ class Record:
 class RecordBody:
     """The part of a record that comes from the answers: rows of inputs, details, claims."""
 
-    inputs: tuple[InputRow, ...]
+    inputs: Sequence[InputRow]
     details: Details
     claims: tuple[Claim, ...]
     trials: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from surefoot.core.claims import About
+from surefoot.records.input_table import groups_of
 from surefoot.records.record import Radii, Record
 from surefoot.report.clauses import capitalised, perturbation_at_level
 from surefoot.report.formatting import file_name, with_full_stop
@@ -71,7 +71,7 @@ def rung_facts(record: Record) -> list[str]:
 
 def group_facts(record: Record) -> list[str]:
     """How many groups there are, and what that means; nothing where single inputs were sampled."""
-    sizes = Counter(row.group for row in record.inputs if row.group)
+    sizes = groups_of(record.inputs)
     if not sizes:
         return []
     least, most = min(sizes.values()), max(sizes.values())

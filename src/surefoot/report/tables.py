@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from surefoot.core.claims import CaseDifference, Claim, FailureDifference, Verdict
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
+from surefoot.records.input_table import clean_kinds
 from surefoot.records.record import CleanLoss, InputRow, Record
 from surefoot.report.clauses import in_kept, required_number
 from surefoot.report.formatting import (
@@ -260,16 +261,22 @@ _LABEL_KEPT = ("same", "true")
 
 def clean_fault(record: Record, row: InputRow) -> str:
     """`WRONG`, `TIED` or `FAILS` when clean; empty where it is right."""
-    if row.right_when_clean:
-        return ""
-    if row.label is not None and row.predicted is not None and row.label != row.predicted:
-        return WRONG
-    return TIED if record.study.property.kind in _LABEL_KEPT else FAILS
+    [fault] = _clean_faults(record, (row,))
+    return fault
+
+
+def _clean_faults(record: Record, rows: Sequence[InputRow]) -> Counter[str]:
+    """How many inputs have each fault; under the empty text those that are right."""
+    other = TIED if record.study.property.kind in _LABEL_KEPT else FAILS
+    counts: Counter[str] = Counter()
+    for kind, number in clean_kinds(rows).items():
+        counts["" if kind.right else WRONG if kind.same is False else other] += number
+    return counts
 
 
 def clean_faults_note(record: Record) -> str:
     """How many inputs are not right when clean, and so no examples; empty for none."""
-    counts = Counter(clean_fault(record, row) for row in record.inputs)
+    counts = _clean_faults(record, record.inputs)
     note = faults_note([(fault, counts[fault]) for fault in _FAULTS], len(record.inputs))
     if counts[WRONG] and record.study.property.kind == "same":
         note += " A wrong input fails here only where its label changes."
@@ -296,8 +303,12 @@ def faults_note(counts: Sequence[tuple[str, int]], inputs: int, unit: str = "inp
 
 def ties_clause(record: Record) -> str:
     """How many inputs have their true label by a tie alone, after a comma; empty for none."""
-    labelled = [row for row in record.inputs if row.label is not None]
-    tied = sum(clean_fault(record, row) == TIED for row in labelled)
+    kept_labels = record.study.property.kind in _LABEL_KEPT
+    tied = sum(
+        number
+        for kind, number in clean_kinds(record.inputs).items()
+        if kept_labels and kind.labelled and kind.same is not False and kind.kept is False
+    )
     return f", {tied:,} of them in a tie with another, which fails" if tied else ""
 
 

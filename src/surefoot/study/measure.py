@@ -242,12 +242,12 @@ def mean_measurement(study: StudyParts, workers: int | None, batch: int | None) 
     """One procedure for all inputs, which are in an order that is random by the seed."""
     bench, subjects = study.bench(), study.fitted.subjects()
     order = shuffled(study.seed, study.fitted.ids)
-    in_order = [subjects[row] for row in order]
+    in_order = replace(subjects, order=order)
     size = batch or batch_size(study, bench, subjects[0], study.level)
 
     def conclude(answers: Sequence[PrecisionResult]) -> RecordBody:
         [result] = answers
-        rows = study.rows(results_of_inputs(study.facts, result, order))
+        rows = study.rows_tried(results_of_inputs(study.facts, result, order))
         examples = failed_examples(study.bench(), rows, study.level, size)
         return conclude_mean(study.facts, rows, result, order, examples, clean_loss(study))
 

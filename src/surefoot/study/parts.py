@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -45,6 +45,7 @@ from surefoot.perturb.table import for_columns
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.properties import SameLabel, TrueLabel
 from surefoot.records import spec as specs
+from surefoot.records.input_table import MOST_NAMED, InputTable
 from surefoot.records.json_records import decisive_json
 from surefoot.records.record import InputRow
 from surefoot.records.spec import StudySpec
@@ -124,7 +125,7 @@ class StudyParts:
         return fit(self.inputs, self.model.signature.shape)
 
     @cached_property
-    def row_digests(self) -> list[str]:
+    def row_digests(self) -> list[bytes]:
         """A name for each input."""
         return self.fitted.row_digests()
 
@@ -259,8 +260,24 @@ class StudyParts:
         """All inputs with their results, in the order of the inputs."""
         known = zip(results, self.row_digests, self.clean_kept, strict=True)
         return tuple(
-            replace(self.row(i, one), digest=digest, clean_kept=bool(kept))
+            replace(self.row(i, one), digest=digest.hex(), clean_kept=bool(kept))
             for i, (one, digest, kept) in enumerate(known)
+        )
+
+    def rows_tried(self, results: Mapping[int, InputResult]) -> Sequence[InputRow]:
+        """All inputs, with the results of those that had a trial, by place."""
+        inputs, digests = self.fitted, self.row_digests
+        if len(results) == len(inputs):
+            return self.rows([results[i] for i in range(len(inputs))])
+        named = range(len(inputs)) if len(inputs) - len(results) <= MOST_NAMED else results
+        return InputTable(
+            inputs.ids,
+            inputs.labels,
+            self.predicted if self.has_classes else None,
+            self.clean_kept,
+            inputs.groups,
+            {i: digests[i].hex() for i in named},
+            results,
         )
 
     @cached_property

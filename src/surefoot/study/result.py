@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ from surefoot.core.results import (
     Undecided,
 )
 from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.records.input_table import tried_rows
 from surefoot.records.json_records import plain_numbers
 from surefoot.records.record import (
     Comparison,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 
 _ALL_INPUTS = "all inputs"
+_MOST_LISTED = 10_000
+"""Inputs that JSON lists one by one; of more, those that had a trial, and how many had none."""
 _NO_DATA = ("scores",)
 _FIT_COLUMNS = {
     "limit": "limit_after",
@@ -68,13 +71,13 @@ _FIT_COLUMNS = {
 and a value that of the claim."""
 
 
-def rows_of(record: Record, claim_about: Callable[[str], Claim]) -> list[dict[str, Any]]:
+def rows_of(record: Record, claim_about: Callable[[InputRow], Claim]) -> list[dict[str, Any]]:
     """One row a level of each curve, or one row an input with what is claimed about it."""
     details = record.details
     if isinstance(details, Tally):
         return [_row_of_case(row, details.names) for row in record.inputs]
     if not isinstance(details, Curves):
-        return [_row_of_input(row, claim_about(row.id)) for row in record.inputs]
+        return [_row_of_input(row, claim_about(row)) for row in record.inputs]
     measure = record.study.method.text("measure") or "accuracy"
     curves = {_ALL_INPUTS: details.curve, **{row.name: row.curve for row in details.classes}}
     return [
@@ -234,7 +237,7 @@ class Result:
         return self.record.claims
 
     @property
-    def inputs(self) -> tuple[InputRow, ...]:
+    def inputs(self) -> Sequence[InputRow]:
         """One row an input."""
         return self.record.inputs
 
@@ -256,6 +259,9 @@ class Result:
                 f"there is no input {name!r} among the {len(self.inputs)} here"
                 "; see result.inputs for their ids"
             )
+        return self._claim_about(row)
+
+    def _claim_about(self, row: InputRow) -> Claim:
         if isinstance(row.result, Certificate):
             noise = noise_of(self.record.study)
             certified = claim_about_certificate(row, row.result, noise)
@@ -438,7 +444,10 @@ class Result:
 
         accuracy = None if self.parts else accuracy_of(self.claims)
         whole: dict[str, Any] = {} if accuracy is None else {"accuracy": accuracy.fields}
-        whole |= asdict(self.record)
+        inputs = self.inputs if len(self.inputs) <= _MOST_LISTED else tried_rows(self.inputs)
+        whole |= asdict(replace(self.record, inputs=tuple(inputs)))
+        if len(inputs) < len(self.inputs):
+            whole["untried"] = len(self.inputs) - len(inputs)
         whole["claims"] = [_with_sentence(claim) for claim in self.claims]
         whole["verdicts"] = [_with_sentence(claim) for claim in self.verdicts]
         if self.parts:
@@ -458,10 +467,10 @@ class Result:
         if isinstance(self.details, Comparison) and self.details.along == "cell":
             return pd.DataFrame([_row_of_cell(member) for member in self.details.members])
         levels = levels_of_parts(self.record)
-        rows = rows_of(self.record, self.claim_about)
+        rows = rows_of(self.record, self._claim_about)
         for name, part in self.parts.items():
             named = {"part": name, **({"level": levels[name]} if name in levels else {})}
-            rows += [{**named, **row} for row in rows_of(part.record, part.claim_about)]
+            rows += [{**named, **row} for row in rows_of(part.record, part._claim_about)]
         return pd.DataFrame(rows)
 
     def __repr__(self) -> str:

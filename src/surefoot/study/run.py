@@ -137,7 +137,7 @@ def adopt_evidence(study: StudyParts, store: Store) -> str:
     ]
     if not alike:
         return ""
-    own = dict(zip(study.fitted.ids, study.row_digests, strict=True))
+    own = dict(zip(study.fitted.ids, map(bytes.hex, study.row_digests), strict=True))
     groups = dict(zip(study.fitted.ids, study.fitted.groups, strict=False))
     earlier = [
         record

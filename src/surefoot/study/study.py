@@ -21,7 +21,7 @@ from surefoot.conclude.suite import error_of_cells
 from surefoot.core.claims import About
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Particle
-from surefoot.core.tasks import Task
+from surefoot.core.tasks import Subject, Task
 from surefoot.engine.chains import SplittingBench
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.engine.sampling_bench import draws_nothing
@@ -84,22 +84,22 @@ def replay(study: StudyParts, subject: str, trial: int | Particle) -> Replay:
         )
     found = trial if isinstance(trial, Particle) else Particle(trial)
     bench = study.bench()
-    subjects = {s.name: s for s in study.fitted.subjects()}
-    if subject not in subjects:
+    ids = study.fitted.ids
+    if subject not in ids:
         raise InvalidArgument(
-            f"there is no input {subject!r} among the {len(subjects)} of this study: its inputs "
-            f"have ids such as {next(iter(subjects))}; `surefoot show --json` has all of them"
+            f"there is no input {subject!r} among the {len(ids)} of this study: its inputs "
+            f"have ids such as {ids[0]}; `surefoot show --json` has all of them"
         )
     if found.trial < 0:
         raise InvalidArgument(f"trials count from 0, got {found.trial}: give 0 or more")
-    task = Task(subjects[subject], study.level, found.trial, found.trial + 1)
+    row = ids.index(subject)
+    task = Task(Subject(subject, (row,)), study.level, found.trial, found.trial + 1)
     if isinstance(trial, Particle):
         x = SplittingBench(bench.model, bench).perturbed_as(found, task)
     else:
         x = bench.perturbed(task)
     output = bench.outputs(x, [task])[0]
     severity = float(bench.severities_of(x, [task])[0])
-    row = subjects[subject].rows[0]
     predicted = study.predicted if study.has_classes else None
     clean = study.fitted.x[row : row + 1]
     return Replay(
@@ -116,12 +116,12 @@ def replay(study: StudyParts, subject: str, trial: int | Particle) -> Replay:
 
 def first_failing(study: StudyParts, subject: str, start: int, stop: int) -> int | None:
     """The first of the trials [start, stop) of an input that fails; None where all are kept."""
-    subjects = {s.name: s for s in study.fitted.subjects()}
-    if subject not in subjects or study.needs not in WITH_TRIALS:
+    ids = study.fitted.ids
+    if subject not in ids or study.needs not in WITH_TRIALS:
         return None
-    bench = study.bench()
+    bench, own = study.bench(), Subject(subject, (ids.index(subject),))
     for first in range(start, stop, _TRIALS_AT_ONCE):
-        task = Task(subjects[subject], study.level, first, min(first + _TRIALS_AT_ONCE, stop))
+        task = Task(own, study.level, first, min(first + _TRIALS_AT_ONCE, stop))
         failed = np.flatnonzero(bench.severities([task]) >= bench.prop.limit)
         if len(failed):
             return first + int(failed[0])

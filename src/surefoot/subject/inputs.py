@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.tasks import Subject
+from surefoot.core.tasks import Subjects
 from surefoot.errors import InvalidArgument
 from surefoot.subject.items import ItemDigest, item_digest, kind_of_items, split_numbers
 from surefoot.subject.protocols import HostArray, Item
+from surefoot.system.memory_limits import pieces
 from surefoot.system.text import escape_unprintable
 
 Category = str | int | float | bool
@@ -163,37 +165,42 @@ class Inputs:
         """A name for exactly these points, labels, ids and groups, in any order."""
         return digest_of_rows(self.row_digests())
 
-    def row_digests(self) -> list[str]:
+    def row_digests(self) -> list[bytes]:
         """A name for each point with its label, target, id and, where it has one, its group."""
-        labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
-        groups = [f"{group}\0" for group in self.groups] or [""] * len(self)
+        labels = repeat(-1, len(self)) if self.labels is None else self.labels.tolist()
+        groups = (f"{group}\0" for group in self.groups) if self.groups else repeat("", len(self))
         split = map(split_numbers, self.targets)
-        targets = [b"\0" + s.encode() + b"\0" + n.tobytes() for s, n in split] or [b""] * len(self)
-        digests = []
-        rows = zip(self.ids, labels, groups, targets, strict=True)
-        for i, (name, label, group, target) in enumerate(rows):
-            kind = "item" if self.holds_items else str(self.x[i].shape)
+        targets: Iterable[bytes] = (b"\0" + s.encode() + b"\0" + n.tobytes() for s, n in split)
+        targets = targets if self.targets else repeat(b"", len(self))
+        kind = "item" if self.holds_items else str(self.x.shape[1:])
+        digests, rows = [], zip(self.ids, labels, groups, targets, self._contents(), strict=True)
+        for name, label, group, target, content in rows:
             named = hashlib.sha256(f"{name}\0{label}\0{kind}\0{group}".encode())
-            named.update(self._row_content(i))
+            named.update(content)
             named.update(target)
-            digests.append(named.hexdigest())
+            digests.append(named.digest())
         return digests
 
-    def content_digests(self) -> list[str]:
+    def content_digests(self) -> list[bytes]:
         """A name for each point by itself: copies have the same one."""
-        return [hashlib.sha256(self._row_content(i)).hexdigest() for i in range(len(self))]
+        return [hashlib.sha256(content).digest() for content in self._contents()]
 
-    def _row_content(self, row: int) -> bytes | memoryview:
-        """What names the input itself; of an array its own memory, not a copy."""
+    def _contents(self) -> Iterator[bytes | memoryview]:
+        """What names each input itself; of an array its values in memory, some rows at a time."""
         if self.holds_items:
-            return item_digest(self.x[row], self.digest_item).encode()
-        return np.ascontiguousarray(self.x[row]).reshape(-1).data
+            yield from (item_digest(item, self.digest_item).encode() for item in self.x)
+            return
+        size = self.row_bytes
+        for rows in pieces(len(self), size):
+            values = np.ascontiguousarray(self.x[rows]).reshape(-1).view(np.uint8).data
+            for start in range(0, len(values), size):
+                yield values[start : start + size]
 
-    def subjects(self) -> tuple[Subject, ...]:
+    def subjects(self) -> Subjects:
         """One subject an input."""
-        return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
+        return Subjects(self.ids)
 
 
-def digest_of_rows(digests: Iterable[str]) -> str:
+def digest_of_rows(digests: Iterable[bytes]) -> str:
     """A name for inputs that are named one by one, in any order."""
-    return hashlib.sha256(b"".join(sorted(map(bytes.fromhex, digests)))).hexdigest()
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()

@@ -8,6 +8,7 @@ from functools import partial
 from surefoot.core.claims import About, Claim, Randomness, ShareKappa, Verdict
 from surefoot.core.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Undecided
 from surefoot.population.precision import likely_width
+from surefoot.records.input_table import clean_kinds, groups_of, tried_rows
 from surefoot.records.record import Record, Samples
 from surefoot.report import provenance
 from surefoot.report.clauses import by_scope, class_word, continuation_note
@@ -44,10 +45,9 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             f"Each input has an interval of its own, ± {width:g} around its estimate or narrower "
             f"(confidence {confidence(error)}, each input by itself)."
         )
-    decided = [
-        r.result for r in record.inputs if isinstance(r.result, Decision) and r.result.trials
-    ]
-    every, tried = len(record.inputs), sum(row.result.trials > 0 for row in record.inputs)
+    known_rows = tried_rows(record.inputs)
+    decided = [r.result for r in known_rows if isinstance(r.result, Decision) and r.result.trials]
+    every, tried = len(record.inputs), sum(row.result.trials > 0 for row in known_rows)
     untried = every - tried
     if record.study.promises_nothing:
         pass
@@ -66,11 +66,11 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             lines.append(f"{kept:,} of {len(known):,} inputs{which} failed in no trial.")
         if untried:
             lines.append(_untried_words(record, untried))
-    labelled = [row for row in record.inputs if row.label is not None]
-    if labelled:
-        right = sum(row.label == row.predicted for row in labelled)
+    kinds = clean_kinds(record.inputs)
+    if labelled := sum(number for kind, number in kinds.items() if kind.labelled):
+        right = sum(number for kind, number in kinds.items() if kind.same)
         lines.append(
-            f"When clean, {right:,} of {len(labelled):,} inputs get their true label"
+            f"When clean, {right:,} of {labelled:,} inputs get their true label"
             f"{ties_clause(record)}."
         )
     if (other := samples.other_label) is not None:
@@ -91,7 +91,7 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
     lines += provenance.rung_facts(record)
     planned = 0 if record.study.population is None else int(record.study.population.anytime)
     if planned > 1:
-        unit = "groups" if any(row.group for row in record.inputs) else "inputs"
+        unit = "groups" if groups_of(record.inputs) else "inputs"
         lines.append(
             f"Planned for {planned:,} {unit}: the test of a requirement at that number has 0.7 of "
             "the error, looks at any other number have the rest. Another plan is another claim."
@@ -130,11 +130,11 @@ def _untried_words(record: Record, untried: int) -> str:
 def _groups_cross_classes(record: Record) -> bool:
     """Whether classes were wanted and some group has inputs of several."""
     classes: dict[str, set[int | None]] = {}
-    for row in record.inputs:
+    for row in record.inputs if record.study.by_class else ():
         if row.group:
             label = row.predicted if row.label is None else row.label
             classes.setdefault(row.group, set()).add(label)
-    return record.study.by_class and any(len(labels) > 1 for labels in classes.values())
+    return any(len(labels) > 1 for labels in classes.values())
 
 
 def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
@@ -242,7 +242,9 @@ def _how_to_narrow(record: Record, samples: Samples) -> str:
 
 def _contradictions(record: Record) -> list[Caution]:
     wrong = [
-        r for r in record.inputs if isinstance(r.result, Extrapolation) and r.result.contradicted
+        r
+        for r in tried_rows(record.inputs)
+        if isinstance(r.result, Extrapolation) and r.result.contradicted
     ]
     if not wrong:
         return []

@@ -21,6 +21,7 @@ from surefoot.core.results import (
     NormalFit,
     Undecided,
 )
+from surefoot.records.input_table import tried_rows
 from surefoot.records.record import InputRow, Record, Samples
 from surefoot.report import formatting
 from surefoot.report.clauses import class_word, in_kept
@@ -88,7 +89,7 @@ def count_decisions(record: Record) -> dict[str, int]:
 
 def failure_shares(record: Record) -> NDArray[np.float64]:
     """The share of perturbations under which an input failed, of each that has an estimate."""
-    counted = (counted_of(row.result) for row in record.inputs)
+    counted = (counted_of(row.result) for row in tried_rows(record.inputs))
     return np.array([1 - one.value for one in counted if one is not None])
 
 
@@ -280,7 +281,7 @@ FOOTING = "an extrapolation of a fitted model, without guarantee"
 
 def score_sections(record: Record) -> list[Section]:
     """Histograms of a few inputs, and a table of the fits; nothing where no tail was fitted."""
-    rows = [row for row in record.inputs if fits_of(row)]
+    rows = [row for row in tried_rows(record.inputs) if fits_of(row)]
     if not rows:
         return []
     weakest = min((r.result.z for r in rows if isinstance(r.result, Extrapolation)), default=None)

@@ -15,6 +15,7 @@ from surefoot.core.results import (
     InputResult,
     Interval,
 )
+from surefoot.records.input_table import tried_rows
 from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
 from surefoot.report import formatting, tables
 from surefoot.report.clauses import capitalised, class_word, confidence_clause, fails, in_kept
@@ -56,7 +57,7 @@ def is_count(words: str) -> bool:
 
 def tried_estimates(record: Record) -> list[Estimate]:
     """What was counted of each input that had a trial."""
-    every = (counted_of(row.result) for row in record.inputs)
+    every = (counted_of(row.result) for row in tried_rows(record.inputs))
     return [one for one in every if one is not None and one.trials]
 
 
@@ -174,7 +175,7 @@ def example_table(record: Record, samples: Samples) -> Table:
     """The weakest inputs, with their true classes or outputs where these are known."""
     texts = any(map(shows_texts, samples.examples))
     truth = "true class" if record.study.model.classes else "true output"
-    results = {row.id: row.result for row in record.inputs}
+    results = {row.id: row.result for row in tried_rows(record.inputs)}
     often_failed = [fails_under(record, results[e.id]) for e in samples.examples]
     often = "how often" if any(map(is_count, often_failed)) else f"{failing_words(record)} under"
     labelled = any(e.true_class for e in samples.examples)
@@ -195,7 +196,8 @@ def shows_texts(e: Example) -> bool:
 
 def single_input_note(record: Record) -> str:
     """With which confidence the intervals of single inputs hold."""
-    errors = {one.guarantee.error for row in record.inputs if (one := counted_of(row.result))}
+    known = (counted_of(row.result) for row in tried_rows(record.inputs))
+    errors = {one.guarantee.error for one in known if one}
     if not errors:
         return ""
     if max(errors) == 0:
@@ -206,7 +208,7 @@ def single_input_note(record: Record) -> str:
 
 def weakest_section(record: Record, samples: Samples, store: str) -> Section:
     """On the page as cards, on the terminal as a table."""
-    results = {row.id: row.result for row in record.inputs}
+    results = {row.id: row.result for row in tried_rows(record.inputs)}
     cards = tuple(_card(record, e, results[e.id], store) for e in samples.examples)
     wrong = clean_faults_note(record)
     if not cards:
