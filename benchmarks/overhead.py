@@ -30,7 +30,7 @@ from tables import print_table
 import surefoot as sf
 from surefoot.core.procedure import Pinned
 from surefoot.core.tasks import Subject, Task
-from surefoot.engine.batching import fastest_batch_size
+from surefoot.engine.batching import MOST_GROWTH, fastest_batch_size
 from surefoot.engine.devices import device_of
 from surefoot.engine.loop import measure
 from surefoot.engine.outputs import clean_labels
@@ -161,7 +161,7 @@ def engine_rate(
     level, on_gpu = bench.perturbation.level, device_of(bench) is not None
     largest = 0
     if not on_gpu:
-        bench, largest = replace(bench, rows_at_once=batch_size), bench.most_in_cache
+        bench, largest = replace(bench, rows_at_once=batch_size), MOST_GROWTH * batch_size
     work = Work(bench, workers, on_device=on_gpu)
     with tempfile.TemporaryDirectory() as folder, open_work(work, None, print) as pool:
         store = SqlStore(str(Path(folder) / "run.db"))

@@ -46,8 +46,8 @@ class Fakes:
         return self.started[-1]
 
 
-def opened(fakes, workers=1):
-    return Dispatch(fakes, workers, lambda: "0 CPU are free").wait_until_ready()
+def opened(fakes, workers=1, **options):
+    return Dispatch(fakes, workers, lambda: "0 CPU are free", **options).wait_until_ready()
 
 
 def answers(pool, batches):
@@ -117,6 +117,27 @@ def test_an_idle_worker_gets_a_slow_batch_and_the_first_answer_counts(monkeypatc
         slow.set_result(["too late"])
         assert answers(pool, [[1], [2]]) == [[2], [4]]
     assert copies == [7, 7]
+
+
+def test_where_no_batch_is_repeated_an_idle_worker_waits(monkeypatch):
+    monkeypatch.setattr(dispatch, "SLOW_SECONDS", 0.0)
+    slow, replaced = Future(), []
+
+    def plan(tasks):
+        return slow if tasks == [7] else None
+
+    fakes = Fakes(Fake(plan), Fake(plan))
+    with opened(fakes, 2, repeat_slow=False, on_replace=lambda: replaced.append(1)) as pool:
+        answers(pool, [[0]])
+        first = pool.submit(None, [7])
+        assert answers(pool, [[8], [9]]) == [[16], [18]]
+        assert not first.done()
+        for fake in fakes.started:
+            fake.plan = lambda _: None
+        slow.set_exception(WorkerLost("killed"))
+        assert first.result(SECONDS) == [14]
+    assert len(fakes.started) == 3
+    assert replaced == [1]
 
 
 def test_an_exception_of_the_bench_is_that_of_its_batch_alone():

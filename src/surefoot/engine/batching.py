@@ -42,6 +42,11 @@ _LONG_SECONDS = 0.03
 """Seconds of a batch that need no third timing: a slow reading is a small part of them."""
 
 
+MOST_GROWTH = 64
+"""Times the size at which a model is fastest, up to which batches grow on a processor: there the
+bench works through them piece by piece."""
+
+
 def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
     """Take up to `size` trials off the queue, from as many subjects as necessary.
 

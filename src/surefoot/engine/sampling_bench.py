@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from surefoot.core.counts import Counts, Sampled
 from surefoot.core.tasks import Task, words_of_tasks, words_of_trial
 from surefoot.engine import devices, streams
+from surefoot.engine.batching import take_batch
 from surefoot.engine.devices import on_device_of
-from surefoot.engine.outputs import joined
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.inputs.arrays import channels_last
 from surefoot.perturb._ops.definition import Normal, Uniform
@@ -106,8 +107,6 @@ S_co = TypeVar("S_co", bound=Sampled, covariant=True)
 _FEW_TRIALS = 8
 """Trials of an input below which one call for all inputs beats one call for each: with more the
 calls are large already, and a perturbation may treat its one input once."""
-_CACHE_BYTES = 2**21
-"""Bytes of perturbed inputs that stay in the cache of a core of today."""
 _MOST_RESIDENT_BYTES = 2**31
 """Bytes of inputs that stay on the device beside the model: 2 GiB, little on any GPU of today."""
 
@@ -118,7 +117,8 @@ class SamplingBench(Generic[S_co]):
 
     `references` has one row an input, as the property reads it: a label, or an output. `others`
     has the other of its two labels, the true one and that of the clean input, -1 where they agree.
-    The model is given no more than `rows_at_once`, whatever the size of the batch.
+    Perturbed, run and judged are no more than `rows_at_once`, whatever the size of the batch: what
+    the model reads is then still in the cache of the core.
     """
 
     inputs: Inputs
@@ -131,11 +131,6 @@ class SamplingBench(Generic[S_co]):
     others: NDArray[np.int64] | None = None
     longest_block: int = streams.LONGEST_BLOCK
     rows_at_once: int | None = None
-
-    @property
-    def most_in_cache(self) -> int:
-        """Trials whose perturbed inputs a core keeps at hand until the model has read them."""
-        return _CACHE_BYTES // max(1, self.inputs.row_bytes)
 
     @cached_property
     def block(self) -> int:
@@ -187,10 +182,20 @@ class SamplingBench(Generic[S_co]):
         """The same, with every trial run; the device gets all work before anything waits for it."""
         if self._named_by_row:
             keys, rows = self._keys_and_rows(tasks)
-            x = self._perturbed_by_row(tasks, keys, rows)
-        else:
-            x, rows = self.perturbed_all(tasks), None
-        return self._judge(x, tasks, rows)
+            return self._judge(self._perturbed_by_row(tasks, keys, rows), tasks, rows)
+        queue = deque(tasks)
+        size = self.rows_at_once or max(1, sum(task.rows for task in tasks))
+        parts = list[_Judged]()
+        while queue:
+            part = take_batch(queue, size, self.block)
+            parts.append(self._judge(self.perturbed_all(part), part, None))
+        if len(parts) == 1:
+            return parts[0]
+        others = None
+        if any(other is not None for _, other in parts):
+            # where no input of a part has another label, nobody reads its zeros
+            others = np.concatenate([np.zeros_like(s) if o is None else o for s, o in parts])
+        return np.concatenate([severities for severities, _ in parts]), others
 
     def severities_of(self, x: Array, tasks: Sequence[Task]) -> NDArray[np.floating]:
         """The severity of each row of `x`, which is what became of the trials of these tasks."""
@@ -231,9 +236,7 @@ class SamplingBench(Generic[S_co]):
     def _outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
         signature = self.model.signature
         try:
-            most = self.rows_at_once or len(x)
-            parts = [self.model.predict(x[k : k + most]) for k in range(0, len(x), most)]
-            outputs = parts[0] if len(parts) == 1 else joined(parts)
+            outputs = self.model.predict(x)
         except ModelFailed as error:
             raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
         except OutOfMemory as error:

@@ -262,6 +262,8 @@ class Dispatch(BatchPool):
             batch = self._queue.popleft()
             if batch.future.running() or batch.future.set_running_or_notify_cancel():
                 return batch
+        if not self._repeat_slow:
+            return None
         now, limit = time.monotonic(), self._slow_after()
         return next((p.batch for p in self._alone() if now - p.since >= limit), None)
 
@@ -273,7 +275,7 @@ class Dispatch(BatchPool):
 
     def _slow_after(self) -> float:
         """Seconds; for ever while no batch was answered."""
-        if not self._durations or not self._repeat_slow:
+        if not self._durations:
             return float("inf")
         return max(SLOW_SECONDS, SLOW * statistics.median(self._durations))
 
@@ -291,7 +293,8 @@ class Dispatch(BatchPool):
         now, due = time.monotonic(), []
         if not any(place.worker.placed.done() for place in self._places):
             due.append(self._without_place + SECONDS_TO_PLACE)
-        if self._durations and any(place.ready and not place.batch for place in self._places):
+        idle = any(place.ready and not place.batch for place in self._places)
+        if self._repeat_slow and self._durations and idle:
             due += [place.since + self._slow_after() for place in self._alone()]
         return max(0.0, min(due) - now) if due and self._error is None else None
 

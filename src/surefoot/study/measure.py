@@ -156,7 +156,7 @@ def _sampling(
     number, why, largest = workers_for(study, workers), why_in_python(study), 0
     on_host = study.spec.generator == "sfc64"
     if requested is None and on_host and isinstance(bench, SamplingBench):
-        bench, largest = replace(bench, rows_at_once=batch), bench.most_in_cache
+        bench, largest = replace(bench, rows_at_once=batch), batching.MOST_GROWTH * batch
     return Measurement(
         subjects, procedures, bench, batch, number, conclude,
         in_python=why, requested=workers is not None, largest_batch=largest,
