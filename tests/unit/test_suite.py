@@ -297,6 +297,24 @@ def test_a_suite_that_is_run_again_pays_for_it(images, tmp_path):
     assert again.claims[0].value - reached[1] > mean.value - reached[0]
 
 
+@pytest.mark.parametrize(
+    ("finer", "why"),
+    [({"passes": 2}, Why.LIKELY_DECIDES), ({}, Why.PRECISION_LIKELY_DECIDES)],
+    ids=["passes", "precision"],
+)
+def test_an_undecided_suite_says_what_is_likely_to_decide_it(images, finer, why):
+    given = {"precision": None} | finer if finer else {}
+    result = run(images, suite=suite_of(["gaussian:0.2", "gaussian:0.4", "blur:1"]), **given)
+    mean = result.claims[0]
+    away = result.require(least=mean.value - 0.4 * mean.interval.width).verdicts[0]
+    near = result.require(least=mean.value - 1e-9).verdicts[0]
+    assert away.verdict is near.verdict is Verdict.UNDECIDED
+    forecast = away.reason.values[2]
+    assert forecast.why is why
+    assert 0.8 <= forecast.values[-1] <= 1
+    assert near.reason.values[2].why is Why.MANY_MAY_DECIDE
+
+
 def test_a_forecast_of_a_network_that_rarely_changes_is_small():
     cell = CellMean(0.05, 0.001, cells=20, size=300, level=0.1)
     assert cell.forecast_at(2 * 0.1 * 0.9) == cell.forecast, "as guessed before any trial"

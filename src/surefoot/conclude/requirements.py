@@ -27,7 +27,7 @@ from surefoot.conclude.scope import (
     without_doubtful,
 )
 from surefoot.conclude.smoothing import require_certified
-from surefoot.conclude.suite import kept_over_cells
+from surefoot.conclude.suite import kept_over_cells, likely_to_decide
 from surefoot.conclude.tally import of_tallies, of_tally
 from surefoot.core.assumptions import Together, jointly
 from surefoot.core.claims import (
@@ -180,7 +180,8 @@ def _of_suite(
     if around.high < least:
         return (replace(claim, interval=None).answered(least, Verdict.FAIL),)
     known = mean.interval or UNIT
-    reason = Why.SUITE_OPEN.of(known.low, known.high)
+    forecast = likely_to_decide(own, least, rung(error, run + 1)) if error else None
+    reason = Why.SUITE_OPEN.of(known.low, known.high, *filter(None, [forecast]))
     return (claim.answered(least, Verdict.UNDECIDED, reason),)
 
 

@@ -6,15 +6,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from surefoot.conclude.accuracy import failure_interval
+from surefoot.conclude.scope import rows_by_id
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said
 from surefoot.core.counts import Counts
-from surefoot.core.reasons import Why
-from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval, exceeds
+from surefoot.core.reasons import Reason, Why
+from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval, complement, exceeds
 from surefoot.errors import InvalidArgument
-from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
+from surefoot.population.cells import Cell, mean_of_cells, mean_ratio, outlook_of_cells
+from surefoot.population.requirement import more_inputs
 from surefoot.records.input_table import tried_rows
 from surefoot.records.record import (
     BASELINE,
@@ -232,6 +237,10 @@ _TOGETHER = 0.9
 one by one, should the time have ended before some of them were known."""
 
 
+_MOST_GROWTH = 1000
+"""Times the trials of this run beyond which a forecast says no more."""
+
+
 def kept_over_cells(
     records: Mapping[str, Record], error: float, kept_at: Callable[[Record, float], Interval]
 ) -> Interval:
@@ -249,6 +258,54 @@ def kept_over_cells(
         for cell, record in zip(cells, records.values(), strict=True)
     ]
     return failure_interval(mean_of_cells(ends, two_sided(_TOGETHER * error)))
+
+
+def likely_to_decide(records: Mapping[str, Record], least: float, error: float) -> Reason | None:
+    """How fine a next run, which may spend `error`, is likely to decide that the mean is `least`.
+
+    A forecast, no claim; None where there is none.
+    """
+    about = next(iter(records.values())).claims[0].about.of
+    cells = [_cell(record, _kept(name, record, about)) for name, record in records.items()]
+    cells, most = _independent(records, cells), complement(least)
+    drawn = [r for r, cell in zip(records.values(), cells, strict=True) if not cell.exact]
+    method, trials = drawn[0].study.method, sum(r.trials for r in drawn)
+    passes, precision = method.number("passes"), method.number("precision") or 0.0
+    within = 0.0 if passes is None else _variance_within(records, cells)
+    outlook = outlook_of_cells(cells, most, _TOGETHER * error, within, precision)
+    if outlook is None or about is About.POPULATION:
+        return None
+    if passes is not None:
+        return more_inputs(lambda n: outlook.chance(n / passes), int(passes), "passes (--passes)")
+    most = _MOST_GROWTH * trials
+    forecast = more_inputs(lambda n: outlook.chance(n / trials), trials, "trials", most)
+    many = forecast.values[0]
+    if forecast.why is not Why.LIKELY_DECIDES or not isinstance(many, int):
+        return forecast
+    finer = float(f"{0.95 * precision * math.sqrt(trials / many):.2g}")
+    return Why.PRECISION_LIKELY_DECIDES.of(finer, outlook.chance((precision / finer) ** 2))
+
+
+def _variance_within(records: Mapping[str, Record], cells: Sequence[Cell]) -> float:
+    """Of a trial, averaged over inputs and cells, where every input has as many trials.
+
+    Where inputs have one trial a cell: no more than half the squared difference of the outcomes at
+    two levels of a row.
+    """
+    known, before = list[float](), dict[str, NDArray[np.float64]]()
+    for (name, record), cell in zip(records.items(), cells, strict=True):
+        if cell.exact:
+            continue
+        results = [row.result for row in rows_by_id(record) if isinstance(row.result, Estimate)]
+        kept, number = np.array([one.value for one in results]), results[0].trials
+        row, mean = row_and_column(name)[0], float(kept.mean())
+        if number > 1:
+            known.append(float((kept * (1 - kept)).mean()) * number / (number - 1))
+        else:
+            other = before.get(row, 1 - kept)
+            known.append(min(mean * (1 - mean), float(((kept - other) ** 2).mean()) / 2))
+        before[row] = kept
+    return math.fsum(known) / max(len(known), 1)
 
 
 def _cell(record: Record, kept: Estimate) -> Cell:

@@ -15,6 +15,7 @@ class Why(StrEnum):
 
     # Forecasts: what would decide an open question.
     LIKELY_DECIDES = auto()
+    PRECISION_LIKELY_DECIDES = auto()
     MANY_MAY_DECIDE = auto()
     SMALLER_PRECISION_MAY_DECIDE = auto()
     NARROWER_MAY_DECIDE = auto()

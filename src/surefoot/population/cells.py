@@ -163,6 +163,60 @@ def _over_drawn(parts: Sequence[MeanBounds | Counts | None], error: float) -> In
     return MeanBounds(len(bounds), math.fsum(weights), upper, lower).interval(error)
 
 
+@dataclass(frozen=True)
+class CellOutlook:
+    """What a later run may show of the mean over cells, by normal distributions: no claim.
+
+    The limit is `away` from what was seen, which strays from the truth by `spread`; an end of the
+    interval will lie up to `reach` from what is seen then, with as many trials as now.
+    """
+
+    away: float
+    spread: float
+    reach: float
+
+    def chance(self, growth: float) -> float:
+        """That so many times as many trials decide, those seen among them."""
+        from scipy.special import ndtr
+
+        spread = max(self.spread * math.sqrt(1 - 1 / growth), 1e-12)
+        reach = self.reach / math.sqrt(growth)
+        return float(ndtr((self.away - reach) / spread) + ndtr(-(self.away + reach) / spread))
+
+
+def outlook_of_cells(
+    cells: Sequence[Cell], most: float, error: float, within: float, precision: float
+) -> CellOutlook | None:
+    """Of the requirement that the mean failure probability is at most `most`, at this error.
+
+    `within` is the variance of a trial of one input, averaged over inputs and cells, which counts
+    where all inputs have the same number of trials; `precision` that of a cell, where they do not.
+    None where the trials of all cells are not taken together.
+    """
+    drawn = [cell for cell in cells if not cell.exact]
+    parts = [cell.part for cell in drawn]
+    own = _over_drawn(parts, 2 * error)
+    if own is None:
+        return None
+    counted = math.fsum(cell.failure.low for cell in cells if cell.exact)
+    limit = (most * len(cells) - counted) / len(drawn)
+    counts = [part for part in parts if isinstance(part, Counts)]
+    bounds = [part for part in parts if isinstance(part, MeanBounds)]
+    if counts:
+        trials = sum(one.trials for one in counts)
+        mean = 1 - sum(one.kept for one in counts) / trials
+        spread, reach = math.sqrt(within / trials), max(own.high - mean, mean - own.low)
+    else:
+        weight, spent = (math.fsum(getattr(b, of) for b in bounds) for of in ("weight", "spent"))
+        mean = math.fsum(one.centre for one in bounds) / weight
+        # a trial of weight c costs about c²/2 times its variance
+        spread = math.sqrt(2 * spent) / weight
+        # in the end the rounds of a cell cost half of its precision, as `rounds` stakes them
+        spent = max(spent, min(1.0, 2 / math.sqrt(len(drawn))) * precision * weight / 2)
+        reach = (spent - math.log(error)) / weight
+    return CellOutlook(abs(limit - mean), spread, reach)
+
+
 _MULTIPLIERS = np.concatenate([[0.0], np.geomspace(0.25, 4.0, 33)])
 """Of what is added for each total, in units of what it is worth in the middle of the intervals."""
 

@@ -145,15 +145,17 @@ _GOOD_CHANCE = 0.8
 """What a forecast of inputs aims at."""
 
 
-def more_inputs(chance: Callable[[int], float], inputs: int, unit: str = "inputs") -> Reason:
+def more_inputs(
+    chance: Callable[[int], float], inputs: int, unit: str = "inputs", most: float = _MOST_FORECAST
+) -> Reason:
     """How many inputs in all would decide, with what chance: a forecast to two digits, no claim.
 
-    `unit` says what was sampled: inputs, cases or groups.
+    `unit` says what was sampled: inputs, cases or groups. Beyond `most` nobody plans a run by it.
     """
     low, high = inputs, 2 * inputs
     while (likely := chance(high)) < _GOOD_CHANCE:
         low, high = high, 2 * high
-        if high > _MOST_FORECAST:
+        if high > most:
             return Why.MANY_MAY_DECIDE.of(low, unit, likely)
     while high > 1.05 * low + 1:
         middle = (low + high) // 2

@@ -130,6 +130,9 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.LIKELY_DECIDES: lambda many, unit, chance: (
         f"with about {many:,} {unit} in all the chance to decide it is {100 * chance:.0f} %"
     ),
+    Why.PRECISION_LIKELY_DECIDES: lambda precision, chance: (
+        f"with --precision {precision:g} the chance to decide it is {100 * chance:.0f} %"
+    ),
     Why.MANY_MAY_DECIDE: lambda many, unit, chance: (
         f"even with {many:,} {unit} the chance to decide it is {100 * chance:.0f} %: the truth may "
         "be what is required"
@@ -266,9 +269,13 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "{0:g} lies within the interval from {1:g} to {2:g}: ask for a smaller width, with more "
         "inputs, or more seconds or nodes for each"
     ),
-    Why.SUITE_OPEN: lambda low, high: (
-        f"it is {_percents(low, high)}: a smaller precision (--precision), or more passes "
-        "(--passes), may decide it"
+    Why.SUITE_OPEN: lambda low, high, *forecast: (
+        f"it is {_percents(low, high)}: "
+        + (
+            forecast[0]
+            if forecast
+            else "a smaller precision (--precision), or more passes (--passes), may decide it"
+        )
     ),
     Why.BASELINE_RIGHT: (
         "the baseline is not shown to fail at all under {0}, by whose errors those of the model "
