@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.cli.terminal import present
-from surefoot.commands.values import duration
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import duration
 from surefoot.report.provenance import provenance
 from surefoot.study.run import RunSettings
 from tests.early_curve import STOPPED, Stubborn, slow_study

@@ -47,6 +47,12 @@ def end_program(code: int, leave: Callable[[int], object] = os._exit) -> None:
     end(code)
 
 
+def end_at_once(sentence: str, leave: Callable[[int], object]) -> None:
+    """End with an error and this sentence, whatever other threads are doing."""
+    os.write(2, f"surefoot: {sentence}\n".encode())
+    leave(ERROR)
+
+
 @contextmanager
 def own_exit_code() -> Iterator[None]:
     """A model that calls `os._exit` ends the program with an error: 0 would say that it passed."""

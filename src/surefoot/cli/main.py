@@ -8,15 +8,17 @@ import os
 import sys
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import typer
 
 from surefoot.cli import terminal, verbs
-from surefoot.cli.exit_codes import ERROR, own_exit_code, watch_signals
+from surefoot.cli.exit_codes import ERROR, end_at_once, own_exit_code, watch_signals
 from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
 from surefoot.cli.parsing import LazyGroup, refused_word
 from surefoot.errors import Stopped, SurefootError
+from surefoot.models.call_limit import end_late_calls
 from surefoot.system.text import escape_controls
 from surefoot.system.user_code import ignore_number_warnings, raised_words
 
@@ -102,6 +104,7 @@ def main() -> None:
     try:
         terminal.keep_results_apart()
         watch_signals(ERROR, f"surefoot: {_stopped()}")
+        end_late_calls(partial(end_at_once, leave=os._exit))
         code = _run()
     except Stopped:
         _print_error(_stopped())  # nothing is imported: an import may just have been cut off

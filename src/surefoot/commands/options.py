@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from surefoot.commands import values as v
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import Option, option, refused, refused_value
+from surefoot.records.options import Option, duration, option, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.executors.pool import AnyExecutor
@@ -330,7 +330,7 @@ class BatchOptions:
 
     def arguments(self) -> dict[str, v.Given]:
         """For `Study.run`, `compare` and `sweep`."""
-        limit = None if self.time_limit is None else v.duration("time_limit", self.time_limit)
+        limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
         return {"batch": self.batch, "time_limit": limit}
 
 
@@ -346,7 +346,7 @@ class ProofTimeOptions:
 
     def arguments(self) -> dict[str, v.Given]:
         """For `Study.run` and `compare`."""
-        limit = None if self.time_limit is None else v.duration("time_limit", self.time_limit)
+        limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
         return {"time_limit": limit}
 
 

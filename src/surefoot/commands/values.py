@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,8 +43,6 @@ ClassShares = Number | Mapping[str | int, float]
 _ERROR_DIGITS = 12
 """1 - 0.95 is 0.050000000000000044 in floating point; an error of 0.05 is what was meant."""
 _CLASS_SHARES = "write one number for all, or stop=0.99,parking=0.9"
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
-_DURATION = re.compile(r"(\d+\.?\d*|\.\d+) ?([smh]?)")
 
 
 def as_number(name: str, value: Number) -> float:
@@ -123,18 +120,6 @@ def error_from(confidence: Number) -> float:
             "confidence", confidence, f"must lie between 0 and 1, got {confidence}: try 0.95"
         )
     return error
-
-
-def duration(name: str, given: Number) -> float:
-    """Seconds, from the value of the option `name`: 60, 90s, 10m or 1h."""
-    if isinstance(given, str):
-        written = _DURATION.fullmatch(given.strip())
-        seconds = float(written[1]) * _SECONDS[written[2]] if written else 0.0
-    else:
-        seconds = as_number(name, given)
-    if 0 < seconds < math.inf:
-        return seconds
-    raise refused(name, given, f"is a number of seconds above 0, got {given}: write 60, 90s or 10m")
 
 
 def as_perturbation(value: Given, frame: tuple[int, ...] = ()) -> Perturbation:

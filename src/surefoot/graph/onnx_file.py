@@ -104,7 +104,7 @@ def window_layout(
     return WindowLayout(pads, strides, dilations)
 
 
-_FATAL_ONLY = 4
+FATAL_ONLY = 4
 """Severity from which onnxruntime logs: only what ends the program."""
 
 
@@ -114,7 +114,7 @@ def quiet_session(model: Path | bytes, *before: tuple[str, Mapping[str, int]]) -
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = _FATAL_ONLY
+    options.log_severity_level = FATAL_ONLY
     return onnxruntime.InferenceSession(model, options, providers=[*before, "CPUExecutionProvider"])
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +20,7 @@ from surefoot.inputs.labels import GivenLabels, Labels, read_labels
 from surefoot.inputs.media import target_numbers
 from surefoot.subject.inputs import Category, Feature, Inputs
 from surefoot.subject.protocols import HostArray
+from surefoot.system.memory_limits import refuse_too_large
 
 Frame = Any
 """A frame of pandas or polars: neither is imported here."""
@@ -374,16 +376,42 @@ def _read_csv(path: Path) -> Table:
     return Table(str(path), tuple(columns))
 
 
+_MOST_ROWS = 10_000_000
+"""Of a .parquet file, which may hold a billion equal rows in a kilobyte: the ids and digests of so
+many inputs take 2 GB by themselves."""
+
+
+def _refuse_many_rows(path: Path, library: str) -> None:
+    """Refuse a file for what its own metadata say, before anything is decoded."""
+    if library == "pandas":
+        stated = import_module("pyarrow.parquet").ParquetFile(path).metadata
+        rows, columns = stated.num_rows, stated.num_columns
+    else:
+        import polars
+
+        lazy = polars.scan_parquet(path)
+        rows, columns = lazy.select(polars.len()).collect().item(), len(lazy.collect_schema())
+    if rows > _MOST_ROWS:
+        raise InvalidArgument(
+            f"{path} has {rows:,} rows, more than {_MOST_ROWS:,}: write a part of it, chosen at "
+            "random"
+        )
+    refuse_too_large(str(path), 4 * rows * columns, "write a part of it, chosen at random")
+
+
 def _read_parquet(path: Path) -> Table:
     """A .parquet file, read by pandas or polars, whichever there is."""
     failed: Exception | None = None
     for library in ("pandas", "polars"):
         try:
             module = __import__(library)
+            _refuse_many_rows(path, library)
             frame = module.read_parquet(path)
         except ImportError as error:  # pandas without pyarrow too
             failed = error
             continue
+        except InvalidArgument:
+            raise
         except Exception as error:
             raise InvalidArgument(
                 f"{path} cannot be read as parquet ({error}): write it again"

@@ -18,6 +18,7 @@ from typing import Any
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.models.archive import export_input_shape
+from surefoot.models.call_limit import USUAL_SECONDS, checked_limit, limit_of_program
 from surefoot.models.endpoint import endpoint_input_shape, open_endpoint
 from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
 from surefoot.models.load_options import LoadOptions, Source, interval, normalisation, scores_kind
@@ -80,6 +81,7 @@ def load_model(
     half: bool = False,
     trust: bool = False,
     token_variable: str | None = None,
+    call_limit: float | None = None,
     features: Sequence[Feature] = (),
     examples: Inputs | Sequence[Item] | None = None,
 ) -> Model:
@@ -97,7 +99,8 @@ def load_model(
     `half`: run a PyTorch model, or an ONNX file on a GPU, in half precision; the preflight tells
     how often labels differ.
     `trust`: allow reading files that can run code. `token_variable`: the environment variable
-    with the bearer token of a model behind HTTP, where it is not SUREFOOT_TOKEN. `features`: the
+    with the bearer token of a model behind HTTP, where it is not SUREFOOT_TOKEN. `call_limit`:
+    seconds that one prediction of an ONNX file may take (default: 600). `features`: the
     columns of the table that the model will get (`inputs.features`): an estimator fitted on a
     frame gets frames with them. `examples`: for a model of text, bytes or other items, the inputs
     of the study or a few items: they tell its classes.
@@ -114,7 +117,9 @@ def load_model(
         features=tuple(features),
         data_shape=None if data_shape is None else tuple(int(n) for n in data_shape),
         token_variable=token_variable,
+        call_limit=USUAL_SECONDS if call_limit is None else checked_limit(call_limit),
     )
+    limit_of_program(options.call_limit)
     refuse_unused_variable(token_variable, [source])
     if _names_python(source):
         source = _imported(source)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
+from surefoot.models.call_limit import USUAL_SECONDS
 from surefoot.subject.inputs import Feature
 from surefoot.subject.protocols import LARGEST_NUMBER, Array, Scores
 
@@ -113,6 +114,7 @@ class LoadOptions:
     features: tuple[Feature, ...] = ()
     data_shape: tuple[int, ...] | None = None
     token_variable: str | None = None
+    call_limit: float = USUAL_SECONDS
 
     def input_shape(self, own: Sequence[int | None] | None, what: str) -> tuple[int, ...]:
         """The shape of one input: the model's `own` where it states one, else as the user says.

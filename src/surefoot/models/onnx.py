@@ -27,6 +27,7 @@ from surefoot.graph.graph import Graph, read_graph
 from surefoot.models import scores as answers
 from surefoot.models import torch as torch_models
 from surefoot.models import torch_modules as modules
+from surefoot.models.call_limit import USUAL_SECONDS, late_words, within
 from surefoot.models.load_options import LoadOptions, Normalise
 from surefoot.subject.protocols import Array, HostArray, Item, Scores, Signature, Weigh, to_host
 
@@ -131,6 +132,7 @@ class OnnxModel:
     freed: float | None = None
     batch_stays: str = ""
     device: torch.device | None = None
+    call_limit: float = USUAL_SECONDS
     replicas: tuple[OnnxModel, ...] = field(default=(), repr=False)
 
     def place(self, x: NDArray[np.float32]) -> Array:
@@ -248,9 +250,29 @@ class OnnxModel:
         """The file as a PyTorch module from inputs to logits, for attacks that need one."""
         return self._by_torch.torch_module()
 
+    def _in_time(self, feed: dict[str, HostArray]) -> list[Item]:
+        """The outputs; a graph may hold a loop that never ends."""
+        import onnxruntime
+
+        options, late = onnxruntime.RunOptions(), []
+        options.log_severity_level = onnx_file.FATAL_ONLY
+
+        def stop() -> None:
+            late.append(True)
+            options.terminate = True
+
+        with within(self.call_limit, stop):
+            try:
+                outputs: list[Item] = self.session.run([self.output_name], feed, options)
+            except Exception as error:
+                if late:
+                    raise ModelFailed(late_words(self.call_limit)) from error
+                raise
+        return outputs
+
     def _run(self, x: HostArray) -> HostArray:
         """The output; of a list of maps from classes to scores a table of these."""
-        output: Item = self.session.run([self.output_name], {self.input_name: x})[0]
+        output: Item = self._in_time({self.input_name: x})[0]
         if isinstance(output, list):
             columns = sorted(output[0])
             return np.array([[row[c] for c in columns] for row in output], dtype=np.float32)
@@ -326,7 +348,10 @@ def open_onnx(path: Path, options: LoadOptions) -> OnnxModel | torch_models.Torc
         thread_safe=True,
         preparation=options.preparation(dtype),
     )
-    model = OnnxModel(session, feed.name, output_name, dtype, batch, normalise, draft)
+    model = OnnxModel(
+        session, feed.name, output_name, dtype, batch, normalise, draft,
+        call_limit=options.call_limit,
+    )  # fmt: skip
     signature = answers.complete_signature(draft, model.rows, scores)
     model = _with_free_batch(replace(model, signature=signature, path=path))
     return model if on_processor else _on_device(model, options)

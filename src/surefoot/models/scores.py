@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
 from surefoot.graph.gradient import as_rows
+from surefoot.models.call_limit import within_program
 from surefoot.subject.items import digest_of_object, on_host
 from surefoot.subject.protocols import Array, HostArray, Item, Model, Outputs, Scores, Signature
 from surefoot.system.memory_limits import pieces
@@ -39,7 +40,8 @@ _PROBE_SEED = 20240607
 def model_errors() -> Iterator[None]:
     """Turn whatever the model raises into one of our two errors."""
     try:
-        yield
+        with within_program():
+            yield
     except (SurefootError, *INTERRUPTS):
         raise
     except BaseException as error:

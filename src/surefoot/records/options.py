@@ -5,6 +5,8 @@ Nothing heavy is imported here: the command line reads every help text from thes
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -69,6 +71,23 @@ def refused(name: str, value: Any, words: str) -> InvalidArgument:  # noqa: ANN4
 def refused_value(name: str, value: Any, words: str) -> InvalidArgument:  # noqa: ANN401  what a user gives
     """The same, with the value before the words too."""
     return refused(name, value, f"{value} {words}")
+
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_DURATION = re.compile(r"(\d+\.?\d*|\.\d+) ?([smh]?)")
+
+
+def duration(name: str, given: Any) -> float:  # noqa: ANN401  what a user gives
+    """Seconds, from the value of the option `name`: 60, 90s, 10m or 1h."""
+    seconds = 0.0
+    if isinstance(given, str):
+        written = _DURATION.fullmatch(given.strip())
+        seconds = float(written[1]) * _SECONDS[written[2]] if written else 0.0
+    elif isinstance(given, int | float) and not isinstance(given, bool):
+        seconds = float(given)
+    if 0 < seconds < math.inf:
+        return seconds
+    raise refused(name, given, f"is a number of seconds above 0, got {given}: write 60, 90s or 10m")
 
 
 @dataclass(frozen=True)
@@ -136,6 +155,9 @@ class FileOptions:
     token_variable: str | None = _reading(
         None,
         "Environment variable with the bearer token of an HTTP model (default: SUREFOOT_TOKEN).",
+    )
+    call_limit: str | float | None = _reading(
+        None, "Give up where one prediction takes longer: 60, 90s, 10m (default: 10m)."
     )
     classes: str | Sequence[int | str] | None = _choosing(
         None, "Only these classes: numbers or names, comma-separated."

@@ -76,6 +76,10 @@ class MemoryStore:
         """None: nothing is left of what ran before."""
         return []
 
+    def specs(self) -> dict[str, StudySpec]:
+        """None: nothing is left of what ran before."""
+        return {}
+
     def close(self) -> None:
         """Nothing to release."""
 
@@ -112,6 +116,9 @@ class Store(Protocol):
 
     def finished(self) -> list[Record]:
         """The records of all finished runs."""
+
+    def specs(self) -> dict[str, StudySpec]:
+        """What is studied by each run that has begun, by digest, the oldest first."""
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""

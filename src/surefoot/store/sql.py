@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -480,6 +481,19 @@ def _first_failure(row: TableRow) -> FirstFailure | None:
             return None
 
 
+def _spec_of(row: TableRow, where: str) -> StudySpec:
+    try:
+        return _spec_from_json(row.spec)
+    except StoreFailed as error:
+        raise StoreDamaged(where, f"run {row.digest[:12]}: its study cannot be read") from error
+
+
+@lru_cache(maxsize=8192)
+def _spec_from_json(text: str) -> StudySpec:
+    """Each text once: the studies of a file look at those of all runs before them."""
+    return json_records.spec_from_json(text)
+
+
 def summary_of(row: TableRow, where: str, ending: RunEnding | None = None) -> RunSummary:
     """The run in this row, which has all columns but the record."""
     if not (isinstance(row.digest, str) and row.digest):
@@ -495,8 +509,8 @@ def summary_of(row: TableRow, where: str, ending: RunEnding | None = None) -> Ru
             f"run {row.digest[:12]} is damaged (it was begun {row.started}, last written "
             f"{row.written}, and has {row.rows} rows, {row.trials} trials, {row.seconds} seconds)",
         )
+    spec = _spec_of(row, where)
     try:
-        spec = json_records.spec_from_json(row.spec)
         source = json_records.source_from_json(row.source)
     except StoreFailed as error:
         raise StoreDamaged(where, f"run {row.digest[:12]}: its study cannot be read") from error
@@ -629,6 +643,12 @@ class SqlStore:
         query = sa.select(RUNS).where(RUNS.c.record.is_not(None)).order_by(RUNS.c.id)
         rows = self._database.read(lambda db: db.execute(query).all())
         return [sealed_record(row, self.where) for row in rows]
+
+    def specs(self) -> dict[str, StudySpec]:
+        """What is studied by each run that has begun, by digest, the oldest first."""
+        query = sa.select(RUNS.c.digest, RUNS.c.spec).order_by(RUNS.c.started, RUNS.c.id)
+        rows: list[Any] = self._database.read(lambda db: list(db.execute(query)))
+        return {str(row.digest): _spec_of(row, self.where) for row in rows}
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""

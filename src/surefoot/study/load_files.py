@@ -22,7 +22,7 @@ from surefoot.inputs.media import READING as SOUND_READING
 from surefoot.models import declared_shape, load_model
 from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
 from surefoot.models.load_options import scores_kind
-from surefoot.records.options import FileOptions
+from surefoot.records.options import FileOptions, duration
 from surefoot.subject.inputs import Classified, Inputs
 from surefoot.subject.protocols import Model, Scores, Signature
 
@@ -69,7 +69,7 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
 
 _READING_OF_MODEL = (
     "bounds", "mean", "std", "normalise", "scores", "shape", "output", "device", "half", "trust",
-    "token_variable",
+    "token_variable", "call_limit",
 )  # fmt: skip
 _READING_OF_DATA = (
     "labels", "label_pattern", "scale", "size", "length", "class_names", "group", "read_as",
@@ -213,6 +213,7 @@ def _model(options: FileOptions, source: Any, inputs: Inputs, bounds_of_data: st
         _refuse(options, "model", _READING_OF_MODEL)
         loaded: Model = source
         return loaded
+    limit = options.call_limit
     return load_model(
         source,
         bounds=bounds if isinstance(bounds, Interval) else registry.numbers(bounds),
@@ -229,6 +230,7 @@ def _model(options: FileOptions, source: Any, inputs: Inputs, bounds_of_data: st
         half=options.half,
         trust=options.trust,
         token_variable=options.token_variable if is_address(source) else None,
+        call_limit=None if limit is None else duration("call_limit", limit),
     )
 
 

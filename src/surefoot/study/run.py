@@ -39,7 +39,7 @@ from surefoot.perturb._ops.arrays import at_level
 from surefoot.perturb.table import for_columns
 from surefoot.records.json_records import decisive_json
 from surefoot.records.record import AttackSummary, Finding, Record, RecordBody, Samples, Source
-from surefoot.records.spec import Spec, StudySpec
+from surefoot.records.spec import StudySpec
 from surefoot.region import AnyAttack, GivenAttack, as_attack
 from surefoot.report.reasons import reason_words
 from surefoot.store import Journal, Store, open_store, store_exists
@@ -130,11 +130,13 @@ def adopt_evidence(study: StudyParts, store: Store) -> str:
     """
     if study.needs is not Needs.SAMPLES:
         return ""
-    alike = [
-        record
-        for record in store.finished()
-        if record.digest != study.digest and _same_question(record.spec, study.spec)
+    same = [
+        digest
+        for digest, spec in store.specs().items()
+        if digest != study.digest and _same_question(spec, study.spec)
     ]
+    known = (store.stored(digest) for digest in same)
+    alike = [one for one in known if one is not None and isinstance(one.spec, StudySpec)]
     if not alike:
         return ""
     own = dict(zip(study.fitted.ids, map(bytes.hex, study.row_digests), strict=True))
@@ -153,9 +155,11 @@ def adopt_evidence(study: StudyParts, store: Store) -> str:
     return largest.digest
 
 
-def _same_question(one: Spec, other: StudySpec) -> bool:
+def _same_question(one: StudySpec, other: StudySpec) -> bool:
     """The same question: model, columns, perturbation, method, property, seed, error."""
-    if not isinstance(one, StudySpec) or one.population is None or other.population is None:
+    if one.population is None or other.population is None:
+        return False
+    if one.perturbation != other.perturbation:  # of most runs in a store, and soon known
         return False
     if one.inputs.columns != other.inputs.columns:  # the same codes may stand for other values
         return False
@@ -172,7 +176,7 @@ def earlier_runs(study: StudyParts, store: Store, begun: dict[str, StudySpec]) -
     with other groups or labels may be the same, and count as such. Radii are no matter of chance:
     whatever several runs find out about those of the same inputs is one answer.
     """
-    begun.update({} if begun else {run.digest: run.spec for run in store.runs()})
+    begun.update({} if begun else store.specs())
     begun.setdefault(study.digest, study.spec)
     earlier = takewhile(lambda digest: digest != study.digest, begun)
     alike = [begun[run] for run in earlier if _answers_the_same(begun[run], study.spec)]
@@ -206,11 +210,12 @@ def known_trials(
 
 def _answers_the_same(one: StudySpec, other: StudySpec) -> bool:
     """The same model, perturbation and property, and the same quantity of them."""
+    if one.perturbation != other.perturbation:  # of most runs in a store, and soon known
+        return False
     mine, others = (
         (
             replace(s.model, answers=""),
             s.bounds,
-            s.perturbation,
             s.property,
             s.method.number("kappa"),
             s.method.options.get("radii"),

@@ -1,0 +1,116 @@
+"""Files that never end, or hold far more than they weigh, are one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import surefoot as sf
+from surefoot.errors import ModelFailed
+from surefoot.inputs import tables
+from surefoot.models import call_limit
+from surefoot.models.load_options import LoadOptions
+from surefoot.store import open_store
+from tests.refusals import refused
+
+
+def endless_loop(path: Path) -> Path:
+    """An ONNX file whose Loop has no number of iterations, and a condition that stays true."""
+    go, v = ("cond", TensorProto.BOOL, []), ("v", TensorProto.FLOAT, None)
+    copies = [helper.make_node("Identity", [n], [f"{n}_out"]) for n in ("cond", "v")]
+    body = helper.make_graph(
+        copies,
+        "body",
+        [helper.make_tensor_value_info(*one) for one in (("i", TensorProto.INT64, []), go, v)],
+        [helper.make_tensor_value_info(f"{n}_out", *more) for n, *more in (go, v)],
+    )
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 3]) for n in "xy")
+    loop = helper.make_node("Loop", ["", "go", "x"], ["y"], body=body)
+    true = helper.make_tensor("go", TensorProto.BOOL, [], [True])
+    graph = helper.make_graph([loop], "graph", [x], [y], [true])
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    return path
+
+
+def test_a_loop_without_exit_is_stopped(tmp_path: Path) -> None:
+    path = endless_loop(tmp_path / "loop.onnx")
+    with pytest.raises(ModelFailed, match=r"longer than 0.2 s.*--call-limit"):
+        sf.load_model(path, call_limit=0.2)
+    with pytest.raises(ModelFailed, match=r"longer than 0.5 s"):
+        sf.estimate(path, (np.zeros((4, 3)), [0] * 4), perturb="linf:0.1", call_limit="0.5s")
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("inf"), "soon"])
+def test_a_limit_that_is_no_time_is_refused(limit: object, tmp_path: Path) -> None:
+    said = refused(
+        "call_limit", sf.estimate, tmp_path / "m.py", np.zeros((4, 3)), perturb="linf:0.1",
+        call_limit=limit,
+    )  # fmt: skip
+    assert "above 0" in said
+
+
+def test_ten_minutes_are_the_limit_where_none_is_given() -> None:
+    assert LoadOptions.call_limit == call_limit.USUAL_SECONDS == 600
+
+
+def test_a_call_that_cannot_be_stopped_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of the user waits for what only the end of the program brings."""
+    import threading
+
+    ended, said = threading.Event(), []
+
+    def end(sentence: str) -> None:
+        said.append(sentence)
+        ended.set()
+
+    def stuck(x: np.ndarray) -> np.ndarray:
+        assert ended.wait()
+        return np.stack([x[:, 0], 1 - x[:, 0]], axis=1)
+
+    monkeypatch.setattr(call_limit._watch, "end", end)
+    sf.load_model(stuck, shape=(3,), call_limit=0.1)
+    monkeypatch.setattr(call_limit._watch, "seconds", call_limit.USUAL_SECONDS)
+    assert said == [call_limit.late_words(0.1)]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_parquet_file_of_endless_equal_rows_is_refused_before_it_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    if library == "pandas":
+        pytest.importorskip("pyarrow")
+    frames, path = pytest.importorskip(library), tmp_path / "zeros.parquet"
+    frame = frames.DataFrame({"a": np.zeros(2000), "label": np.zeros(2000, dtype=np.int64)})
+    (frame.to_parquet if library == "pandas" else frame.write_parquet)(path)
+    monkeypatch.setattr(tables, "_MOST_ROWS", 1999)
+    monkeypatch.setattr(frames, "read_parquet", lambda _: pytest.fail("it was decoded"))
+    if library == "polars":
+        monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    refused(r"has 2,000 rows, more than 1,999", sf.load_inputs, path, "label")
+
+
+def test_a_run_reads_no_record_of_another_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of studies in one store: each looks at what the others asked, and no more."""
+
+    def scores(x: np.ndarray) -> np.ndarray:
+        mean = x.mean(axis=1)
+        return np.stack([mean, 1 - mean], axis=1)
+
+    store, data = str(tmp_path / "s.db"), (np.full((3, 2), 0.4), [1, 1, 0])
+    options = {"bounds": (0, 1), "each": 0.3, "store": store}
+    for level in (0.1, 0.2):
+        sf.estimate(scores, data, perturb=f"linf:{level}", **options)
+    kind, read = type(open_store(store)), []
+    stored = kind.stored
+    monkeypatch.setattr(kind, "runs", lambda _: pytest.fail("all runs were read"))
+    monkeypatch.setattr(kind, "finished", lambda _: pytest.fail("all records were read"))
+    monkeypatch.setattr(kind, "stored", lambda self, d: read.append(d) or stored(self, d))
+    result = sf.estimate(scores, data, perturb="linf:0.3", **options)
+    assert set(read) == {result.record.digest}
