@@ -10,9 +10,11 @@ import surefoot as sf
 from surefoot.core.counts import Counts
 from surefoot.core.tasks import Entry
 from surefoot.errors import InvalidArgument
+from surefoot.evidence.check import read_and_check
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
 from surefoot.recheck.trials import catch_probability, draw_trials
+from tests import forgers
 from tests.unit.test_evidence_file import concluded
 from tests.worlds import linear_model, points, study
 
@@ -109,10 +111,68 @@ def test_without_a_share_enough_is_drawn_to_notice_one_altered_trial_in_twenty(r
         answer = check(path, share)
         words = answer.again.trials[-1].subject
         assert answer.exit_code == 0
-        assert f" {chance} if 5 %" in words and f"probability {chance})" in answer.conclusion
+        assert f" {chance} if 5 %" in words and f"probability {chance}," in answer.conclusion
         assert ("--share" in words) is (share is not None)
     few = {"one": [Entry(0.1, 0, 3, Counts(3, 3))]}
     assert draw_trials(few, None, 1).drawn == 3
+
+
+@pytest.mark.parametrize("name", forgers.METHODS)
+def test_a_forger_who_hides_a_tenth_of_the_inputs_is_caught_at_the_default_cost(name, tmp_path):
+    """Few trials, and a robust share, or a mean, that is wrong by 10 points: at least 38 of 40."""
+    honest, path = forgers.forged(name, tmp_path / "forged.json")
+    without, evidence = read_and_check(path)
+    assert without.exit_code == 0  # consistent
+    entries = evidence.entries
+    hidden = {f"input-{i}" for i in range(forgers.INPUTS - forgers.HIDDEN, forgers.INPUTS)}
+    draws = [draw_trials(entries, None, seed) for seed in range(100)]
+    sizes = draws[0].inputs
+    assert sum(sizes[n] for n in hidden) < 0.06 * draws[0].total  # of the trials, not of the inputs
+    caught = [bool(hidden & draw.rows.keys()) for draw in draws]
+    assert sum(caught[:40]) >= 38
+    only_trials = catch_probability(draws[0].total, sum(sizes[n] for n in hidden), draws[0].drawn)
+    assert only_trials < 0.95
+    assert draws[0].catch_inputs([sizes[n] for n in hidden]) > 0.99
+    few = ["input-97", "input-98", "input-99"]  # where the sentence is no certainty
+    said = draws[0].catch_inputs([sizes[n] for n in few])
+    share = np.mean([any(n in draw.rows for n in few) for draw in draws])
+    assert abs(share - said) < 4 * math.sqrt(said * (1 - said) / len(draws))
+    answer = check(path, None, 0, model=honest.model, data=honest.inputs)
+    assert (answer.exit_code, caught[0]) == (1, True)
+    own = check(honest.run().evidence(path), None, 0, model=honest.model, data=honest.inputs)
+    assert own.exit_code == 0
+    assert "5 of 100 inputs altered throughout with probability 9" in own.conclusion
+
+
+def test_no_more_than_a_share_is_run_again_where_inputs_are_drawn_too():
+    """Unequal inputs: half of what a share allows is drawn by input, and the mean cost is kept."""
+    sizes = [10] * 20 + [1000] * 20
+    entries = {
+        f"i{i}": [Entry(0.1, s, min(s + 7, n), Counts(1, 1)) for s in range(0, n, 7)]
+        for i, n in enumerate(sizes)
+    }
+    draws = [draw_trials(entries, 0.02, seed) for seed in range(200)]
+    assert draws[0].by_input > 0
+    assert np.mean([draw.trials for draw in draws]) <= 1.02 * 0.02 * sum(sizes)
+    assert draw_trials(entries, None, 1).catch_mean([10, 10]) >= 0.95
+
+
+@pytest.mark.parametrize("change", ["all left out", "one left out", "a warning called ok"])
+def test_the_checks_before_the_run_are_done_again(run, change, tmp_path):
+    findings = [one for one in run.record.findings if one.clean is not None]
+    others = [one for one in run.record.findings if one.clean is None]
+    odd = next(one for one in others if one.is_warning)
+    if change != "all left out":
+        findings += [one for one in others if one is not odd]
+    if change == "a warning called ok":
+        findings.append(replace(odd, status="ok"))
+    record = replace(run.record, findings=tuple(findings))
+    evidence = evidence_of(record, run.journal.replay())
+    path = write_statement(evidence, tmp_path / "calm.json", None)
+    assert sf.check_evidence(path).exit_code == 0  # nobody knows without the model
+    answer = check(path)
+    assert answer.exit_code == (2 if change == "a warning called ok" else 1)
+    assert odd.finding.split(";")[0] in answer.explain() or change == "all left out"
 
 
 def test_a_signature_of_the_forger_does_not_help(run, tmp_path):

@@ -234,7 +234,7 @@ def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, .
     details = [part.record.details for part in evidence.members.values()]
     lines = _taken_on_trust(evidence)
     if with_model:
-        lines = ["Taken as the file says it: versions, times and the checks before the run."]
+        lines = ["Taken as the file says it: versions and times."]
     lines += unchecked_words(evidence, with_model=with_model)
     if not with_model and any(isinstance(one, Samples) and one.clean_loss for one in details):
         lines.append(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from surefoot.conclude.curves import WHOLE
-from surefoot.core.claims import Verdict
 from surefoot.core.procedure import Needs
 from surefoot.engine.outputs import ROUNDING
 from surefoot.errors import InvalidArgument
@@ -20,10 +19,10 @@ from surefoot.evidence.statement import Evidence
 from surefoot.recheck.radii import check_radii
 from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, rebuild
 from surefoot.recheck.trials import check_attacks, check_trials, why_else
-from surefoot.records.record import Curves, InputRow, Samples
+from surefoot.records.record import Curves, Finding, InputRow, Samples
 from surefoot.report.reasons import reason_words
 from surefoot.study.measure import clean_loss, subjects_of
-from surefoot.study.run import preflight
+from surefoot.study.run import environment, preflight
 from surefoot.study.study import Study
 
 
@@ -115,6 +114,7 @@ def check_with_model(
     if not rebuilt.runs:
         return replace(check, again=Again(rebuilt.checks))
     inputs = [of_part(run.name, compare_inputs(run.study, run.evidence)) for run in rebuilt.runs]
+    inputs += [of_part(run.name, one) for run in rebuilt.runs for one in compare_findings(run)]
     # With other labels or answers every trial may come out otherwise: that would tell nothing new.
     others = [] if any_is(Status.REFUTED, inputs) else _run_again(rebuilt.runs, request)
     words = [
@@ -122,10 +122,6 @@ def check_with_model(
         for run in rebuilt.runs
         for one in check_rebuilt_words(run.evidence, run.study.spec.words)
     ]
-    passed = any(one.verdict is Verdict.PASS for one in evidence.record.verdicts)
-    required = evidence.record.required
-    if passed and required is not None and not required.accept_clean_accuracy:
-        words += [one for run in rebuilt.runs for one in _doubts_left_out(run)]
     checks = (*inputs, *(one for other in others for one in other.trials), *words)
     forger = (*(line for other in others for line in other.forger), _SEEDS, _REQUIREMENT)
     again = Again(
@@ -138,14 +134,48 @@ def check_with_model(
     return replace(check, again=again, not_covered=not_covered(evidence, with_model=whole))
 
 
-def _doubts_left_out(run: RebuiltRun) -> list[Check]:
-    """What the checks of model and data say here against a PASS, where the file does not."""
-    with suppress(InvalidArgument):  # a model that no run would begin with
-        found = [one.blocks for one in preflight(run.study) if one.blocks is not None]
-        if found and run.evidence.record.blocks is None:
-            no = Status.REFUTED.of("No: nothing may pass.", reason_words(found[0]))
-            return [of_part(run.name, no)]
-    return []
+_MEASURED = re.compile(r"\d+\.\d+(e[-+]?\d+)?|\de[-+]?\d+")
+"""Numbers of a finding that another processor may round otherwise; counts are whole numbers."""
+
+
+def compare_findings(run: RebuiltRun) -> list[Check]:
+    """Whether the checks before the run find here what the file says that they found.
+
+    What is left out, and what is counted, is refuted; what a machine can decide otherwise is open.
+    """
+    record = run.evidence.record
+    try:
+        found = preflight(run.study)
+    except InvalidArgument as error:  # a model that no run would begin with
+        return [Status.OPEN.of("The checks before the run do not pass here.", str(error))]
+    stated = {one.name: one for one in record.findings}
+    blocks = next((one.blocks for one in found if one.blocks is not None), None)
+    if blocks is not None and record.blocks is None:
+        return [Status.REFUTED.of("No: nothing may pass.", reason_words(blocks))]
+    missing = [one for one in found if one.name not in stated]
+    if missing:
+        same = record.environment.get("surefoot") == environment().get("surefoot")
+        status = Status.REFUTED if same else Status.OPEN
+        words = f"lacks {len(missing)} checks before the run; the first is {missing[0].name}"
+        return [status.of(f"The file {words}: {missing[0].finding}.")]
+    counted = next((one for one in found if one.clean is not None), None)
+    if counted is not None and _counts(counted) != _counts(stated[counted.name]):
+        words = f"{counted.name} is otherwise here than the file says"
+        return [Status.REFUTED.of(f"No: {words}: {counted.finding}.")]
+    for one in (one for one in found if one.is_warning):
+        there = stated[one.name]
+        if not there.is_warning or _without_rounding(one) != _without_rounding(there):
+            words = f"A check before the run, {one.name}, says here: {one.finding}"
+            return [Status.OPEN.of(f"{words}; the file: {there.finding}.", why_else(run.evidence))]
+    return [Status.FOLLOWS.of("The checks before the run find here what the file says.")]
+
+
+def _counts(finding: Finding) -> tuple[int, int] | None:
+    return None if finding.clean is None else (finding.clean.right, finding.clean.inputs)
+
+
+def _without_rounding(finding: Finding) -> str:
+    return _MEASURED.sub("", finding.finding)
 
 
 def _run_again(runs: Sequence[RebuiltRun], request: RerunRequest) -> list[Again]:

@@ -1,7 +1,8 @@
 """Recorded trials drawn by a second party's own seed, run again by their names, and compared.
 
 Trials are drawn, not rows: a row of the journal that holds many trials is drawn so much more often,
-and nobody gains by putting altered trials into rows of another size.
+and nobody gains by putting altered trials into rows of another size. Claims weigh inputs, though,
+and one that a forger calls robust has few trials: so inputs are drawn too, and a trial of each.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Generator, Hashable, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -60,7 +61,9 @@ class TrialDraw(Generic[K]):
     A row whose journal holds a count alone is run again wholly; where the journal holds every
     trial, the drawn ones are rows of their own. `total` counts all trials of the journal,
     `total_rows` its rows; `drawn` the trials drawn. With a share of `enough` who altered `ALTERED`
-    of the trials is noticed with probability `NOTICED`.
+    of the trials is noticed with probability `NOTICED`. Besides, `by_input` times an input is drawn
+    and one of its trials, all inputs equally often; `inputs` has the trials of each, and is empty
+    where a subject is no input.
     """
 
     seed: int
@@ -69,6 +72,8 @@ class TrialDraw(Generic[K]):
     drawn: int
     rows: Mapping[K, tuple[Entry, ...]]
     enough: float
+    inputs: Mapping[K, int] = field(default_factory=dict)
+    by_input: int = 0
 
     @property
     def number_of_rows(self) -> int:
@@ -83,6 +88,20 @@ class TrialDraw(Generic[K]):
     def catch(self, share: float) -> float:
         """The probability that a trial is drawn from rows that hold this share of all trials."""
         return catch_probability(self.total, math.ceil(share * self.total), self.drawn)
+
+    def catch_inputs(self, altered: Sequence[int]) -> float:
+        """The probability that a trial is drawn of inputs altered throughout, with so many each."""
+        missed = 1 - catch_probability(self.total, sum(altered), self.drawn)
+        rounds, rest = divmod(self.by_input, len(self.inputs))
+        if rounds:
+            return 1.0
+        return 1 - missed * (1 - catch_probability(len(self.inputs), len(altered), rest))
+
+    def catch_mean(self, altered: Sequence[int]) -> float:
+        """The same of as many trials, which lie among any inputs: the mean share of an input."""
+        missed = 1 - catch_probability(self.total, sum(altered), self.drawn)
+        # for a given mean the draws miss most often where all inputs are altered alike (Maclaurin)
+        return 1 - missed * (1 - len(altered) / len(self.inputs)) ** self.by_input
 
 
 def catch_probability(total: int, altered: int, drawn: int) -> float:
@@ -99,13 +118,32 @@ def catch_probability(total: int, altered: int, drawn: int) -> float:
     return float(-np.expm1(np.log1p(-many / (total - left)).sum()))
 
 
+def fewest(inputs: Iterable[int]) -> list[int]:
+    """The trials of `ALTERED` of the inputs, of those that have the fewest."""
+    sizes = sorted(inputs)
+    return sizes[: math.ceil(ALTERED * len(sizes))]
+
+
+def _draws_by_input(draw: TrialDraw[K]) -> int:
+    """Draws that let a mean over inputs not be moved by `ALTERED` unnoticed, where it matters.
+
+    None where all inputs have as many trials: then drawn trials are drawn inputs.
+    """
+    sizes = set(draw.inputs.values())
+    number, altered = 0, fewest(draw.inputs.values())
+    while len(sizes) > 1 and replace(draw, by_input=number).catch_mean(altered) < NOTICED:
+        number += 1
+    return number
+
+
 def draw_trials(
-    entries: Mapping[K, Sequence[Entry]], share: float | None, seed: int
+    entries: Mapping[K, Sequence[Entry]], share: float | None, seed: int, *, of_inputs: bool = True
 ) -> TrialDraw[K]:
     """Trials of one journal or several: so many that about this share of all is run again.
 
     At least one. Without a share: so many that about `SHARE` is run again, and no fewer than notice
-    `ALTERED` of the trials with probability `NOTICED`.
+    `ALTERED` of the trials, or of the inputs, with probability `NOTICED`. With one, half of it at
+    most is drawn by input. `of_inputs`: each subject is an input.
     """
     rows = [(name, entry) for name, own in entries.items() for entry in own]
     if not rows:
@@ -125,9 +163,16 @@ def draw_trials(
     number = _number_to_draw(kinds, total, SHARE if share is None else share, single)
     if share is None:
         number = max(number, draws_for(total))
+    every = {name: tuple(own) for name, own in entries.items()}
+    inputs = {n: sum(e.stop - e.start for e in own) for n, own in entries.items() if own}
+    draw = TrialDraw(seed, total, len(rows), number, every, 1.0, inputs if of_inputs else {})
     if number == total:
-        every = {name: tuple(own) for name, own in entries.items()}
-        return TrialDraw(seed, total, len(rows), total, every, 1.0)
+        return draw
+    by_input = _draws_by_input(draw)
+    if share is not None:
+        cost = 1.0 if single else _row_of_an_input(entries)
+        by_input = min(by_input, int(share * total / 2 / cost))
+        number = _number_to_draw(kinds, total, share - by_input * cost / total, single)
     if number > MOST_DRAWN:
         part = SHARE if share is None else share
         raise InvalidArgument(
@@ -135,7 +180,9 @@ def draw_trials(
             f"{MOST_DRAWN:,}: pass a smaller share (--share {part / 100:g}), or 1 for all"
         )
     ends = np.cumsum(np.array(sizes, dtype=np.int64))
-    places = np.array(sorted(random.Random(seed).sample(range(total), number)), dtype=np.int64)  # noqa: S311  it draws no secret
+    drawn_places = random.Random(seed).sample(range(total), number)  # noqa: S311  it draws no secret
+    drawn_places += _places_by_input(inputs, by_input, seed)
+    places = np.unique(np.array(drawn_places, dtype=np.int64))
     at = np.searchsorted(ends, places, side="right")
     drawn: dict[K, list[Entry]] = {}
     if single:
@@ -150,7 +197,24 @@ def draw_trials(
     chosen = {name: tuple(own) for name, own in drawn.items()}
     # The share that asks for so many draws: that of the trials run again, in the mean.
     enough = draws_for(total) if single else _expected_trials(kinds, total, draws_for(total))
-    return TrialDraw(seed, total, len(rows), number, chosen, min(1.0, enough / total))
+    enough = min(1.0, enough / total)
+    return replace(draw, drawn=number, rows=chosen, enough=enough, by_input=by_input)
+
+
+def _places_by_input(inputs: Mapping[K, int], number: int, seed: int) -> list[int]:
+    """Places of trials among all: every input as often as the others, or once more."""
+    draw = random.Random(f"inputs {seed}")  # noqa: S311  it draws no secret
+    sizes = list(inputs.values())
+    ends = np.cumsum(sizes).tolist()
+    rounds, rest = divmod(number, len(sizes))
+    chosen = [*range(len(sizes))] * rounds + draw.sample(range(len(sizes)), rest)
+    return [ends[i] - 1 - draw.randrange(sizes[i]) for i in chosen]
+
+
+def _row_of_an_input(entries: Mapping[K, Sequence[Entry]]) -> float:
+    """Trials of the row of a trial that is drawn by input, in the mean."""
+    sizes = [[entry.stop - entry.start for entry in own] for own in entries.values() if own]
+    return sum(sum(n * n for n in own) / sum(own) for own in sizes) / len(sizes)
 
 
 def _one_trial(entry: Entry, offset: int) -> Entry:
@@ -283,8 +347,9 @@ class Sampled:
         draw = self.draw
         if self.everything:
             return "every one of them"
-        drawn = f"{draw.drawn:,} drawn at random (seed {draw.seed})"
-        if draw.trials == draw.drawn:
+        by_input = f" and {draw.by_input:,} by input" if draw.by_input else ""
+        drawn = f"{draw.drawn:,} drawn at random{by_input} (seed {draw.seed})"
+        if draw.trials == draw.number_of_rows:
             return drawn
         rows = f"{draw.number_of_rows:,} of {draw.total_rows:,}"
         several = "a row of the journal holds several trials and is run again whole"
@@ -312,10 +377,48 @@ class Sampled:
                 f" Where one run alone was altered, {_percent(ALTERED)} of its own are noticed "
                 f"with probability {floor_percent(least)} or more."
             )
+        words += self._chances_of_inputs
         if draw.catch(ALTERED) < NOTICED:
             more = math.ceil(1000 * draw.enough) / 1000
             words += f" --share {more:g} notices {_percent(ALTERED)} with {_percent(NOTICED)}."
         return words
+
+    @property
+    def _chances_of_inputs(self) -> str:
+        """The same of altered inputs, which claims weigh; of several runs the least of them."""
+        runs = self._inputs_of_runs
+        if not runs:
+            return ""
+        altered = [fewest(own) for own in runs]
+        throughout = floor_percent(min(map(self.draw.catch_inputs, altered)))
+        mean = floor_percent(min(map(self.draw.catch_mean, altered)))
+        alone = " of one run alone" if len(runs) > 1 else ""
+        return (
+            f" {self._altered_inputs}{alone} would be noticed with probability {throughout}, and "
+            f"trials altered in any inputs{alone} so that their mean moves by {self._points:g} "
+            f"points with {mean}, or more."
+        )
+
+    @property
+    def _inputs_of_runs(self) -> list[list[int]]:
+        """The trials of the inputs of each run."""
+        own: dict[str, list[int]] = {}
+        for (run, _), trials in self.draw.inputs.items():
+            own.setdefault(run, []).append(trials)
+        return list(own.values())
+
+    @property
+    def _altered_inputs(self) -> str:
+        runs = self._inputs_of_runs
+        if len(runs) > 1:
+            return f"{_percent(ALTERED)} of the inputs altered throughout"
+        return f"{len(fewest(runs[0])):,} of {len(runs[0]):,} inputs altered throughout"
+
+    @property
+    def _points(self) -> float:
+        """By how much so many inputs of a run move a mean over its inputs, or a share of them."""
+        points = max(100 * len(fewest(own)) / len(own) for own in self._inputs_of_runs)
+        return math.ceil(10 * points - 1e-9) / 10
 
     @property
     def forger(self) -> str:
@@ -327,7 +430,18 @@ class Sampled:
             f"Alter so few {self.wording.altered} that none was drawn: the probabilities above are "
             f"1 - C(N - M, n)/C(N, n) with n = {draw.drawn:,} draws and M altered of "
             f"N = {draw.total:,}, or more, however the altered ones lie among the rows. "
-            f"{self._worth}"
+            f"{self._worth}{self._worth_of_inputs}"
+        )
+
+    @property
+    def _worth_of_inputs(self) -> str:
+        """What altered inputs can do to a mean over inputs, or to a share of them."""
+        if not self.draw.inputs:
+            return ""
+        return (
+            f" {self._altered_inputs} move a mean over the inputs, or a share of them, by up to "
+            f"{self._points:g} points. Where an input is near its limit, fewer of its trials "
+            "decide, and are noticed less often."
         )
 
     @property
@@ -359,8 +473,16 @@ class Sampled:
         return (
             f"the {draw.trials:,} of {draw.total:,} {unit} that were {again} came out as it says "
             f"({_percent(ALTERED)} altered would be noticed with probability "
-            f"{floor_percent(draw.catch(ALTERED))})"
+            f"{floor_percent(draw.catch(ALTERED))}{self._noticed_inputs})"
         )
+
+    @property
+    def _noticed_inputs(self) -> str:
+        runs = self._inputs_of_runs
+        if len(runs) != 1:
+            return ""
+        chance = floor_percent(self.draw.catch_inputs(fewest(runs[0])))
+        return f", {self._altered_inputs} with probability {chance}"
 
 
 def failures_of(evidence: Answer) -> int:
@@ -480,7 +602,9 @@ def check_trials(
     journal = {
         (run.name, subject): rows for run in runs for subject, rows in run.evidence.entries.items()
     }
-    draw = draw_trials(journal, request.share, request.seed)
+    # an attack has one outcome an input; the trials of a curve are those of all inputs
+    of_inputs = wording is TRIALS and runs[0].study.needs is not Needs.LEVELS
+    draw = draw_trials(journal, request.share, request.seed, of_inputs=of_inputs)
     sampled = Sampled(draw, wording, *_totals(runs))
     request.announce(f"{wording.doing} {sampled.number} again: {sampled.why_these}")
     different: list[_Difference] = []
