@@ -496,6 +496,42 @@ def _pieces(count: int) -> list[Index]:
     return [every[i : i + _GROUP_ROWS] for i in range(0, count, _GROUP_ROWS)]
 
 
+def groups_after(linear: LinearMap, before: list[Index]) -> list[Index]:
+    """The groups of a map whose columns have these: rows that pick columns stay together."""
+    if isinstance(linear, Several) and linear.stacked:
+        starts = np.cumsum([0, *(one.shape[0] for one in linear.maps[:-1])])
+        pairs = zip(starts, linear.maps, strict=True)
+        return [start + group for start, one in pairs for group in groups_after(one, before)]
+    first = _first_columns(linear)
+    if first is None or not before:
+        return linear.groups()
+    place = np.zeros(linear.shape[1], np.intp)
+    for i, group in enumerate(before):
+        place[group] = i
+    order = np.argsort(place[first], kind="stable")
+    cuts = np.flatnonzero(np.diff(place[first][order])) + 1
+    return np.split(order, cuts)
+
+
+def _first_columns(linear: LinearMap) -> Index | None:
+    """A column that each row depends on, where it depends on few."""
+    match linear:
+        case Selection(index):
+            return np.asarray(index)
+        case Diagonal(scale):
+            return np.arange(len(scale))
+        case Several(maps):
+            return _first_columns(maps[0])
+        case Product(maps):
+            columns = np.arange(linear.shape[0])
+            for first in map(_first_columns, maps[::-1]):
+                if first is None:
+                    return None
+                columns = first[columns]
+            return columns
+    return None
+
+
 def identity(width: int) -> Selection:
     """The map that changes nothing."""
     return Selection(np.arange(width), width)

@@ -18,10 +18,10 @@ from surefoot.graph.linear_map import (
     Dense,
     LinearMap,
     Selection,
-    Several,
     absolute,
     composed,
     dense_rows,
+    groups_after,
 )
 from surefoot.graph.network import Floats, Layer, MarginQuestion
 from surefoot.verify import linear_relaxation as relax
@@ -131,9 +131,11 @@ INTERVALS = -1.0
 of the time."""
 _CHUNK_VALUES = 1 << 22
 """Values of one intermediate array, 32 MiB in float64: all rows at once would fill the memory."""
-_CARRIED = 2.0**-20
+_CARRIED = (-(2.0**-20), 2.0**-20)
 """By how much of their size the ends of outputs that are carried along are widened: a slope times a
 sum is rounded, also in float32."""
+_ROWS_TOGETHER = 64
+"""Undecided neurons bounded together at least. Chosen by hand; only the time depends on it."""
 _WHOLE_SHARE = 0.5
 """Share of a layer's outputs from which on a part of the network is bounded through all of them.
 Chosen by hand; only the time depends on it."""
@@ -152,12 +154,13 @@ def bound_layers(
     """
     layers, rows, scale = list(question.hidden), question.rows, 0.0
     bounds, outputs, most = _no_layers(question, box), (box.lower, box.upper), box.largest
-    ends = outputs
+    ends, groups = outputs, list[NDArray[np.intp]]()
     for k, whole in enumerate(question.hidden):
         if expired():
             raise OutOfTime
         layer, rounding = layers[k], _rounding(question.arithmetic, whole, outputs, most)
-        lower, upper = _neuron_bounds(bounds, layer, ends, expired, most_work)
+        groups = groups_after(layer.weights, groups)
+        lower, upper = _neuron_bounds(bounds, layer, ends, groups, expired, most_work)
         lost = bounds.rounding_unit * rounding.sizes + rounding.run_errors
         lower, upper = lower - lost, upper + lost
         ends = output_ends(lower, upper, layer.slope)
@@ -313,22 +316,26 @@ def _neuron_bounds(
     bounds: LayerBounds,
     layer: Layer,
     outputs: tuple[Floats, Floats],
+    groups: list[NDArray[np.intp]],
     expired: Expired,
     most_work: float,
 ) -> tuple[Floats, Floats]:
-    """Of a matrix all neurons at once; else those together that depend on nearly the same ones."""
-    if most_work == INTERVALS:
-        low = outputs[0] - _CARRIED * np.abs(outputs[0])
-        high = outputs[1] + _CARRIED * np.abs(outputs[1])
-        middle = layer.weights.forward((low + high) / 2) + layer.bias
-        reach = absolute(layer.weights).forward((high - low) / 2)
-        return middle - reach, middle + reach
-    if isinstance(layer.weights, Dense):
+    """Of a matrix all neurons at once; else those together that depend on nearly the same ones.
+
+    Else also only those whose side the ends of the layer before leave open: of others nothing but
+    rounding depends on how close their bounds are.
+    """
+    if isinstance(layer.weights, Dense) and most_work != INTERVALS:
         if most_work or not bounds.layers.weights:
             return _bounds_of_rows(bounds, layer.weights, layer, expired, most_work)
         return _where_intervals_leave_open(bounds, layer.weights.matrix, layer, outputs, expired)
-    lower, upper = (layer.bias + end for end in _carried_ends(layer.weights, outputs))
-    groups = [rows for rows in layer.weights.groups() if np.isnan(lower[rows]).any()]
+    lower, upper = _from_outputs(layer, outputs)
+    lower, upper = lower - bounds.underflow, upper + bounds.underflow
+    first = not bounds.layers.weights and bounds.box.moves is None
+    if most_work == INTERVALS or first:
+        return lower, upper
+    undecided = ((lower < 0) & (upper > 0) & (layer.slope < 1)) | (layer.slope < 0)
+    groups = _joined([rows[undecided[rows]] for rows in groups])
     for rows in groups:
         if expired():
             raise OutOfTime
@@ -346,6 +353,15 @@ def _neuron_bounds(
     return lower, upper
 
 
+def _joined(groups: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
+    """Neighbours together, until each group is large enough."""
+    before = np.cumsum([0, *map(len, groups)])
+    number = before[:-1] // _ROWS_TOGETHER
+    cuts = np.flatnonzero(np.diff(number)) + 1
+    parts = np.split(np.concatenate([np.zeros(0, np.intp), *groups]), before[cuts])
+    return [np.sort(part) for part in parts if len(part)]
+
+
 def _where_intervals_leave_open(
     bounds: LayerBounds, matrix: Floats, layer: Layer, ends: tuple[Floats, Floats], expired: Expired
 ) -> tuple[Floats, Floats]:
@@ -359,25 +375,19 @@ def _where_intervals_leave_open(
     return lower, upper
 
 
+def _from_outputs(layer: Layer, outputs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Sums over all values between the ends of the outputs before."""
+    low, high = (end + side * np.abs(end) for end, side in zip(outputs, _CARRIED, strict=True))
+    middle = layer.weights.forward((low + high) / 2) + layer.bias
+    reach = absolute(layer.weights).forward((high - low) / 2)
+    return middle - reach, middle + reach
+
+
 def _from_ends(matrix: Floats, bias: Floats, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Sums over all values between these ends."""
     middle = matrix @ ((ends[0] + ends[1]) / 2) + bias
     reach = np.abs(matrix) @ ((ends[1] - ends[0]) / 2)
     return middle - reach, middle + reach
-
-
-def _carried_ends(linear: LinearMap, outputs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Of the rows that are outputs of the layer before, their ends, and NaN of all others."""
-    parts = linear.maps if isinstance(linear, Several) and linear.stacked else (linear,)
-    rows = [
-        (low - _CARRIED * np.abs(low), high + _CARRIED * np.abs(high))
-        if isinstance(part, Selection)
-        else (np.full(part.shape[0], np.nan),) * 2
-        for part in parts
-        for low, high in [tuple(end[getattr(part, "index", slice(0))] for end in outputs)]
-    ]
-    lower, upper = (np.concatenate(ends) for ends in zip(*rows, strict=True))
-    return lower, upper
 
 
 def _part_below(
