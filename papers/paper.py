@@ -250,8 +250,13 @@ PART_OPTIONS = {
     "repeats": Option("How often an experiment is repeated.", "integer", 1),
     "quantile": Option("σ: the share of inputs that may be less robust.", "number"),
     "gamma": Option("γ: the interval is shorter than this when it stops.", "number"),
+    "bins": Option("Algorithm 1's n: bins of the quantile.", "integer", 8),
+    "ceiling": Option("Algorithm 1's largest edge: no radius is above it.", "number"),
+    "sample": Option("The most inputs that a run of algorithm 1 may take.", "integer", 1),
+    "replacement": Option("Draw inputs with replacement: runs are independent.", "flag"),
     "seconds": Option("Seconds of proof per input.", "number"),
     "split": Option("The rows of a file of brackets with this split: test."),
+    "source": Option("Of a network with several sources, the rows of this one."),
 }
 """Of all tables and figures; each reads some of them and refuses the others."""
 

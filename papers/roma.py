@@ -476,8 +476,8 @@ def table_2(request: Request) -> Exhibit:
         for name, (failure, spread) in TABLE_2.items()
     )
     holm = (
-        "p-values are adjusted for all pairs (Holm), those of the binomial test as in the paper not. "
-        "The permutation test is exact where two classes have the same distribution of values."
+        "p-values are adjusted for all pairs (Holm), but those of the paper's test. The "
+        "permutation test is exact where two classes have the same distribution of values."
     )
     title = "Published: VGG16-10 on CIFAR10, another network and other images"
     together = "The intervals hold for the classes and all inputs of a model together."
@@ -504,7 +504,7 @@ def _trials_of_classes(result: sf.Result) -> dict[str, tuple[int, int]]:
     name_of, counts = result.record.study.inputs.class_name, dict[str, tuple[int, int]]()
     for row in result.inputs:
         counted = getattr(row.result, "counted", None)
-        name = name_of(row.predicted if row.label is None else row.label)
+        name = name_of((row.predicted or 0) if row.label is None else row.label)
         failed, trials = counts.get(name, (0, 0))
         if counted is not None:
             failed += round((1 - counted.value) * counted.trials)

@@ -5,7 +5,16 @@ import pytest
 
 import papers
 import surefoot as sf
-from papers.sigma import HOURS, OVERLAPS, SPREADS, Network, printed, resample, thesis_interval
+from papers.sigma import (
+    HOURS,
+    OVERLAPS,
+    SPREADS,
+    Drawing,
+    Network,
+    printed,
+    resample,
+    thesis_interval,
+)
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.population import AlgorithmOne, OrderStatistics
@@ -78,8 +87,8 @@ def test_table_4_2_has_every_statistic_the_published_ones_and_the_coverage(file)
 
 
 def test_the_coverage_counts_intervals_and_allows_for_the_bracket():
-    draws, refusals = resample(LOCAL, AlgorithmOne(), 5, 1)
-    network = Network("net", LOCAL, 0.05, draws, refusals, Interval(0, 1), None)
+    draws, refusals = resample(LOCAL, AlgorithmOne(), Drawing(5, 1))
+    network = Network("net", LOCAL, AlgorithmOne(), None, draws, refusals, Interval(0, 1), None)
     first = network.coverage()[0]
     third = sorted(b.low for b in LOCAL)[2]  # of 60 inputs: ranks are counted from 1
     assert network.quantile.low == third
@@ -90,8 +99,11 @@ def test_the_coverage_counts_intervals_and_allows_for_the_bracket():
 
 
 def test_runs_are_the_same_for_the_same_seed_and_others_for_another():
-    places = [resample(LOCAL, AlgorithmOne(), 2, seed)[0][0].places for seed in (1, 1, 2)]
+    places = [resample(LOCAL, AlgorithmOne(), Drawing(2, seed))[0][0].places for seed in (1, 1, 2)]
     assert places[0] == places[1] != places[2]
+    assert all(len(set(own)) == len(own) for own in places)  # without replacement
+    few = resample(LOCAL, AlgorithmOne(bins=32), Drawing(2, 1, sample=9, replacement=True))[0]
+    assert all(len(draw.places) <= 9 and len(draw.posterior.masses) == 32 for draw in few)
 
 
 def test_table_4_1_counts_overlaps_with_both_ground_truths(file):
@@ -100,7 +112,7 @@ def test_table_4_1_counts_overlaps_with_both_ground_truths(file):
         assert 0 <= row["frequency"] <= row["runs"] == 4
         if row["frequency"]:
             assert 0 <= row["probability"] <= 1
-            assert 0 < row["ratio"] <= 1
+            assert 0 < row["union"] <= row["ratio"] <= 1
     assert {row["network"] for row in right.rows} == {"mnist_nn", "mine"}
 
 
@@ -110,6 +122,23 @@ def test_table_4_3_adds_the_times_of_the_inputs(file):
     assert rows["mine"]["least"] <= rows["mine"]["mean"] <= rows["mine"]["most"]
     assert rows["mine"]["ratio"] == pytest.approx(rows["mine"]["share"])  # one hour an input
     assert rows["mnist_nn"]["published_mean"] == 11.52
+
+
+def test_a_source_is_chosen_and_another_is_refused(file, tmp_path):
+    rows = exhibit(file, table="4.1", source="b", repeats=2).sheets[0].rows
+    assert {row["network"]: row["inputs"] for row in rows}["mine"] == 8
+    with pytest.raises(InvalidArgument, match="choose --source a or b"):
+        exhibit(file, table="4.1", source="c")
+
+
+def test_the_hours_of_the_thesis_are_those_of_all_calls_of_all_splits(tmp_path):
+    head = HEAD.replace("source", "source,query_seconds")
+    test = rows_of("mnist_nn", 76).replace(",a\n", ",a,1800\n")
+    path = tmp_path / "calls.csv"
+    path.write_text(head + test + test.replace(",test,", ",train,"), encoding="utf-8")
+    (row,) = exhibit(path, table="4.3", repeats=2).sheets[0].rows
+    assert row["calls"] == pytest.approx(76)
+    assert row["all_inputs"] == pytest.approx(76)
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,8 @@ _EMPTY_WORDS = ("", "nan", "none", "undefined", "inf")
 class PublishedBracket:
     """One row: the network, the image, its bracket, and the seconds where the file has them.
 
-    `source`, `label` and `training` are empty where the file has no such column.
+    `source`, `label` and `training` are empty where the file has no such column, `query_seconds`,
+    the time of the verifier's own calls, is None.
     """
 
     network: str
@@ -45,6 +46,7 @@ class PublishedBracket:
     source: str = ""
     label: str = ""
     training: str = ""
+    query_seconds: float | None = None
 
 
 def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
@@ -104,11 +106,13 @@ def _published(file: Path, line: int, row: Mapping[str, str | None]) -> Publishe
             "lie above what is refuted: correct the row"
         )
     seconds = _number(file, line, "runtime_s", text["runtime_s"], math.nan)
+    calls = _number(file, line, "query_seconds", text.get("query_seconds", ""), math.nan)
     guarantee = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.PUBLISHED,))
     ended = "" if text["lower"] and text["upper"] else "the search ended early"
     return PublishedBracket(
         bracket=Bracket(Interval(low, high), guarantee, ended),
         seconds=None if math.isnan(seconds) else seconds,
+        query_seconds=None if math.isnan(calls) else calls,
         **{name: text.get(name, "") for name in _TEXTS},
     )
 

@@ -26,6 +26,8 @@ SINGLE = 2.0**-149
 """The smallest positive number of single precision, in which the thesis multiplies."""
 _CELLS = 64
 """Bins of the quantile, and of the median: a posterior covers half of them or more."""
+_MOST_CELLS = 1000
+"""Of either: a million numbers for each input."""
 _NEGLIGIBLE = 18.0
 """Log units below the highest density: e^-18 of it is left out."""
 _RELAID = 6
@@ -80,12 +82,17 @@ class AlgorithmOne:
     ceiling: float = 0.4
     smallest: float = SINGLE
     level: float = 0.05
+    bins: int = _CELLS
     kind: ClassVar[str] = "algorithm-1"
 
     def __post_init__(self) -> None:
         LogNormalPosterior(self.share, self.error, self.ceiling, self.level)
         if not 0 < self.gamma < math.inf:
             raise InvalidArgument(f"gamma must be a length above 0, got {self.gamma}: try 0.002")
+        if not 8 <= self.bins <= _MOST_CELLS:
+            raise InvalidArgument(
+                f"bins must be an integer from 8 to {_MOST_CELLS}, got {self.bins}: try {_CELLS}"
+            )
         if not 0 <= self.smallest < 1:
             raise InvalidArgument(
                 f"smallest must be a probability below 1, got {self.smallest}: 0 for no limit"
@@ -123,12 +130,12 @@ class AlgorithmOne:
                 reason = reason if bracket.high else Why.ZERO_LEVEL.of()
                 return Undecided(reason)
         underflow = Why.UNDERFLOW.of(self.smallest, self.gamma)
-        region = _Region((0.0, self.ceiling), (0.0, self.ceiling), self.share)
-        logs, before = np.zeros((_CELLS, _CELLS)), Posterior(np.zeros(1), np.zeros(0))
+        region = _Region((0.0, self.ceiling), (0.0, self.ceiling), self.share, self.bins)
+        logs, before = np.zeros((self.bins, self.bins)), Posterior(np.zeros(1), np.zeros(0))
         for number, bracket in enumerate(local, 1):
             logs = logs + region.log_likelihood(bracket)
-            region, logs = self._close_in(region, logs, local[:number])
-            heights = self._heights(region, logs).sum(axis=1)
+            region, logs, cells = self._close_in(region, logs, local[:number])
+            heights = cells.sum(axis=1)
             if not heights.any():
                 return before if before.inputs else Undecided(Why.IMPOSSIBLE.of())
             now = Posterior(region.edges, heights, number, Why.NO_MORE_INPUTS.of())
@@ -144,7 +151,7 @@ class AlgorithmOne:
         if self.smallest:
             with np.errstate(divide="ignore"):
                 logs = np.log(np.rint(np.exp(logs - math.log(self.smallest))))
-        density = logs + region.log_prior(self.ceiling)
+        density = logs + _log_prior(region, self.ceiling)
         highest = density.max()
         if highest == -math.inf:
             return np.zeros_like(density)
@@ -154,18 +161,22 @@ class AlgorithmOne:
 
     def _close_in(
         self, region: _Region, logs: Floats, local: Sequence[Bracket]
-    ) -> tuple[_Region, Floats]:
-        """Bins laid anew where the posterior is above 0, if that is less than half of them."""
+    ) -> tuple[_Region, Floats, Floats]:
+        """Bins laid anew where the posterior is above 0, if that is less than half of them.
+
+        The posterior at every node comes with them.
+        """
         for _ in range(_RELAID):
-            above = self._heights(region, logs) > 0
+            heights = self._heights(region, logs)
+            above = heights > 0
             rows, columns = np.flatnonzero(above.any(axis=1)), np.flatnonzero(above.any(axis=0))
-            if not rows.size or min(np.ptp(rows), np.ptp(columns)) >= _CELLS // 2 - 2:
-                break
+            if not rows.size or min(np.ptp(rows), np.ptp(columns)) >= self.bins // 2 - 2:
+                return region, logs, heights
             region = region.around(rows, columns)
             logs = np.zeros_like(logs)
             for bracket in local:
                 logs += region.log_likelihood(bracket)
-        return region, logs
+        return region, logs, self._heights(region, logs)
 
 
 @dataclass(frozen=True)
@@ -175,45 +186,58 @@ class _Region:
     quantiles: tuple[float, float]
     medians: tuple[float, float]
     share: float
+    bins: int
 
     @property
     def edges(self) -> Floats:
         """The ends of the bins of the quantile."""
-        return np.linspace(*self.quantiles, _CELLS + 1)
+        return np.linspace(*self.quantiles, self.bins + 1)
 
     def around(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> _Region:
         """The cells between these, with a neighbour on either side."""
         ends = []
         for (low, high), cells in ((self.quantiles, rows), (self.medians, columns)):
-            step = (high - low) / _CELLS
-            first, last = max(cells[0] - 1, 0), min(cells[-1] + 2, _CELLS)
+            step = (high - low) / self.bins
+            first, last = max(cells[0] - 1, 0), min(cells[-1] + 2, self.bins)
             ends.append((low + first * step, low + last * step))
-        return _Region(ends[0], ends[1], self.share)
-
-    def log_prior(self, ceiling: float) -> Floats:
-        """The median is uniform between the quantile and the ceiling."""
-        quantiles, medians = _nodes(self.quantiles)[:, None], _nodes(self.medians)
-        logs: Floats = np.where(medians > quantiles, -np.log(ceiling - quantiles), -np.inf)
-        return logs
+        return _Region(ends[0], ends[1], self.share, self.bins)
 
     def log_likelihood(self, bracket: Bracket) -> Floats:
         """log of the probability between the ends of the bracket, at every node."""
         return _log_mass(self, bracket.low, bracket.high)
 
 
-def _nodes(ends: tuple[float, float]) -> Floats:
-    edges = np.linspace(*ends, _CELLS + 1)
+def _nodes(ends: tuple[float, float], bins: int) -> Floats:
+    edges = np.linspace(*ends, bins + 1)
     middles: Floats = (edges[1:] + edges[:-1]) / 2
     return middles
+
+
+@lru_cache(maxsize=64)
+def _log_prior(region: _Region, ceiling: float) -> Floats:
+    """The median is uniform between the quantile and the ceiling."""
+    quantiles = _nodes(region.quantiles, region.bins)[:, None]
+    medians = _nodes(region.medians, region.bins)
+    logs: Floats = np.where(medians > quantiles, -np.log(ceiling - quantiles), -np.inf)
+    return logs
+
+
+@lru_cache(maxsize=64)
+def _log_normals(region: _Region) -> tuple[Floats, Floats]:
+    """Means and deviations of the logarithm at every node."""
+    from scipy.special import ndtri
+
+    middles = np.log(_nodes(region.medians, region.bins))
+    quantiles = np.log(_nodes(region.quantiles, region.bins))[:, None]
+    return middles, np.maximum((quantiles - middles) / float(ndtri(region.share)), 1e-9)
 
 
 @lru_cache(maxsize=512)
 def _log_mass(region: _Region, low: float, high: float) -> Floats:
     """Above the median it is the difference of the upper tails, which are not rounded to 1."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr
 
-    middles, quantiles = np.log(_nodes(region.medians)), np.log(_nodes(region.quantiles))[:, None]
-    spreads = np.maximum((quantiles - middles) / float(ndtri(region.share)), 1e-9)
+    middles, spreads = _log_normals(region)
     with np.errstate(divide="ignore"):
         first, last = ((np.log(end) - middles) / spreads for end in (low, high))
     above = first > 0
