@@ -33,9 +33,9 @@ def _interval_of(values, error):
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("n", [1, 5, 40, 300])
 def test_betting_covers_the_mean(world, n):
-    """Seeded; allowance: four standard deviations over 600 samples at error 0.1."""
+    """Seeded; allowance: four standard deviations over 300 samples at error 0.1."""
     draw, truth = WORLDS[world]
-    rng, runs, error = np.random.default_rng(3), 600, 0.1
+    rng, runs, error = np.random.default_rng(3), 300, 0.1
     misses = sum(truth not in interval_of(draw(rng, n), error) for _ in range(runs))
     assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
 
@@ -114,12 +114,12 @@ def refuted(counts, values, mean, error):
 @pytest.mark.parametrize("world", PEEKED)
 @pytest.mark.parametrize("start", [3, 20])
 def test_inputs_may_be_added_until_the_interval_excludes_the_truth(world, start):
-    """Ten looks, each at 1.5 times as many: 1,000 seeded runs, rejected at level .001.
+    """Ten looks, each at 1.5 times as many: 500 seeded runs, rejected at level .001.
 
     Bets made for the final number of values were wrong in .083 to .134 of such runs.
     """
     values, odds = (np.array(part) for part in PEEKED[world])
-    rng, runs, error, wrong = np.random.default_rng(17), 1000, 0.05, 0
+    rng, runs, error, wrong = np.random.default_rng(17), 500, 0.05, 0
     sizes = np.unique(np.round(start * 1.5 ** np.arange(10)).astype(int))
     for _ in range(runs):
         counts = np.zeros(len(values), dtype=int)

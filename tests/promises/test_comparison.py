@@ -18,8 +18,8 @@ from tests.promises.local_results import SOUND, allowed, counted, decided
 
 @pytest.mark.parametrize("gap", [0.0, 0.1])
 def test_the_interval_of_a_paired_difference_covers_it(gap):
-    """Two models whose local values go together; 400 seeded samples of 50 inputs."""
-    rng, runs, error, misses = np.random.default_rng(5), 400, 0.1, 0
+    """Two models whose local values go together; 200 seeded samples of 50 inputs."""
+    rng, runs, error, misses = np.random.default_rng(5), 200, 0.1, 0
     for _ in range(runs):
         p = rng.beta(5, 2, 50)
         a = [counted(k) for k in rng.binomial(20, p)]
@@ -42,7 +42,7 @@ def test_pairing_pays():
 
 def test_the_difference_of_robust_shares_covers_it_when_decisions_err_at_full_rate():
     """a = 0.05 wrong on either side, against us: of 0.6 and 0.5 robust."""
-    rng, runs, error, misses = np.random.default_rng(8), 300, 0.1, 0
+    rng, runs, error, misses = np.random.default_rng(8), 150, 0.1, 0
     for _ in range(runs):
         u = rng.random(80)
         first, second = u < 0.6, u < 0.5
@@ -69,8 +69,8 @@ def test_undecided_inputs_widen_a_difference_on_both_sides():
 
 
 def test_all_differences_hold_together_and_so_do_the_ranks():
-    """Three models, 100 seeded samples: a wrong interval or a wrong place at most at the error."""
-    rng, runs, error, wrong = np.random.default_rng(11), 100, 0.1, 0
+    """Three models, 60 seeded samples: a wrong interval or a wrong place at most at the error."""
+    rng, runs, error, wrong = np.random.default_rng(11), 60, 0.1, 0
     truth = {"a": 0.7, "b": 0.7, "c": 0.55}
     for _ in range(runs):
         u = rng.random(60)
@@ -118,8 +118,8 @@ def test_candidates_are_those_that_nobody_is_shown_to_beat():
 
 
 def test_the_best_is_among_the_candidates():
-    """True order a > c > b, close together: 120 seeded samples, rejected at level .001."""
-    rng, runs, error, wrong = np.random.default_rng(3), 120, 0.1, 0
+    """True order a > c > b, close together: 60 seeded samples, rejected at level .001."""
+    rng, runs, error, wrong = np.random.default_rng(3), 60, 0.1, 0
     truth = {"a": 0.9, "b": 0.8, "c": 0.88}
     for _ in range(runs):
         ease = rng.beta(8, 1, 80) * 9 / 8
@@ -161,7 +161,7 @@ def close(rng, gap, n=80):
 @pytest.mark.parametrize("others", [1, 3])
 def test_not_worse_at_the_margin_is_wrong_rarely(others):
     """Every other one is better by exactly the margin, then a hair more: both outcomes rare."""
-    rng, runs, error, margin, kept, beaten = np.random.default_rng(5), 300, 0.1, 0.05, 0, 0
+    rng, runs, error, margin, kept, beaten = np.random.default_rng(5), 150, 0.1, 0.05, 0, 0
     for _ in range(runs):
         local = close(rng, margin)
         for i in range(1, others):

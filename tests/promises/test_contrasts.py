@@ -90,8 +90,8 @@ VALUES = {
 @pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("sizes", SIZES)
 def test_equal_classes_are_told_apart_rarely(sizes, values):
-    """All classes alike: 200 seeded samples, error .1 about any pair; rejected at level .001."""
-    rng, runs, error, wrong = np.random.default_rng(7), 200, 0.1, np.zeros(2)
+    """All classes alike: 100 seeded samples, error .1 about any pair; rejected at level .001."""
+    rng, runs, error, wrong = np.random.default_rng(7), 100, 0.1, np.zeros(2)
     for _ in range(runs):
         groups = {str(i): VALUES[values](rng, n) for i, n in enumerate(SIZES[sizes])}
         compared = contrasts(groups, rng, error)
@@ -107,8 +107,8 @@ def test_equal_classes_are_told_apart_rarely(sizes, values):
      ((20, 30), 0.5)],
 )  # fmt: skip
 def test_the_permutation_test_keeps_its_level(sizes, level):
-    """Also where it ended early: 400 seeded samples of one pair; rejected at level .001."""
-    rng, runs = np.random.default_rng(5), 400
+    """Also where it ended early: 200 seeded samples of one pair; rejected at level .001."""
+    rng, runs = np.random.default_rng(5), 200
     wrong = sum(
         permutation(rng.beta(2, 1, sizes[0]), rng.beta(2, 1, sizes[1]), rng, 999) <= level
         for _ in range(runs)
@@ -118,9 +118,9 @@ def test_the_permutation_test_keeps_its_level(sizes, level):
 
 @pytest.mark.parametrize("level", [0.1, 0.5])
 def test_the_permutation_test_of_large_groups_keeps_its_level(monkeypatch, level):
-    """Blocks of four values move together, and two values stay: 400 seeded samples of one pair."""
+    """Blocks of four values move together, and two values stay: 200 seeded samples of one pair."""
     monkeypatch.setattr(module, "_FEWEST_BLOCKS", 5)
-    rng, runs = np.random.default_rng(5), 400
+    rng, runs = np.random.default_rng(5), 200
     wrong = sum(
         permutation(rng.beta(2, 1, 20), rng.beta(2, 1, 30), rng, 999) <= level for _ in range(runs)
     )

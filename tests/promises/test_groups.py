@@ -17,7 +17,7 @@ from surefoot.population import Group, Mean, RobustShare, members_of
 from tests.in_words import condition
 from tests.promises.local_results import SOUND, allowed, bets, counted, decided
 
-RUNS, ERROR = 150, 0.1
+RUNS, ERROR = 80, 0.1
 PROOF = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.ARITHMETIC,))
 
 

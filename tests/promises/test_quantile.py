@@ -92,7 +92,7 @@ def misses(over, world, n, runs, make, error=0.05):
 @pytest.mark.parametrize("n", [1, 5, 100])
 @pytest.mark.parametrize("share", [0.05, 0.5])
 def test_ranks_hold_the_quantile_where_radii_are_near_the_upper_ends(world, n, share):
-    runs = 300
+    runs = 150
     assert misses(ShortestRanks(share), world, n, runs, as_found) <= most_misses(runs, 0.05)
 
 
@@ -101,7 +101,7 @@ def test_ranks_hold_the_quantile_where_radii_are_near_the_upper_ends(world, n, s
     "over", [population.OrderStatistics(), ShortestRanks(), population.LowerBound()]
 )
 def test_ranks_of_radii_on_a_grid_hold_the_quantile(over, world):
-    runs = 300
+    runs = 150
     assert misses(over, world, 130, runs, lambda _, x: on_grid(x)) <= most_misses(runs, 0.05)
 
 

@@ -49,7 +49,7 @@ def test_looks_cost_less_than_sharing_the_error_blindly():
 def test_the_intervals_at_all_planned_numbers_hold_together(world, share):
     """Seeded, real brackets: a run is wrong if the interval is at any of the numbers."""
     rule, draw = QuantileWithin(0.01, share, max_inputs=300), WORLDS[world]
-    rng, runs, wrong, truth = np.random.default_rng(3), 300, 0, float(draw(share))
+    rng, runs, wrong, truth = np.random.default_rng(3), 150, 0, float(draw(share))
     for _ in range(runs):
         local = as_found(rng, draw(rng.random(300)))
         wrong += any(
@@ -78,7 +78,7 @@ def run_until_known(procedure, draw, rng, make=lambda _, x: points(x)):
 @pytest.mark.parametrize("world", ["log-normal", "a fifth weak", "a tenth at zero", "four levels"])
 @pytest.mark.parametrize("within", [0.003, 0.008])
 def test_stopping_when_it_is_narrow_keeps_the_promise(world, within):
-    draw, runs = WORLDS[world], 120
+    draw, runs = WORLDS[world], 60
     rng, missed, truth = np.random.default_rng(11), 0, float(draw(0.05))
     for _ in range(runs):
         outcome = run_until_known(QuantileWithin(within, max_inputs=600), draw, rng, as_found)
@@ -119,7 +119,7 @@ def searched(method, world):
 @pytest.mark.parametrize("world", ["log-normal", "a twentieth at zero", "a fifth weak"])
 @pytest.mark.parametrize("within", [None, 0.008])
 def test_a_search_for_the_quantile_holds_it(world, within):
-    draw, runs = WORLDS[world], 90
+    draw, runs = WORLDS[world], 50
     rng, missed, truth = np.random.default_rng(12), 0, float(draw(0.05))
     for _ in range(runs):
         radii = draw(rng.random(250))

@@ -32,7 +32,7 @@ def test_a_requirement_at_its_boundary_passes_and_fails_rarely(truth, n):
 
     PASS and FAIL may each be wrong with the whole error, and only one of them can be.
     """
-    rng, runs, error, passed, failed = np.random.default_rng(6), 400, 0.1, 0, 0
+    rng, runs, error, passed, failed = np.random.default_rng(6), 200, 0.1, 0, 0
     over = Mean(error)
     for _ in range(runs):
         p = np.where(rng.random(n) < 2 * (1 - truth), 0.5, 1.0)
@@ -83,8 +83,8 @@ def test_an_open_requirement_says_with_how_many_inputs_the_chance_to_decide_is_g
 
 
 def test_requirements_of_classes_are_wrong_about_any_of_them_rarely():
-    """Five classes, two of them below: 300 seeded samples."""
-    rng, runs, error, wrong, together = np.random.default_rng(2), 300, 0.1, 0, 0
+    """Five classes, two of them below: 150 seeded samples."""
+    rng, runs, error, wrong, together = np.random.default_rng(2), 150, 0.1, 0, 0
     truth = {"a": 0.9, "b": 0.9, "c": 0.8, "d": 0.79, "e": 0.5}
     for _ in range(runs):
         groups = {

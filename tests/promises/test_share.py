@@ -58,8 +58,8 @@ def test_a_hundred_inputs_at_twice_kappa_are_refuted_every_time():
 
 @pytest.mark.parametrize("n", [1, 2, 10, 100])
 def test_robust_inputs_are_refuted_rarely_when_decisions_err_at_full_rate(n):
-    """Seeded, 2,000 runs: uniform p-values, declared fragile where they are at most the error."""
-    rng, runs, error, wrong = np.random.default_rng(n), 2000, 0.05, 0
+    """Seeded, 1,000 runs: uniform p-values, declared fragile where they are at most the error."""
+    rng, runs, error, wrong = np.random.default_rng(n), 1000, 0.05, 0
     for p_values in rng.random((runs, n)):
         local = [decision(False, p) if p <= error else decision(True) for p in p_values]
         result = all_robust(local)
@@ -79,8 +79,8 @@ FRAGILE_ONES = {
 @pytest.mark.parametrize("kind", FRAGILE_ONES)
 @pytest.mark.parametrize("truly", [0, 1, 5])
 def test_too_many_are_counted_rarely_whatever_is_declared_of_the_fragile_ones(kind, truly):
-    """Seeded, 1,500 runs of 20 inputs; the others are declared fragile at their full rate."""
-    rng, runs, error, wrong = np.random.default_rng(truly), 1500, 0.1, 0
+    """Seeded, 750 runs of 20 inputs; the others are declared fragile at their full rate."""
+    rng, runs, error, wrong = np.random.default_rng(truly), 750, 0.1, 0
     for _ in range(runs):
         others = [decision(False, p) if p <= 0.05 else OPEN for p in rng.random(20 - truly)]
         local = [*FRAGILE_ONES[kind](rng, truly), *others]
@@ -123,11 +123,11 @@ def family(test, failure, seed):
 def test_one_fragile_input_among_many_clean_ones_is_found_and_clean_ones_pay_nothing(ratio):
     """Tests that stopped for themselves refuted in 1 of 60 to 9 of 60 runs."""
     test, refuted = KappaTest(0.05, 0.05), 0
-    for seed in range(20):
+    for seed in range(10):
         local, trials = family(test, [0.05 * min(ratio, 19)] + [0.0] * 99, seed)
         refuted += getattr(all_robust(local), "holds", True) is False
         assert trials[1:].tolist() == [clean_trials(0, 0.05, 0.05)] * 99
-    assert refuted >= 18
+    assert refuted >= 8
 
 
 def test_thirty_fragile_inputs_of_a_thousand_are_counted():
@@ -146,12 +146,12 @@ def test_inputs_near_kappa_take_no_more_than_the_extra_trials():
 
 @pytest.mark.parametrize("fragile", [0, 2])
 def test_a_family_exactly_at_kappa_is_refuted_no_more_often_than_stated(fragile):
-    """Seeded, 400 runs; going on with whatever looks fragile adds nothing to the error."""
+    """Seeded, 200 runs; going on with whatever looks fragile adds nothing to the error."""
     test, wrong = KappaTest(0.2, 0.1, max_trials=300, extra_trials=3.0), 0
-    for seed in range(400):
+    for seed in range(200):
         local, _ = family(test, [0.9] * fragile + [0.2] * 8, seed)
         wrong += fragile_at_least(local, 0.1) > fragile
-    assert wrong <= most_allowed(400, 0.1)
+    assert wrong <= most_allowed(200, 0.1)
 
 
 @pytest.mark.parametrize("p_value", [1e-6, 0.001, 0.05])
