@@ -160,7 +160,7 @@ def test_digests_name_the_values_and_not_how_they_lie_in_memory():
     x = np.random.default_rng(1).uniform(0, 1, (2, 3, 4)).astype(np.float32)
     inputs = load_inputs(x, [0, 1])
     expected = [
-        hashlib.sha256(f"{i}\0{i}\0(3, 4)\0".encode() + x[i].tobytes()).hexdigest() for i in (0, 1)
+        hashlib.sha256(f"{i}\0{i}\0(3, 4)\0".encode() + x[i].tobytes()).digest() for i in (0, 1)
     ]
     assert inputs.row_digests() == expected
     turned = load_inputs(np.asfortranarray(x), [0, 1])

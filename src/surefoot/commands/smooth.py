@@ -162,4 +162,4 @@ def _grid_of(inputs: Inputs) -> float:
     """1/255 for values up to 1, else 1: those of 8-bit images; the study refuses other inputs."""
     from surefoot.perturb.grid import BYTES
 
-    return BYTES if inputs.holds_items or float(abs(inputs.x).max()) <= 1 else 1.0
+    return BYTES if inputs.holds_items or float(max(inputs.x.max(), -inputs.x.min())) <= 1 else 1.0

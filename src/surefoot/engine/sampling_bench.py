@@ -344,7 +344,7 @@ class SamplingBench(Generic[S_co]):
     @cached_property
     def _resident(self) -> Array:
         """All inputs on the model's device; only one where they would not fit beside the model."""
-        x = self.inputs.x if self.inputs.x.nbytes <= _MOST_RESIDENT_BYTES else self.inputs.x[:1]
+        x = self.inputs.x[: None if self.inputs.x.nbytes <= _MOST_RESIDENT_BYTES else 1]
         return devices.synchronized(self.model.place(x))
 
     @cached_property

@@ -15,6 +15,7 @@ from surefoot.inputs.images import Shape, Size
 from surefoot.inputs.labels import ClassNames, Data, GivenLabels, Labels, Targets, read_labels
 from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.items import ItemDigest, on_host
+from surefoot.subject.pixels import LazyRows, scaled, whole_rows
 from surefoot.subject.protocols import LARGEST_NUMBER, HostArray
 from surefoot.system.memory_limits import pieces
 
@@ -155,7 +156,8 @@ def _suspects(values: HostArray) -> list[int]:
 
 def from_arrays(x: Data, source: str, options: ReadOptions) -> Inputs:
     """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise."""
-    values = _real_numbers(x, source)
+    rows = x if isinstance(x, LazyRows) else None
+    values = _real_numbers(np.zeros((1,) * len(x.shape), np.uint8) if rows else x, source)
     usual = 255.0 if values.dtype == np.uint8 else 1.0
     divisor = usual if options.scale is None else options.scale
     if not 1 / LARGEST_NUMBER <= divisor <= LARGEST_NUMBER:
@@ -163,12 +165,14 @@ def from_arrays(x: Data, source: str, options: ReadOptions) -> Inputs:
             f"scale must be a finite number above 0 that float32 holds, got {divisor}: values are "
             "divided by it; pass 255 for pixels"
         )
+    if rows is not None or values.dtype == np.uint8:
+        points = scaled(rows or whole_rows(values.copy()), divisor)
+        return labelled_inputs(points, source, options, reading_of(divisor))
     with np.errstate(over="ignore"):
         points = values.astype(np.float32)
     if divisor != 1:
         points /= np.float32(divisor)  # in place: a second copy would double the memory
-    reading = f"values divided by {divisor:g}" if divisor != 1 else "values as stored"
-    inputs = labelled_inputs(points, source, options, reading)
+    inputs = labelled_inputs(points, source, options, reading_of(divisor))
     finite = [
         np.isfinite(points[rows].reshape(rows.stop - rows.start, -1)).all(axis=1)
         for rows in pieces(len(inputs), inputs.row_bytes)
@@ -181,6 +185,11 @@ def from_arrays(x: Data, source: str, options: ReadOptions) -> Inputs:
         )
     refuse_rounded_array(values, inputs.ids, source)
     return inputs
+
+
+def reading_of(divisor: float) -> str:
+    """What was done to the values, for the record."""
+    return f"values divided by {divisor:g}" if divisor != 1 else "values as stored"
 
 
 def _real_numbers(x: Data, source: str) -> NDArray[Data]:
@@ -259,7 +268,8 @@ def fit(inputs: Inputs, shape: tuple[int, ...]) -> Inputs:
         first_to_last = (have[1], have[2], have[0]) == shape and have[0] in (1, 3, 4)
         if last_to_first or first_to_last:
             axes = (2, 0, 1) if last_to_first else (1, 2, 0)
-            x = np.ascontiguousarray(inputs.x.transpose(0, *(a + 1 for a in axes)))
+            x = inputs.x.transpose(0, *(a + 1 for a in axes))
+            x = np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x
             whole = tuple(inputs.axes[a] for a in axes) if inputs.axes else axes
             moved = () if whole == (0, 1, 2) else whole
             return replace(inputs, x=x, frame=image_frame(shape), axes=moved)

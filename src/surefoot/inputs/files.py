@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 import zipfile
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +17,7 @@ from surefoot.inputs.arrays import ReadOptions, from_arrays
 from surefoot.inputs.images import MOST_BYTES
 from surefoot.inputs.labels import read_class_names
 from surefoot.subject.inputs import Inputs
+from surefoot.subject.pixels import LEAST_BYTES, LazyRows, bytes_held
 from surefoot.subject.protocols import HostArray
 from surefoot.system.memory_limits import refuse_too_large
 from surefoot.system.user_code import error_text
@@ -75,7 +77,9 @@ def from_npz(path: Path, options: ReadOptions) -> Inputs:
                 options = replace(options, class_names=listed)
             ids = stored[keys["ids"]].tolist() if "ids" in keys else None
             options = replace(options, ids=ids).with_true_outputs()
-            return from_arrays(stored[points], str(path), options)
+            member = f"{points}.npy" if f"{points}.npy" in names else points
+            images = _images_of(path, stored.zip, member)
+            return from_arrays(images or stored[points], str(path), options)
 
 
 def from_npy(path: Path, options: ReadOptions) -> Inputs:
@@ -84,6 +88,32 @@ def from_npy(path: Path, options: ReadOptions) -> Inputs:
     if isinstance(options.targets, str | Path):
         options = replace(options, targets=read_npy(Path(options.targets)))
     return from_arrays(read_npy(path), str(path), options)
+
+
+def _images_of(path: Path, archive: zipfile.ZipFile, name: str) -> LazyRows | None:
+    """Images that are not compressed, to be read row by row; None for other arrays, and few.
+
+    Their checksum is compared once, in which they take no memory.
+    """
+    member = archive.getinfo(name)
+    if member.compress_type != zipfile.ZIP_STORED:
+        return None
+    with archive.open(member) as file:
+        read_header = _HEADERS.get(np.lib.format.read_magic(file))
+        if read_header is None:
+            return None
+        shape, columns_first, dtype = read_header(file)
+        few = 4 * math.prod(shape) <= LEAST_BYTES
+        if few or columns_first or dtype != np.uint8 or len(shape) < 3:
+            return None
+        start = file.tell()
+        while file.read(2**20):
+            pass
+    with path.open("rb") as whole:
+        whole.seek(member.header_offset + 26)
+        lengths = struct.unpack("<HH", whole.read(4))
+    start += member.header_offset + 30 + sum(lengths)
+    return LazyRows(shape, lambda rows: np.memmap(path, np.uint8, "r", start, shape)[rows])
 
 
 def read_npy(path: Path) -> HostArray:
@@ -111,6 +141,7 @@ def _stated_bytes(file: IO[bytes]) -> int:
     """Bytes of an array in single precision as its header states them; 0 where it is damaged."""
     with suppress(ValueError, KeyError):
         read = _HEADERS[np.lib.format.read_magic(file)]
-        shape, _, _ = read(file)
-        return 4 * math.prod(shape)
+        shape, _, dtype = read(file)
+        size = math.prod(shape)
+        return bytes_held(size) if dtype == np.uint8 and len(shape) > 2 else 4 * size
     return 0

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, refusing
+from surefoot.subject.pixels import LazyRows, bytes_held
 from surefoot.subject.protocols import HostArray
 from surefoot.system.memory_limits import refuse_too_large
 
@@ -37,7 +38,7 @@ class ImageSource:
 class Stacked:
     """Images or sounds as one array, and what was done to them."""
 
-    values: HostArray
+    values: HostArray | LazyRows
     reading: str
 
 
@@ -84,16 +85,23 @@ def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: 
             f"the model takes inputs of shape {lengths}, and --size {size[0]}x{size[1]} makes "
             "images of another size: leave it out (size=), or give the size of the model"
         )
-    whole, way_out = 4 * len(images) * values, "give a part of it, or a smaller --size (size=)"
+    whole, way_out = len(images) * values, "give a part of it, or a smaller --size (size=)"
     if whole > MOST_BYTES:
         raise InvalidArgument(
             f"{source} unpacks to {whole / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: "
             f"{way_out}"
         )
-    refuse_too_large(source, whole, way_out)
-    rows = np.empty((len(images), *target, *(() if grey else (3,))), dtype=np.uint8)
-    for row, image in zip(rows, images, strict=True):
-        row[...] = read_opened(image, lambda opened: _values(opened, target, grey))
+    refuse_too_large(source, bytes_held(whole), way_out)
+
+    row_shape = (*target, *(() if grey else (3,)))
+
+    def read(places: NDArray[np.intp]) -> NDArray[np.uint8]:
+        rows = np.empty((len(places), *row_shape), dtype=np.uint8)
+        for row, place in zip(rows, places.tolist(), strict=True):
+            row[...] = read_opened(images[place], lambda opened: _values(opened, target, grey))
+        return rows
+
+    rows = LazyRows((len(images), *row_shape), read)
     return Stacked(rows, _reading(headers, target, grey))
 
 

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from surefoot.core.tasks import Subjects
 from surefoot.errors import InvalidArgument
 from surefoot.subject.items import ItemDigest, item_digest, kind_of_items, split_numbers
+from surefoot.subject.pixels import Pixels
 from surefoot.subject.protocols import HostArray, Item
 from surefoot.system.memory_limits import pieces
 from surefoot.system.text import escape_unprintable
 
+_AT_ONCE = 16
+"""Parts of a piece of memory in which the values of rows are made, where they are no array."""
 Category = str | int | float | bool
 """A value of a column that is no quantity, as the data hold it."""
 
@@ -150,7 +153,7 @@ class Inputs:
         chosen = [int(row) for row in rows]
         return replace(
             self,
-            x=self.x[chosen],
+            x=self.x.subset(chosen) if isinstance(self.x, Pixels) else self.x[chosen],
             labels=None if self.labels is None else self.labels[chosen],
             ids=tuple(self.ids[row] for row in chosen),
             groups=tuple(self.groups[row] for row in chosen) if self.groups else (),
@@ -191,7 +194,7 @@ class Inputs:
             yield from (item_digest(item, self.digest_item).encode() for item in self.x)
             return
         size = self.row_bytes
-        for rows in pieces(len(self), size):
+        for rows in pieces(len(self), _AT_ONCE * size):
             values = np.ascontiguousarray(self.x[rows]).reshape(-1).view(np.uint8).data
             for start in range(0, len(values), size):
                 yield values[start : start + size]
