@@ -108,6 +108,33 @@ def _steps(seed: int) -> Outcome:
     return set_claim(StepCurve.of(follow(shape, 100)), curve_of(assume="one-crossing"), seed)
 
 
+@world("curve_set", "both sides of the clean level, one steeper", ERROR)
+def _two_sided(seed: int) -> Outcome:
+    """Half of the inputs turn at levels above 0, the others below; the share is around the clean
+    one, of both sides.
+    """
+    rng = np.random.default_rng([seed, 55])
+    above, below = rng.uniform(0.1, 1.4, 60), -rng.uniform(0.02, 0.9, 60)
+
+    def turning(batch: np.ndarray) -> np.ndarray:
+        level = -batch[:, 1].astype(np.float64)
+        which = np.rint(batch[:, 0] + level).astype(int)
+        right = (level < np.concatenate([above, np.full(60, 9.0)])[which]) & (
+            level > np.concatenate([np.full(60, -9.0), below])[which]
+        )
+        return np.stack([~right, right], axis=1).astype(np.float64)
+
+    x = np.stack([np.arange(120), np.zeros(120)], axis=1).astype(np.float32)
+    inputs = sf.load_inputs(x, np.ones(120, int))
+    method = sf.methods.SequentialCurve(-1.0, 1.0, (0.8,), error=ERROR, resolution=0.01)
+    model = sf.load_model(turning, shape=(2,))
+    true = sf.properties.TrueLabel()
+    study = sf.Study(model, inputs, Shift(), method, property=true, seed=seed)
+    claim = of_kind(study.run(**QUICK).claims, "curve_set")[0]
+    kept = [min(1.0, float(np.sort(side)[24])) for side in (above, -below)]
+    return near(claim, sum(kept) / 2)
+
+
 def noise_study(margins: np.ndarray, method: Any, seed: int) -> sf.Study:
     """Under noise of level s an input is right with probability Φ(margin / s)."""
     return sf.Study(

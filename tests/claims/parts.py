@@ -71,7 +71,7 @@ class Shift:
     view: ClassVar[View] = View.VALUES
 
     def levels(self, bounds: Interval | None) -> Interval:
-        return Interval(0.0, 10.0)
+        return Interval(-10.0, 10.0)
 
     def draw(self, stream: Any, n: int, shape: tuple[int, ...]) -> Any:
         return np.zeros((n, 0), np.float32)

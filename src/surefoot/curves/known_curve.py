@@ -15,7 +15,16 @@ from surefoot.core.procedure import Ask
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Interval
 from surefoot.curves.assumptions import ONE_CROSSING, Assumption, inwards, outwards
-from surefoot.curves.levels import NOTICED, ROUNDING, Grid, Level, Sampling, Values, mean_of
+from surefoot.curves.levels import (
+    FIRST_LOOK,
+    NOTICED,
+    ROUNDING,
+    Grid,
+    Level,
+    Sampling,
+    Values,
+    mean_of,
+)
 
 PURSUED = 0.05
 """A rise that may be so much is pursued with more inputs, once it seems to be one; one that cannot
@@ -23,6 +32,20 @@ cross a threshold only if it may be one that is to be noticed wherever it is."""
 SURE, PLAUSIBLE = 1.2, 2.0
 """Standard deviations by which a rise must seem to exceed what is assumed, and may fall short of
 one that is to be noticed, for more inputs to be looked at: two of 44 that come back are enough."""
+
+
+def chance_to_notice(accuracy: float, rise: float) -> float:
+    """That two levels whose perturbation draws show a rise of a tenth to this accuracy, about.
+
+    The first looks decide: once a rise is suspected, draws are added until it is shown or gone.
+    `rise` is what is assumed. Other levels beyond the rise add to it.
+    """
+    from scipy.special import ndtr
+
+    low = max(0.0, accuracy - NOTICED)
+    spread = accuracy * (1 - accuracy) + low * (1 - low)
+    deviation = math.sqrt(max(spread, 1 / FIRST_LOOK) / FIRST_LOOK)
+    return float(ndtr((NOTICED - rise) / deviation - SURE))
 
 
 @dataclass(frozen=True)

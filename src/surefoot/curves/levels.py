@@ -26,7 +26,7 @@ LEAST_CELLS = 128
 """Of a grid: the levels of the lattice are some cells apart."""
 FIRST_LOOK = 44
 """Inputs, or draws, of the first look at a level, at most."""
-NOTICED, POWER = 0.1, 0.92
+NOTICED, POWER = 0.1, 0.9
 """If such a share of all inputs comes back at a level, two or more of the first look do with this
 probability: that is when more are looked at."""
 GROWTH = 1.6

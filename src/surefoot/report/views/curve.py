@@ -9,8 +9,10 @@ from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from surefoot.core.assumptions import CurveShape
 from surefoot.core.claims import About, Claim, CurvePopulation, Randomness
 from surefoot.core.results import UNIT, Crossing, Curve, Footing, Interval, Reading
+from surefoot.curves.known_curve import chance_to_notice
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import CurveRow, Curves, Record, Strip
 from surefoot.report.clauses import (
@@ -614,6 +616,8 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
         each = f"{share:,.0f}" if share >= 100 else f"{share:.3g}"
         passes = f", {each} for each of the {curve.size:,} inputs"
         lines.append(f"{head}It took {curve.trials:,} evaluations at {levels}{passes}.")
+        if power := _power(parts[name], curve):
+            lines.append(f"{head}{power}")
         if one.classes:
             more = sum(row.curve.trials for row in one.classes)
             lines.append(f"{head}It took {more:,} evaluations for the curves of the classes.")
@@ -621,6 +625,21 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
     if Randomness.FIXED in kinds and len(kinds) > 1:
         lines.append(_FIXED)
     return list(dict.fromkeys(lines))
+
+
+def _power(record: Record, curve: Curve) -> str:
+    """How often a rise would be noticed, where the perturbation draws; else empty."""
+    shapes = [a for a in record.claims[0].guarantee.assumptions if isinstance(a, CurveShape)]
+    own = record.claims[0].random is Randomness.FRESH and record.claims[0].about.of is About.THESE
+    if not own or not shapes or shapes[0].shape == "curvature":
+        return ""
+    mean = sum(point.value for point in curve.points) / len(curve.points)
+    rise = shapes[0].size if shapes[0].shape == "bounded-rise" else 0.0
+    chance = percent(round(chance_to_notice(mean, rise), 2))
+    return (
+        f"A rise of 10 points over a twentieth of the range is noticed in about {chance} of such "
+        "runs, or more: the perturbation draws."
+    )
 
 
 def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tuple[Section, ...]:
