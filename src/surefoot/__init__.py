@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from surefoot.report.reasons import reason_words
     from surefoot.report.sentences import sentences
     from surefoot.store.outcomes import check_store, repair_run, runs
+    from surefoot.store.rescue import rescue_runs
     from surefoot.study import Result, Study, select, sweep
     from surefoot.study.draw_sheet import contact_sheet
     from surefoot.study.external import brackets
@@ -97,6 +98,7 @@ __all__ = [
     "reason_words",
     "reasons",
     "repair_run",
+    "rescue_runs",
     "results",
     "run_studies",
     "runs",
@@ -128,6 +130,7 @@ _NAMES = {
     "report.reasons": "reason_words",
     "report.sentences": "sentences",
     "store.outcomes": "check_store repair_run runs",
+    "store.rescue": "rescue_runs",
     "study": "Result Study select sweep",
     "study.draw_sheet": "contact_sheet",
     "study.external": "brackets",

@@ -37,6 +37,7 @@ ELSEWHERE = {
     "evidence/recompute.py: an input has no": "an answer of surefoot verify",
     "study/external.py: {group.name}": "for the types: brackets always have radii",
     "study/run.py: preflight": "the finding of a check holds it",
+    "evidence/packed.py: {": "the words of what is wrong with the file",
     "store/database.py": "the store says what its errors mean",
     "gate/read_gate.py: {unknown(": "the words that are near",
     "gate/check_study.py: {gate.path} was": "one for each study that is refused",

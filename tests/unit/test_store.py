@@ -159,12 +159,15 @@ def test_a_file_that_was_cut_off_is_damaged_not_foreign(tmp_path):
         sf.read_result(str(path))
 
 
-def test_a_journal_of_another_study_under_the_same_name_is_refused(tmp_path):
+def test_another_study_under_a_name_is_refused_unless_the_name_is_that_of_the_new_one(tmp_path):
     path, setup = str(tmp_path / "run.db"), study()
     with closing(SqlStore(path)) as store:
+        store.begin("a name", study(seed=2).spec, None, {})
+        with pytest.raises(StoreFailed, match="holds another study"):
+            store.begin("a name", setup.spec, None, {})
         store.begin(setup.digest, study(seed=2).spec, None, {})
-    with pytest.raises(StoreFailed, match="holds another study"):
-        setup.run(path)
+    setup.run(path)
+    assert {run.digest: run.spec for run in sf.runs(path)}[setup.digest] == setup.spec
 
 
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(tmp_path):

@@ -91,7 +91,7 @@ def test_a_damaged_run_goes_on_from_its_last_sound_row_to_the_same_result(path, 
 
 @pytest.mark.parametrize(
     "statement",
-    [f"UPDATE {R} SET spec = 'nonsense'", f"UPDATE {R} SET trials = -1"],
+    [f"UPDATE {R} SET spec = 'nonsense', record = NULL", f"UPDATE {R} SET trials = -1"],
 )
 def test_a_run_that_cannot_be_read_is_removed_and_starts_afresh(path, statement):
     whole = setup().run(str(path), batch=16)
@@ -102,6 +102,89 @@ def test_a_run_that_cannot_be_read_is_removed_and_starts_afresh(path, statement)
     sf.repair_run(str(path), check.digest)
     assert sf.check_store(str(path)) == []
     assert masked(setup().run(str(path), batch=16)) == masked(whole)
+
+
+UNFINISHED = (
+    f"UPDATE {R} SET record = NULL, finished = NULL, sealed_rows = 0, heads = '', seal = '', "
+    "spec = replace(spec, '0.2', '0.3')"
+)
+
+
+def test_a_study_that_its_name_does_not_stand_for_is_damaged_and_the_command_puts_it_right(path):
+    whole = setup().run(str(path), batch=16)
+    change(path, UNFINISHED)
+    (check,) = sf.check_store(str(path))
+    assert (check.readable, check.sound) == (False, check.rows)
+    assert "puts it right" in show(path, "--check").stdout
+    assert masked(setup().run(str(path), batch=16)) == masked(whole)
+    (again,) = sf.check_store(str(path))
+    assert (again.problem, again.rows) == ("", check.rows)
+
+
+@pytest.mark.parametrize("spec", ["replace(spec, '0.2', '0.3')", "'nonsense'"])
+def test_the_study_of_a_finished_run_is_put_right_from_its_record(path, spec):
+    expected = sf.read_result(str(path)).to_json()
+    change(path, f"UPDATE {R} SET spec = {spec}")
+    (check,) = sf.check_store(str(path))
+    assert check.problem and check.readable
+    assert sf.repair_run(str(path), check.digest) == check
+    assert [one.problem for one in sf.check_store(str(path))] == [""]
+    assert sf.read_result(str(path)).to_json() == expected
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"CREATE TRIGGER t AFTER INSERT ON {J} BEGIN UPDATE {R} SET trials = 0; END",
+        f"CREATE VIEW v AS SELECT * FROM {R}",
+    ],
+)
+def test_a_store_that_runs_code_is_refused_and_its_runs_are_saved(path, statement):
+    expected = sf.read_result(str(path)).to_json()
+    change(path, statement)
+    (check,) = sf.check_store(str(path))
+    assert check.whole_file
+    refused = show(path, "--check")
+    assert (refused.returncode, "--repair" in refused.stdout) == (3, True)
+    with pytest.raises(StoreFailed, match="no store has one"):
+        setup().run(str(path))
+    rescue = sf.rescue_runs(str(path))
+    assert [one.problem for one in rescue.runs] == [""]
+    assert sf.read_result(rescue.store).to_json() == expected
+
+
+def test_damaged_pages_have_one_answer_and_what_can_be_read_is_saved(sound, tmp_path):
+    """Every page in turn, but the first: whatever is saved leads to the same result."""
+    whole, content, saved = masked(setup().run(str(sound), batch=16)), sound.read_bytes(), 0
+    for page in range(1, len(content) // 4096):
+        path = tmp_path / f"{page}.db"
+        path.write_bytes(content[: page * 4096] + b"Z" * 200 + content[page * 4096 + 200 :])
+        (check,) = sf.check_store(str(path))
+        assert check.whole_file
+        with pytest.raises(StoreFailed, match="--repair"):
+            sf.repair_run(str(path), "ea")
+        try:
+            rescue = sf.rescue_runs(str(path))
+        except StoreFailed as error:
+            assert "no run of it can be read" in str(error)
+            assert not list(tmp_path.glob(f"{page}.rescued*"))
+            continue
+        saved += 1
+        assert [one.problem for one in sf.check_store(rescue.store)] == [""]
+        assert masked(setup().run(rescue.store, batch=16)) == whole
+    assert saved >= 5
+    with pytest.raises(StoreFailed, match="not damaged"):
+        sf.rescue_runs(str(sound))
+
+
+def test_the_command_saves_the_runs_of_a_damaged_file(sound, path):
+    content = sound.read_bytes()
+    path.write_bytes(content[:4096] + b"Z" * 200 + content[4296:])
+    answers = [show(path, *words, "--json") for words in (("--repair",), ("ea", "--repair"))]
+    assert [one.returncode for one in answers] == [0, 0]
+    places = [Path(json.loads(one.stdout)["store"]) for one in answers]
+    assert [place.name for place in places] == ["runs.rescued.db", "runs.rescued-2.db"]
+    assert all(sf.check_store(str(place))[0].problem == "" for place in places)
 
 
 def test_rows_of_no_run_are_named(path):

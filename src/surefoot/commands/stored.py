@@ -54,7 +54,9 @@ class ShowOptions(StoreOptions):
     every: bool = option(False, "List all runs of the store.", names=("--list",))
     check: bool = option(False, "Check all runs of the store; exit code 3: damaged.")
     repair: bool = option(
-        False, "Keep the sound rows of a damaged run, drop its record; name the run."
+        False,
+        "Keep the sound rows of a damaged run, drop its record; name the run. Of a file with "
+        "damaged pages: save what can be read into a new one.",
     )
 
 
@@ -92,29 +94,49 @@ def _checked(store: str) -> Answer:
                 f"keeps the {check.sound:,} rows before the damage, and the command that began it "
                 "goes on"
             )
+        if check.digest and not check.readable and check.sound:
+            kept = (
+                f"{kept}; the command that began it puts it right, and goes on from its "
+                f"{check.sound:,} rows"
+            )
         if check.digest:
             lines.append(f"surefoot show {check.digest[:12]} --repair --store {where} {kept}")
+        if check.whole_file:
+            saves = "saves what can be read into a new file"
+            lines.append(f"surefoot show --repair --store {where} {saves}")
     return Answer(lines, json.dumps([_fields(c) for c in checks]), _DAMAGED if damaged else 0)
 
 
 def _repaired(store: str, run: str) -> Answer:
-    """What was wrong with a run, and what is kept of it."""
+    """What was wrong with a run, and what is kept of it; of a damaged file, of all runs."""
     from surefoot.store.outcomes import repair_run
+    from surefoot.store.rescue import file_problem, rescue_runs
 
+    if file_problem(store):
+        rescue = rescue_runs(store)
+        lines = [_kept_line(check) for check in rescue.runs]
+        lines += [f"{rescue.store} has what could be read: use it from now on (--store)"]
+        plain = {"store": rescue.store, "runs": [_fields(check) for check in rescue.runs]}
+        return Answer(lines, json.dumps(plain))
     if run == LATEST:
         raise InvalidArgument(
             "--repair needs the name of a run: surefoot show --check lists those that are damaged"
         )
     check = repair_run(store, run)
-    line = f"run {check.digest[:12]} is removed: the command that began it starts afresh"
-    if not check.problem:
-        line = f"{_line(check)}: nothing to repair"
-    elif check.readable:
-        line = (
-            f"run {check.digest[:12]} keeps {check.sound:,} of {check.rows:,} rows: the command "
-            "that began it goes on from them"
-        )
+    line = _kept_line(check) + ": nothing to repair" * (not check.problem)
     return Answer([line], json.dumps(_fields(check)))
+
+
+def _kept_line(check: RunCheck) -> str:
+    """What is left of a run."""
+    if not check.problem or not check.digest:
+        return _line(check)
+    if not check.readable:
+        return f"run {check.digest[:12]} is removed: the command that began it starts afresh"
+    return (
+        f"run {check.digest[:12]} keeps {check.sound:,} of {check.rows:,} rows: the command "
+        "that began it goes on from them"
+    )
 
 
 def _fields(check: RunCheck) -> dict[str, str | int | bool]:

@@ -92,13 +92,18 @@ class Database:
         database was created for a store, which has no runs yet; an empty file is more likely
         another one than the user meant.
         """
-        names, schema = self.once(self._tables)
+        names, schema, other = self.once(self._tables)
         if not names and not create and self.engine.dialect.name == "postgresql":
             return False
         if names and META.name not in names:
             raise StoreFailed(
                 f"{self.where} is a database of another program (it holds {names[0]}): "
                 "use another store (store=, --store)"
+            )
+        if other:
+            raise StoreFailed(
+                f"{self.where} holds {other}, and no store has one, as it may change what is read "
+                "or written: save its runs into a new file (surefoot show --repair)"
             )
         if schema is None and not create:
             raise StoreFailed(f"{self.where} is an empty database, not a store: check the path")
@@ -113,12 +118,15 @@ class Database:
         return True
 
     @staticmethod
-    def _tables(db: sa.Connection) -> tuple[list[str], str | None]:
-        """The names of all tables, and the number of the schema."""
-        names, schema = sa.inspect(db).get_table_names(), None
+    def _tables(db: sa.Connection) -> tuple[list[str], str | None, str]:
+        """The names of all tables, the number of the schema, and what else SQLite would run."""
+        names, schema, other = sa.inspect(db).get_table_names(), None, None
         if META.name in names:
             schema = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
-        return names, None if schema is None else str(schema)
+        if db.dialect.name == "sqlite":
+            other = db.exec_driver_sql(OTHER_CODE).fetchone()
+        found = "" if other is None else f"a {other[0]} ({other[1]})"
+        return names, None if schema is None else str(schema), found
 
     def _create(self) -> None:
         """Create the tables that are missing, one process at a time.
@@ -241,6 +249,8 @@ JOURNAL = sa.Table(
 """`number` counts the rows of a run from 0; `checksum` chains those of one input."""
 
 
+OTHER_CODE = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+"""What SQLite runs when a table is read or written: a store has none."""
 _LOCK_TIMEOUT_SECONDS = 30
 """How long to wait for another process that writes to the file."""
 _READ_TIMEOUT_SECONDS = 2
@@ -258,7 +268,11 @@ _SENTENCES = (
         ": the disk is full or cannot be written",
         "free some space and run the same command again; what was stored stays",
     ),
-    (("malformed",), " is damaged", f"restore it from a copy, or {_OTHER}"),
+    (
+        ("malformed",),
+        " is damaged",
+        f"restore it from a copy, save what can be read (surefoot show --repair), or {_OTHER}",
+    ),
     (("not a database",), " is not a surefoot store", _OTHER),
     (("locked",), " is in use by another process", f"wait for it, or {_OTHER}"),
     (

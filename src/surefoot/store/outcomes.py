@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from surefoot.errors import StoreFailed
+from surefoot.errors import StoreDamaged, StoreFailed
 from surefoot.records.record import (
     MARGINS,
     Comparison,
@@ -18,7 +18,8 @@ from surefoot.records.record import (
 )
 from surefoot.records.spec import ComparisonSpec, ModelSpec, StudySpec
 from surefoot.store import Store, open_existing, reading
-from surefoot.store.locations import is_sealed
+from surefoot.store.locations import is_sealed, public_location
+from surefoot.store.rescue import file_problem
 from surefoot.store.runs import RunCheck, RunSummary
 
 _ASKED = ("required", "verdicts", "source", "findings")
@@ -176,8 +177,12 @@ def runs(store: str) -> list[RunSummary]:
 def check_store(store: str) -> list[RunCheck]:
     """Read every run of a store, with its journal and record: what is sound, and what is wrong.
 
-    As `surefoot show --check`; nothing is changed. `repair_run` keeps what is sound of a run.
+    As `surefoot show --check`; nothing is changed. `repair_run` keeps what is sound of a run. Where
+    the file as a whole is damaged, that is the one answer: `rescue_runs` saves what can be read.
     """
+    problem = file_problem(store)
+    if problem:
+        return [RunCheck("", 0, 0, problem, readable=False, whole_file=True)]
     with reading(store) as opened:
         return opened.check()
 
@@ -186,7 +191,11 @@ def repair_run(store: str, run: str) -> RunCheck:
     """Keep of a damaged run the rows before the first damaged one; what was wrong with it.
 
     Its record is removed: the same study then goes on from these rows, to the same result. A run
-    that cannot be read at all is removed. A sound run stays as it is.
+    that cannot be read at all is removed. A sound run stays as it is. Where the file as a whole is
+    damaged, nothing is changed in it: `rescue_runs` saves what can be read.
     """
+    problem = file_problem(store)
+    if problem:
+        raise StoreDamaged(public_location(store), problem)
     with closing(open_existing(store)) as opened:
         return opened.repair(run)

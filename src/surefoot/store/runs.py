@@ -40,7 +40,8 @@ class RunCheck:
     """What a check of a run shows: how many rows it should have, those that are sound, and why not.
 
     `sound` counts the rows before the first damaged one. `problem` is empty for a sound run.
-    `readable`: the run itself can be read, so that its sound rows can be kept.
+    `readable`: the run itself can be read, so that its sound rows can be kept. `whole_file`: it is
+    about the file of the store, and no run of it was read.
     """
 
     digest: str
@@ -48,6 +49,7 @@ class RunCheck:
     sound: int
     problem: str = ""
     readable: bool = True
+    whole_file: bool = False
 
 
 def choose_name(digests: Sequence[str], prefix: str, where: str) -> str:

@@ -29,6 +29,7 @@ from surefoot.store.chains import (
     BadRow,
     Chains,
     NewRow,
+    Row,
     evidence_from_text,
     evidence_to_text,
     seal_of,
@@ -553,18 +554,39 @@ def _check_run(database: Database, number: int, digest: str) -> RunCheck:
     query = sa.select(RUNS, RUNS.c.record.is_not(None).label("has_record"))
     row = database.read(lambda db: db.execute(query.where(RUNS.c.id == number)).one())
     try:
-        summary_of(row, database.where)
+        summary = summary_of(row, database.where)
     except StoreFailed as error:
-        return RunCheck(digest, 0, 0, getattr(error, "problem", str(error)), readable=False)
+        spec = _named_spec(row, database.where)
+        kept = spec is not None and row.spec != json_records.spec_to_json(spec)
+        rows = row.sealed_rows if kept else 0
+        return RunCheck(digest, rows, rows, getattr(error, "problem", str(error)), readable=kept)
+    rows = int(row.rows)
+    if rows and not _is_named(summary.spec, digest):  # a comparison, named otherwise, has no rows
+        problem = f"run {digest[:12]}: its study is another than its name stands for"
+        return RunCheck(digest, rows, rows, problem, _named_spec(row, database.where) is not None)
     try:
         SqlJournal(database, digest).replay()
         if row.record is not None:
             sealed_record(row, database.where)
     except StoreFailed as error:
         # the way out, which an error says as well, is said once for all runs
-        problem: str = getattr(error, "problem", str(error))
-        return RunCheck(digest, int(row.rows), _sound(database, digest).rows, problem)
-    return RunCheck(digest, int(row.rows), int(row.rows))
+        problem = getattr(error, "problem", str(error))
+        return RunCheck(digest, rows, _sound(database, digest).rows, problem)
+    return RunCheck(digest, rows, rows)
+
+
+def _is_named(spec: StudySpec, digest: str) -> bool:
+    """Whether the name of a run is the digest of this study."""
+    return sha256(json_records.decisive_json(spec).encode()).hexdigest() == digest
+
+
+def _named_spec(row: TableRow, where: str) -> StudySpec | None:
+    """The study of a run as its record has it; None where that has none of this name."""
+    with suppress(StoreFailed):
+        spec = sealed_record(row, where).spec if row.record is not None else None
+        if isinstance(spec, StudySpec) and _is_named(spec, row.digest):
+            return spec
+    return None
 
 
 def _sound(database: Database, digest: str) -> Chains:
@@ -627,12 +649,21 @@ class SqlStore:
             return str(db.execute(query).scalar_one())
 
         there = self._database.write(write)
-        decisive = json_records.decisive_json
-        if there != row["spec"] and decisive(json_records.spec_from_json(there)) != decisive(spec):
+        if there == row["spec"]:
+            return
+        decisive, stored = json_records.decisive_json, None
+        with suppress(StoreFailed):
+            stored = decisive(json_records.spec_from_json(there))
+        if stored == decisive(spec):
+            return
+        if not _is_named(spec, digest):
             raise StoreFailed(
                 f"{self.where} holds another study under the name {digest[:12]}: "
                 "use another store (store=, --store)"
             )
+        # Damaged: the name is the digest of the study, and the chains of the journal begin with it.
+        right = sa.update(RUNS).where(RUNS.c.digest == digest).values(spec=row["spec"])
+        self._database.write(lambda db: db.execute(right))
 
     def journal(self, digest: str) -> SqlJournal:
         """The journal of one run."""
@@ -725,15 +756,6 @@ class SqlStore:
     def check(self) -> list[RunCheck]:
         """Read and check every run, the oldest first; then rows that belong to none."""
         database = self._database
-        if database.engine.dialect.name == "sqlite":  # PostgreSQL checks its own pages
-            pragma = "PRAGMA integrity_check(1)"
-            found = database.read(lambda db: str(db.exec_driver_sql(pragma).scalar()))
-            answer = " ".join(found.split())
-            if answer != "ok":
-                raise StoreFailed(
-                    f"{self.where}: the file is damaged ({answer}): restore it from a copy, or use "
-                    "another store (store=, --store)"
-                )
         if not self._has_tables:
             return []
         runs = sa.select(RUNS.c.id, RUNS.c.digest).order_by(RUNS.c.id)
@@ -762,7 +784,7 @@ class SqlStore:
         self._journals.pop(digest, None)
         number = numbers[digest]
         check = _check_run(database, number, digest)
-        if not check.problem:
+        if not check.problem or self._restored_spec(number):
             return check
         sound = _sound(database, digest) if check.readable else Chains(digest)
 
@@ -779,3 +801,39 @@ class SqlStore:
 
         database.write(write)
         return check
+
+    def _restored_spec(self, number: int) -> bool:
+        """Whether the study of a run was put right from its record, and the run is sound then."""
+        database, this_run = self._database, RUNS.c.id == number
+        row = database.read(lambda db: db.execute(sa.select(RUNS).where(this_run)).one())
+        spec = _named_spec(row, self.where)
+        if spec is None:
+            return False
+        values = {"spec": json_records.spec_to_json(spec)}
+        database.write(lambda db: db.execute(sa.update(RUNS).where(this_run).values(values)))
+        return not _check_run(database, number, str(row.digest)).problem
+
+    def take_over(self, values: dict[str, Any], rows: Sequence[Row]) -> RunCheck | None:
+        """Keep a run of a damaged file, as far as it is sound; None where that is nothing.
+
+        `values`: the columns of the run, perhaps without the record; `rows`: of its journal.
+        """
+        database, digest = self._database, str(values["digest"])
+        if "record" not in values:
+            values = values | _NO_SEAL | {"record": None, "finished": None}
+        own = {name: value for name, value in values.items() if name != "id"}
+
+        def write(db: sa.Connection) -> None:
+            db.execute(sa.insert(RUNS).values(own))
+            this = sa.select(RUNS.c.id).where(RUNS.c.digest == digest)
+            number = db.execute(this).scalar_one()
+            new = [{"run": number, **dict(zip(COLUMNS, row, strict=True))} for row in rows]
+            if new:
+                db.execute(sa.insert(JOURNAL), new)
+
+        try:
+            database.once(write)
+            check = self.repair(digest)
+        except StoreFailed:
+            return None
+        return check if check.readable or not check.problem else None

@@ -1,0 +1,156 @@
+"""A store in an SQLite file that is itself damaged: what is wrong, and what can be saved of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from surefoot.errors import StoreFailed
+from surefoot.store.chains import COLUMNS, BadRow, Chains, Row
+from surefoot.store.database import JOURNAL, OTHER_CODE, RUNS
+from surefoot.store.locations import POSTGRES, is_sealed, path_of, scheme_of
+from surefoot.store.runs import RunCheck
+from surefoot.store.sql import SqlStore
+
+_MOST_GAP = 10_000
+"""Numbers of runs that are tried one by one between those that a damaged file still lists."""
+_OTHER = "it holds a {} ({}), and no store has one: it may change what is read or written"
+
+
+@dataclass(frozen=True)
+class Rescue:
+    """A new store, and what of each run is in it: `sound` of its `rows`, and what was wrong."""
+
+    store: str
+    runs: tuple[RunCheck, ...]
+
+
+def file_problem(store: str) -> str:
+    """What is wrong with the file of a store as a whole; empty where nothing is, or is no file.
+
+    Pages that SQLite cannot read, and what it would run when the store is read or written.
+    """
+    if scheme_of(store) in POSTGRES or not path_of(store).is_file():
+        return ""
+    try:
+        with _reading(store) as db:
+            answer = " ".join(str(db.execute("PRAGMA integrity_check(1)").fetchone()[0]).split())
+            if answer != "ok":
+                return f"pages of the file are damaged ({answer})"
+            other = db.execute(OTHER_CODE).fetchone()
+            return "" if other is None else _OTHER.format(*other)
+    except sqlite3.DatabaseError as error:
+        # what else opening refuses, such as a file of another program, it says itself
+        return f"pages of the file are damaged ({error})" if "malformed" in str(error) else ""
+
+
+def rescue_runs(store: str) -> Rescue:
+    """Save what can be read of a store whose file is damaged into a new store beside it.
+
+    Every run whose row can be read, with its journal up to the first row that is damaged, and with
+    its record where both are whole; the same study goes on from it. The old file is left as it is.
+    """
+    problem = file_problem(store)
+    if not problem:
+        raise StoreFailed(
+            f"{store}: the file is not damaged, so that nothing is to be saved: surefoot show "
+            "--check says whether its runs are sound"
+        )
+    target = _new_place(path_of(store))
+    checks: list[RunCheck] = []
+    lost: list[int] = []
+    with _reading(store) as db, closing(SqlStore(str(target))) as new:
+        for number in _numbers(db):
+            values = _run_values(db, number)
+            if values == {}:
+                continue
+            check = None if values is None else _rescue_run(db, new, number, values)
+            if check is None:
+                lost.append(number)
+            else:
+                checks.append(check)
+    if not checks:
+        for file in target.parent.glob(f"{target.name}*"):
+            file.unlink()
+        raise StoreFailed(
+            f"{store}: {problem}, and no run of it can be read: restore it from a copy, or use "
+            "another store (store=, --store)"
+        )
+    if lost:
+        words = f"run number {lost[0]}" if len(lost) == 1 else f"runs {lost[0]} to {lost[-1]}"
+        checks.append(RunCheck("", 0, 0, f"{words} of the file cannot be read", readable=False))
+    return Rescue(str(target), tuple(checks))
+
+
+@contextmanager
+def _reading(store: str) -> Iterator[sqlite3.Connection]:
+    how = "immutable=1" if is_sealed(store) else "mode=ro"
+    name = f"file:{quote(str(path_of(store).absolute()))}?{how}"
+    with closing(sqlite3.connect(name, uri=True)) as db:
+        db.text_factory = lambda content: content.decode(errors="replace")
+        yield db
+
+
+def _new_place(where: Path) -> Path:
+    """Beside the old file, under a name that is free."""
+    names = (f"{where.stem}.rescued{f'-{i}' * (i > 1)}{where.suffix}" for i in range(1, 1000))
+    return next(path for name in names if not (path := where.with_name(name)).exists())
+
+
+def _numbers(db: sqlite3.Connection) -> list[int]:
+    """The numbers of runs: what can be listed from both ends, and all in between."""
+    ends: list[list[int]] = []
+    for order in ("ASC", "DESC"):
+        listed: list[int] = []
+        with suppress(sqlite3.DatabaseError):
+            for (number,) in db.execute(f"SELECT id FROM {RUNS.name} ORDER BY id {order}"):  # noqa: S608  names of our own
+                listed.append(int(number))
+        ends.append(listed)
+    first, last = ends
+    gap = range(first[-1] + 1 if first else 1, last[-1] if last else _MOST_GAP)
+    return sorted({*first, *last, *gap[:_MOST_GAP]})
+
+
+def _run_values(db: sqlite3.Connection, number: int) -> dict[str, Any] | None:
+    """The columns of a run, without the record and what follows it where those are damaged.
+
+    Empty where there is no such run; None where it cannot be read.
+    """
+    names = [column.name for column in RUNS.c]
+    for wanted in (names, names[: names.index("record")]):  # most pages of a run hold its record
+        columns = ", ".join(f'"{name}"' for name in wanted)
+        with suppress(sqlite3.DatabaseError):
+            query = f"SELECT {columns} FROM {RUNS.name} WHERE id = ?"  # noqa: S608  names of our own
+            row = db.execute(query, (number,)).fetchone()
+            return {} if row is None else dict(zip(wanted, row, strict=True))
+    return None
+
+
+def _rescue_run(
+    db: sqlite3.Connection, new: SqlStore, number: int, values: dict[str, Any]
+) -> RunCheck | None:
+    """What is in the new store of one run; None where nothing of it is."""
+    rows, chains = _sound_rows(db, number, str(values["digest"]))
+    check = new.take_over(values, rows[: chains.rows])
+    if check is not None and "record" not in values and not check.problem:
+        return replace(check, problem=f"the record of run {check.digest[:12]} cannot be read")
+    return check
+
+
+def _sound_rows(db: sqlite3.Connection, number: int, digest: str) -> tuple[list[Row], Chains]:
+    """The rows of a journal as far as they can be read, and how many of them are sound."""
+    query = f"SELECT {', '.join(COLUMNS)} FROM {JOURNAL.name} WHERE run = ? ORDER BY number"  # noqa: S608  names of our own
+    rows: list[Row] = []
+    with suppress(sqlite3.DatabaseError):
+        for row in db.execute(query, (number,)):
+            rows.append(row)
+    chains = Chains(digest)
+    with suppress(BadRow):
+        chains.read(rows, defaultdict(list))
+    return rows, chains
