@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 
 import pytest
 
+from surefoot.cli import exit_codes
 from surefoot.compiled.library import compiled_library
 from tests.system.conftest import Workspace
 from tests.system.hold import SECONDS, hold, release, wait_for
@@ -188,6 +189,56 @@ def test_ctrl_c_ends_code_that_holds_the_lock_and_the_run_goes_on(workspace):
     resumed = workspace.run(*words)
     assert "trials that are in the store\n" in resumed.stderr
     assert result_of(resumed) == result_of(workspace.run(*words, "--store", "other.db"))
+
+
+SWALLOWS = """
+import os, signal, time
+import numpy as np
+
+class Swallows:  # Python drops what is raised while it removes an object
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        sum(i for i in range(1000))  # the handler runs in here
+
+calls = []
+
+def scores(x):
+    calls.append(1)
+    if len(calls) == 40:
+        Swallows()
+        while os.path.exists("hold"):
+            time.sleep(0.01)
+    return np.ascontiguousarray(x.reshape(len(x), -1)[:, :20:2])
+"""
+
+
+def test_a_signal_that_is_lost_on_its_way_ends_the_command_all_the_same(workspace):
+    (workspace.folder / "mine.py").write_text(SWALLOWS)
+    (workspace.folder / "hold").touch()
+    words = ("estimate", "mine.py:scores", "test.npz", "--perturb", "linf:0.1", "--each", "0.2",
+             "--first", "4", "--method", "okamoto", "--batch", "4", "--workers", "1", "--bounds",
+             "0,1", "--shape", "1,28,28")  # fmt: skip
+    code = SOON.replace("NOTICE", "END")
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=workspace.folder, text=True,
+                          capture_output=True, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.splitlines()[-1] == STOPPED
+    assert exit_codes.SECONDS_TO_NOTICE + exit_codes.SECONDS_TO_END <= 2
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_signal_that_comes_too_late_is_answered_and_the_result_stands(workspace, late):
+    signals = "os.kill(os.getpid(), signal.SIGTERM)"
+    before = f"try: {signals}\nexcept Stopped: pass"
+    code = (
+        "import os, signal\n"
+        "from surefoot.cli.interrupts import Stopped, end_with, handle_signals\n"
+        f"handle_signals()\n{'' if late else before}\nend_with(1)\n"
+        f"{signals if late else 'raise SystemExit(1)'}\n"
+    )
+    done = python(code, workspace.folder)
+    said = "surefoot: the signal came when the result was complete: it stands\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_nohup_stays_and_a_second_signal_ends_at_once(workspace):

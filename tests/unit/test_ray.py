@@ -122,6 +122,7 @@ def test_a_killed_worker_and_one_that_hangs_do_not_change_the_record(
     setup, notes = troubled(tmp_path), []
     result = setup.run(executor=Ray(cluster.address), batch=16, on_workers=notes.append)
     assert str(notes[0]) == "2 workers of Ray on 2 nodes, as many as fit"
+    assert notes[1].fallback and "a new one took over" in str(notes[1])
     assert {"killed", "slow"} <= {path.name for path in tmp_path.iterdir()}
     assert masked(result) == masked(setup.run(batch=16))
 
@@ -148,21 +149,21 @@ def test_a_connection_of_the_caller_is_used_and_left_open(cluster, monkeypatch):
 
 
 @pytest.mark.slow
-def test_what_a_cluster_cannot_do_is_refused_with_the_way_out(cluster, monkeypatch):
-    import ray
-
+def test_what_a_cluster_cannot_do_is_refused_with_the_way_out(cluster):
     def refused(options, says, setup=None, **more):
         with pytest.raises(InvalidArgument, match=says):
             (setup or study()).run(executor=options, **more)
-        assert not ray.is_initialized()
 
     refused(Ray(cluster.address, workers=3), r"3 workers do not fit .* \(--workers 2\)")
     refused(Ray(cluster.address, gpus=1), r"no machine .* has 1 CPU and 1 GPU .* 0 GPU in all\)")
     refused(Ray(cluster.address, workers=2), r"workers is 1 for the run and 2 in Ray", workers=1)
     closure = study(model=sf.load_model(lambda x: linear(x) + 0, shape=SHAPE))
     refused(Ray(cluster.address), r"mine\.py, and import them", closure)
-    monkeypatch.setattr(ray, "__version__", "2.0.0")
-    refused(Ray(cluster.address), "another version of Ray or Python .* install the same versions")
+
+
+def test_a_cluster_of_another_version_is_named():
+    refusal = ray_connection._refusal("head:6379", RuntimeError("Version mismatch: 2.0.0"))
+    assert "another version of Ray or Python (Version mismatch: 2.0.0)" in str(refusal)
 
 
 @pytest.mark.slow
@@ -179,9 +180,11 @@ def test_a_node_that_goes_away_does_not_change_the_record(cluster, tmp_path, mon
     setup = troubled(tmp_path, node.node_id)
     remover = threading.Thread(target=remove)
     remover.start()
-    result = setup.run(executor=Ray(cluster.address), workers=2, batch=16)
+    notes = []
+    result = setup.run(executor=Ray(cluster.address), workers=2, batch=16, on_workers=notes.append)
     remover.join()
     assert (tmp_path / "reached").exists()
+    assert [note.fallback for note in notes] == [False, True]
     assert masked(result) == masked(setup.run(batch=16))
 
 

@@ -73,10 +73,11 @@ def own_exit_code() -> Iterator[None]:
         os._exit = leave
 
 
-SECONDS_TO_NOTICE = 4.0
-"""After which native code is taken for one that does not return: a batch rarely takes longer."""
-SECONDS_TO_END = 15.0
-"""For the intermediate result and the end of the workers, where Python noticed the signal."""
+SECONDS_TO_NOTICE = 1.0
+"""After which native code is not waited for: the batch it works on is run again."""
+SECONDS_TO_END = 1.0
+"""For an end in order where Python noticed the signal: with the above two seconds in all. What code
+of the user does with the exception, or Python in its own clean-up, is then of no matter."""
 _PAUSE = 0.05
 """Between two looks at whether the signal was noticed, in seconds."""
 

@@ -37,8 +37,22 @@ def handle_signals() -> None:
 
 
 def end_with(code: int) -> None:
-    """From now on a signal ends the process with the code of the finished command."""
-    _handle(lambda *_: _leave(code))
+    """From now on a signal ends the process with the code of the finished command.
+
+    A signal that came before it and changed nothing is answered too: the result stands.
+    """
+
+    def say() -> None:
+        if code != STOPPED:
+            os.write(2, b"surefoot: the signal came when the result was complete: it stands\n")
+
+    def end(_: int, __: FrameType | None) -> None:
+        say()
+        _leave(code)
+
+    _handle(end)
+    if stop_requested():
+        say()
 
 
 def stop_requested() -> bool:

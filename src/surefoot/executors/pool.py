@@ -102,6 +102,7 @@ class WorkerNote:
 
 
 _REPLACED = WorkerNote("a worker process was killed; a new one took over", fallback=True)
+_LOST_BY_RAY = WorkerNote("a worker of Ray was killed or lost; a new one took over", fallback=True)
 
 
 def cores() -> int:
@@ -142,7 +143,8 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
         from surefoot.executors.ray_cluster import open_ray
 
         options = executor if isinstance(executor, Ray) else Ray()
-        pool, sentence = open_ray(options, work, cores())
+        replaced = partial(on_workers, _LOST_BY_RAY)
+        pool, sentence = open_ray(options, work, cores(), replaced)
         on_workers(WorkerNote(sentence))
         return pool
     if executor is not None and not isinstance(executor, str):

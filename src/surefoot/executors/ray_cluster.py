@@ -7,9 +7,10 @@ import pickle
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, TypedDict
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from surefoot.core.tasks import Answers, Task
 from surefoot.errors import InvalidArgument, SurefootError
@@ -17,18 +18,25 @@ from surefoot.executors import worker
 from surefoot.executors.devices import Work
 from surefoot.executors.dispatch import Dispatch, WorkerLost
 from surefoot.executors.processes import ONE_THREAD
-from surefoot.executors.ray_connection import Ray, connect, release
+from surefoot.executors.ray_connection import (
+    Call,
+    Ray,
+    connect,
+    import_ray,
+    join,
+    release,
+    start,
+)
 from surefoot.executors.worker import T, pack
 
 if TYPE_CHECKING:
     from ray import ObjectRef
-    from ray.actor import ActorHandle
+    from ray.actor import ActorClass, ActorHandle
 
 
 class Node(TypedDict):
     """What Ray says of a machine, as far as it is read here."""
 
-    Alive: bool
     Resources: dict[str, float]
 
 
@@ -75,22 +83,93 @@ def actor_class() -> type:
     return Actor
 
 
-class RayWorker:
-    """One actor; its futures are of `concurrent.futures`."""
+class Cluster:
+    """What workers need of Ray, in the process that is connected to it; `folder` as in `Bridge`."""
 
-    def __init__(self, ray: ModuleType, actor: ActorHandle, package: ObjectRef, site: Site) -> None:
-        self._ray, self._actor = ray, actor
-        self.placed: Future[None] = _translated(actor.place.remote())
-        begun = actor.begin.remote(package, *site)
-        self.opened: Future[str] = _translated(begun, lambda other: _check_version(other, site[2]))
+    def __init__(self, folder: str = "") -> None:
+        self._ray, self._folder = import_ray(), folder
+        self._packages: list[tuple[ActorClass, ObjectRef, Site]] = []
+        self._actors: dict[int, ActorHandle] = {}
+
+    def call(self, name: str, *args: object) -> Future[Any]:
+        """As of `Bridge`, in this process."""
+        value = getattr(self, name)(*args)
+        if isinstance(value, Future):
+            return value
+        future: Future[Any] = Future()
+        future.set_result(value)
+        return future
+
+    def connect(self, address: str | None, workers: int, object_bytes: int, reach: float) -> None:
+        """Start a cluster, or join the one at this address."""
+        if address is None:
+            start(self._ray, workers, object_bytes, self._folder)
+        else:
+            join(self._ray, address, reach)
+
+    def leave(self) -> None:
+        """Leave the cluster, which ends our workers there."""
+        self._ray.shutdown()
+
+    def nodes(self) -> list[Node]:
+        """The machines that are there."""
+        alive = (node for node in self._ray.nodes() if node["Alive"])
+        return [Node(Resources=node["Resources"]) for node in alive]
+
+    def free(self) -> dict[str, float]:
+        """What nobody uses now."""
+        return dict(self._ray.available_resources())
+
+    def prepare(self, content: bytes, variables: dict[str, str], gpus: float, site: Site) -> int:
+        """A number for workers with this package, which is in the cluster once."""
+        actor = self._ray.remote(
+            num_cpus=1,
+            num_gpus=gpus,
+            max_restarts=0,  # a lost worker is replaced by `Dispatch`, which knows its batch
+            scheduling_strategy="SPREAD",
+            runtime_env={"env_vars": variables},
+        )(actor_class())
+        self._packages.append((actor, self._ray.put(content), site))
+        return len(self._packages) - 1
+
+    def place(self, number: int, package: int) -> Future[None]:
+        """A new worker: done once it has a process."""
+        actor = self._packages[package][0].remote()
+        self._actors[number] = actor
+        return _translated(actor.place.remote())
+
+    def open(self, number: int, package: int) -> Future[str]:
+        """Done once the worker has its bench."""
+        _, content, site = self._packages[package]
+        begun = self._actors[number].begin.remote(content, *site)
+        return _translated(begun, lambda other: _check_version(other, site[2]))
+
+    def answer(self, number: int, tasks: Sequence[Task]) -> Future[Answers]:
+        """The evidence of each task; `WorkerLost` where the actor has ended."""
+        return _translated(self._actors[number].answer.remote(tasks))
+
+    def end(self, number: int) -> None:
+        """Kill the actor."""
+        self._ray.kill(self._actors.pop(number))
+
+
+class RayWorker:
+    """One actor, by its number."""
+
+    _numbers = count()
+
+    def __init__(self, call: Call, package: int) -> None:
+        self._call, self._number = call, next(self._numbers)
+        self.placed: Future[None] = call("place", self._number, package)
+        self.opened: Future[str] = call("open", self._number, package)
 
     def answer(self, tasks: Sequence[Task]) -> Future[Answers]:
         """The evidence of each task; `WorkerLost` where the actor has ended."""
-        return _translated(self._actor.answer.remote(tasks))
+        return self._call("answer", self._number, tasks)
 
     def end(self) -> None:
         """Kill the actor."""
-        self._ray.kill(self._actor)
+        self._call("end", self._number)
 
 
 def _check_version(other: str, own: str) -> None:
@@ -141,7 +220,9 @@ def _first_words(error: BaseException) -> str:
     return " ".join(str(error).split()).partition(". ")[0].rstrip(".")[:160]
 
 
-def open_ray(options: Ray, work: Work, cores: int) -> tuple[Dispatch, str]:
+def open_ray(
+    options: Ray, work: Work, cores: int, on_replace: Callable[[], None]
+) -> tuple[Dispatch, str]:
     """The executor, once a worker is ready, and a sentence on where it works."""
     if worker.is_worker():
         raise InvalidArgument(
@@ -155,12 +236,13 @@ def open_ray(options: Ray, work: Work, cores: int) -> tuple[Dispatch, str]:
         )
     wanted, gpus = options.workers or asked, _gpus(options, work)
     content = pickle.dumps(pack(work.bench))
-    ray = connect(options, wanted or cores, len(content))
+    call = connect(options, wanted or cores, len(content), lambda: Cluster().call)
     try:
-        nodes = [node for node in ray.nodes() if node["Alive"]]
+        nodes = call("nodes").result()
         workers = _fitting(nodes, wanted, gpus)
-        start = _starter(ray, content, gpus)
-        pool = Dispatch(start, workers, lambda: _scarcity(ray, gpus), on_end=release)
+        starter = _starter(call, content, gpus)
+        scarcity = partial(_scarcity, call, gpus)
+        pool = Dispatch(starter, workers, scarcity, release, on_replace)
     except BaseException:
         release()
         raise
@@ -217,27 +299,21 @@ def _has(nodes: Sequence[Node]) -> str:
     return f"{_nodes(len(nodes))} with {cores:g} CPU and {gpus:g} GPU in all"
 
 
-def _scarcity(ray: ModuleType, gpus: float) -> str:
-    free = ray.available_resources()
+def _scarcity(call: Call, gpus: float) -> str:
+    free = call("free").result()
     return (
         f"each needs {_needs(gpus)}, and {free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU "
         "of the cluster of Ray are free: wait, or use fewer workers (--workers)"
     )
 
 
-def _starter(ray: ModuleType, content: bytes, gpus: float) -> Callable[[], RayWorker]:
-    """Starts an actor; the package is in the cluster once, whatever the number of workers."""
+def _starter(call: Call, content: bytes, gpus: float) -> Callable[[], RayWorker]:
+    """Starts a worker."""
     variables = {name: os.environ.get(name, one) for name, one in ONE_THREAD.items()}
-    actor = ray.remote(
-        num_cpus=1,
-        num_gpus=gpus,
-        max_restarts=0,  # a lost worker is replaced by `Dispatch`, which knows its batch
-        scheduling_strategy="SPREAD",
-        runtime_env={"env_vars": variables},
-    )(actor_class())
-    package, folder = ray.put(content), os.getcwd()
+    folder = os.getcwd()
     site = [path or folder for path in sys.path], folder, import_module("surefoot").__version__
-    return lambda: RayWorker(ray, actor.remote(), package, site)
+    package = call("prepare", content, variables, gpus, site).result()
+    return lambda: RayWorker(call, package)
 
 
 def _nodes(number: int) -> str:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import logging
 import math
 import os
-import shutil
-import signal
 import socket
+import sys
 import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 from surefoot.errors import InvalidArgument, MissingPackage, WorkerFailed
+from surefoot.executors.ray_bridge import Bridge
 
 AUTO = "auto"
 """The cluster of this machine, however it was started."""
@@ -107,13 +109,18 @@ _MOST_CHARACTERS = 200
 """Of what Ray says about an error: one line of a terminal or two."""
 
 
+Call = Callable[..., Future[Any]]
+"""A function of `Cluster`, by its name, and what it takes."""
+
+
 class _Connection:
-    """How many use it in this process, and how it is closed by the last one, if it is ours."""
+    """How many use it in this process; the last one closes the bridge, if there is one."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.users = 0
-        self.close: Callable[[], None] | None = None
+        self.bridge: Bridge | None = None
+        self.address: str | None = None
 
     def add_user(self) -> None:
         with self.lock:
@@ -122,26 +129,14 @@ class _Connection:
     def remove_user(self) -> None:
         with self.lock:
             self.users -= 1
-            if self.users == 0 and self.close is not None:
-                close, self.close = self.close, None
-                close()
+            if self.users == 0 and self.bridge is not None:
+                bridge, self.bridge = self.bridge, None
+                bridge.close()
 
 
 _connection = _Connection()
 release = _connection.remove_user
 """The counterpart of `connect`."""
-
-
-@contextmanager
-def inherited(**values: str) -> Iterator[None]:
-    """Variables that new processes inherit, unless the user has set them."""
-    added = {name: value for name, value in values.items() if name not in os.environ}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for name in added:
-            os.environ.pop(name, None)
 
 
 @contextmanager
@@ -154,25 +149,47 @@ def one_cluster() -> Iterator[None]:
         _connection.remove_user()
 
 
-def connect(options: Ray, workers: int, object_bytes: int) -> ModuleType:
-    """Ray, connected; `release` afterwards. A connection of the caller's own is used as it is."""
+def connect(
+    options: Ray, workers: int, object_bytes: int, in_this_process: Callable[[], Call]
+) -> Call:
+    """How to call Ray; `release` afterwards. A connection of the caller's own is used as it is."""
     require_installed()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ray = import_module("ray")
     _connection.add_user()
     try:
         with _connection.lock:
-            if ray.is_initialized():
+            ray = sys.modules.get("ray")
+            if ray is not None and ray.is_initialized():
                 _refuse_other_cluster(ray, options.address)
-            elif options.cluster is None:
-                _connection.close = _start(ray, workers, object_bytes)
-            else:
-                _connection.close = _join(ray, options.cluster)
+                return in_this_process()
+            if _connection.bridge is None:
+                _connection.bridge = _open_bridge(options.cluster, workers, object_bytes)
+                _connection.address = options.cluster
+            elif options.address not in (None, AUTO, _connection.address):
+                raise _other_cluster(_connection.address or "this machine", options.address)
+            return _connection.bridge.call
     except BaseException:
         _connection.remove_user()
         raise
-    return ray
+
+
+def _open_bridge(address: str | None, workers: int, object_bytes: int) -> Bridge:
+    """A process that has joined the cluster at this address, or started one of its own.
+
+    The paths of sockets must be short, so the folder is in /tmp where there is one.
+    """
+    parent = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108  a new folder in it
+    bridge = Bridge("" if address else tempfile.mkdtemp(prefix="surefoot-", dir=parent))
+    try:
+        connected = bridge.call("connect", address, workers, object_bytes, SECONDS_TO_REACH)
+        # Ray itself would try for minutes to join one
+        connected.result(None if address is None else SECONDS_TO_REACH + SECONDS_TO_CONNECT)
+    except BaseException as error:
+        bridge.close()
+        if isinstance(error, TimeoutError):
+            seconds = f"it did not take us in within {SECONDS_TO_CONNECT:g} seconds"
+            raise _unreachable(str(address), seconds) from None
+        raise
+    return bridge
 
 
 def _refuse_other_cluster(ray: ModuleType, address: str | None) -> None:
@@ -180,73 +197,51 @@ def _refuse_other_cluster(ray: ModuleType, address: str | None) -> None:
     if address is None or address == AUTO:
         return
     same_port = own.rpartition(":")[2] == address.rpartition(":")[2]
-    if same_port and set(_hosts(ray, own)) & set(_hosts(ray, address)):
-        return
-    raise InvalidArgument(
+    if not (same_port and set(_hosts(ray, own)) & set(_hosts(ray, address))):
+        raise _other_cluster(own, address)
+
+
+def _other_cluster(own: str, address: str | None) -> InvalidArgument:
+    return InvalidArgument(
         f"this program is connected to the cluster of Ray at {own}, not to {address}: leave the "
         "address out, or call ray.shutdown() first"
     )
 
 
-def _start(ray: ModuleType, workers: int, object_bytes: int) -> Callable[[], None]:
-    """A cluster on this machine, in a folder of its own; how to end it.
+def import_ray() -> ModuleType:
+    """Ray, without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return import_module("ray")
 
-    The paths of sockets must be short, so the folder is in /tmp where there is one.
-    """
-    parent = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108  a new folder in it
-    folder = tempfile.mkdtemp(prefix="surefoot-", dir=parent)
 
-    def close() -> None:
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
-
+def start(ray: ModuleType, workers: int, object_bytes: int, folder: str) -> None:
+    """A cluster on this machine, in a folder of its own."""
     try:
-        with _quietly(), inherited(RAY_USAGE_STATS_ENABLED="0"), _signal_handlers_kept():
-            ray.init(
-                address="local",
-                num_cpus=workers,
-                include_dashboard=False,
-                object_store_memory=max(LEAST_OBJECT_MEMORY, 2 * object_bytes),
-                log_to_driver=False,
-                logging_level=logging.CRITICAL,
-                _temp_dir=folder,
-            )
-    except BaseException as error:
-        close()
-        if not isinstance(error, Exception):
-            raise
+        ray.init(
+            address="local",
+            num_cpus=workers,
+            include_dashboard=False,
+            object_store_memory=max(LEAST_OBJECT_MEMORY, 2 * object_bytes),
+            log_to_driver=False,
+            logging_level=logging.CRITICAL,
+            _temp_dir=folder,
+        )
+    except Exception as error:
         raise WorkerFailed(
             f"Ray cannot start on this machine ({_words(error)}): use executor processes "
             "(--executor processes)"
         ) from error
-    return close
 
 
-def _join(ray: ModuleType, address: str) -> Callable[[], None]:
-    """A connection to a running cluster; how to end it.
-
-    Ray itself would try for minutes, in a call that Ctrl-C does not end, so a thread makes it.
-    """
+def join(ray: ModuleType, address: str, seconds: float) -> None:
+    """A connection to a running cluster, whose host must answer within so many seconds."""
     if address != AUTO:
-        _refuse_unreachable(ray, address)
-    errors: list[Exception] = []
-
-    def init() -> None:
-        try:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
-        except Exception as error:  # noqa: BLE001  raised below
-            errors.append(error)
-
-    with _quietly():
-        thread = threading.Thread(target=init, name="ray-init", daemon=True)
-        thread.start()
-        thread.join(SECONDS_TO_CONNECT)
-    if thread.is_alive():
-        raise _unreachable(address, f"it did not take us in within {SECONDS_TO_CONNECT:g} seconds")
-    if errors:
-        ray.shutdown()  # what is half connected
-        raise _refusal(address, errors[0]) from errors[0]
-    return ray.shutdown  # type: ignore[no-any-return]
+        _refuse_unreachable(ray, address, seconds)
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+    except Exception as error:
+        raise _refusal(address, error) from error
 
 
 def _refusal(address: str, error: Exception) -> InvalidArgument:
@@ -270,16 +265,16 @@ def _unreachable(address: str, reason: str) -> InvalidArgument:
     )
 
 
-def _refuse_unreachable(ray: ModuleType, address: str) -> None:
+def _refuse_unreachable(ray: ModuleType, address: str, seconds: float) -> None:
     """Unless a server of gRPC listens there."""
     port = int(address.rpartition(":")[2])
     reason = ""
     for host in _hosts(ray, address):
         try:
-            with socket.create_connection((host, port), SECONDS_TO_REACH) as peer:
+            with socket.create_connection((host, port), seconds) as peer:
                 if os.environ.get("RAY_USE_TLS", "0") != "0":
                     return
-                peer.settimeout(SECONDS_TO_REACH)
+                peer.settimeout(seconds)
                 peer.sendall(_HTTP2_PREFACE)
                 if peer.recv(9)[3:4] == bytes([_SETTINGS]):
                     return
@@ -302,30 +297,3 @@ def _hosts(ray: ModuleType, address: str) -> list[str]:
 
 def _words(error: Exception) -> str:
     return " ".join(str(error).split())[:_MOST_CHARACTERS] or type(error).__name__
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Ray says nothing of how it starts: running as root, a small /dev/shm, its dashboard."""
-    logger = logging.getLogger("ray")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logger.setLevel(max(level, logging.ERROR))
-
-
-@contextmanager
-def _signal_handlers_kept() -> Iterator[None]:
-    """Ray sets a handler of SIGTERM of its own, and the caller's would be lost."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
