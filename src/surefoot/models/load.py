@@ -21,6 +21,7 @@ from surefoot.models.archive import export_input_shape
 from surefoot.models.call_limit import USUAL_SECONDS, checked_limit, limit_of_program
 from surefoot.models.endpoint import endpoint_input_shape, open_endpoint
 from surefoot.models.endpoint_connection import is_address, refuse_unused_variable
+from surefoot.models.keras import keras_input_shape, open_keras
 from surefoot.models.load_options import LoadOptions, Source, interval, normalisation, scores_kind
 from surefoot.models.onnx import onnx_input_shape, open_onnx
 from surefoot.models.python import import_object, is_predictor, wrap_callable, wrap_items
@@ -152,8 +153,8 @@ def declared_shape(
 ) -> tuple[int | None, ...] | None:
     """The shape of one input that a file states, None for an open length; None where it does not.
 
-    Only .onnx and .pt2 files and models behind HTTP state one. A file or function that is not
-    there is refused.
+    Only files of ONNX, Keras and torch.export and models behind HTTP state one. A file or function
+    that is not there is refused.
     """
     if is_address(source):
         return endpoint_input_shape(source, token_variable)
@@ -197,9 +198,9 @@ def _from_file(path: Path, options: LoadOptions) -> Model:
     load = _FILES.get(path.suffix.lower())
     if load is None:
         raise InvalidArgument(
-            f"{path}: models are read from .onnx, .pt2 (torch.export), .pt (TorchScript), and with "
-            f"trust=True (--trust) .pkl and .joblib; {path.suffix or 'no suffix'} is none of them; "
-            "export it to ONNX"
+            f"{path}: models are read from .onnx, .pt2 (torch.export), .pt (TorchScript), .keras "
+            "and .h5 (Keras), and with trust=True (--trust) .pkl and .joblib; "
+            f"{path.suffix or 'no suffix'} is none of them; export it to ONNX"
         )
     return load(path, options)
 
@@ -222,12 +223,14 @@ _FILES: Mapping[str, Callable[[Path, LoadOptions], Model]] = {
     ".onnx": open_onnx,
     **dict.fromkeys((".pt2", ".pt", ".pth", ".ts", ".jit"), open_torch),
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), _from_pickle),
+    **dict.fromkeys((".keras", ".h5", ".hdf5"), open_keras),
 }
 """The loader of each kind of file, by its suffix."""
 
 _SHAPES: Mapping[str, Callable[[Path], tuple[int | None, ...] | None]] = {
     ".onnx": onnx_input_shape,
     ".pt2": export_input_shape,
+    **dict.fromkeys((".keras", ".h5", ".hdf5"), keras_input_shape),
 }
 """What reads the input shape that a kind of file states."""
 

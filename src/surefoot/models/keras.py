@@ -1,0 +1,190 @@
+"""Keras files, .keras and .h5: read by Keras itself, after every class that they name was checked.
+
+A file of Keras says which classes to build, by module and name, and may hold functions as byte
+code. Keras has a safe mode, which versions of it did not keep everywhere (.h5 files, classes of
+other modules), so that without trust only what a plain network needs is let through.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.models.load_options import LoadOptions
+from surefoot.models.python import PythonModel, wrap_callable
+from surefoot.subject.protocols import HostArray
+from surefoot.system.text import Json
+from surefoot.system.user_code import INTERRUPTS, error_text
+
+_BACKENDS = ("tensorflow", "torch", "jax")
+_MODULES = (
+    "keras", "keras.layers", "keras.models", "keras.initializers", "keras.regularizers",
+    "keras.constraints", "keras.activations", "keras.optimizers", "keras.losses", "keras.metrics",
+    "keras.optimizers.schedules", "keras.src.models.functional", "keras.src.models.sequential",
+)  # fmt: skip
+"""Modules of the classes that a file may name."""
+_REFUSED = {
+    "Lambda", "__lambda__", "function", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer",
+    "StringLookup", "IntegerLookup", "IndexLookup", "TextVectorization",
+}  # fmt: skip
+"""Classes and marks that hold code or call it, and lookups, which may read any file."""
+_MOST_CONFIG, _MOST_UNPACKED = 64 * 2**20, 16 * 2**30
+"""Bytes of the description of a network, and of all parts of an archive."""
+
+
+def open_keras(path: Path, options: LoadOptions) -> PythonModel:
+    """The model in a .keras or .h5 file; without trust nothing in it may run code."""
+    options.refuse_device()
+    if not options.trust:
+        _refuse_code(path, _config(path))
+    run = _KerasRun(str(path.absolute()), options.trust)
+    own = _one_shape(path, run.model.input_shape)
+    shape = options.input_shape(own, f"{path.name}")
+    model = wrap_callable(run, replace(options, shape=shape, trust=False))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    named = replace(model.signature, digest=digest, covers="the bytes of the file", partial=False)
+    return replace(model, signature=named)
+
+
+def keras_input_shape(path: Path) -> tuple[int | None, ...] | None:
+    """The shape of one input that the file states, read without Keras."""
+    for part in _parts(_config(path)):
+        for name in ("batch_shape", "batch_input_shape", "input_shape"):
+            shape = part.get(name)
+            if isinstance(shape, list) and shape and all(_is_length(n) for n in shape):
+                return tuple(shape[1:])
+    return None
+
+
+def _is_length(n: Json) -> bool:
+    return n is None or (isinstance(n, int) and not isinstance(n, bool))
+
+
+@dataclass(frozen=True)
+class _KerasRun:
+    """A batch through the network; a worker that gets this reads the file itself."""
+
+    path: str
+    trust: bool
+
+    @property
+    def model(self) -> Any:  # noqa: ANN401  an object of Keras
+        """The network, read once in each process."""
+        return _loaded(self.path, self.trust, os.stat(self.path).st_mtime_ns)
+
+    def __call__(self, x: HostArray) -> HostArray:
+        outputs: HostArray = _keras().ops.convert_to_numpy(self.model(x, training=False))
+        return outputs
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: str, trust: bool, modified: int) -> Any:  # noqa: ANN401  an object of Keras
+    keras = _keras()
+    try:
+        return keras.saving.load_model(path, compile=False, safe_mode=not trust)
+    except INTERRUPTS:
+        raise
+    except BaseException as error:
+        raise InvalidArgument(
+            f"{path} cannot be read by Keras {keras.__version__} ({error_text(error)}): save the "
+            "model again, or export it to ONNX"
+        ) from error
+
+
+def _keras() -> Any:  # noqa: ANN401  a package without types
+    """Keras, with the first backend that is installed, or NumPy, unless one is chosen."""
+    if "keras" not in sys.modules and "KERAS_BACKEND" not in os.environ:
+        known = (name for name in _BACKENDS if importlib.util.find_spec(name))
+        os.environ["KERAS_BACKEND"] = next(known, "numpy")
+    try:
+        return importlib.import_module("keras")
+    except ImportError as error:
+        raise MissingPackage(
+            f"files of Keras need Keras ({error_text(error)}): pip install keras, or export the "
+            "model to ONNX (model.export('model.onnx', format='onnx'))"
+        ) from error
+
+
+def _one_shape(path: Path, shape: Any) -> tuple[int | None, ...] | None:  # noqa: ANN401  of Keras
+    """Of one input; refuses several inputs."""
+    if shape is None:
+        return None
+    if not isinstance(shape, tuple) or not all(n is None or isinstance(n, int) for n in shape):
+        raise InvalidArgument(
+            f"{path} has several inputs, and one is needed: wrap it in a function of a batch "
+            "(package.module:function)"
+        )
+    return shape[1:]
+
+
+def _config(path: Path) -> Json:
+    """The description of the network in the file, as JSON."""
+    try:
+        text = _config_of_h5(path) if path.suffix.lower() != ".keras" else _config_of_zip(path)
+        config: Json = json.loads(text)
+    except (OSError, KeyError, ValueError, RecursionError, zipfile.BadZipFile) as error:
+        raise InvalidArgument(
+            f"{path} is no model of Keras ({error_text(error)}): save it with model.save("
+            "'model.keras')"
+        ) from error
+    return config
+
+
+def _config_of_zip(path: Path) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        parts = archive.infolist()
+        if sum(part.file_size for part in parts) > _MOST_UNPACKED:
+            raise ValueError("its parts are larger than 16 GiB")
+        names = [part.filename for part in parts]
+        if len(set(names)) < len(names):  # two readers may take another of two parts
+            raise ValueError("two of its parts have the same name")
+        if archive.getinfo("config.json").file_size > _MOST_CONFIG:
+            raise ValueError("its config.json is larger than 64 MiB")
+        return archive.read("config.json")
+
+
+def _config_of_h5(path: Path) -> bytes | str:
+    try:
+        h5py: Any = importlib.import_module("h5py")
+    except ImportError as error:
+        raise MissingPackage(f"{path} needs h5py: pip install h5py") from error
+    with h5py.File(path, "r") as file:
+        text: bytes | str = file.attrs["model_config"]
+    return text
+
+
+def _parts(config: Json) -> Iterator[dict[str, Json]]:
+    """Every object in it, from the outside."""
+    waiting = [config]
+    while waiting:
+        one = waiting.pop(0)
+        if isinstance(one, dict):
+            yield one
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+
+
+def _refuse_code(path: Path, config: Json) -> None:
+    """Refuse a file that names anything but the layers of Keras itself."""
+    if isinstance(config, dict):  # what it was trained with is not read
+        config = {name: part for name, part in config.items() if name != "compile_config"}
+    for part in _parts(config):
+        name, module = part.get("class_name"), part.get("module")
+        if name in _REFUSED or not (module is None or module in _MODULES):
+            of = "" if module in (None, *_MODULES) else f" of {module}"
+            raise InvalidArgument(
+                f"{path} has a {name}{of}, and reading one can run code: export the model to ONNX, "
+                "or pass --trust (trust=True) if you made the file yourself"
+            )
