@@ -50,6 +50,10 @@ STUDIES = {
     "attack-pgd": f"certify {_NETWORK} --perturb l2:0.5 --kappa 0.1 --attack --attack-method pgd "
     "--attack-step 0.1 --require-these 0.99",
     "tail": f"tail {_NAMED} --perturb linf:0.3 --draws 300 --require 0.6",
+    "splitting": f"tail {_NETWORK} --perturb gaussian:0.1 --method splitting --particles 12 "
+    "--runs 2 --chain 6 --first 2",
+    "smooth": f"smooth {_NETWORK} --sigma 0.25 --grid 1/255 --radius 0.1,0.3 --max-trials 2000 "
+    "--first 6",
     "tail-levels": f"tail {_NETWORK} --perturb linf --levels 0.1,0.3 --draws 200 --limit 0.7 "
     "--transforms none,logit,yeo-johnson --normality 0.01",
     "curve": f"curve {_NAMED} --perturb brightness:0..0.4 --threshold 0.8,0.5 --by-class "
@@ -107,6 +111,8 @@ EVIDENCE = {
     "kappa-test": "",
     "attack": "--model model.onnx --data net.npz --bounds 0,1 --seed 7",
     "tail": "",
+    "splitting": "",
+    "smooth": "",
     "curve": "",
     "curve-noise": "",
     "critical": "",

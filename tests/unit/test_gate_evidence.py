@@ -173,7 +173,7 @@ def again_command(path):
 def test_the_printed_command_runs_both_models_again_and_wrong_data_are_named_once():
     evidence_of(study("n", f"{BAD}{BEFORE}\ntrust = true"))
     path = "new/n.evidence.json"
-    assert "(and --trust, if you trust the model" in sf.check_evidence(path).explain()
+    assert "(with --trust" in sf.check_evidence(path).explain()
     command = again_command(path)
     assert "--trust" not in command
     done = CliRunner().invoke(app, command[1:], standalone_mode=False)

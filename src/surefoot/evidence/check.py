@@ -56,7 +56,7 @@ def verify_command(evidence: Evidence) -> str:
     more = "" if options is not None or not command else " and the options of the run"
     text = shlex.join([*words, *(options or ())]) + more
     trusted = any(_TRUST.search(one.command) for one in (evidence, *parts))
-    accept = " (and --trust, if you trust the model: it is a file that can run code)" * trusted
+    accept = " (with --trust, if you trust it: it runs code)" * trusted
     return escape_unprintable(text)[:_LONGEST] + accept
 
 
@@ -145,7 +145,7 @@ def _signature(envelope: Envelope, key: str | Path | None) -> Check:
         return Status.REFUTED.of(words)
     if not envelope.signatures:
         return Status.OPEN.of(
-            "Unsigned: a consistent change of it is noticed only by running trials again.",
+            "Unsigned: only trials run again notice a consistent change.",
             "an unsigned file",
         )
     names = ", ".join(one.keyid[:16] for one in envelope.signatures)
@@ -269,7 +269,7 @@ def _taken_on_trust(evidence: Evidence) -> list[str]:
     )
     again = verify_command(evidence)
     lines = [
-        f"Whether the trials were run as recorded; to run some again: {again}.",
+        f"Whether trials were run as recorded; run some again: {again}.",
         given,
     ]
     if any(isinstance(part.record.details, Radii) for part in parts):
