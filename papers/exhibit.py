@@ -45,12 +45,16 @@ _TEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its heading, the key of its value in a row, and how that is written."""
+    """A column of a table: its heading, the key of its value in a row, and how that is written.
+
+    Where it is `less` another key, it is how much that value is above this one.
+    """
 
     heading: str
     key: str
     way: str = ""
     is_name: bool = False
+    less: str = ""
 
     @classmethod
     def read(cls, text: str) -> Column:
@@ -66,6 +70,9 @@ class Column:
     def cell(self, row: Row) -> str:
         """The cell of this row; empty where the row has no value."""
         value = row.get(self.key)
+        if self.less:
+            ours = row.get(self.less)
+            value = None if value is None or ours is None else ours - value
         if value is None:
             return ""
         return words.WAYS[self.way](value) if self.way in words.WAYS else format(value, self.way)
@@ -76,7 +83,8 @@ class Sheet:
     """A table whose rows are data: one mapping a row, with the keys of the columns.
 
     `shown` are the columns as text, with semicolons between them: see `Column.read`.
-    `only_known`: without those in which no row has a value.
+    `only_known`: without those in which no row has a value. Behind a number of a paper, whose key
+    begins with "published_", follows how much ours, the column before it, is above it.
     """
 
     title: str
@@ -88,9 +96,16 @@ class Sheet:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Its columns, from the left."""
-        every = tuple(map(Column.read, self.shown.split(";")))
+        every = list[Column]()
+        for column in map(Column.read, self.shown.split(";")):
+            before = every[-1].key if every else ""
+            every.append(column)
+            values = [row.get(name) for row in self.rows for name in (before, column.key)]
+            numbers = all(isinstance(value, int | float | None) for value in values)
+            if column.key.startswith("published_") and column.way != "one less" and numbers:
+                every.append(Column("difference", column.key, "+.3g", less=before))
         known = {key for row in self.rows for key, value in row.items() if value is not None}
-        return tuple(c for c in every if c.key in known) if self.only_known else every
+        return tuple(c for c in every if c.key in known or not self.only_known)
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -120,7 +135,8 @@ class Sheet:
         out = io.StringIO()
         pairs = {key for row in self.rows for key in row if isinstance(row[key], Interval)}
         ends = {key: (f"{key}_low", f"{key}_high") for key in pairs}
-        keys = [name for c in self.columns for name in ends.get(c.key, (c.key,))]
+        shown = [c.key for c in self.columns if not c.less]
+        keys = [name for key in shown for name in ends.get(key, (key,))]
         writer = csv.DictWriter(out, keys, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         for row in self.rows:
