@@ -91,9 +91,11 @@ def test_the_files_are_copied_and_another_file_is_not_overwritten(workspace):
 
 
 def test_a_method_whose_package_is_missing_is_left_out_with_the_line_that_installs_it(
-    tmp_path, monkeypatch, capsys
+    demonstrated, tmp_path, monkeypatch, capsys
 ):
-    result = STEPS["curve"].run(str(tmp_path / "surefoot.db"), Caller())
+    workspace, *_ = demonstrated
+    result = STEPS["curve"].run(str(workspace.folder / "surefoot.db"), Caller())
+    assert result.from_store
 
     def run(step, *_):
         if step.command == "critical":

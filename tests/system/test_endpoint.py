@@ -7,8 +7,8 @@ import pickle
 import re
 import shutil
 import subprocess
-import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,6 +25,7 @@ from surefoot.models.endpoint_connection import Connection, Patience, read_addre
 from surefoot.testing import check_model
 from tests.ports import free_port
 from tests.refusals import failed
+from tests.system import forked
 from tests.system.faulty_server import (
     CLASSES,
     NEVER,
@@ -35,7 +36,7 @@ from tests.system.faulty_server import (
     scores,
     study_of,
 )
-from tests.system.hold import SECONDS
+from tests.system.hold import SECONDS, wait_for
 from tests.unit.small_models import batch, relu_net
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "endpoint.py"
@@ -51,19 +52,18 @@ def folder(tmp_path_factory):
     return folder
 
 
-def start(model: Path, *options: str) -> subprocess.Popen[str]:
-    words = [sys.executable, str(EXAMPLE), str(model), *options]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+def start(model: Path, *options: str) -> forked.Command:
+    return forked.Command([str(EXAMPLE), str(model), *options], model.parent)
 
 
-def address_of(server: subprocess.Popen[str]) -> str:
-    return server.stdout.readline().strip()
+def address_of(server: forked.Command) -> str:
+    """The line that it prints once it listens."""
+    return wait_for(lambda: re.match(r"(.+)\n", server.text("out"))).group(1)
 
 
-def end(server: subprocess.Popen[str]) -> None:
+def end(server: forked.Command) -> None:
     server.kill()
-    server.wait(SECONDS)
-    server.stdout.close()
+    server.communicate(SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +84,7 @@ def test_the_example_says_why_it_cannot_serve(folder, served, tmp_path):
         (tmp_path / "text.onnx", "0", "text.onnx cannot be read as an ONNX file"),
         (folder / "net.onnx", taken, f"port {taken} cannot be listened on"),
     ):
-        words = [sys.executable, str(EXAMPLE), str(model), "--port", port]
-        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=SECONDS)
+        done = forked.run([str(EXAMPLE), str(model), "--port", port], tmp_path, SECONDS)
         assert (done.returncode, len(done.stderr.splitlines())) == (3, 1), done.stderr
         assert sentence in done.stderr
 
@@ -219,7 +218,8 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(
                 assert address_of(running[1]) == address
 
     try:
-        monkeypatch.setattr(endpoint_connection.time, "sleep", come_back)
+        pausing = SimpleNamespace(**{**vars(time), "sleep": come_back})  # there alone
+        monkeypatch.setattr(endpoint_connection, "time", pausing)
         with pytest.warns(SurefootWarning, match=r"tried again .* then it answered"):
             result = study(address).run(batch=4, workers=2, on_progress=die)
         assert len(running) == 2

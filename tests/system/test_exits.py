@@ -71,7 +71,7 @@ def test_stdout_holds_the_result_alone(own):
         (("mine.py:leaves",), "os._exit(0): remove that"),
         (("mine.py:refuted", "--require", "0.9"), "os._exit(1): remove that"),
         (("cancels.py:model",), "its module raised CancelledError: correct it there"),
-        (("mine.py:mute", "--executor", "processes", "--workers", "2"), "Mute"),
+        (("mine.py:mute", "--executor", "processes", "--workers", "1"), "Mute"),
     ],
 )
 def test_no_code_but_ours_chooses_the_exit_code(own, words, says):
