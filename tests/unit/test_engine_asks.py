@@ -165,7 +165,7 @@ def cut(entries, k):
 def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, world):
     plain, entries = run(procedure, world()), entries_of(procedure, 41, world())
     assert plain[0].trials == sum(e.stop - e.start for e in entries)
-    for k in [*range(0, len(entries), 1 + len(entries) // 6), len(entries)]:
+    for k in [*range(0, len(entries), 1 + len(entries) // 3), len(entries)]:
         kept = sum(e.stop - e.start for e in entries[:k])
         spy = Spy(world())
         again = run(procedure, spy, journal=cut(entries, k), batch_size=1000 if k % 2 else 11)

@@ -293,9 +293,9 @@ def test_before_processes_work_two_threads_do_and_the_rest_waits(monkeypatch):
     late = pool.LateProcesses(Work(Slow(), 8, "Python"), lambda _: None)
     with late:
         futures = [late.submit_tasks([i]) for i in range(6)]
-        assert begun.acquire(timeout=60)
-        assert begun.acquire(timeout=60)
+        assert begun.acquire(timeout=600)
+        assert begun.acquire(timeout=600)
         assert [future.running() for future in futures] == [True] * 2 + [False] * 4
         assert futures[5].cancel()
         go.set()
-        assert [future.result(60) for future in futures[:5]] == [[i] for i in range(5)]
+        assert [future.result(600) for future in futures[:5]] == [[i] for i in range(5)]

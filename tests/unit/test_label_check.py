@@ -177,7 +177,7 @@ _SHARES = {"two": [0.5, 0.5], "ten": [0.1] * 10, "95 %": [0.95, 0.05], "uneven":
 @pytest.mark.parametrize("shares", _SHARES.values(), ids=_SHARES)
 def test_a_model_of_a_quarter_of_the_skill_is_doubted_once_in_a_hundred_at_most(shares, n, mass):
     """At the boundary: the skill is just .25, in every class or all of it in the first ones."""
-    rng, classes, runs = np.random.default_rng(n), len(shares), 300
+    rng, classes, runs = np.random.default_rng(n), len(shares), 150
     mean = 1 / classes + 0.25 * (1 - 1 / classes)
     recall = np.full(classes, mean)
     if mass != "even":

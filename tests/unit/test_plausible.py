@@ -296,7 +296,7 @@ DATA = Path(sf.__file__).parent / "data"
 def test_images_of_0_to_255_do_not_pass_where_the_network_takes_0_to_1(net, doubt):
     images, net = np.load(DATA / "fashion_test.npz"), str(DATA / f"{net}.onnx")
     x, y = images["x"].astype(np.float32), images["y"]
-    ask = {"precision": 0.05, "require": 0.6, **RUN}
+    ask = {"precision": 0.1, "require": 0.6, **RUN}
     result = sf.estimate(net, (x, y), "gaussian:0.2", **ask)
     assert result.record.clean.doubt == doubt
     assert verdicts(result) == {Verdict.UNDECIDED}
@@ -327,10 +327,9 @@ def test_a_slow_model_sees_few_inputs_more():
 @pytest.mark.parametrize(
     ("scale", "perturb", "passes"),
     [
-        (1, "gaussian:0.2", False), (1, "gaussian:0.8", False), (1, "linf:0.5", False),
-        (1, "l2:0.5", False), (1, "gaussian:0..0.8", False),
+        (1, "linf:0.5", False), (1, "l2:0.5", False), (1, "gaussian:0..0.8", False),
         (1, "gaussian:1", True), (1, "linf:1", True), (1, "l2:20", True),
-        (255, "gaussian:0.01", True), (255, "linf:2/255", True), (255, "gaussian:0.0005", True),
+        (255, "linf:2/255", True), (255, "gaussian:0.0005", True),
     ],
 )  # fmt: skip
 def test_less_than_a_grey_level_does_not_pass(world, scale, perturb, passes):

@@ -38,8 +38,8 @@ def options(**kwargs):
 
 @contextmanager
 def own_pool():
-    """One pool of processes for all runs, as a caller keeps it open."""
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+    """One pool for all runs, as a caller keeps it open: one process, with two batches in hand."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         yield {"workers": 2, "executor": pool}
 
 

@@ -198,7 +198,7 @@ def test_one_flipped_bit_changes_no_result(sound, tmp_path):
     """Refused, or without an effect: whichever bit of the file it is."""
     expected = sf.read_result(str(sound)).to_json()
     content, chance, refused = sound.read_bytes(), random.Random(7), 0
-    for i in range(150):
+    for i in range(60):
         bit = chance.randrange(8 * len(content))
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
@@ -210,7 +210,7 @@ def test_one_flipped_bit_changes_no_result(sound, tmp_path):
             refused += 1
             assert "\n" not in str(error)
         path.unlink()
-    assert refused > 20
+    assert refused > 8
 
 
 def test_the_command_says_what_is_damaged_and_what_to_do(path):
