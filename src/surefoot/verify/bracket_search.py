@@ -392,16 +392,18 @@ def _raise_low_without_branching(task: SearchTask) -> float:
 
 def _prove_without_branching(task: SearchTask, radius: float, most_work: float) -> float:
     """How far one bound on the box of this radius proves; 0 if there is no time for it."""
+
+    def expired() -> bool:
+        return task.budget.time_over() is not None
+
     try:
-        bounds = bound_layers(
-            task.question, task.box(radius), lambda: task.budget.time_over() is not None, most_work
-        )
+        bounds = bound_layers(task.question, task.box(radius), expired, most_work)
     except OutOfTime:
         return 0.0
     settings = DEFAULT_SETTINGS
     roots = branching.root_nodes(bounds)
     steps = 0 if most_work == INTERVALS else settings.root_steps
-    nodes, _ = branching.bound_nodes(bounds, roots, steps, settings.rates)
+    nodes, _ = branching.bound_nodes(bounds, roots, steps, settings.rates, expired)
     proved = float(np.sort(nodes.radius)[task.question.rank - 1])
     task.bracket.record_proof(proved)
     return proved

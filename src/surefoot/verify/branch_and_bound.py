@@ -463,7 +463,8 @@ def prove_by_branching(
         return min(radius, upper.high - spare)
 
     watch.on_nodes(len(bounds.rows))
-    root, slopes = bound_nodes(bounds, root_nodes(bounds), settings.root_steps, settings.rates)
+    first = (settings.root_steps, settings.rates, watch.time_over)
+    root, slopes = bound_nodes(bounds, root_nodes(bounds), *first)
     root = root.take(np.argsort(root.radius, kind="stable")[problem.rank - 1 :])
     open_nodes.put(root.take(root.radius < aim()))
     proved = min(float(root.radius.min(initial=radius)), radius)
