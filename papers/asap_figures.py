@@ -159,9 +159,8 @@ def _synthetic(request: Request, curves: tuple[Synthetic, ...]) -> Exhibit:
             caption = f"{curve.name.capitalize()}: {name}, {len(shown.points)} levels"
             drawn[caption] = _curve_chart(line, shown, "level", curve.threshold)
     columns_shown = (
-        "*curve; *method; levels=points; real:percent; robustness=value:percent; "
-        "Δ (points)=error:points; interval:range; published (%)=published; "
-        "published levels=published_points"
+        "*curve; *method; levels=points; published=published_points; real:percent; "
+        "robustness=value:percent; Δ (points)=error:points; interval:range; published (%)=published"
     )
     note = (
         "Right ends: the paper's sum, in which a step has the value of its right end. Intervals: "

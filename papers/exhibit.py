@@ -102,7 +102,8 @@ class Sheet:
             every.append(column)
             values = [row.get(name) for row in self.rows for name in (before, column.key)]
             numbers = all(isinstance(value, int | float | None) for value in values)
-            if column.key.startswith("published_") and column.way != "one less" and numbers:
+            ours = not before.startswith("published") and column.way != "one less" and numbers
+            if ours and column.key.startswith("published_"):
                 every.append(Column("difference", column.key, "+.3g", less=before))
         known = {key for row in self.rows for key, value in row.items() if value is not None}
         return tuple(c for c in every if c.key in known or not self.only_known)

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 import papers
@@ -239,3 +240,35 @@ def test_a_curve_has_bars_only_where_it_has_no_shade(net):
 def test_what_makes_no_table_is_refused(net, options, sentence):
     with pytest.raises(InvalidArgument, match=sentence):
         papers.make("asap", table=1, perturb=BLUR, **options, **net)
+
+
+def test_the_corrected_interval_misses_only_where_a_curve_bends_more_than_assumed():
+    """Random dips and steps: of each miss the depth that the curve needs is above the one given."""
+    rng, x = np.random.default_rng(3), np.linspace(0, 1, 2001)
+    depth, size, missed = 128.0, 500, []
+    for _ in range(60):
+        y = np.full_like(x, rng.uniform(0.85, 1))
+        for _ in range(rng.integers(1, 4)):
+            at, wide, high = rng.uniform(), 10 ** rng.uniform(-2.3, -0.5), rng.uniform(0.05, 0.5)
+            y -= high * np.exp(-(((x - at) / wide) ** 2)) if rng.random() < 0.4 else (
+                high / (1 + np.exp(-(x - at) / wide))
+            )  # fmt: skip
+        y = np.round(y.clip(0, 1) * size) / size
+        curve = replay(
+            AdaptiveCurve(0.0, 1.0, (0.8,), depth, 1024, size=size),
+            lambda level, y=y: float(np.interp(level, x, y)),
+        )
+        around, share = curve.readings[0].interval, float((y >= 0.8).mean())
+        if around.low - 0.002 <= share <= around.high + 0.002:
+            continue
+        levels = sorted(point.level for point in curve.points)
+        needed = 0.0
+        for a, b in pairwise(levels):
+            inside = (x > a) & (x < b)
+            if inside.any():
+                line = np.interp(x[inside], [a, b], np.interp([a, b], x, y))
+                off = np.maximum(np.abs(y[inside] - line) - 1 / size, 0)
+                needed = max(needed, float((off / ((x[inside] - a) * (b - x[inside]))).max()))
+        missed.append(needed)
+    assert missed
+    assert min(missed) > depth

@@ -23,7 +23,7 @@ def test_table_1_of_bu_and_sun_is_what_they_print_to_simulation():
 
 def test_a_number_of_a_paper_is_followed_by_the_difference_where_both_are_numbers():
     rows = ({"a": 3.5, "published_a": 3.0}, {"a": 1.0})
-    sheet = Sheet("t", "a; published=published_a; b=published_b", rows)
-    assert sheet.headings == ("a", "published", "difference", "b", "difference")
+    sheet = Sheet("t", "a; published=published_a; another=published_b", rows)
+    assert sheet.headings == ("a", "published", "difference", "another")
     assert [line[2] for line in sheet.cells] == ["+0.5", ""]
     assert sheet.csv().splitlines()[0] == "a,published_a,published_b"
