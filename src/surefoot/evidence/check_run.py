@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from surefoot.errors import ReplayMismatch
 from surefoot.evidence.answers import Check, Status, of_part
 from surefoot.evidence.recompute import DoesNotFollow, NotRecomputed, recompute
 from surefoot.evidence.statement import Evidence, first_difference
-from surefoot.records.input_table import MOST_NAMED, InputTable
+from surefoot.records.input_table import MOST_NAMED
 from surefoot.records.json_records import decisive_json, plain_numbers
 from surefoot.records.record import (
     AttackSummary,
@@ -29,7 +29,6 @@ from surefoot.records.record import (
     Comparison,
     Details,
     EarlierModel,
-    InputRow,
     Radii,
     Record,
     RecordBody,
@@ -178,7 +177,7 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
     if len(record.inputs) == len(body.inputs):
         wrong = [
             one.id
-            for one, other in _pairs(record.inputs, body.inputs)
+            for one, other in zip(record.inputs, body.inputs, strict=True)
             if one != other and first_difference(plain(one), plain(other)) is not None
         ]
     if wrong:
@@ -196,16 +195,6 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
     if different is not None:
         checks.append(Status.REFUTED.of(f"the summary: {different}"))
     return checks
-
-
-def _pairs(
-    one: Sequence[InputRow], other: Sequence[InputRow]
-) -> Iterable[tuple[InputRow, InputRow]]:
-    """Rows of the same inputs, without those that had no trial in either."""
-    if not (isinstance(one, InputTable) and isinstance(other, InputTable)):
-        return zip(one, other, strict=True)
-    tried = sorted(one.results.keys() | other.results.keys())
-    return ((one[i], other[i]) for i in tried)
 
 
 def _check_clean(record: Record) -> list[Check]:
@@ -379,7 +368,8 @@ def check_intact(evidence: Evidence) -> Check:
             continue
         if not all(digests):
             missing = f"{digests.count(''):,} of {len(digests):,}"
-            large = isinstance(record.inputs, InputTable) and digests.count("") > MOST_NAMED
+            tried = [row for row in record.inputs if row.result.trials]
+            large = digests.count("") > MOST_NAMED and all(row.digest for row in tried)
             continue
         try:
             rows = sorted(bytes.fromhex(digest) for digest in digests)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed
-from surefoot.records.input_table import InputTable, by_columns
 from surefoot.records.json_records import column_from_plain, result_from_plain, result_to_json
 from surefoot.records.record import InputRow
 from surefoot.store.chains import evidence_from_text, evidence_to_text
@@ -149,11 +148,8 @@ MOST_TRIALS = 2**53
 
 def input_columns(rows: Sequence[InputRow]) -> Table:
     """One list for each field; each different result once, and its place for each input."""
-    table = rows if isinstance(rows, InputTable) else None
-    columns: Table = {
-        n: [getattr(row, n) for row in rows] if table is None else table.column(n)
-        for n in (*INPUT_COLUMNS, "result")
-    }
+    rows = tuple(rows)
+    columns: Table = {n: [getattr(row, n) for row in rows] for n in (*INPUT_COLUMNS, "result")}
     places: dict[str, int] = {}
     distinct = {id(result): result for result in columns["result"]}  # rows may share one
     place_of = {
@@ -164,7 +160,7 @@ def input_columns(rows: Sequence[InputRow]) -> Table:
     return columns
 
 
-def input_rows(columns: Table) -> Sequence[InputRow]:
+def input_rows(columns: Table) -> tuple[InputRow, ...]:
     """The rows of a record, each value checked; equal results are one object.
 
     ValueError, or `StoreFailed`, where the columns are none of such a table.
@@ -176,11 +172,10 @@ def input_rows(columns: Table) -> Sequence[InputRow]:
         raise ValueError("a place of a result is no whole number")
     results = [result_from_plain(one) for one in columns["results"]]
     checked = [column_from_plain(name, columns[name]) for name in INPUT_COLUMNS]
-    rows = tuple(
+    return tuple(
         InputRow(**dict(zip(INPUT_COLUMNS, values, strict=True)), result=results[place])
         for *values, place in zip(*checked, lists[-1], strict=True)
     )
-    return by_columns(rows)
 
 
 def journal_columns(entries: Mapping[str, Sequence[Entry]]) -> Table:

@@ -27,7 +27,7 @@ from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import EvidenceFailed, InvalidArgument, ReplayMismatch
 from surefoot.evidence.packed import NEW_COPY
 from surefoot.models.endpoint_connection import is_behind_address
-from surefoot.records.input_table import UNTRIED, InputTable, by_columns, with_results
+from surefoot.records.input_table import UNTRIED
 from surefoot.records.record import AttackSummary, Curves, InputRow, Radii, Record, RecordBody
 from surefoot.records.spec import StudySpec
 from surefoot.store.chains import Coverage
@@ -143,7 +143,7 @@ def _check_rows(entries: Entries, kinds: tuple[type[Any], ...]) -> None:
 
 
 def _samples(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
-    rows = _rows(facts, record.inputs, _replay_each(facts, record, entries))
+    rows = _rows(facts, record, _replay_each(facts, record, entries))
     return with_other_label(conclude_samples(facts, rows), entries)
 
 
@@ -153,7 +153,8 @@ def _mean(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     in_order = Subjects(names, order)
     joint = Joint(mean_procedure(facts))
     [result] = replay(in_order, joint, entries, stopped_early=record.stopped_early)
-    rows = _with_results(facts, record.inputs, results_of_inputs(facts, result, order))
+    known = results_of_inputs(facts, result, order)
+    rows = _rows(facts, record, [known.get(i, UNTRIED) for i in range(len(names))])
     return with_other_label(conclude_mean(facts, rows, result, order), entries)
 
 
@@ -202,7 +203,7 @@ def _attack(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """The counts of the summary; how the ball is written is taken from the record."""
     if not isinstance(record.details, AttackSummary):
         raise _damaged("the details are not those of an attack")
-    rows = _rows(facts, record.inputs, _replay_each(facts, record, entries))
+    rows = _rows(facts, record, _replay_each(facts, record, entries))
     return conclude_attack(facts, rows, record.details)
 
 
@@ -211,7 +212,7 @@ def _certificates(facts: StudyFacts, record: Record, entries: Entries) -> Record
     subjects = _all_of_study(facts, record)
     procedures = procedures_of_radii(facts, [subject.name for subject in subjects])
     results = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    return conclude_certificates(facts, _rows(facts, record.inputs, results))
+    return conclude_certificates(facts, _rows(facts, record, results))
 
 
 def _splitting(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
@@ -219,7 +220,7 @@ def _splitting(facts: StudyFacts, record: Record, entries: Entries) -> RecordBod
     subjects = _all_of_study(facts, record)
     procedures = procedures_of_splitting(facts, [subject.name for subject in subjects])
     answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    return conclude_splitting(facts, _rows(facts, record.inputs, each_result(procedures, answers)))
+    return conclude_splitting(facts, _rows(facts, record, each_result(procedures, answers)))
 
 
 def _replay_each(facts: StudyFacts, record: Record, entries: Entries) -> list[Any]:
@@ -243,7 +244,7 @@ def _each(record: Record) -> list[Subject]:
 
 
 def _rows(
-    facts: StudyFacts, rows: Sequence[InputRow], results: Sequence[InputResult]
+    facts: StudyFacts, record: Record, results: Sequence[InputResult]
 ) -> tuple[InputRow, ...]:
     """The inputs as the record has them, with results that follow from the journal."""
     return tuple(
@@ -252,18 +253,8 @@ def _rows(
             result=result,
             clean_kept=row.clean_kept is not False,
         )
-        for row, result in zip(rows, results, strict=True)
+        for row, result in zip(record.inputs, results, strict=True)
     )
-
-
-def _with_results(
-    facts: StudyFacts, rows: Sequence[InputRow], results: Mapping[int, InputResult]
-) -> Sequence[InputRow]:
-    """The same where some inputs had no trial, by place."""
-    if isinstance(rows, InputTable) and (rows.predicted is not None) == facts.has_classes:
-        return with_results(rows, results)
-    every = [results.get(i, UNTRIED) for i in range(len(rows))]
-    return by_columns(_rows(facts, rows, every))
 
 
 def _predicted(row: InputRow) -> InputRow:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import operator
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast, overload
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,27 +30,10 @@ _MOST_BYTES = 2**30
 """Of an unpacked column: a damaged store cannot fill the memory."""
 
 
-class NumberedIds(Sequence[str]):
+def numbered_ids(number: int) -> Iterator[str]:
     """The ids of inputs that have none of their own: their places, all equally long."""
-
-    def __init__(self, number: int) -> None:
-        self._number, self._digits = number, len(str(max(number - 1, 1)))
-
-    def __len__(self) -> int:
-        """How many."""
-        return self._number
-
-    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  an index or a slice
-        """The id at a place, or those of a slice."""
-        if isinstance(place, slice):
-            return tuple(self[i] for i in range(*place.indices(self._number)))
-        if not -self._number <= place < self._number:
-            raise IndexError(place)
-        return f"{place % self._number:0{self._digits}d}"
-
-    def __iter__(self) -> Iterator[str]:
-        """All of them."""
-        return (f"{i:0{self._digits}d}" for i in range(self._number))
+    digits = len(str(max(number - 1, 1)))
+    return (f"{i:0{digits}d}" for i in range(number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,63 +94,10 @@ class InputTable(Sequence[InputRow]):
         """The rows of the inputs that had a trial."""
         return tuple(map(self._row, self.results))
 
-    def column(self, name: str) -> list[Any]:
-        """A field of all rows."""
-        match name:
-            case "id":
-                return list(self.ids)
-            case "group":
-                return list(self.groups) or [""] * len(self)
-            case "digest" | "result":
-                known: Mapping[int, Any] = self.digests if name == "digest" else self.results
-                other: Any = "" if name == "digest" else UNTRIED
-                return [known.get(i, other) for i in range(len(self))]
-            case _:
-                column = getattr(self, "labels" if name == "label" else name)
-                return [None] * len(self) if column is None else column.tolist()
-
 
 def tried_rows(rows: Sequence[InputRow]) -> Sequence[InputRow]:
     """The rows without those of which nothing is known but their names and clean labels."""
     return rows.tried if isinstance(rows, InputTable) else rows
-
-
-def with_results(
-    rows: Sequence[InputRow], results: Mapping[int, InputResult]
-) -> Sequence[InputRow]:
-    """The same inputs with these results, by place; the others had no trial."""
-    if isinstance(rows, InputTable) and len(results) < len(rows):
-        return replace(rows, results=results)
-    return tuple(replace(row, result=results.get(i, UNTRIED)) for i, row in enumerate(rows))
-
-
-def by_columns(rows: Sequence[InputRow]) -> Sequence[InputRow]:
-    """A table where inputs had no trial and all are described alike; else the rows as they are."""
-    if isinstance(rows, InputTable):
-        return rows
-    results = {i: row.result for i, row in enumerate(rows) if row.result != UNTRIED}
-    kinds = {(row.label is None, row.predicted is None, bool(row.group)) for row in rows}
-    digests = {i: row.digest for i, row in enumerate(rows) if row.digest}
-    named = all(_is_digest(one) for one in digests.values()) and (
-        len(digests) in (0, len(rows)) or digests.keys() == results.keys()
-    )
-    kept = {row.clean_kept for row in rows} <= {True, False}
-    if len(results) == len(rows) or len(kinds) > 1 or not named or not kept:
-        return rows
-    [(no_label, no_prediction, grouped)] = kinds
-    return InputTable(
-        ids=tuple(row.id for row in rows),
-        labels=None if no_label else np.array([row.label for row in rows], np.int64),
-        predicted=None if no_prediction else np.array([row.predicted for row in rows], np.int64),
-        clean_kept=np.array([row.clean_kept for row in rows], bool),
-        groups=tuple(row.group for row in rows) if grouped else (),
-        digests=digests,
-        results=results,
-    )
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == 2 * _DIGEST and not text.strip("0123456789abcdef")
 
 
 class CleanKind(NamedTuple):
@@ -212,15 +143,16 @@ def groups_of(rows: Sequence[InputRow]) -> Counter[str]:
 
 
 def table_to_plain(table: InputTable) -> dict[str, Any]:
-    """The columns as a record keeps them: packed bytes, and no ids where these are the places."""
-    numbered = all(a == b for a, b in zip(table.ids, NumberedIds(len(table)), strict=True))
+    """The columns as a record keeps them: packed, and no ids where these are the places."""
+    numbered = all(map(operator.eq, table.ids, numbered_ids(len(table))))
+    labels, predicted = table.labels, table.predicted
     return {
         "number": len(table),
-        "ids": None if numbered else _packed_texts(table.ids),
-        "labels": None if table.labels is None else _packed_numbers(table.labels),
-        "predicted": None if table.predicted is None else _packed_numbers(table.predicted),
-        "clean_kept": _packed(np.packbits(table.clean_kept).tobytes()),
-        "groups": _packed_texts(table.groups) if table.groups else None,
+        "ids": None if numbered else _packed(list(table.ids)),
+        "labels": None if labels is None else _packed(labels.tolist()),
+        "predicted": None if predicted is None else _packed(predicted.tolist()),
+        "clean_kept": _packed(table.clean_kept.tolist()),
+        "groups": _packed(list(table.groups)) if table.groups else None,
         "digests": base64.b64encode(bytes.fromhex("".join(table.digests.values()))).decode(),
         "tried": list(table.results),
         "results": list(table.results.values()),
@@ -239,59 +171,29 @@ def table_from_plain(plain: Mapping[str, Any], results: Sequence[InputResult]) -
     if len(digests) not in (0, _DIGEST * len(named)):
         raise ValueError("the digests are not those of its inputs")
     parts = zip(named, range(0, len(digests), _DIGEST), strict=bool(digests))
-    kept = np.unpackbits(np.frombuffer(_unpacked(plain["clean_kept"]), np.uint8), count=number)
-    ids = plain["ids"]
+    ids, labels, predicted = (plain[name] for name in ("ids", "labels", "predicted"))
     return InputTable(
-        ids=NumberedIds(number) if ids is None else _texts(ids, number),
-        labels=_numbers(plain["labels"], number),
-        predicted=_numbers(plain["predicted"], number),
-        clean_kept=kept.astype(bool),
-        groups=() if plain["groups"] is None else _texts(plain["groups"], number),
-        digests={i: digests[at : at + _DIGEST].hex() for i, at in parts},
-        results=dict(zip(tried, results, strict=True)),
+        tuple(numbered_ids(number) if ids is None else _unpacked(ids, str, number)),
+        None if labels is None else np.array(_unpacked(labels, int, number), np.int64),
+        None if predicted is None else np.array(_unpacked(predicted, int, number), np.int64),
+        np.array(_unpacked(plain["clean_kept"], bool, number)),
+        () if plain["groups"] is None else tuple(_unpacked(plain["groups"], str, number)),
+        {i: digests[at : at + _DIGEST].hex() for i, at in parts},
+        dict(zip(tried, results, strict=True)),
     )
 
 
-def _packed(content: bytes) -> str:
-    return base64.b64encode(zlib.compress(content)).decode()
+def _packed(column: list[Any]) -> str:
+    return base64.b64encode(zlib.compress(json.dumps(column).encode())).decode()
 
 
-def _unpacked(text: str) -> bytes:
+def _unpacked(text: str, kind: type, number: int) -> list[Any]:
+    """A column of so many values of this kind."""
     try:
-        return zlib.decompressobj().decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
+        packed = base64.b64decode(text, validate=True)
+        column = json.loads(zlib.decompressobj().decompress(packed, _MOST_BYTES))
     except (zlib.error, binascii.Error) as error:
         raise ValueError(f"a column of the inputs is damaged ({error})") from error
-
-
-def _packed_texts(texts: Sequence[str]) -> str:
-    return _packed(json.dumps(list(texts)).encode())
-
-
-def _texts(text: str, number: int) -> tuple[str, ...]:
-    texts = json.loads(_unpacked(text))
-    if (
-        not isinstance(texts, list)
-        or len(texts) != number
-        or any(type(t) is not str for t in texts)
-    ):
-        raise ValueError("a column of the inputs is not one of texts")
-    return tuple(texts)
-
-
-def _packed_numbers(numbers: NDArray[np.int64]) -> dict[str, str]:
-    """In the smallest type that holds them all."""
-    ends = np.result_type(*map(np.min_scalar_type, (numbers.min(), numbers.max())))
-    kind = ends if ends.kind in "iu" else np.dtype(np.int64)
-    return {"type": kind.newbyteorder("<").str, "data": _packed(numbers.astype(kind).tobytes())}
-
-
-def _numbers(plain: Mapping[str, str] | None, number: int) -> NDArray[np.int64] | None:
-    if plain is None:
-        return None
-    kind = np.dtype(plain["type"])
-    if kind.kind not in "iu":
-        raise ValueError(f"numbers of inputs have the type {str(kind)[:20]}")
-    numbers = np.frombuffer(_unpacked(plain["data"]), kind)
-    if len(numbers) != number:
-        raise ValueError("a column of the inputs has another length")
-    return cast("NDArray[np.int64]", numbers.astype(np.int64))
+    if not isinstance(column, list) or len(column) != number or {*map(type, column)} != {kind}:
+        raise ValueError(f"a column of the inputs is not one of {number} values ({kind.__name__})")
+    return column
