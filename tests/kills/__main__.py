@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +36,7 @@ class Figures:
     resumed: int = 0
     identical: int = 0
     problems: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
 
     def line(self, seconds: float) -> str:
         named = {"files": "files left behind", "orphans": "orphans", "tracebacks": "tracebacks",
@@ -86,10 +87,11 @@ class Killing:
         place = self._place(self.databases.new() if kind == "postgresql" else "runs.db")
         words = f"{name}, {executor}, {kind}"
         for _ in range(chance.randint(1, _MOST_FAULTS)):
-            fault = Fault.draw(chance, executor != "threads")
-            finding = commit(fault, place, study, executor, whole)
+            fault = Fault.draw(chance, executor, kind)
+            finding = commit(fault, place, study, executor, whole, self.databases.cut)
             with self._lock:
                 self.figures.kills += finding.killed
+                self.figures.kinds[f"{fault.target}, {executor}, {kind}"] += finding.killed
                 self.figures.early += finding.early
                 self._say(f"{words}: {fault}", finding.problems, finding.killed)
         problems = self._end(place, study, executor, whole, 2 if chance.random() < _BESIDE else 1)
@@ -170,6 +172,20 @@ class Databases:
         with self._lock:
             return str(self._server.new_database())  # type: ignore[attr-defined]
 
+    def cut(self, url: str, ended: Callable[[], bool]) -> bool:
+        """Cut connections that are in the middle of a transaction; whether there were any."""
+        name = url.rpartition("/")[2]
+        while not ended():
+            with self._lock:
+                found = self._server.execute(  # type: ignore[attr-defined]
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+                    f"'{name}' AND state IN ('active', 'idle in transaction') AND xact_start "
+                    "IS NOT NULL AND backend_xid IS NOT NULL"
+                )
+            if any(one for (one,) in found):
+                return True
+        return False
+
 
 @contextmanager
 def open_databases(kinds: list[str]) -> Iterator[Databases]:
@@ -200,7 +216,7 @@ def options_of(words: list[str]) -> argparse.Namespace:
         return text.split(",")
 
     parser.add_argument("--studies", type=names, default=list(STUDIES))
-    parser.add_argument("--executors", type=names, default=["threads", "processes"])
+    parser.add_argument("--executors", type=names, default=["threads", "processes", "ray"])
     parser.add_argument("--stores", type=names, default=["sqlite", "postgresql"])
     return parser.parse_args(words)
 
@@ -211,6 +227,8 @@ def main(words: list[str]) -> Figures:
     folder = Path(tempfile.mkdtemp(prefix="surefoot-kills-"))
     with open_databases(options.stores) as databases:
         figures = Killing(folder, databases, options).run()
+    for kind, kills in sorted(figures.kinds.items()):
+        print(f"{kills:4} {kind}")
     print(figures.line(time.monotonic() - begun))
     if figures.well:
         shutil.rmtree(folder)

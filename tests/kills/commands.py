@@ -54,7 +54,7 @@ class Place:
 
     def start(self, study: SmallStudy, executor: str, anew: bool = False) -> Command:
         """The command; `anew`: in a new interpreter, as from a shell."""
-        workers = "1" if executor == "processes" else "2"
+        workers = "2" if executor == "threads" else "1"
         words = [*study.words, "--store", self.store, "--json"]
         words += ["--executor", executor, "--workers", workers]
         env = {_MARK: self.mark, "TMPDIR": str(self.folder / "tmp"), "OMP_NUM_THREADS": "1",
@@ -110,6 +110,18 @@ class Place:
         while (left := self.processes()) and time.monotonic() < until:
             time.sleep(0.05)
         return left
+
+
+def named(pids: list[int], names: tuple[str, ...]) -> list[int]:
+    """Of these processes the ones that go by a name, as the workers of Ray do."""
+    found = []
+    for pid in pids:
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        found += [pid] if any(name in words for name in names) else []
+    return found
 
 
 def workers_of(driver: int) -> list[int]:

@@ -7,10 +7,11 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from surefoot.system.whole_file import UNFINISHED
-from tests.kills.commands import SECONDS_TO_END, Command, Outcome, Place, workers_of
+from tests.kills.commands import SECONDS_TO_END, Command, Outcome, Place, named, workers_of
 from tests.kills.studies import SmallStudy
 
 SIGNALS = (signal.SIGKILL,) * 6 + (signal.SIGTERM,) * 2 + (signal.SIGINT, signal.SIGHUP)
@@ -35,11 +36,23 @@ class Fault:
     anew: bool
 
     @classmethod
-    def draw(cls, chance: random.Random, has_workers: bool) -> Fault:
-        target = "worker" if has_workers and chance.random() < 0.35 else "driver"
-        sent = signal.SIGKILL if target == "worker" else chance.choice(SIGNALS)
-        moment = "any" if target == "worker" else chance.choice(MOMENTS)
+    def draw(cls, chance: random.Random, executor: str, store: str) -> Fault:
+        possible = ["driver"] * 3
+        possible += ["worker"] * 2 if executor != "threads" else []
+        possible += ["cluster"] if executor == "ray" else []
+        possible += ["connection"] if store == "postgresql" else []
+        target = chance.choice(possible)
+        sent = chance.choice(SIGNALS) if target == "driver" else signal.SIGKILL
+        moment = chance.choice(MOMENTS) if target == "driver" else "any"
         return cls(target, sent, moment, chance.random(), chance.random() < _ANEW)
+
+    def victims(self, place: Place, driver: int) -> list[int]:
+        """The processes of which one is killed."""
+        if self.target == "driver":
+            return [driver]
+        if self.target == "cluster":
+            return named(place.processes(), ("gcs_server", "raylet/raylet", "ray_bridge"))
+        return workers_of(driver) or named(place.processes(), ("ray::Actor",))
 
     def __str__(self) -> str:
         when = f"at {self.share:.0%}" if self.moment == "any" else f"at its {self.moment}"
@@ -59,13 +72,24 @@ class Finding:
         self.problems.append((kind, text))
 
 
-def commit(fault: Fault, place: Place, study: SmallStudy, executor: str, whole: Whole) -> Finding:
+def commit(
+    fault: Fault,
+    place: Place,
+    study: SmallStudy,
+    executor: str,
+    whole: Whole,
+    cut: Callable[[str, Callable[[], bool]], bool],
+) -> Finding:
     """Run the command, do the fault to it, and look at what is left."""
     finding = Finding()
     process = place.start(study, executor, fault.anew)
     try:
         _wait_for_moment(fault, process, place, whole.seconds + fault.anew * whole.start_seconds)
-        targets = [process.pid] if fault.target == "driver" else workers_of(process.pid)
+        if fault.target == "connection":
+            finding.killed = cut(place.store, lambda: process.poll() is not None)
+            targets = []
+        else:
+            targets = fault.victims(place, process.pid)
         if process.poll() is None and targets:
             try:
                 os.kill(random.choice(targets), fault.signal)
@@ -85,6 +109,9 @@ def commit(fault: Fault, place: Place, study: SmallStudy, executor: str, whole: 
             os.kill(pid, signal.SIGKILL)
     if finding.killed and fault.target == "driver":
         _judge_end(fault, process.returncode, err, whole, finding)
+    elif finding.killed and fault.target == "cluster" and process.returncode == STOPPED:
+        if "surefoot: Ray ended while" not in err or "Traceback" in err:
+            finding.add("exits", err[-300:])
     elif place.outcome(study, process.returncode, out) != whole.outcome:
         finding.add("records", f"exit code {process.returncode}, {err[-300:]!r}")
     return finding
@@ -107,7 +134,8 @@ def _wait_for_moment(fault: Fault, process: Command, place: Place, seconds: floa
         passed = time.monotonic() - begun
         if fault.moment == "any" or not is_file:
             if passed >= fault.share * seconds:
-                if fault.target == "driver" or workers_of(process.pid) or passed > seconds:
+                others = fault.target == "connection" or fault.victims(place, process.pid)
+                if others or passed > seconds:
                     return
                 time.sleep(0.02)
                 continue

@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import struct
+import subprocess
 import sys
 import types
 import zipfile
@@ -24,6 +25,7 @@ import pytest
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.models import load_model, torch_modules
 from surefoot.models.archive import is_formula
+from surefoot.system.confinement import can_confine
 from surefoot.system.user_code import missing_code
 from surefoot.testing import check_model
 from tests.refusals import failed
@@ -39,6 +41,27 @@ from tests.unit.small_models import (
 )
 
 torch = pytest.importorskip("torch")
+
+CONFINED = """
+import os, socket, subprocess, threading
+from surefoot.system.confinement import confine
+confine()
+for attempt in (
+    lambda: open("new", "w"), lambda: os.mkdir("folder"), lambda: os.fork(),
+    lambda: socket.socket(), lambda: os.kill(os.getppid(), 15),
+    lambda: os.execv("/bin/true", ["x"]),
+    lambda: os.open(".", os.O_TMPFILE | os.O_RDWR), lambda: os.symlink("a", "b"),
+):
+    try:
+        attempt()
+    except PermissionError:
+        print("refused")
+with open("/proc/self/stat") as file:
+    print("read" if file.read() else "")
+thread = threading.Thread(target=lambda: print(1 + 2))
+thread.start()
+thread.join()
+"""
 
 Parts = dict[str, bytes]
 Attack = Callable[[Parts, Path], None]
@@ -287,6 +310,45 @@ def test_a_scripted_program_that_writes_files_is_refused(network, tmp_path):
     refused(path, marker)
     torch.jit.load(str(path))(torch.zeros(2, *IMAGE))
     assert marker.exists(), "the attack is a dud: it proves nothing"
+
+
+@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux on x86-64")
+@pytest.mark.parametrize("network", [WritesWhenUsed, WritesWhenRead])
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_script_that_the_list_of_words_lets_pass_writes_nothing(network, tmp_path, monkeypatch):
+    marker = tmp_path / "marker"
+    path = scripted(tmp_path / "model.pt", network(str(marker)).eval())
+    marker.unlink(missing_ok=True)
+    monkeypatch.setattr(torch_modules, "plain_script", lambda parts: parts)
+    with contextlib.suppress(SurefootError):  # PyTorch says nothing of a file it cannot write
+        load_model(path, shape=IMAGE)
+    assert not marker.exists()
+    load_model(path, shape=IMAGE, trust=True)
+    assert marker.exists(), "the attack is a dud: it proves nothing"
+
+
+@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux on x86-64")
+def test_a_confined_process_computes_and_reads_and_does_nothing_else(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", CONFINED], cwd=tmp_path, text=True, capture_output=True, check=True
+    )
+    assert done.stdout.split() == ["refused"] * 8 + ["read", "3"], done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux on x86-64")
+def test_a_script_answers_in_its_own_process_as_it_does_in_this_one(tmp_path):
+    path = scripted(tmp_path / "model.pt")
+    own, trusted = load_model(path, shape=IMAGE), load_model(path, shape=IMAGE, trust=True)
+    x = own.place(batch(6))
+    assert own.run_note[0] and "seccomp" in own.run_note[1]
+    assert torch.equal(own.predict(x), trusted.predict(x))
+    assert own.signature == trusted.signature
+    slopes = [m.logits_and_gradient(x, lambda rows, _: rows)[1] for m in (own, trusted)]
+    assert torch.equal(*slopes)
+    assert torch.equal(pickle.loads(pickle.dumps(own)).predict(x), trusted.predict(x))
+    with pytest.raises(InvalidArgument, match="half precision"):
+        load_model(path, shape=IMAGE, half=True)
 
 
 def old_torch(value: object, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,9 +18,11 @@ from surefoot.errors import InvalidArgument, ModelFailed, SurefootError, refusin
 from surefoot.graph.gradient import as_rows
 from surefoot.models import scores as answers
 from surefoot.models import torch_modules as modules
-from surefoot.models.archive import export_input_shape
+from surefoot.models.archive import export_input_shape, is_script, read_parts
 from surefoot.models.load_options import LoadOptions, Normalise, Source
+from surefoot.models.script_process import confined_module
 from surefoot.subject.protocols import Array, Graph, Item, Outputs, Scores, Signature, Weigh
+from surefoot.system.confinement import can_confine
 
 if TYPE_CHECKING:
     import torch
@@ -40,6 +43,7 @@ class _File:
     path: Path
     trust: bool
     digest: str
+    confined: bool = False
 
     def read(self) -> Module:
         """The module of the file, which must be the same as when it was first read."""
@@ -47,6 +51,12 @@ class _File:
             raise InvalidArgument(
                 f"{self.path} has changed since the run began: run the command again"
             )
+        return self.open()
+
+    def open(self) -> Module:
+        """The same unchecked; of a script that nobody vouches for, the process that runs it."""
+        if self.confined:
+            return confined_module(self.path)
         return modules.read_module(self.path, self.trust)
 
 
@@ -72,6 +82,7 @@ class TorchModel:
     file: ModuleFile | None = None
     onnx: Graph | None = None
     difference: float | None = None
+    script_note: tuple[bool, str] = (True, "")
     replicas: tuple[TorchModel, ...] = field(default=(), repr=False)
 
     def __reduce__(self) -> tuple[Item, ...]:
@@ -125,7 +136,7 @@ class TorchModel:
     def run_note(self) -> tuple[bool, str]:
         """How an ONNX file is run here."""
         if self.difference is None:
-            return True, ""
+            return self.script_note
         return True, (
             f"PyTorch runs the graph of the ONNX file on {self.device}: outputs differ by at most "
             f"{self.difference:.1g} of the largest from those of onnxruntime"
@@ -181,6 +192,12 @@ class TorchModel:
         )
 
 
+_CONFINED = "in a process that can write no file, start no program and use no network (seccomp)"
+_UNCONFINED = (
+    "in this process, where a list of words is all that keeps code in the file from writing files: "
+    "a kernel with seccomp (Linux on x86-64) confines it on the processor, not on a GPU; convert "
+    "the model to ONNX if you do not know who made it"
+)
 _WAYS = "pass cpu, cuda (every GPU), or GPUs by number, such as cuda:0,2"
 
 
@@ -252,9 +269,13 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     own = export_input_shape(path)
     if not options.trust:
         modules.try_file(path, options.input_shape(own, _what(own)))
-    module, file = modules.read_module(path, options.trust), _File(path, options.trust, digest)
-    model = wrap_module(module, options, digest, own)
-    return replace(model, file=file, full=model.full and replace(model.full, file=file))
+    script = not options.trust and zipfile.is_zipfile(path) and is_script(read_parts(path))
+    confined = script and options.device in (None, "cpu") and can_confine()
+    file = _File(path, options.trust, digest, confined)
+    model = wrap_module(file.open(), options, digest, own)
+    note = (confined, _CONFINED if confined else _UNCONFINED) if script else (True, "")
+    model = replace(model, file=file, script_note=note)
+    return replace(model, full=model.full and replace(model.full, file=file))
 
 
 def _reopened(kept: dict[str, Item]) -> TorchModel:

@@ -33,6 +33,7 @@ from surefoot.models.archive import (
 )
 from surefoot.models.exported import NotPlain, is_plain, read_exported
 from surefoot.subject.protocols import Array, Item
+from surefoot.system.confinement import can_confine, confine
 from surefoot.system.user_code import error_text, missing_code
 
 if TYPE_CHECKING:
@@ -240,6 +241,8 @@ def _child(run: Callable[[], object], more: int) -> None:
         _limit(resource.RLIMIT_CPU, CPU_SECONDS)
         _limit(resource.RLIMIT_CORE, 0)
         sys.modules["torch"].set_num_threads(1)  # threads of the parent are not in this process
+        if can_confine():
+            confine()
         run()
     except BaseException as error:  # noqa: BLE001  of the file: the parent says it
         text = error_text(error).lower()
