@@ -2,11 +2,13 @@
 
 import os
 import pickle
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, WorkerFailed
-from surefoot.executors import dispatch, pool, processes, ray_connection, worker
+from surefoot.executors import dispatch, pool, processes, worker
 from surefoot.executors.devices import Work
 from surefoot.executors.pool import Inline, Sent
 from surefoot.study.measure import attack_measurement
@@ -273,11 +275,21 @@ def test_a_worker_process_starts_no_others(monkeypatch):
 
 
 def test_variables_of_the_user_are_inherited_as_they_are(monkeypatch):
-    monkeypatch.setenv("SET", "7")
-    monkeypatch.delenv("UNSET", raising=False)
-    with ray_connection.inherited(SET="1", UNSET="1"):
-        assert (os.environ["SET"], os.environ["UNSET"]) == ("7", "1")
-    assert (os.environ["SET"], os.environ.get("UNSET")) == ("7", None)
+    """A worker has one thread where the user chose no other number."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    given = {}
+
+    def refused(*_, env, **__):
+        given.update(env)
+        raise OSError("no more processes")
+
+    refusing = SimpleNamespace(**{**vars(subprocess), "Popen": refused})
+    monkeypatch.setattr(processes, "subprocess", refusing)
+    with pytest.raises(OSError, match="no more processes"):
+        study().run(workers=1, executor="processes")
+    assert (given["OMP_NUM_THREADS"], given["MKL_NUM_THREADS"]) == ("7", "1")
+    assert "MKL_NUM_THREADS" not in os.environ
 
 
 def test_before_processes_work_two_threads_do_and_the_rest_waits(monkeypatch):
