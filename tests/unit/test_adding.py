@@ -59,6 +59,9 @@ OWN_ROLE = {
     "SameLabel": {  # the default
         "engine/perturbation_checks.py", "engine/smoothed_model.py", "study/parts.py",
     },
+    "PublishedDoubling": {  # promises nothing: no claim, requirement or single trial as of others
+        "commands/request.py", "conclude/accuracy.py", "conclude/sampling.py",
+    },
     "TrueLabel": {"study/parts.py"},  # the default where labels are known
 }  # fmt: skip
 

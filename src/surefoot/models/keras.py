@@ -22,8 +22,8 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.models.load_options import LoadOptions
-from surefoot.models.python import PythonModel, wrap_callable
-from surefoot.subject.protocols import HostArray
+from surefoot.models.python import wrap_callable
+from surefoot.subject.protocols import HostArray, Model
 from surefoot.system.text import Json
 from surefoot.system.user_code import INTERRUPTS, error_text
 
@@ -43,7 +43,7 @@ _MOST_CONFIG, _MOST_UNPACKED = 64 * 2**20, 16 * 2**30
 """Bytes of the description of a network, and of all parts of an archive."""
 
 
-def open_keras(path: Path, options: LoadOptions) -> PythonModel:
+def open_keras(path: Path, options: LoadOptions) -> Model:
     """The model in a .keras or .h5 file; without trust nothing in it may run code."""
     options.refuse_device()
     if not options.trust:
@@ -51,10 +51,11 @@ def open_keras(path: Path, options: LoadOptions) -> PythonModel:
     run = _KerasRun(str(path.absolute()), options.trust)
     own = _one_shape(path, run.model.input_shape)
     shape = options.input_shape(own, f"{path.name}")
-    model = wrap_callable(run, replace(options, shape=shape, trust=False))
+    loaded: Any = wrap_callable(run, replace(options, shape=shape, trust=False))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    named = replace(model.signature, digest=digest, covers="the bytes of the file", partial=False)
-    return replace(model, signature=named)
+    named = replace(loaded.signature, digest=digest, covers="the bytes of the file", partial=False)
+    model: Model = replace(loaded, signature=named)
+    return model
 
 
 def keras_input_shape(path: Path) -> tuple[int | None, ...] | None:
