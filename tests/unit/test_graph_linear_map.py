@@ -19,6 +19,7 @@ from surefoot.graph.linear_map import (
     composed,
     convolution,
     dense_rows,
+    groups_after,
     identity,
 )
 from surefoot.graph.onnx_file import WindowLayout
@@ -114,6 +115,16 @@ def test_a_product_is_one_map_where_it_can_be_and_the_same_map_always() -> None:
         h = RNG.normal(size=(3, first.shape[1]))
         assert isinstance(both, kind)
         assert np.allclose(both.forward(h), second.forward(first.forward(h)), atol=1e-12)
+
+
+def test_groups_after_others_hold_every_row_once() -> None:
+    for linear, matrix in maps():
+        halves = np.split(np.arange(matrix.shape[1]), [matrix.shape[1] // 2])
+        for before in ([], halves):
+            rows = np.concatenate(groups_after(linear, before))
+            assert sorted(rows) == list(range(len(matrix)))
+    picked = groups_after(Selection(np.array([3, 0, 2, 1]), 4), [np.arange(2), np.arange(2, 4)])
+    assert [list(rows) for rows in picked] == [[1, 3], [0, 2]]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")

@@ -19,11 +19,12 @@ from surefoot.graph.linear_map import (
 )
 from surefoot.graph.network import Layer, linear_layer, margin_question
 from surefoot.graph.onnx_file import WindowLayout
-from surefoot.verify import Network, bracket_radius
+from surefoot.verify import Network, bracket_radius, read_network
 from surefoot.verify.ball import Box
 from surefoot.verify.branch_and_bound import bound_nodes, root_nodes
 from surefoot.verify.layer_bounds import INTERVALS, MOST_SEARCH_WORK, bound_layers
 from tests.unit.small_networks import exact_radius, margins_at
+from tests.unit.test_graph_read_network import image, node
 
 TOLERANCE = 0.002
 LIMITS = {"tolerance": TOLERANCE, "nodes": 3000, "seconds": 600.0}
@@ -135,3 +136,31 @@ def test_intervals_prove_a_part_of_what_bounds_prove() -> None:
             bounds = bound_layers(question, Box(x, 0.004, 0.0, 1.0), lambda: False, work)
             proved.append(bound_nodes(bounds, root_nodes(bounds), 0, (0.0, 0.0))[0].radius.min())
         assert 0 < proved[0] <= proved[1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("work", [0.0, MOST_SEARCH_WORK])
+def test_bounds_through_a_pool_hold_at_every_point(work: float) -> None:
+    rng = np.random.default_rng(5)
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    body = [node("Conv", "x w", "c", pads=[1] * 4), node("Relu", "c", "r")]
+    body += [node("MaxPool", "r", "p", **pool), node("Conv", "p v", "d", pads=[1] * 4)]
+    weights = {name: rng.normal(0, 0.5, (2, 2, 3, 3)).astype(np.float32) for name in "wv"}
+    network = read_network(image([*body, node("Relu", "d", "s")], weights, "s", 18))
+    x = rng.random(72)
+    question = margin_question(network, network.label(x), arithmetic=Arithmetic.FLOAT32)
+    box = Box(x, 0.01, 0.0, 1.0)
+    bounds = bound_layers(question, box, lambda: False, work)
+    nodes, _ = bound_nodes(bounds, root_nodes(bounds), 10, (0.2, 0.2))
+    points = rng.uniform(box.lower, box.upper, (2000, 72))
+    margins, far = margins_at(question, points), np.abs(points - x).max(axis=1)
+    assert nodes.radius.max() > 0
+    for row, radius in enumerate(nodes.radius):
+        assert (margins[far <= radius, row] > 0).all()
+    h = points
+    for k, layer in enumerate(question.hidden):
+        sums = layer.weights.forward(h) + layer.bias
+        own, columns = bounds.layers.undecided[k], bounds.layers.columns[k]
+        if isinstance(own, np.ndarray):
+            assert (sums[:, own] >= bounds.lower[columns]).all()
+            assert (sums[:, own] <= bounds.upper[columns]).all()
+        h = layer(h)
