@@ -14,8 +14,9 @@ from surefoot.graph.network import linear_layer, margin_question
 from surefoot.verify import Network, Proved, Refuted, Unknown, bracket_radius, dense_layer
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket import BracketState
-from surefoot.verify.bracket_search import RadiusPlan, TreeProgress, TreeTime
+from surefoot.verify.bracket_search import TreeProgress
 from surefoot.verify.layer_bounds import bound_layers
+from surefoot.verify.neuron_trees import refine_neurons
 from tests.refusals import refused
 from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, margins_at, random_network
@@ -35,6 +36,24 @@ def ticking(step: float = 1.0):
     """A clock that advances by `step` whenever it is read."""
     count = itertools.count()
     return lambda: step * next(count)
+
+
+def refinement(nodes: int):
+    """Trees of single neurons, up to so many nodes for a layer."""
+
+    def refine(bounds, layer, ends, lost, share):
+        made = []
+
+        def spend(more: int) -> bool:
+            made.append(more)
+            return sum(made) < nodes
+
+        lower, upper = refine_neurons(bounds, layer, ends, lost, spend)
+        assert (lower >= ends[0]).all()
+        assert (upper <= ends[1]).all()
+        return lower, upper
+
+    return refine
 
 
 def test_linear_network_has_the_radius_of_its_margin() -> None:
@@ -112,13 +131,16 @@ def test_a_last_relu_is_judged_as_argmax_judges_it(label: int, seed: int) -> Non
         assert network.label(bracket.witness) != label
 
 
-def test_neuron_bounds_hold_at_every_point_of_the_box() -> None:
+@pytest.mark.parametrize("nodes", [0, 400, 4000])
+def test_neuron_bounds_hold_at_every_point_of_the_box(nodes: int) -> None:
     rng = np.random.default_rng(5)
     network = random_network(rng, 3, [6, 5, 4], 3, [0.0, 0.2])
     x = rng.uniform(0, 1, 3)
-    bounds = bound_layers(
-        margin_question(network, network.label(x)), Box(x, 0.3, 0.0, 1.0), lambda: False
-    )
+    question = margin_question(network, network.label(x))
+    bounds = bound_layers(question, Box(x, 0.3, 0.0, 1.0), lambda: False, refine=refinement(nodes))
+    if nodes:
+        plain = bound_layers(question, bounds.box, lambda: False)
+        assert (bounds.upper - bounds.lower).sum() < (plain.upper - plain.lower).sum()
     points = rng.uniform(bounds.box.lower, bounds.box.upper, (4000, 3))
     h = points
     for j, cols in enumerate(bounds.layers.columns):
@@ -366,28 +388,3 @@ def test_a_lower_end_that_does_not_rise_never_arrives() -> None:
     assert progress.expected_seconds(5.0, 0.1) == math.inf
     assert progress.expected_seconds(1.5, 0.1) < math.inf
     assert progress.expected_seconds(1.5, 1e9) == math.inf
-
-
-def test_the_radius_that_the_time_pays_for_lies_on_the_line_of_logarithms() -> None:
-    easy = TreeTime(0.04, 0.1)
-    plan = RadiusPlan([easy], TreeTime(0.06, 1000.0, 100.0))
-    assert plan.affordable_radius(10.0) == pytest.approx(0.05)
-    assert plan.expected_seconds(0.05) == pytest.approx(10.0)
-    assert plan.affordable_radius(0.01) == 0.04
-    assert plan.affordable_radius(1e9) == 0.06
-    assert RadiusPlan([easy], TreeTime(0.03, 5.0, 5.0)).affordable_radius(10.0) == 0.03
-
-
-def test_a_tree_given_up_early_is_no_reason_to_stay_below_it() -> None:
-    closed = [TreeTime(0.04, 1.0), TreeTime(0.05, 2.0)]
-    soon = RadiusPlan(closed, TreeTime(0.06, math.inf, 0.1))
-    assert soon.affordable_radius(100.0) == 0.06
-    late = RadiusPlan(closed, TreeTime(0.06, math.inf, 40.0))
-    assert 0.05 < late.affordable_radius(100.0) < 0.06
-
-
-def test_closed_trees_tell_of_the_next_with_caution() -> None:
-    plan = RadiusPlan([TreeTime(0.04, 1.0), TreeTime(0.05, 10.0)], TreeTime(0.1, math.inf, 0.0))
-    assert 0.05 < plan.affordable_radius(100.0) < 0.06
-    assert plan.expected_seconds(0.06) > 100.0
-    assert math.isfinite(plan.expected_seconds(1e9))

@@ -25,6 +25,7 @@ from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.linear_relaxation import Relaxation, proved_linear_bounds
 from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, random_network
+from tests.unit.test_verify_bracket_search import refinement
 
 
 class FixedUpper:
@@ -73,7 +74,8 @@ def test_every_way_of_growing_proves_only_what_is_true(seed: int) -> None:
     ways = TreeSettings(), TreeSettings(batch=4), TreeSettings(steps=0)
     for share, settings in itertools.product((0.95, 1.2), ways):
         radius = share * (exact if np.isfinite(exact) else 1.0)
-        bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), never)
+        refine = refinement(200) if settings == TreeSettings() else None
+        bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), never, refine=refine)
         grown = prove_by_branching(bounds, problem, FixedUpper(np.inf), 0.0, 1e-3, NEVER, settings)
         assert grown.low <= exact + 1e-9
         assert grown.closed

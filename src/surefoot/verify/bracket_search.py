@@ -19,6 +19,7 @@ from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.graph.network import (
     Floats,
+    Layer,
     MarginQuestion,
     Network,
     check_float32,
@@ -40,17 +41,17 @@ from surefoot.verify.branch_and_bound import DEFAULT_SETTINGS, TreeSettings
 from surefoot.verify.counterexample_search import AttackProblem, Effort
 from surefoot.verify.descent import Float32Array
 from surefoot.verify.float32 import points_near_ties
-from surefoot.verify.layer_bounds import INTERVALS, MOST_SEARCH_WORK, OutOfTime, bound_layers
+from surefoot.verify.layer_bounds import (
+    INTERVALS,
+    MOST_SEARCH_WORK,
+    Ends,
+    OutOfTime,
+    Refine,
+    bound_layers,
+)
+from surefoot.verify.linear_relaxation import LayerBounds
+from surefoot.verify.neuron_trees import SPLIT_AT_ONCE, refine_neurons
 
-_RATE_CAUTION = 1.3
-"""Factor on the growth rate seen between the last two closed trees: the time grows a little faster
-later. Chosen by hand; proofs are true whatever it is."""
-_TRUSTED_FACTOR = 30.0
-"""A forecast is believed up to so many times the seconds that a tree was really tried. Chosen by
-hand; proofs are true whatever it is."""
-_MOST_LOG_GROWTH = 50.0
-"""Largest logarithm of a growth in time that is computed: e⁵⁰ s is never, and exp would overflow
-much later."""
 _MOST_DOUBLINGS = 60
 """Doublings of the time from which on a tree counts as never closing: 2⁶⁰ s exceed any limit."""
 
@@ -80,55 +81,6 @@ class TreeProgress:
         return self.lows[index - 1] if index else 0.0
 
 
-@dataclass(frozen=True)
-class TreeTime:
-    """The seconds a tree took, or would have taken, at one radius; `spent` were really spent."""
-
-    radius: float
-    seconds: float
-    spent: float = 0.0
-
-
-@dataclass(eq=False)
-class RadiusPlan:
-    """Trees at growing radii: those that were closed, and the nearest that was not.
-
-    On a scale of logarithms the time grows about evenly with the radius, a little faster later.
-    """
-
-    closed: list[TreeTime]
-    unclosed: TreeTime
-
-    def expected_seconds(self, radius: float) -> float:
-        """What a tree at this radius is likely to take."""
-        last = self.closed[-1]
-        growth = min(self._rate() * (radius - last.radius), _MOST_LOG_GROWTH)
-        return last.seconds * math.exp(growth)
-
-    def affordable_radius(self, seconds: float) -> float:
-        """The radius, up to the one not closed, whose tree is likely to take `seconds`."""
-        last, rate = self.closed[-1], self._rate()
-        room = self.unclosed.radius - last.radius
-        if rate * room <= 0:
-            return self.unclosed.radius
-        return last.radius + min(max(math.log(seconds / last.seconds) / rate, 0.0), room)
-
-    def _rate(self) -> float:
-        last, unclosed = self.closed[-1], self.unclosed
-        least = max(unclosed.spent, min(unclosed.seconds, _TRUSTED_FACTOR * unclosed.spent))
-        rate = _log_time_slope(last, TreeTime(unclosed.radius, least))
-        if len(self.closed) > 1:
-            rate = max(rate, _RATE_CAUTION * _log_time_slope(self.closed[-2], last))
-        return rate
-
-
-def _log_time_slope(a: TreeTime, b: TreeTime) -> float:
-    """How fast the logarithm of the time grows from one tree to another; 0 if it does not."""
-    if b.radius <= a.radius or b.seconds <= a.seconds:
-        return 0.0
-    return math.log(b.seconds / a.seconds) / (b.radius - a.radius)
-
-
 CLOSED = "closed"
 WHOLE_DOMAIN = "proved for the whole domain"
 
@@ -136,17 +88,18 @@ WHOLE_DOMAIN = "proved for the whole domain"
 # nodes where the limit is one in nodes. Where no measurement is named they were chosen by hand.
 _FIRST_TRY_SHARE = 0.03
 """Share of the time after which the first tree goes on only if it is likely to close."""
-_UNFORESEEN_SHARE = 0.15
-"""Share of the time left for a later tree whose end is not foreseen."""
-_SMALLER_RADIUS_SHARE = 0.85
-"""Share of the time left that a tree at a smaller radius is meant to take at most."""
-_CLOSING_SHARE = 0.9
-"""Share of the time left within which a tree that would close the bracket is tried at once."""
-_NEXT_TREE_FACTOR = 8.0
-"""How many times the time of the last closed tree the next is meant to take at most: two closed
-trees show how fast the time grows (docs/decisions/prover.md)."""
-_OVERRUN_FACTOR = 1.5
-"""How many times its forecast a tree may take before it is given up."""
+_FIRST_EFFORT, _EFFORT_GROWTH, _LAST_EFFORT = 1 / 64, 3.0, 1 / 3
+"""Share of the time left that a tree above the proved radius may take at first, how many times as
+long the next may take, and the share from which on it may take all."""
+_STEP_COST, _STEP_CHANGES = 3.0, (0.25, 2.0)
+"""How many times as long a step of the radius takes as the one before, as a forecast, and how much
+shorter or longer the next one may be."""
+_REFINEMENT_SHARE = 0.4
+"""Share of a tree's time that is spent on closer bounds of its layers first: what takes the least
+of both together on mnist_relu_3_100 (docs/decisions/prover.md)."""
+_NEEDED_SHARE = 0.25
+"""Share of its time that a closed tree is taken to have needed at least, where nearly all of it was
+refinement: less of that might have done."""
 _LEAST_RADIUS_SHARE = 0.1
 """Share of the upper end that is proved at least, where the tolerance is as large as the radius."""
 _LEAST_RISE_SHARE = 0.1
@@ -161,9 +114,9 @@ _RISE_SHARE = 0.15
 _LEAST_RISE = 0.01
 """First step of those with search, as a share of the lower end, and the shares of the tolerance and
 of the radius at which they end."""
-_FIRST_TREE_RISE = 0.02
-"""Share of the lower end by which the first tree's radius exceeds it, where no tree was begun whose
-time would show how far one can go."""
+_FIRST_TREE_RISE, _FIRST_TREE_SHARE = 0.12, 0.1
+"""Share of the lower end by which the first of these trees' radius exceeds it; where nothing is
+proved, share of the upper end."""
 _STRONGER_TIMES = 6.0
 _STRONGER_SHARE = 0.15
 """How many times the first attack's time the second takes, and the share of the time left that it
@@ -240,7 +193,7 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     patience = _FIRST_TRY_SHARE * budget.left()
     if task.goal is None and task.answered() is None and begun - attacked > patience:
         _raise_low_without_search(task)  # no tree is likely to end
-    end, tree = _prove_below_high(task, patience)
+    end, seconds = _prove_below_high(task, patience)
     if task.reason() is None and end is _TreeEnd.OUT_OF_TIME:
         before = bracket.high
         long = _STRONGER_TIMES * (begun - attacked) > _STRONGER_SHARE * budget.time_left()
@@ -248,14 +201,13 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
             radius = min(task.largest_radius, bracket.high)
             effort = Effort() if long else _STRONGER_ATTACK
             _try_point(task, attack(task.problem, radius, effort, rng))
-        if bracket.high < before or tree.seconds < budget.left():
-            end, tree = _prove_below_high(task, patience)
-    cost = budget.bound_cost
+        if bracket.high < before or seconds < budget.left():
+            end, seconds = _prove_below_high(task, patience)
     if task.answered() is None and budget.time_over() is None:
-        cost = _raise_low_without_branching(task)  # makes no nodes
+        _raise_low_without_branching(task)  # makes no nodes
     if task.reason() is None and end is _TreeEnd.COMPLETE and not task.question.curved:
         return _tie_reason(bracket)
-    return task.reason() or _raise_low(task, cost, tree, patience, rng)
+    return task.reason() or _raise_low(task, rng)
 
 
 def _first_attack(task: SearchTask, rng: np.random.Generator) -> None:
@@ -273,14 +225,14 @@ def _tie_reason(bracket: BracketState) -> str:
     return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in {numbers}"
 
 
-def _prove_below_high(task: SearchTask, patience: float) -> tuple[_TreeEnd, TreeTime]:
+def _prove_below_high(task: SearchTask, patience: float) -> tuple[_TreeEnd, float]:
     """Trees where the question is: at the goal, or `tolerance` below the upper end."""
-    end, tree = _TreeEnd.NEARER_COUNTEREXAMPLE, TreeTime(_closing_radius(task), math.inf)
+    end, seconds = _TreeEnd.NEARER_COUNTEREXAMPLE, math.inf
     while task.reason() is None and end is _TreeEnd.NEARER_COUNTEREXAMPLE:
         radius = _closing_radius(task) if task.goal is None else task.goal
         spare = 0.0 if task.goal is not None else min(task.tolerance, task.bracket.high - radius)
-        end, tree = _search_tree(task, radius, spare, patience)
-    return end, tree
+        end, seconds = _search_tree(task, radius, spare, patience)
+    return end, seconds
 
 
 def _try_point(task: SearchTask, point: Float32Array | None) -> None:
@@ -302,29 +254,36 @@ def _search_tree(
     spare: float,
     patience: float,
     settings: TreeSettings = DEFAULT_SETTINGS,
-) -> tuple[_TreeEnd, TreeTime]:
-    """Search one tree at a radius.
+    refinement: float = 0.0,
+    longer: float = math.inf,
+) -> tuple[_TreeEnd, float]:
+    """Search one tree at a radius, after as much `refinement` of the bounds of its layers.
 
-    Once it took as long as `patience` it goes on only while it is likely to close in the time left.
+    How it ended, and what it needed, or would have needed.
+    Once it took as long as `patience` it goes on only while it is likely to close in the time left,
+    and within `longer`.
     """
     bracket, budget, progress = task.bracket, task.budget, TreeProgress()
-    begun = budget.left()
+    begun = bounded = budget.left()
 
     def on_low(low: float) -> None:
-        progress.record(begun - budget.left(), low)
+        progress.record(bounded - budget.left(), low)
         bracket.record_proof(low)
 
     def expired() -> bool:
         left = budget.left()
-        spent = begun - left
         if budget.over():
             return True
-        return spent > patience and progress.expected_seconds(spent, radius) > spent + left
+        spent = bounded - left
+        late = begun - left > patience
+        return late and progress.expected_seconds(spent, radius) > spent + min(left, longer)
 
+    refine = _refinement(task, refinement) if refinement and not task.question.curved else None
     try:
-        bounds = bound_layers(task.question, task.box(radius), expired)
+        bounds = bound_layers(task.question, task.box(radius), expired, refine=refine)
+        bounded = budget.left()
     except OutOfTime:
-        return _TreeEnd.OUT_OF_TIME, TreeTime(radius, math.inf)
+        return _TreeEnd.OUT_OF_TIME, math.inf
     watch = branching.TreeWatch(
         expired,
         on_low,
@@ -337,13 +296,31 @@ def _search_tree(
     )
     bracket.record_proof(tree.low)
     spent = max(begun - budget.left(), budget.least_cost)
+    tree_spent = max(bounded - budget.left(), budget.least_cost)
     if tree.closed:
-        return _TreeEnd.COMPLETE, TreeTime(radius, spent)
+        needed = min(spent, max(2 * tree_spent, _NEEDED_SHARE * spent))
+        return _TreeEnd.COMPLETE, needed
     least = radius - _LEAST_RISE_SHARE * task.tolerance
     pointless = bracket.high <= radius or bracket.high - spare < least
     nearer = pointless and budget.left() > 0
     end = _TreeEnd.NEARER_COUNTEREXAMPLE if nearer else _TreeEnd.OUT_OF_TIME
-    return end, TreeTime(radius, progress.expected_seconds(spent, radius), spent)
+    return end, begun - bounded + progress.expected_seconds(tree_spent, radius)
+
+
+def _refinement(task: SearchTask, allowance: float) -> Refine:
+    """Trees of single neurons, all layers together for about so much."""
+    bracket, budget = task.bracket, task.budget
+    begun = budget.left()
+
+    def refine(bounds: LayerBounds, layer: Layer, ends: Ends, lost: Floats, share: float) -> Ends:
+        def spend(nodes: int) -> bool:
+            bracket.count_nodes(nodes)
+            room = budget.nodes_left() >= 2 * SPLIT_AT_ONCE and not budget.over()
+            return room and begun - budget.left() < share * allowance
+
+        return refine_neurons(bounds, layer, ends, lost, spend)
+
+    return refine
 
 
 _FAR = 4.0
@@ -372,22 +349,20 @@ def _raise_low_without_search(task: SearchTask) -> None:
                 top = middle
 
 
-def _raise_low_without_branching(task: SearchTask) -> float:
-    """Raise the lower end in steps with bounds alone, longer where one succeeds; what one costs."""
-    bracket, budget, cost = task.bracket, task.budget, task.budget.bound_cost
+def _raise_low_without_branching(task: SearchTask) -> None:
+    """Raise the lower end in steps with bounds alone, longer where one succeeds."""
+    bracket, budget = task.bracket, task.budget
     top, step = min(bracket.high, task.largest_radius), _FIRST_RISE * bracket.low
     for _ in range(_BISECTIONS):
         enough = max(_RISE_SHARE * task.tolerance, _LEAST_RISE * top)
         if top - bracket.low < enough or budget.time_over():
             break
-        middle, begun = (bracket.low + top) / 2, budget.left()
+        middle = (bracket.low + top) / 2
         radius = min(bracket.low + step, middle) if step > 0 else middle
         if _prove_without_branching(task, radius, MOST_SEARCH_WORK) < radius:
             top, step = radius, step / 2
         else:
             step *= 2
-        cost = max(cost, begun - budget.left())
-    return cost
 
 
 def _prove_without_branching(task: SearchTask, radius: float, most_work: float) -> float:
@@ -409,43 +384,35 @@ def _prove_without_branching(task: SearchTask, radius: float, most_work: float) 
     return proved
 
 
-def _raise_low(
-    task: SearchTask,
-    bound_cost: float,
-    unclosed: TreeTime,
-    least_patience: float,
-    rng: np.random.Generator,
-) -> str:
-    """Trees at radii that the time left is likely to pay for; the lower end only rises."""
-    bracket, budget, settings = task.bracket, task.budget, DEFAULT_SETTINGS
-    plan, complete = RadiusPlan([TreeTime(bracket.low, bound_cost)], unclosed), math.inf
+def _raise_low(task: SearchTask, rng: np.random.Generator) -> str:
+    """Trees at growing radii, each longer where one did not close; the lower end only rises."""
+    bracket, budget, settings, complete = task.bracket, task.budget, DEFAULT_SETTINGS, math.inf
+    effort = expected = max(_FIRST_EFFORT * budget.left(), budget.bound_cost)
+    step = _FIRST_TREE_RISE * bracket.low or _FIRST_TREE_SHARE * _closing_radius(task)
     while (reason := task.reason()) is None:
-        top, left = min(_closing_radius(task), task.goal or math.inf), budget.left()
-        radius = top
-        if bracket.low > 0 and not plan.unclosed.spent and len(plan.closed) == 1:
-            radius = min((1 + _FIRST_TREE_RISE) * bracket.low, top)
-        elif plan.expected_seconds(top) > _CLOSING_SHARE * left:
-            seconds = min(_SMALLER_RADIUS_SHARE * left, _NEXT_TREE_FACTOR * plan.closed[-1].seconds)
-            least = bracket.low + _LEAST_RISE_SHARE * task.tolerance
-            radius = min(max(plan.affordable_radius(seconds), least), top)
+        low, rise = bracket.low, max(step, _LEAST_RISE_SHARE * task.tolerance)
+        radius = task.goal or min(low + rise, _closing_radius(task))
         if task.question.curved and radius >= complete:  # a smaller box has closer lines
-            if complete - bracket.low < _LEAST_RISE_SHARE * task.tolerance:
+            if complete - low < _LEAST_RISE_SHARE * task.tolerance:
                 return _CURVE_REASON
-            radius = (bracket.low + complete) / 2
-        expected = _OVERRUN_FACTOR * plan.expected_seconds(radius)
-        patience = max(_UNFORESEEN_SHARE * left, expected, least_patience)
-        end, tree = _search_tree(task, radius, 0.0, patience, settings)
+            radius = (low + complete) / 2
+        refinement, longer = _REFINEMENT_SHARE * expected, _EFFORT_GROWTH * effort
+        end, seconds = _search_tree(task, radius, 0.0, effort, settings, refinement, longer)
+        left = max(budget.left(), budget.least_cost)
+        effort = _EFFORT_GROWTH * effort
+        effort = expected = effort if effort < _LAST_EFFORT * left else left
         if bracket.low >= radius:
-            plan.closed.append(tree)
+            change = math.log(max(effort / seconds, 1.0)) / math.log(_STEP_COST)
+            change = min(max(change, _STEP_CHANGES[0]), _STEP_CHANGES[1])
+            step = change * (radius - low)
+            expected = min(seconds * _STEP_COST**change, effort)
         elif end is _TreeEnd.COMPLETE and task.question.curved:
             complete = radius
         elif end is _TreeEnd.COMPLETE and task.reason() is None:
             return _tie_reason(bracket)
-        elif end is _TreeEnd.OUT_OF_TIME:
+        elif end is _TreeEnd.OUT_OF_TIME and task.reason() is None:
+            step = (radius - bracket.low) / 2
             # What one way of searching could not close, the other may.
-            plan.unclosed = tree
-            if task.reason() is not None:
-                continue
             settings = branching.LONG_SEARCH if settings is DEFAULT_SETTINGS else DEFAULT_SETTINGS
             distance = min(task.largest_radius, bracket.high)
             nearer = search.find_nearer_counterexample(task.problem, distance, Effort(), rng)

@@ -70,7 +70,7 @@ def join_nodes(parts: Sequence[NodeBatch]) -> NodeBatch:
 
 
 def root_nodes(bounds: LayerBounds) -> NodeBatch:
-    """One node for each margin, nothing fixed."""
+    """One node for each margin; fixed are neurons that only a tree of their own has decided."""
     count, columns = len(bounds.rows), len(bounds.lower)
 
     def each(a: Array) -> Array:
@@ -80,7 +80,11 @@ def root_nodes(bounds: LayerBounds) -> NodeBatch:
     lower = np.nextafter(bounds.lower.astype(np.float32), -infinity)
     upper = np.nextafter(bounds.upper.astype(np.float32), infinity)
     slopes = np.where(bounds.upper > -bounds.lower, 1.0, np.maximum(bounds.slope, 0.0))
-    sign, beta = np.zeros((count, columns), np.int8), np.zeros((count, columns), np.float32)
+    side = (bounds.lower >= 0).astype(np.int8) - (bounds.upper <= 0).astype(np.int8)
+    decided = np.where(bounds.slope < 0, np.int8(0), side)  # curves keep their ends
+    lower[decided > 0], upper[decided < 0] = 0, 0
+    beta = np.zeros((count, columns), np.float32)
+    sign = np.repeat(decided[None], count, axis=0)
     sides = each(lower), each(upper), sign, each(slopes.astype(np.float32)), beta
     return NodeBatch(np.arange(count), np.zeros(count, np.intp), *sides, np.zeros(count))
 
@@ -176,6 +180,8 @@ def choose_neuron(
         return np.zeros(count, np.intp), np.zeros(count, np.bool_)
     tried = np.argpartition(-loss, width - 1, axis=1)[:, :width]
     splittable = np.take_along_axis(undecided, tried, axis=1)
+    if width == 1:
+        return tried[:, 0], splittable[:, 0]
     value = np.minimum(_child_bounds(relaxed, signed_beta, bounds.slope, tried), 0)
     gain = value.min(axis=0) + _BETTER_CHILD_WEIGHT * value.max(axis=0)
     best = np.where(splittable, gain, -np.inf).argmax(axis=1)
@@ -538,6 +544,25 @@ def bound_nodes(
     time_over: Expired = lambda: False,
 ) -> tuple[NodeBatch, Floats]:
     """The nodes with better multipliers and the radius they prove; and their bounds' slopes."""
+    nodes, proved = search_bounds(bounds, nodes, steps, rates, time_over)
+    least = bounds.box.floor(proved.a, proved.c)
+    radius = np.where(least > 0, bounds.box.radius, nodes.radius)
+    short = np.flatnonzero(least <= 0)
+    if len(short):
+        part = LinearBounds(proved.a[short], proved.c[short])
+        better = relax.proved_radius(bounds.box, part, nodes.radius[short])
+        radius[short] = np.maximum(radius[short], better)
+    return replace(nodes, radius=radius), proved.a
+
+
+def search_bounds(
+    bounds: LayerBounds,
+    nodes: NodeBatch,
+    steps: int,
+    rates: tuple[float, float],
+    time_over: Expired = lambda: False,
+) -> tuple[NodeBatch, LinearBounds]:
+    """The nodes with better multipliers, and what these prove."""
     lines = nodes.lines(bounds.slope)
     rows, offsets = bounds.rows[nodes.row], bounds.offsets[nodes.row]
     alpha = np.clip(nodes.alpha, lines.least_slope, lines.most_slope).astype(np.float32)
@@ -558,14 +583,7 @@ def bound_nodes(
     )
     signed_beta = best.beta * nodes.sign
     proved = relax.proved_linear_bounds(bounds, rows, offsets, lines, best.alpha, signed_beta)
-    least = bounds.box.floor(proved.a, proved.c)
-    radius = np.where(least > 0, bounds.box.radius, nodes.radius)
-    short = np.flatnonzero(least <= 0)
-    if len(short):
-        part = LinearBounds(proved.a[short], proved.c[short])
-        better = relax.proved_radius(bounds.box, part, nodes.radius[short])
-        radius[short] = np.maximum(radius[short], better)
-    return replace(nodes, alpha=best.alpha, beta=best.beta, radius=radius), proved.a
+    return replace(nodes, alpha=best.alpha, beta=best.beta), proved
 
 
 def _attack(

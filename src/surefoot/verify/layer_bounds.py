@@ -29,6 +29,10 @@ from surefoot.verify.ball import Array, Box
 from surefoot.verify.linear_relaxation import ActivationLines, HiddenLayers, LayerBounds
 
 Expired = Callable[[], bool]
+Ends = tuple[Floats, Floats]
+Refine = Callable[[LayerBounds, Layer, Ends, Floats, float], Ends]
+"""Closer ends of a layer behind these bounds, from its ends, what rounding takes from them, and
+the share of all layers that are bounded."""
 
 _COMPACT_BELOW = 0.7
 """Share of unfinished rows below which the finished ones are dropped from the arrays. Chosen by
@@ -146,11 +150,16 @@ class OutOfTime(Exception):
 
 
 def bound_layers(
-    question: MarginQuestion, box: Box, expired: Expired, most_work: float = MOST_SEARCH_WORK
+    question: MarginQuestion,
+    box: Box,
+    expired: Expired,
+    most_work: float = MOST_SEARCH_WORK,
+    refine: Refine | None = None,
 ) -> LayerBounds:
     """Bounds of all neurons over the box, layer after layer.
 
     0 work: nothing is searched; `INTERVALS`: each layer from the ends of the one before alone.
+    What `refine` decides stays among the undecided neurons: that it is decided is a constraint.
     """
     layers, rows, scale = list(question.hidden), question.rows, 0.0
     bounds, outputs, most = _no_layers(question, box), (box.lower, box.upper), box.largest
@@ -163,11 +172,15 @@ def bound_layers(
         lower, upper = _neuron_bounds(bounds, layer, ends, groups, expired, most_work)
         lost = bounds.rounding_unit * rounding.sizes + rounding.run_errors
         lower, upper = lower - lost, upper + lost
+        undecided = ((lower < 0) & (upper > 0) & (layer.slope < 1)) | (layer.slope < 0)
+        if refine is not None and bounds.layers.weights and isinstance(layer.weights, Dense):
+            near = _from_ends(layer.weights.matrix, layer.bias, ends)
+            lower, upper = np.maximum(lower, near[0] - lost), np.minimum(upper, near[1] + lost)
+            lower, upper = refine(bounds, layer, (lower, upper), lost, k / (len(layers) - 1))
         ends = output_ends(lower, upper, layer.slope)
         low, high = (end * _OUTWARDS for end in ends)
         outputs, most = (low, high), np.maximum(np.abs(low), np.abs(high))
         scale = max(scale, float(rounding.sizes.max(initial=0.0)))
-        undecided = ((lower < 0) & (upper > 0) & (layer.slope < 1)) | (layer.slope < 0)
         following = layers[k + 1].weights if k + 1 < len(layers) else Dense(rows)
         own: slice | NDArray[np.intp] = np.flatnonzero(undecided)
         if isinstance(layer.weights, Dense) and isinstance(following, Dense):

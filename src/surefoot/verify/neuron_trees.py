@@ -1,0 +1,114 @@
+"""Closer bounds of a layer's neurons: a small tree of branch and bound for each end of each neuron.
+
+The bounds of a layer decide how much is lost in every node of every later tree. Splitting neurons
+of the layers before, for one row at a time, takes off what their relaxations lose, and decides
+neurons that a bound without branching leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.graph.linear_map import Dense
+from surefoot.graph.network import Floats, Layer
+from surefoot.verify.branch_and_bound import (
+    DEFAULT_SETTINGS,
+    NodeBatch,
+    choose_neuron,
+    join_nodes,
+    root_nodes,
+    search_bounds,
+    split_nodes,
+)
+from surefoot.verify.linear_relaxation import LayerBounds
+
+Spend = Callable[[int], bool]
+"""Counts so many new nodes, and says whether there may be more."""
+
+_STEPS = 6
+"""Steps of Adam for each node of such a tree. Chosen by hand; bounds are true whatever it is."""
+SPLIT_AT_ONCE, _LEAST_SPLIT = 192, 16
+"""Nodes of all rows that are split together, at most, and in a large network: fewer do not
+fill a matrix product, more split leaves that are not the least. Chosen by hand; bounds are true
+whatever it is."""
+
+
+def refine_neurons(
+    bounds: LayerBounds, layer: Layer, ends: tuple[Floats, Floats], lost: Floats, spend: Spend
+) -> tuple[Floats, Floats]:
+    """Closer ends of the undecided neurons of the layer behind `bounds`.
+
+    `lost` is what rounding takes from each. A neuron that is decided on the way is left at 0.
+    """
+    lower, upper = ends
+    own = np.flatnonzero((lower < 0) & (upper > 0) & (layer.slope < 1))
+    if not (len(own) and len(bounds.lower) and isinstance(layer.weights, Dense)):
+        return ends
+    matrix, bias, n = layer.weights.matrix[own], layer.bias[own], len(own)
+    part = replace(
+        bounds,
+        rows=np.concatenate([matrix, -matrix]),
+        offsets=np.concatenate([bias, -bias]) - np.tile(lost[own], 2),
+        run_loss=np.zeros(2 * n),
+        layers_float32=bounds.layers.float32(),
+    )
+    floor = _raise_floors(part, np.concatenate([lower[own], -upper[own]]), spend)
+    lower, upper = lower.copy(), upper.copy()
+    lower[own], upper[own] = floor[:n], -floor[n:]
+    return lower, upper
+
+
+def _raise_floors(part: LayerBounds, known: Floats, spend: Spend) -> Floats:
+    """Lower bounds of all rows, from those known; none above 0, where nothing more is asked."""
+    count, leaves, value = len(known), root_nodes(part), known
+    each = 8.0 * _STEPS * sum(w.work for w in part.layers.weights)
+    most = int(min(SPLIT_AT_ONCE, max(_LEAST_SPLIT, DEFAULT_SETTINGS.work / max(1.0, each))))
+    if leaves.sign.any():
+        leaves, value = _bound_leaves(part, leaves, known, DEFAULT_SETTINGS.root_steps, spend)
+    ended = np.zeros(count)  # the least of the leaves of each row that are not split any more
+    while spend(0):
+        floor = _least_of_rows(ended, leaves, value)
+        wanted = (floor < 0) & (np.roll(floor, count // 2) < 0) & (floor < ended)
+        worst = _worst_leaves(leaves, value, wanted)[:most]
+        if not len(worst):
+            break
+        parents, bound = leaves.take(worst), value[worst]
+        rest = np.ones(len(leaves), np.bool_)
+        rest[worst] = False
+        column, splittable = choose_neuron(part, parents, 1)
+        np.minimum.at(ended, parents.row[~splittable], bound[~splittable])
+        parents, column, bound = parents.take(splittable), column[splittable], bound[splittable]
+        spend(2 * len(parents))
+        children = split_nodes(parents, column)
+        children, bound = _bound_leaves(part, children, np.tile(bound, 2), _STEPS, spend)
+        open_children = bound < 0
+        leaves = join_nodes([leaves.take(rest), children.take(open_children)])
+        value = np.concatenate([value[rest], bound[open_children]])
+    return _least_of_rows(ended, leaves, value)
+
+
+def _bound_leaves(
+    part: LayerBounds, leaves: NodeBatch, known: Floats, steps: int, spend: Spend
+) -> tuple[NodeBatch, Floats]:
+    rates = DEFAULT_SETTINGS.rates
+    leaves, proved = search_bounds(part, leaves, steps, rates, lambda: not spend(0))
+    return leaves, np.maximum(known, part.box.floor(proved.a, proved.c))
+
+
+def _least_of_rows(ended: Floats, leaves: NodeBatch, value: Floats) -> Floats:
+    floor = ended.copy()
+    np.minimum.at(floor, leaves.row, value)
+    return floor
+
+
+def _worst_leaves(leaves: NodeBatch, value: Floats, wanted: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The leaves of the rows that are wanted, the least of each first."""
+    index = np.flatnonzero(wanted[leaves.row])
+    index = index[np.lexsort((value[index], leaves.row[index]))]
+    row = leaves.row[index]
+    place = np.arange(len(row)) - np.searchsorted(row, row)
+    return index[np.lexsort((value[index], place))]
