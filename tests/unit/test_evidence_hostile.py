@@ -14,7 +14,7 @@ from surefoot.errors import EvidenceFailed
 from surefoot.evidence import within_limits
 from surefoot.evidence.check_run import claim_words, compare_claims
 from surefoot.evidence.envelope import Envelope, read_envelope
-from surefoot.evidence.statement import read_statement
+from surefoot.evidence.statement import first_difference, read_statement
 from surefoot.evidence.within_limits import OutOfTime, memory_limit, within
 from surefoot.study.read_store import read_run
 from tests.unit.test_evidence_file import GIVEN, exit_code, leaves, statement_of, with_leaf, write
@@ -51,7 +51,7 @@ def test_a_hostile_value_anywhere_is_refuted_refused_or_without_effect(path, tmp
     for _ in range(60):
         leaf, value = draw.choice(every), draw.choice(HOSTILE)
         bad = write(tmp_path / "bad.json", with_leaf(statement, leaf, value))
-        if answer(bad) == 0 and with_leaf(statement, leaf, value) != statement:
+        if answer(bad) == 0 and first_difference(with_leaf(statement, leaf, value), statement):
             passed.add(".".join(map(str, leaf)))
     assert {name for name in passed if not name.startswith(NO_MATTER)} == set()
 

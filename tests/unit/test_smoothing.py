@@ -14,7 +14,6 @@ from surefoot.core.claims import About, Verdict
 from surefoot.core.counts import Counts
 from surefoot.core.results import UNIT
 from surefoot.engine.streams import stream
-from surefoot.evidence.check import check_evidence
 from surefoot.records.record import Certificates
 from surefoot.statistics import Norm, SmoothedRadius, Smoothing
 from surefoot.testing.conformance import check_model, check_procedure
@@ -170,7 +169,7 @@ def test_a_study_its_claims_its_verdicts_and_its_evidence(model, tmp_path):
     assert result.claim_about(result.inputs[1].id).value == first.radius
     evidence = tmp_path / "run.evidence.json"
     result.evidence(evidence)
-    assert check_evidence(evidence).exit_code == 0
+    assert sf.check_evidence(evidence).exit_code == 0
     refused("one radius", result.require, 0.5)
     alone = sf.Study(model, inputs, GAUSSIAN, SmoothedRadius((0.05,), 0.05, 3000)).run(**QUICK)
     few, many = (

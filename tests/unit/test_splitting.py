@@ -18,7 +18,6 @@ from surefoot.core.counts import Severities, Steps
 from surefoot.core.results import Interval, Particle, RareFailure, Undecided
 from surefoot.core.tasks import Task
 from surefoot.engine.chains import LogitMargin, SplittingBench, without_steps
-from surefoot.evidence.check import check_evidence
 from surefoot.records.record import RareFailures
 from surefoot.report.formatting import rare_range
 from surefoot.report.views.splitting import input_table
@@ -136,7 +135,7 @@ def test_its_claims_examples_evidence_and_page(model, tmp_path):
     assert all(e.failed_class != e.clean_class for e in result.details.examples)
     file = tmp_path / "run.evidence.json"
     result.evidence(file)
-    assert check_evidence(file).exit_code == 0
+    assert sf.check_evidence(file).exit_code == 0
     assert Draft202012Validator(SCHEMA).is_valid(statement_of(file))
     page = tmp_path / "page.html"
     result.report(page)

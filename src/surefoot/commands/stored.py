@@ -94,16 +94,13 @@ def _checked(store: str) -> Answer:
                 f"keeps the {check.sound:,} rows before the damage, and the command that began it "
                 "goes on"
             )
-        if check.digest and not check.readable and check.sound:
-            kept = (
-                f"{kept}; the command that began it puts it right, and goes on from its "
-                f"{check.sound:,} rows"
-            )
-        if check.digest:
-            lines.append(f"surefoot show {check.digest[:12]} --repair --store {where} {kept}")
+        elif check.sound:
+            kept += "; the command that began it puts it right, and goes on from all of its rows"
         if check.whole_file:
-            saves = "saves what can be read into a new file"
-            lines.append(f"surefoot show --repair --store {where} {saves}")
+            kept = "saves what can be read into a new file"
+        if check.digest or check.whole_file:
+            run = f" {check.digest[:12]}".rstrip()
+            lines.append(f"surefoot show{run} --repair --store {where} {kept}")
     return Answer(lines, json.dumps([_fields(c) for c in checks]), _DAMAGED if damaged else 0)
 
 

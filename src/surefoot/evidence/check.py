@@ -84,24 +84,17 @@ _SECONDS, _SECONDS_PER_MB = 30.0, 100.0
 days."""
 
 
-def check_evidence(
-    path: str | Path, key: str | Path | None = None, *, time_limit: float | None = None
-) -> EvidenceCheck:
-    """Check an evidence file, without model and data.
-
-    `key`: the file of the public key that must have signed it. Its exit code is that of
-    `surefoot verify`: 2, undecided, where the claims are not recomputed within `time_limit`
-    seconds (30, and 100 more for each MB of the file). The sizes that a file states are limited
-    before anything is made of them; a hard limit on memory, which is one of the whole process, is
-    set by that command alone.
-    """
-    return read_and_check(path, key, time_limit=time_limit)[0]
-
-
 def read_and_check(
     path: str | Path, key: str | Path | None = None, *, time_limit: float | None = None
 ) -> tuple[EvidenceCheck, Evidence | None]:
-    """The same, and what the file holds; None where the signature is wrong or the time is up."""
+    """Check an evidence file without model and data; what it holds, unless that was not read.
+
+    `key`: the file of the public key that must have signed it. The exit code is that of
+    `surefoot verify`: 2, undecided, where the claims are not recomputed within `time_limit`
+    seconds (30, and 100 more for each MB of the file). The sizes that a file states are limited
+    before anything is made of them; a hard limit on memory, which is one of the whole process, is
+    set by that command alone. None: the signature is wrong, or the time is up.
+    """
     if time_limit is not None and not time_limit > 0:
         raise InvalidArgument(f"time_limit must be above 0 seconds, got {time_limit:g}: try 600")
     with failures_name(path):

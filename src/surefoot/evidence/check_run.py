@@ -227,21 +227,18 @@ def _check_clean(record: Record) -> list[Check]:
 def _check_origin(record: Record) -> list[Check]:
     """What no claim rests on, as far as it can be wrong by itself."""
     checks = []
-    named = not record.extends or bool(_RUN.fullmatch(record.extends))
-    if not named or record.extends == record.digest:
+    if record.extends and (record.extends == record.digest or not _RUN.fullmatch(record.extends)):
         reason = f"it is no name of another run: {record.extends[:80]}"
         checks.append(Status.REFUTED.of("the run that this one adds to", reason))
     loss = record.details.clean_loss if isinstance(record.details, Samples) else None
-    numbers = {"runs before it": record.rung, "seconds": record.seconds}
-    if record.clean is not None:
-        wrong = record.clean.inputs - record.clean.right
-        numbers |= {"clean inputs right": record.clean.right, "clean inputs wrong": wrong}
+    numbers, clean = [record.rung, record.seconds], record.clean
+    if clean is not None:
+        numbers += [clean.right, clean.inputs - clean.right]
     if loss is not None:
-        known = loss.inputs - loss.infinite
-        numbers |= {"clean loss": loss.mean or 0, "clean losses": min(loss.infinite, known)}
-    for name, number in numbers.items():
-        if number < 0:
-            checks.append(Status.REFUTED.of(f"the number of {name}", f"{number:g} cannot be"))
+        numbers += [loss.mean or 0, loss.infinite, loss.inputs - loss.infinite]
+    if min(numbers) < 0:
+        reason = f"a count, a time or a loss below 0 cannot be: {min(numbers):g}"
+        checks.append(Status.REFUTED.of("how the run was made", reason))
     if not record.findings:
         reason = "the file leaves them out, and every run has some"
         checks.append(Status.OPEN.of("the checks of model and data before the run", reason))

@@ -389,14 +389,15 @@ class Sampled:
         runs = self._inputs_of_runs
         if not runs:
             return ""
-        altered = [fewest(own) for own in runs]
+        altered, alone = [fewest(own) for own in runs], " of one run alone" * (len(runs) > 1)
         throughout = floor_percent(min(map(self.draw.catch_inputs, altered)))
         mean = floor_percent(min(map(self.draw.catch_mean, altered)))
-        alone = " of one run alone" if len(runs) > 1 else ""
+        points = max(100 * len(fewest(own)) / len(own) for own in runs)
         return (
             f" {self._altered_inputs}{alone} would be noticed with probability {throughout}, and "
-            f"trials altered in any inputs{alone} so that their mean moves by {self._points:g} "
-            f"points with {mean}, or more."
+            f"trials altered in any inputs{alone} with {mean} or more: both move a mean over the "
+            f"inputs by up to {math.ceil(10 * points - 1e-9) / 10:g} points. Where an input is "
+            "near its limit, fewer of its trials decide, and are noticed less often."
         )
 
     @property
@@ -409,16 +410,9 @@ class Sampled:
 
     @property
     def _altered_inputs(self) -> str:
-        runs = self._inputs_of_runs
-        if len(runs) > 1:
-            return f"{_percent(ALTERED)} of the inputs altered throughout"
-        return f"{len(fewest(runs[0])):,} of {len(runs[0]):,} inputs altered throughout"
-
-    @property
-    def _points(self) -> float:
-        """By how much so many inputs of a run move a mean over its inputs, or a share of them."""
-        points = max(100 * len(fewest(own)) / len(own) for own in self._inputs_of_runs)
-        return math.ceil(10 * points - 1e-9) / 10
+        one, *others = self._inputs_of_runs
+        some = f"{_percent(ALTERED)} of the" if others else f"{len(fewest(one))} of {len(one):,}"
+        return f"{some} inputs altered throughout"
 
     @property
     def forger(self) -> str:
@@ -430,18 +424,7 @@ class Sampled:
             f"Alter so few {self.wording.altered} that none was drawn: the probabilities above are "
             f"1 - C(N - M, n)/C(N, n) with n = {draw.drawn:,} draws and M altered of "
             f"N = {draw.total:,}, or more, however the altered ones lie among the rows. "
-            f"{self._worth}{self._worth_of_inputs}"
-        )
-
-    @property
-    def _worth_of_inputs(self) -> str:
-        """What altered inputs can do to a mean over inputs, or to a share of them."""
-        if not self.draw.inputs:
-            return ""
-        return (
-            f" {self._altered_inputs} move a mean over the inputs, or a share of them, by up to "
-            f"{self._points:g} points. Where an input is near its limit, fewer of its trials "
-            "decide, and are noticed less often."
+            f"{self._worth}"
         )
 
     @property
@@ -470,19 +453,15 @@ class Sampled:
         draw, unit, again = self.draw, self.wording.unit, self.wording.again
         if self.everything:
             return f"all {draw.total:,} {unit} were {again} and came out as it says"
+        runs, inputs = self._inputs_of_runs, ""
+        if len(runs) == 1:
+            chance = floor_percent(draw.catch_inputs(fewest(runs[0])))
+            inputs = f", {self._altered_inputs} with probability {chance}"
         return (
             f"the {draw.trials:,} of {draw.total:,} {unit} that were {again} came out as it says "
             f"({_percent(ALTERED)} altered would be noticed with probability "
-            f"{floor_percent(draw.catch(ALTERED))}{self._noticed_inputs})"
+            f"{floor_percent(draw.catch(ALTERED))}{inputs})"
         )
-
-    @property
-    def _noticed_inputs(self) -> str:
-        runs = self._inputs_of_runs
-        if len(runs) != 1:
-            return ""
-        chance = floor_percent(self.draw.catch_inputs(fewest(runs[0])))
-        return f", {self._altered_inputs} with probability {chance}"
 
 
 def failures_of(evidence: Answer) -> int:

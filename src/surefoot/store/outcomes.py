@@ -19,7 +19,6 @@ from surefoot.records.record import (
 from surefoot.records.spec import ComparisonSpec, ModelSpec, StudySpec
 from surefoot.store import Store, open_existing, reading
 from surefoot.store.locations import is_sealed, public_location
-from surefoot.store.rescue import file_problem
 from surefoot.store.runs import RunCheck, RunSummary
 
 _ASKED = ("required", "verdicts", "source", "findings")
@@ -180,6 +179,8 @@ def check_store(store: str) -> list[RunCheck]:
     As `surefoot show --check`; nothing is changed. `repair_run` keeps what is sound of a run. Where
     the file as a whole is damaged, that is the one answer: `rescue_runs` saves what can be read.
     """
+    from surefoot.store.rescue import file_problem
+
     problem = file_problem(store)
     if problem:
         return [RunCheck("", 0, 0, problem, readable=False, whole_file=True)]
@@ -194,6 +195,8 @@ def repair_run(store: str, run: str) -> RunCheck:
     that cannot be read at all is removed. A sound run stays as it is. Where the file as a whole is
     damaged, nothing is changed in it: `rescue_runs` saves what can be read.
     """
+    from surefoot.store.rescue import file_problem
+
     problem = file_problem(store)
     if problem:
         raise StoreDamaged(public_location(store), problem)

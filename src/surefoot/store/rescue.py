@@ -18,8 +18,8 @@ from surefoot.store.locations import POSTGRES, is_sealed, path_of, scheme_of
 from surefoot.store.runs import RunCheck
 from surefoot.store.sql import SqlStore
 
-_MOST_GAP = 10_000
-"""Numbers of runs that are tried one by one between those that a damaged file still lists."""
+_MOST_RUNS = 100_000
+"""Numbers of runs that are tried one by one where a damaged file does not say the last."""
 _OTHER = "it holds a {} ({}), and no store has one: it may change what is read or written"
 
 
@@ -56,35 +56,21 @@ def rescue_runs(store: str) -> Rescue:
     Every run whose row can be read, with its journal up to the first row that is damaged, and with
     its record where both are whole; the same study goes on from it. The old file is left as it is.
     """
-    problem = file_problem(store)
-    if not problem:
-        raise StoreFailed(
-            f"{store}: the file is not damaged, so that nothing is to be saved: surefoot show "
-            "--check says whether its runs are sound"
-        )
     target = _new_place(path_of(store))
-    checks: list[RunCheck] = []
-    lost: list[int] = []
     with _reading(store) as db, closing(SqlStore(str(target))) as new:
-        for number in _numbers(db):
-            values = _run_values(db, number)
-            if values == {}:
-                continue
-            check = None if values is None else _rescue_run(db, new, number, values)
-            if check is None:
-                lost.append(number)
-            else:
-                checks.append(check)
+        found = {n: values for n in _numbers(db) if (values := _run_values(db, n)) != {}}
+        taken = {n: values and _rescue_run(db, new, n, values) for n, values in found.items()}
+    checks = [check for check in taken.values() if check]
     if not checks:
         for file in target.parent.glob(f"{target.name}*"):
             file.unlink()
         raise StoreFailed(
-            f"{store}: {problem}, and no run of it can be read: restore it from a copy, or use "
-            "another store (store=, --store)"
+            f"{store}: no run of it can be read: restore it from a copy, or use another store "
+            "(store=, --store)"
         )
-    if lost:
-        words = f"run number {lost[0]}" if len(lost) == 1 else f"runs {lost[0]} to {lost[-1]}"
-        checks.append(RunCheck("", 0, 0, f"{words} of the file cannot be read", readable=False))
+    if lost := [n for n, check in taken.items() if not check]:
+        words = f"run number {lost[0]}{' and later ones' * (len(lost) > 1)} cannot be read"
+        checks.append(RunCheck("", 0, 0, words, readable=False))
     return Rescue(str(target), tuple(checks))
 
 
@@ -103,18 +89,12 @@ def _new_place(where: Path) -> Path:
     return next(path for name in names if not (path := where.with_name(name)).exists())
 
 
-def _numbers(db: sqlite3.Connection) -> list[int]:
-    """The numbers of runs: what can be listed from both ends, and all in between."""
-    ends: list[list[int]] = []
-    for order in ("ASC", "DESC"):
-        listed: list[int] = []
-        with suppress(sqlite3.DatabaseError):
-            for (number,) in db.execute(f"SELECT id FROM {RUNS.name} ORDER BY id {order}"):  # noqa: S608  names of our own
-                listed.append(int(number))
-        ends.append(listed)
-    first, last = ends
-    gap = range(first[-1] + 1 if first else 1, last[-1] if last else _MOST_GAP)
-    return sorted({*first, *last, *gap[:_MOST_GAP]})
+def _numbers(db: sqlite3.Connection) -> range:
+    """The numbers that runs can have."""
+    last = _MOST_RUNS
+    with suppress(sqlite3.DatabaseError):
+        last = db.execute(f"SELECT max(id) FROM {RUNS.name}").fetchone()[0] or 0  # noqa: S608  a name of our own
+    return range(1, last + 1)
 
 
 def _run_values(db: sqlite3.Connection, number: int) -> dict[str, Any] | None:
@@ -122,7 +102,7 @@ def _run_values(db: sqlite3.Connection, number: int) -> dict[str, Any] | None:
 
     Empty where there is no such run; None where it cannot be read.
     """
-    names = [column.name for column in RUNS.c]
+    names = [column.name for column in RUNS.c if column.name != "id"]
     for wanted in (names, names[: names.index("record")]):  # most pages of a run hold its record
         columns = ", ".join(f'"{name}"' for name in wanted)
         with suppress(sqlite3.DatabaseError):
@@ -136,21 +116,20 @@ def _rescue_run(
     db: sqlite3.Connection, new: SqlStore, number: int, values: dict[str, Any]
 ) -> RunCheck | None:
     """What is in the new store of one run; None where nothing of it is."""
-    rows, chains = _sound_rows(db, number, str(values["digest"]))
-    check = new.take_over(values, rows[: chains.rows])
+    check = new.take_over(values, _sound_rows(db, number, str(values["digest"])))
     if check is not None and "record" not in values and not check.problem:
         return replace(check, problem=f"the record of run {check.digest[:12]} cannot be read")
     return check
 
 
-def _sound_rows(db: sqlite3.Connection, number: int, digest: str) -> tuple[list[Row], Chains]:
-    """The rows of a journal as far as they can be read, and how many of them are sound."""
+def _sound_rows(db: sqlite3.Connection, number: int, digest: str) -> list[Row]:
+    """The rows of a journal before the first that is damaged, or cannot be read."""
     query = f"SELECT {', '.join(COLUMNS)} FROM {JOURNAL.name} WHERE run = ? ORDER BY number"  # noqa: S608  names of our own
     rows: list[Row] = []
+    chains = Chains(digest)
     with suppress(sqlite3.DatabaseError):
         for row in db.execute(query, (number,)):
             rows.append(row)
-    chains = Chains(digest)
     with suppress(BadRow):
         chains.read(rows, defaultdict(list))
-    return rows, chains
+    return rows[: chains.rows]

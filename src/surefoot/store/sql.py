@@ -821,14 +821,11 @@ class SqlStore:
         database, digest = self._database, str(values["digest"])
         if "record" not in values:
             values = values | _NO_SEAL | {"record": None, "finished": None}
-        own = {name: value for name, value in values.items() if name != "id"}
 
         def write(db: sa.Connection) -> None:
-            db.execute(sa.insert(RUNS).values(own))
-            this = sa.select(RUNS.c.id).where(RUNS.c.digest == digest)
-            number = db.execute(this).scalar_one()
-            new = [{"run": number, **dict(zip(COLUMNS, row, strict=True))} for row in rows]
-            if new:
+            number = db.execute(sa.insert(RUNS).values(values).returning(RUNS.c.id)).scalar_one()
+            if rows:
+                new = [{"run": number, **dict(zip(COLUMNS, row, strict=True))} for row in rows]
                 db.execute(sa.insert(JOURNAL), new)
 
         try:

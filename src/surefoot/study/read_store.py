@@ -11,10 +11,8 @@ from surefoot.catalogue.parse import parse_perturbation
 from surefoot.catalogue.registry import parse_property, perturbation_of
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence.answers import Status
-from surefoot.evidence.check import check_evidence
+from surefoot.evidence.check import read_and_check
 from surefoot.evidence.check_words import with_marks
-from surefoot.evidence.envelope import read_envelope
-from surefoot.evidence.statement import read_statement
 from surefoot.models.endpoint_connection import named_servers
 from surefoot.records.options import FileOptions
 from surefoot.records.record import Record, Source, named_code
@@ -140,14 +138,13 @@ def read_run(run: str, store: str) -> Result:
 
 def read_evidence(path: str | Path) -> Result:
     """The result in an evidence file; refused where a claim is not shown to follow from it."""
-    check = check_evidence(path)
-    if check.exit_code:
+    check, evidence = read_and_check(path)
+    if check.exit_code or evidence is None:
         first = next(c for c in check.checks[1:] if c.status is not Status.FOLLOWS)
         raise EvidenceFailed(
             f"{path}: not all that it says is shown to follow from it ({first}): see surefoot "
             f"verify {path}, or export the run where its store is"
         )
-    evidence = read_statement(read_envelope(path).payload)
     source = Source(evidence.model, evidence.data, command=evidence.command)
     parts = {
         name: Result(replace(with_marks(one), source=Source(one.model, one.data)), from_store=True)
