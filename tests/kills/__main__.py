@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -173,17 +173,23 @@ class Databases:
             return str(self._server.new_database())  # type: ignore[attr-defined]
 
     def cut(self, url: str, ended: Callable[[], bool]) -> bool:
-        """Cut connections that are in the middle of a transaction; whether there were any."""
-        name = url.rpartition("/")[2]
+        """Cut connections in the middle of a transaction; whether there were any.
+
+        A lock of ours makes the next one wait after it has begun, so that it needs no luck.
+        """
+        import psycopg
+
+        waiting = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+            f"'{url.rpartition('/')[2]}' AND wait_event_type = 'Lock'"
+        )
         while not ended():
-            with self._lock:
-                found = self._server.execute(  # type: ignore[attr-defined]
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
-                    f"'{name}' AND state IN ('active', 'idle in transaction') AND xact_start "
-                    "IS NOT NULL AND backend_xid IS NOT NULL"
-                )
-            if any(one for (one,) in found):
-                return True
+            with suppress(psycopg.errors.UndefinedTable), psycopg.connect(url) as lock:
+                lock.execute("LOCK TABLE surefoot_journal IN EXCLUSIVE MODE")
+                while not ended():
+                    if self._server.execute(waiting):  # type: ignore[attr-defined]
+                        return True
+            time.sleep(0.02)
         return False
 
 
