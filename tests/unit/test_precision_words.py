@@ -17,7 +17,7 @@ def narrower_as_said(p: float, size: int, seed: int) -> bool:
     """Whether the mean of the population is narrower than first trials say, where it is said."""
     world, precision, error = np.full(size, p), 0.02, 0.05
     these = run(SetMean(precision, error, size), world, seed)
-    first = [c for c in these.first if c.trials]
+    first = [c for c in these.first.values() if c.trials]
     now = clopper_pearson(Counts(len(first), sum(c.kept for c in first)), error).width
     likely = likely_width(precision, error, size, these.failure.value)
     if len(first) == size or likely >= now:

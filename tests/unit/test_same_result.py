@@ -78,7 +78,7 @@ class Interrupts(ThreadPoolExecutor):
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory):
     """Two hidden layers whose proofs need more nodes than they get."""
-    folder, sizes, models = tmp_path_factory.mktemp("networks"), [8, 16, 16, 3], []
+    folder, sizes, models = tmp_path_factory.mktemp("networks"), [8, 24, 24, 3], []
     for seed in (2, 3):
         rng = np.random.default_rng(seed)
         layers = [(rng.normal(0, (2 / a) ** 0.5, (b, a)), np.zeros(b)) for a, b in pairwise(sizes)]

@@ -59,6 +59,9 @@ PLACES: dict[Property, Place] = {
 """Every property, in the order of the standard."""
 
 _ABOUT: dict[tuple[Property, ...], dict[type[Claim], str]] = {
+    (): {
+        claims.PublishedKappa: "what a published rule declares of these inputs, without guarantee",
+    },
     (Property.RESPONSE,): {
         claims.Failure: "the failure probability of one input",
         claims.Worst: "the failure probability of the input that failed most often in this run",
@@ -79,7 +82,6 @@ _ABOUT: dict[tuple[Property, ...], dict[type[Claim], str]] = {
         Tail: "an extrapolated failure probability, beside the count",
         claims.RareFailure: "how rare failures are that no count shows",
         claims.CountKappa: "how many of these inputs fail with a probability above κ",
-        claims.PublishedKappa: "what a published rule declares of these inputs, without guarantee",
         claims.AllKappa: (
             "whether every one of these inputs, or a share, fails with probability at most κ"
         ),
