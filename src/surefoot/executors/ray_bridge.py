@@ -7,7 +7,6 @@ has a session of its own, and so has the cluster that it starts: whoever of both
 from __future__ import annotations
 
 import os
-import pickle
 import select
 import shutil
 import signal
@@ -25,8 +24,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from surefoot.errors import SurefootError, WorkerFailed
-from surefoot.executors.worker import T
+from surefoot.errors import WorkerFailed
+from surefoot.executors.worker import T, sendable
 
 SECONDS_TO_CLOSE = 5.0
 """For the bridge to leave a cluster, before it is killed."""
@@ -167,7 +166,7 @@ def main(descriptor: int, folder: str, functions: Callable[[str], object]) -> No
 
     def reply(number: int, done: Future[Any]) -> None:
         error = done.exception()
-        message = (number, error and _sendable(error), None if error else done.result())
+        message = (number, error and sendable(error), None if error else done.result())
         with sending, suppress(OSError):
             connection.send(message)
 
@@ -203,12 +202,3 @@ def _watch_parts(leave: Callable[[], None]) -> None:
         leave()
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _sendable(error: BaseException) -> BaseException:
-    """The error, where it can be pickled both ways; else its words."""
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301  made in this line
-    except Exception:  # noqa: BLE001  whatever the class of the user does
-        return SurefootError(f"{type(error).__name__}: {error}")
-    return error

@@ -280,11 +280,19 @@ def _reply(ask: Callable[P, Item], *args: P.args, **kwargs: P.kwargs) -> Reply:
     try:
         return ask(*args, **kwargs), None
     except BaseException as error:  # noqa: BLE001  whatever code of the user raises
-        try:
-            pickle.loads(pickle.dumps(error))  # noqa: S301  made in this line
-        except Exception:  # noqa: BLE001  whatever its class does
-            return None, WorkerFailed(f"{type(error).__name__}: {error_text(error)}")
-        return None, error
+        return None, sendable(error)
+
+
+def sendable(error: BaseException) -> BaseException:
+    """The error, where it can be pickled both ways; else its words."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301  made in this line
+    except Exception:  # noqa: BLE001  whatever its class does
+        return WorkerFailed(
+            f"{type(error).__name__}: {error_text(error)}: correct what raises it, or use executor "
+            "threads (--executor threads)"
+        )
+    return error
 
 
 def load(package: Package) -> None:
