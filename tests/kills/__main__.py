@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.kills.commands import Place
@@ -221,8 +222,9 @@ def options_of(words: list[str]) -> argparse.Namespace:
     def names(text: str) -> list[str]:
         return text.split(",")
 
+    executors = ["threads", "processes"] + ["ray"] * (find_spec("ray") is not None)
     parser.add_argument("--studies", type=names, default=list(STUDIES))
-    parser.add_argument("--executors", type=names, default=["threads", "processes", "ray"])
+    parser.add_argument("--executors", type=names, default=executors)
     parser.add_argument("--stores", type=names, default=["sqlite", "postgresql"])
     return parser.parse_args(words)
 

@@ -57,6 +57,7 @@ NOT_RUN = {
     "--not-worse-than": "needs the evidence of an earlier run; test_gate_run runs such commands",
     "--model old.onnx": "needs the evidence of a comparison; test_evidence runs such a command",
     "--previous-model": "test_gate_run runs such a command",
+    "found-1": "needs a failure that splitting found; test_splitting runs such a command",
     "surefoot serve": "runs until it is stopped; test_dashboard_in_browser runs it",
     "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",
 }

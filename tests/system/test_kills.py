@@ -12,7 +12,7 @@ KILLS = 1
 
 def test_commands_that_are_killed_at_random_moments_end_as_if_nothing_had_happened(capsys):
     figures = main(["--kills", str(KILLS), "--seed", "2", "--stores", "sqlite", "--jobs", "1",
-                    "--studies", "estimate"])  # fmt: skip
+                    "--studies", "estimate", "--executors", "threads,processes"])  # fmt: skip
     assert figures.well, capsys.readouterr().out
     assert figures.kills >= KILLS
     assert figures.identical == figures.resumed > 0

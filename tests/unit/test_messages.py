@@ -88,7 +88,6 @@ def test_our_warnings_are_sentences_on_a_terminal_and_others_stay_as_they_are(mo
     ("words", "said"),
     [
         (["key", "mykey"], "action must be new, got mykey"),
-        (["replay", "abc", "x", "one"], "trial must be an integer, got one"),
         (["estimate", "m", "d", "--seed=x"], "--seed must be an integer ≥ 0, got x"),
         (["export", "--to", "pdf"], "--to must be one of model-card,"),
     ],

@@ -349,7 +349,7 @@ def test_a_file_that_is_no_model_is_one_sentence_with_the_path(how, tmp_path):
     assert "export it again" in message
 
 
-@pytest.mark.parametrize("name", ["model.h5", "model", "model.onnx.gz"])
+@pytest.mark.parametrize("name", ["model.tflite", "model", "model.onnx.gz"])
 def test_another_kind_of_file_is_refused_with_those_we_read(name, tmp_path):
     (tmp_path / name).write_bytes(b"x")
     refused(r"\.onnx, \.pt2", load_model, tmp_path / name)

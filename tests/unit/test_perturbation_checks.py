@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.core.results import Interval
 from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.perturbation_checks import check_repeats
 from surefoot.perturb import OneByOne
@@ -55,7 +56,11 @@ def test_a_class_that_changes_its_input_or_does_not_clip_is_told_what_to_write()
         ("Same", lambda x, d, level, b: x, "return x.copy"),
         ("Always", lambda x, d, level, b: x * 0.5, "level 0 must return the input"),
     ):
-        own = type(name, (Shift,), {"apply": lambda self, *a, apply=apply: apply(*a)})
+        parts = {
+            "apply": lambda self, *a, apply=apply: apply(*a),
+            "levels": lambda self, bounds: Interval(0.0, 10.0),
+        }
+        own = type(name, (Shift,), parts)
         with pytest.raises(AssertionError, match=says):
             check_perturbation(own(0.5), (6,))
 
