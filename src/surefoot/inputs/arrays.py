@@ -15,7 +15,7 @@ from surefoot.inputs.images import Shape, Size
 from surefoot.inputs.labels import ClassNames, Data, GivenLabels, Labels, Targets, read_labels
 from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.items import ItemDigest, on_host
-from surefoot.subject.pixels import LazyRows, scaled, whole_rows
+from surefoot.subject.pixels import LEAST_BYTES, LazyRows, scaled, whole_rows
 from surefoot.subject.protocols import LARGEST_NUMBER, HostArray
 from surefoot.system.memory_limits import pieces
 
@@ -165,7 +165,8 @@ def from_arrays(x: Data, source: str, options: ReadOptions) -> Inputs:
             f"scale must be a finite number above 0 that float32 holds, got {divisor}: values are "
             "divided by it; pass 255 for pixels"
         )
-    if rows is not None or values.dtype == np.uint8:
+    large = values.dtype == np.uint8 and 4 * values.size > LEAST_BYTES
+    if rows is not None or large:
         points = scaled(rows or whole_rows(values.copy()), divisor)
         return labelled_inputs(points, source, options, reading_of(divisor))
     with np.errstate(over="ignore"):
