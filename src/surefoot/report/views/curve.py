@@ -532,7 +532,7 @@ def view(
         claims=tuple(c for c in shown if others.intersection(c.names)),
         verdicts=verdicts,
         facts=tuple(_facts(parts, curves)),
-        assumptions=(),
+        assumptions=tuple(_powers(parts, curves)),
         sections=sections,
         answer=sections[0].table if len(parts) > 1 else None,
         command=command,
@@ -616,8 +616,6 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
         each = f"{share:,.0f}" if share >= 100 else f"{share:.3g}"
         passes = f", {each} for each of the {curve.size:,} inputs"
         lines.append(f"{head}It took {curve.trials:,} evaluations at {levels}{passes}.")
-        if power := _power(parts[name], curve):
-            lines.append(f"{head}{power}")
         if one.classes:
             more = sum(row.curve.trials for row in one.classes)
             lines.append(f"{head}It took {more:,} evaluations for the curves of the classes.")
@@ -627,11 +625,17 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
     return list(dict.fromkeys(lines))
 
 
+def _powers(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[str]:
+    """How well each run checks what its claims assume."""
+    powers = {name: _power(parts[name], one.curve) for name, one in curves.items()}
+    return [f"{name}: {power}" if name else power for name, power in powers.items() if power]
+
+
 def _power(record: Record, curve: Curve) -> str:
     """How often a rise would be noticed, where the perturbation draws; else empty."""
     shapes = [a for a in record.claims[0].guarantee.assumptions if isinstance(a, CurveShape)]
     own = record.claims[0].random is Randomness.FRESH and record.claims[0].about.of is About.THESE
-    if not own or not shapes or shapes[0].shape == "curvature":
+    if not (own and shapes and curve.points) or shapes[0].shape == "curvature":
         return ""
     mean = sum(point.value for point in curve.points) / len(curve.points)
     rise = shapes[0].size if shapes[0].shape == "bounded-rise" else 0.0
