@@ -128,7 +128,8 @@ def test_a_model_that_raises_in_a_worker_gives_the_sentence_of_one_worker():
     for executor in (None, "processes"):
         with pytest.raises(ModelFailed) as raised:
             setup.run(workers=1, executor=executor, batch=16)
-        sentences.append(str(raised.value))
+        # which input is the first to fail, depends on which batches end together
+        sentences.append(str(raised.value).partition(": ")[2])
     assert sentences[0] == sentences[1]
     assert "endpoint lost" in sentences[0]
 

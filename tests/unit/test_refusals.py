@@ -28,6 +28,7 @@ WAY_OUT = re.compile(
 REQUIREMENT = re.compile(r"\b(?:must|needs?|lies?|one of|takes?)\b.* (?:got|such as) ")
 
 ELSEWHERE = {
+    "models/script_process.py: {value}": "what the other process refuses, as it says it",
     "BatchStays": "the file is run as it is; a device says it with a way out",
     "OutOfMemory": "a smaller batch is tried; what fails in the end is a ModelFailed",
     "StoreDamaged": "the class adds it",

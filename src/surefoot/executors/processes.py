@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
-from multiprocessing import spawn
-from multiprocessing.connection import Connection, Pipe
 from queue import SimpleQueue
 
 from surefoot.core.tasks import Answers, Task
-from surefoot.errors import InvalidArgument, WorkerFailed
+from surefoot.errors import InvalidArgument
 from surefoot.executors import worker
 from surefoot.executors.dispatch import Dispatch, WorkerLost
 from surefoot.executors.worker import Package, Reply, T
+from surefoot.system.child_process import Child, start_child
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Variables by which numerical libraries take one thread for each process, read on import."""
-_SECONDS_TO_END = 5.0
-"""Seconds for a process to end after it was terminated, before it is killed."""
-_PROGRAM = """
-import sys
-from multiprocessing.connection import Connection
-pipe = Connection({pipe})
-try:
-    sys.path[:], sys.argv[:] = pipe.recv()
-except (EOFError, OSError):
-    raise SystemExit(1)
-from surefoot.executors.worker import serve
-serve(pipe, {parent})
-"""
-"""Imports from where this process does, and runs no script of the user: that may begin the run
-again. Where a model is defined in the script, opening the package runs it."""
 
 
 def open_processes(
@@ -65,8 +44,7 @@ class WorkerProcess:
         self.placed: Future[None] = Future()
         self.opened: Future[str] = Future()
         self._batches: SimpleQueue[tuple[Sequence[Task], Future[Answers]] | None] = SimpleQueue()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._parent = -1  # the end of a pipe that is open as long as this process lives
+        self._child: Child | None = None
         self._ended, self._starting = False, threading.Lock()
         threading.Thread(target=self._run, args=(package,), daemon=True).start()
 
@@ -79,28 +57,23 @@ class WorkerProcess:
     def end(self) -> None:
         """Terminate the process, whatever it does: a thread of the model may never end."""
         with self._starting:  # none is started from now on
-            process, parent, self._parent = self._process, self._parent, -1
+            child, self._child = self._child, None
             self._ended = True
         self._batches.put(None)
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(_SECONDS_TO_END)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if parent >= 0:
-            os.close(parent)
+        if child is not None:
+            child.end()
 
     def _run(self, package: Package) -> None:
         """The thread: start the process, then one batch after the other."""
         waiting: Future[str] | Future[Answers] = self.opened
         try:
-            with self._start() as pipe:
-                self.placed.set_result(None)
+            with self._starting:
+                if self._ended:
+                    raise WorkerLost("ended")
+                self._child = child = start_child(worker.__name__, ONE_THREAD)
+            self.placed.set_result(None)
+            with child.pipe as pipe:
                 try:
-                    pipe.send((sys.path, sys.argv))
                     pipe.send(package)
                     _settle(self.opened, pipe.recv())
                     while (batch := self._batches.get()) is not None:
@@ -112,30 +85,6 @@ class WorkerProcess:
         except Exception as error:  # noqa: BLE001  the future carries it
             waiting.set_exception(error)
 
-    def _start(self) -> Connection[object, Reply]:
-        """Start the process; our end of its pipe."""
-        own, other = Pipe()
-        watched, parent = os.pipe()
-        try:
-            with self._starting, _signals_blocked():
-                if self._ended:
-                    raise WorkerLost("ended")
-                self._process = subprocess.Popen(  # noqa: S603  this Python
-                    _command(_PROGRAM.format(pipe=other.fileno(), parent=watched)),
-                    env={**ONE_THREAD, **os.environ},
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=(other.fileno(), watched),
-                )
-                self._parent = parent
-        except BaseException:
-            own.close()
-            os.close(parent)
-            raise
-        finally:
-            other.close()
-            os.close(watched)
-        return own
-
 
 def _settle(future: Future[T], reply: Reply) -> None:
     answer, error = reply
@@ -143,27 +92,3 @@ def _settle(future: Future[T], reply: Reply) -> None:
         future.set_exception(error)
     else:
         future.set_result(answer)
-
-
-def _command(program: str) -> list[str]:
-    """This Python with its options, running the program."""
-    words: list[str] = spawn.get_command_line()
-    if "-c" not in words:
-        raise WorkerFailed(
-            "a frozen program starts no worker processes: use executor threads (--executor threads)"
-        )
-    place = words.index("-c") + 1
-    return [*words[:place], program]
-
-
-@contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """Signals wait while a process is started; it inherits that, and unblocks them as it begins."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, worker.BLOCKED)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

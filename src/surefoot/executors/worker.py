@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import io
-import os
 import pickle
-import signal
 import sys
 import threading
 from abc import abstractmethod
@@ -16,7 +14,7 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
-from multiprocessing import connection, spawn
+from multiprocessing import spawn
 from multiprocessing.connection import Connection
 from operator import attrgetter
 from pathlib import Path
@@ -33,6 +31,7 @@ from surefoot.models.python import import_file, is_file_module, source_digest
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import digest_of_object
 from surefoot.subject.protocols import Array, Item, Model, Outputs, Perturbation, to_host
+from surefoot.system.child_process import begin_child, end_with
 from surefoot.system.user_code import error_text, ignore_number_warnings
 
 _QUESTIONS = 4
@@ -237,13 +236,6 @@ def _run_script(path: str) -> None:
     spawn.prepare({"init_main_from_path": path})
 
 
-BLOCKED = {
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-}
-"""Signals that wait while a process is being started: what stops the parent would leave it half
-started, and a terminal sends its own to both."""
-
-
 @dataclass
 class _State:
     """Of this process: whether it works for another, its bench, or why it has none."""
@@ -263,10 +255,7 @@ def serve(pipe: Connection[Reply, Item], parent: int) -> None:
     """
     _state.begun = True
     ignore_number_warnings()
-    for number in BLOCKED - {signal.SIGTERM}:
-        signal.signal(number, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
+    begin_child()
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     with suppress(EOFError, OSError):  # the parent has ended, or closed its end
         load(pipe.recv())
@@ -373,5 +362,4 @@ def _end_with_parent(pipe: int) -> None:
     compiled = compiled_library()
     if compiled is not None and hasattr(compiled, "end_with_pipe"):
         compiled.end_with_pipe(pipe, 1)
-    connection.wait([pipe])
-    os._exit(1)
+    end_with(pipe)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import threading
-import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.models.torch_modules import read_module, require_torch, scores_tensor
 from surefoot.subject.protocols import Array, Item
+from surefoot.system.child_process import Child, begin_child, end_with, start_child
 from surefoot.system.confinement import confine
 
 if TYPE_CHECKING:
@@ -36,13 +35,9 @@ def confined_module(path: Path) -> Module:
     The process ends with the module, or with this process.
     """
     torch, asking = require_torch(), threading.Lock()
-    own, other = Pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside other threads
-        child = os.fork()
-    if child == 0:
-        _serve(torch, other, path)
-    other.close()
+    # Not forked: beside other threads, of which PyTorch has many, that may hang or be refused.
+    child = start_child(__name__)
+    own = child.pipe
 
     def ask(what: str, *values: Item) -> Item:
         question = io.BytesIO()
@@ -98,55 +93,52 @@ def confined_module(path: Path) -> Module:
         def __repr__(self) -> str:
             return f"Confined({path.name})"
 
-    module = Confined().eval()
-    weakref.finalize(module, _end, own, child, os.getpid())
+    try:
+        own.send((str(path), torch.get_num_threads()))
+        module = Confined().eval()
+    except BaseException:
+        _end(child)
+        raise
+    weakref.finalize(module, _end, child)
     return module
 
 
-def _end(connection: Connection, child: int, parent: int) -> None:
-    if os.getpid() == parent:
-        connection.close()
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+def _end(child: Child) -> None:
+    child.process.kill()
+    child.end()
+    child.pipe.close()
 
 
-def _serve(torch: ModuleType, connection: Connection, path: Path) -> None:
+def serve(pipe: Connection[Item, Item], parent: int) -> None:
     """The other process: answers until its parent has ended."""
-    try:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nothing, stream)
-        kept = connection.fileno()
-        os.closerange(3, kept)
-        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # of the terminal: the parent ends it
-        signal.set_wakeup_fd(-1)
+    begin_child()
+    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    with suppress(EOFError, OSError):  # the parent has ended, or the kernel does not confine
+        path, threads = pipe.recv()
+        torch = require_torch()
         confine()
-        # a thread of its own: OpenMP starts its threads anew there, after a fork
-        thread = threading.Thread(target=_answer, args=(torch, connection, path))
-        thread.start()
-        thread.join()
-    finally:
-        os._exit(0)
+        torch.set_num_threads(threads)
+        _answer(torch, pipe, Path(path))
 
 
-def _answer(torch: ModuleType, connection: Connection, path: Path) -> None:
+def _answer(torch: ModuleType, connection: Connection[Item, Item], path: Path) -> None:
     module = None
-    with suppress(EOFError, OSError):
-        while True:
-            question = io.BytesIO(connection.recv_bytes())
-            what, values = torch.load(question, weights_only=True)
-            try:
-                module = read_module(path, trust=False) if module is None else module
-                answer = _ANSWERED, _plain(torch, _value(torch, module, what, values))
-            except InvalidArgument as error:
-                answer = _REFUSED, str(error)
-            except Exception as error:  # noqa: BLE001  said where it was asked
-                answer = _FAILED, str(error) or type(error).__name__
-            reply = io.BytesIO()
-            torch.save(answer, reply)
-            connection.send_bytes(reply.getbuffer())
+    while True:
+        question = io.BytesIO(connection.recv_bytes())
+        what, values = torch.load(question, weights_only=True)
+        try:
+            module = read_module(path, trust=False) if module is None else module
+            answer = _ANSWERED, _plain(torch, _value(torch, module, what, values))
+        except InvalidArgument as error:
+            answer = _REFUSED, str(error)
+        except Exception as error:  # noqa: BLE001  said where it was asked
+            answer = _FAILED, str(error) or type(error).__name__
+        reply = io.BytesIO()
+        torch.save(answer, reply)
+        connection.send_bytes(reply.getbuffer())
 
 
 def _value(torch: ModuleType, module: Module, what: str, values: tuple[Array, ...]) -> Item:

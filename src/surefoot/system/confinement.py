@@ -37,8 +37,8 @@ _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _REFUSE, _UNKNOWN = 0x7FFF0000, 0x00050001, 0x00050026
 """Go on; EPERM; ENOSYS, after which the C library takes the older call."""
 _NUMBER, _ARCHITECTURE = 0, 4
-_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
-_GET_SECCOMP = 21
+_NO_NEW_PRIVILEGES, _GET_SECCOMP = 38, 21
+_SECCOMP, _SET_FILTER, _ALL_THREADS = 317, 1, 1
 
 
 def can_confine() -> bool:
@@ -49,17 +49,15 @@ def can_confine() -> bool:
 
 
 def confine() -> None:
-    """Hold this thread, and what it starts, to computing and reading; OSError where that fails."""
+    """Hold all threads of this process to computing and reading; OSError where that fails."""
     program = _program()
     code = ctypes.create_string_buffer(program, len(program))
     head = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, _at(code)), 16)
     libc = ctypes.CDLL(None, use_errno=True)
-    for words in (
-        (_NO_NEW_PRIVILEGES, 1, 0, 0, 0),
-        (_SET_SECCOMP, _FILTER, ctypes.c_void_p(_at(head)), 0, 0),
-    ):
-        if libc.prctl(*words) != 0:
-            raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
+    held = libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0
+    where = ctypes.c_void_p(_at(head))
+    if not held or libc.syscall(_SECCOMP, _SET_FILTER, _ALL_THREADS, where) != 0:
+        raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
 
 
 def _at(buffer: ctypes.Array[ctypes.c_char]) -> int:
