@@ -222,7 +222,8 @@ def test_a_command_runs_as_printed(example, request, monkeypatch, tmp_path, caps
         assert capsys.readouterr().out.strip()
         return
     if FEWER.match(example.text):
-        words = [*shlex.split(re.sub(r" --first \d+", "", example.text)), "--first", "6"]
+        few = "1" if "splitting" in words else "6"  # it takes thousands of trials for each input
+        words = [*shlex.split(re.sub(r" --first \d+", "", example.text)), "--first", few]
         if words[0] == "suite":  # of dozens of cells
             said = re.sub(r" --(first|precision) [\d.]+", "", example.text)
             words = [*shlex.split(said), "--first", "3", "--precision", "0.4"]

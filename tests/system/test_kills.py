@@ -11,7 +11,7 @@ KILLS = 1
 
 
 def test_commands_that_are_killed_at_random_moments_end_as_if_nothing_had_happened(capsys):
-    figures = main(["--kills", str(KILLS), "--seed", "2", "--stores", "sqlite", "--jobs", "1",
+    figures = main(["--kills", str(KILLS), "--seed", "39", "--stores", "sqlite", "--jobs", "1",
                     "--studies", "estimate", "--executors", "threads,processes"])  # fmt: skip
     assert figures.well, capsys.readouterr().out
     assert figures.kills >= KILLS
