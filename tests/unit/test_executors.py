@@ -20,6 +20,7 @@ from surefoot.executors import dispatch, pool, processes, worker
 from surefoot.executors.devices import Work
 from surefoot.executors.pool import Inline, Sent
 from surefoot.study.measure import attack_measurement
+from surefoot.system import child_process
 from tests.unit import worker_models
 from tests.unit.small_models import batch, linear_net
 from tests.unit.worker_models import FLAG, STATE, shift
@@ -286,7 +287,7 @@ def test_variables_of_the_user_are_inherited_as_they_are(monkeypatch):
         raise OSError("no more processes")
 
     refusing = SimpleNamespace(**{**vars(subprocess), "Popen": refused})
-    monkeypatch.setattr(processes, "subprocess", refusing)
+    monkeypatch.setattr(child_process, "subprocess", refusing)
     with pytest.raises(OSError, match="no more processes"):
         study().run(workers=1, executor="processes")
     assert (given["OMP_NUM_THREADS"], given["MKL_NUM_THREADS"]) == ("7", "1")
