@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import terminal
+from surefoot.cli.interrupts import signal_was_answered
 from surefoot.cli.parsing import ShellFunction, options_of
 from surefoot.commands import certify as certify_verb
 from surefoot.commands import compare as compare_verb
@@ -448,6 +449,7 @@ def serve(*, options: ServeOptions) -> int:
     shown = public_location(stores[0]) if len(stores) == 1 else f"{len(stores)} stores"
     link = server.address if made is None else f"{server.address}?token={made}"
     server.run(lambda: typer.echo(f"{link} shows {shown}; Ctrl-C ends it"))
+    signal_was_answered()
     typer.echo("the dashboard has ended")
     return _HOLDS
 
