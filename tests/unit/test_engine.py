@@ -14,6 +14,7 @@ from surefoot.catalogue.registry import PERTURBATIONS, PROPERTIES
 from surefoot.core.counts import Severities
 from surefoot.core.procedure import Pinned
 from surefoot.core.tasks import Subject, Task
+from surefoot.engine import sampling_bench
 from surefoot.engine.batching import take_batch
 from surefoot.engine.loop import measure
 from surefoot.errors import ReplayMismatch
@@ -119,7 +120,9 @@ def test_a_trial_is_the_same_alone_and_in_a_batch():
     np.testing.assert_array_equal(alone[0], many[37])
 
 
-def test_large_batches_reach_the_model_in_its_own_size(monkeypatch):
+@pytest.mark.parametrize("cache", [0, 2**21], ids=["piece by piece", "at once"])
+def test_large_batches_reach_the_model_in_its_own_size(cache, monkeypatch):
+    monkeypatch.setattr(sampling_bench, "_CACHE_BYTES", cache)
     bench, rows = study().bench(), []
     task, predict = Task(bench.inputs.subjects()[0], 0.4, 0, 21), bench.model.predict
     whole = bench.answer([task])

@@ -42,7 +42,7 @@ workers would wait for their next batch."""
 _SHARE_TOGETHER, _SECONDS_TOGETHER = 4, 0.01
 """A quarter of the batches in flight is awaited, but no longer than this, and journalled together.
 Half of them are queued for the workers, so none runs dry; all workers share Python's lock."""
-_SECONDS_A_BATCH = 0.01
+_SECONDS_A_BATCH = 0.03
 """Of the whole pool's work that make a batch, where the caller allows larger ones: what a batch
 costs besides its trials, 0.2 to 0.6 ms under Python's lock, is little of it for any workers."""
 

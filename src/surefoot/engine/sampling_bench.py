@@ -19,6 +19,7 @@ from surefoot.core.tasks import Task, words_of_tasks, words_of_trial
 from surefoot.engine import devices, streams
 from surefoot.engine.batching import take_batch
 from surefoot.engine.devices import on_device_of
+from surefoot.engine.outputs import joined
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.inputs.arrays import channels_last
 from surefoot.perturb._ops.definition import Normal, Uniform
@@ -107,6 +108,8 @@ S_co = TypeVar("S_co", bound=Sampled, covariant=True)
 _FEW_TRIALS = 8
 """Trials of an input below which one call for all inputs beats one call for each: with more the
 calls are large already, and a perturbation may treat its one input once."""
+_CACHE_BYTES = 2**21
+"""Bytes of perturbed inputs that stay in the cache of a core of today."""
 _MOST_RESIDENT_BYTES = 2**31
 """Bytes of inputs that stay on the device beside the model: 2 GiB, little on any GPU of today."""
 
@@ -117,8 +120,8 @@ class SamplingBench(Generic[S_co]):
 
     `references` has one row an input, as the property reads it: a label, or an output. `others`
     has the other of its two labels, the true one and that of the clean input, -1 where they agree.
-    Perturbed, run and judged are no more than `rows_at_once`, whatever the size of the batch: what
-    the model reads is then still in the cache of the core.
+    The model is given no more than `rows_at_once`; of a larger batch as many are perturbed, and
+    then judged, as a core keeps at hand until the model has read them.
     """
 
     inputs: Inputs
@@ -184,7 +187,9 @@ class SamplingBench(Generic[S_co]):
             keys, rows = self._keys_and_rows(tasks)
             return self._judge(self._perturbed_by_row(tasks, keys, rows), tasks, rows)
         queue = deque(tasks)
-        size = self.rows_at_once or max(1, sum(task.rows for task in tasks))
+        size = max(1, sum(task.rows for task in tasks))
+        if self.rows_at_once is not None:
+            size = max(self.rows_at_once, _CACHE_BYTES // max(1, self.inputs.row_bytes))
         parts = list[_Judged]()
         while queue:
             part = take_batch(queue, size, self.block)
@@ -236,7 +241,9 @@ class SamplingBench(Generic[S_co]):
     def _outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
         signature = self.model.signature
         try:
-            outputs = self.model.predict(x)
+            most = self.rows_at_once or len(x)
+            parts = [self.model.predict(x[k : k + most]) for k in range(0, len(x), most)]
+            outputs = parts[0] if len(parts) == 1 else joined(parts)
         except ModelFailed as error:
             raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
         except OutOfMemory as error:
