@@ -394,10 +394,10 @@ def test_a_server_that_hangs_is_tried_three_times_within_four_times_the_limit(mo
 def test_an_answer_is_no_longer_than_its_shape_allows(server):
     study = study_of(server.address)
     server.fault = lambda number, request, right: right | {"more": "x" * 2**21}
-    with pytest.raises((InvalidArgument, ModelFailed), match="which is more than what was asked"):
+    with pytest.raises((InvalidArgument, ModelFailed), match="which is more than such an answer"):
         study.run()
     server.on_metadata = lambda stated: stated | {"more": "x" * 2**24}
-    failed("more than what was asked", sf.load_model, server.address)
+    failed("more than such an answer", sf.load_model, server.address)
 
 
 def wider_every_second_time(number, request, right):

@@ -26,7 +26,7 @@ class Subject:
 
 @dataclass(frozen=True, eq=False)
 class Subjects(Sequence[Subject]):
-    """One subject for each input, made when it is asked for: a run may try few of a million.
+    """One subject for each input, made when it is needed: a run may try few of a million.
 
     `order` are the places of the inputs, where they are not taken one after the other.
     """

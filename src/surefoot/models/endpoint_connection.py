@@ -439,7 +439,7 @@ class Connection:
                     way_out = "look into the log of the server, or use smaller batches (--batch)"
                     raise ModelFailed(
                         f"{self.address.server} answers with more than {most:,} bytes, which is "
-                        f"more than what was asked for takes: {way_out}"
+                        f"more than such an answer takes: {way_out}"
                     )
                 if time.monotonic() > deadline:
                     raise httpx.ReadTimeout("the answer takes too long")

@@ -134,7 +134,7 @@ def _answer(torch: ModuleType, connection: Connection[Item, Item], path: Path) -
             answer = _ANSWERED, _plain(torch, _value(torch, module, what, values))
         except InvalidArgument as error:
             answer = _REFUSED, str(error)
-        except Exception as error:  # noqa: BLE001  said where it was asked
+        except Exception as error:  # noqa: BLE001  the parent says it
             answer = _FAILED, str(error) or type(error).__name__
         reply = io.BytesIO()
         torch.save(answer, reply)

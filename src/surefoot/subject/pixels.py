@@ -34,7 +34,7 @@ _AT_ONCE = 16
 
 
 class LazyRows:
-    """Rows of bytes, each read when it is first asked for, and then kept.
+    """Rows of bytes, each read when it is first needed, and then kept.
 
     `read` gives those at the given places. What was read stays as it was, whatever becomes of its
     file.

@@ -63,7 +63,7 @@ def refine_neurons(
 
 
 def _raise_floors(part: LayerBounds, known: Floats, spend: Spend) -> Floats:
-    """Lower bounds of all rows, from those known; none above 0, where nothing more is asked."""
+    """Lower bounds of all rows, from those known; none above 0: a neuron is decided there."""
     count, leaves, value = len(known), root_nodes(part), known
     each = 8.0 * _STEPS * sum(w.work for w in part.layers.weights)
     most = int(min(SPLIT_AT_ONCE, max(_LEAST_SPLIT, DEFAULT_SETTINGS.work / max(1.0, each))))
