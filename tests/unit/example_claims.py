@@ -367,9 +367,11 @@ EDGES = {
     "difference": {
         "tiny": {"value": 1e-6, "interval": Interval(1e-7, 2e-6)},
         "same model": _SAME,
+        "confident": {"confident": 0.6},
         "more": {"value": 0.03, "interval": Interval(0.01, 0.05)},
         "robust share": {"value": 0.03, "interval": Interval(0.01, 0.05), "kappa": 0.01},
     },
+    "not_worse": {"confident": {"confident": 0.6, "requirement": 0.02}},
     "best": {
         "one": {"names": ("a.onnx",), "guarantee": SOUND},
         "every": {"names": tuple("abc")},

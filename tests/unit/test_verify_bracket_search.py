@@ -195,7 +195,7 @@ def test_a_tolerance_as_wide_as_the_radius_ends_at_once(tolerance: float) -> Non
     network = two_ways([1.0, 1.0], 0.9)
     bracket = bracket_radius(network, np.array([0.2, 0.3]), 0, tolerance=tolerance)
     assert bracket.nodes <= 1
-    assert bracket.low <= 0.2 <= bracket.high <= bracket.low + 1.001 * tolerance
+    assert 0 < bracket.low <= 0.2 <= bracket.high <= bracket.low + 1.001 * tolerance
 
 
 @pytest.mark.parametrize("seed", range(4))

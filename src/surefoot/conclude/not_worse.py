@@ -104,6 +104,7 @@ def _claim(
         (name, *(other for other in parts if other != name)),
         reason,
         model.kept,
+        model.confident,
     )
     return kinds.NotWorse(
         said, requirement=kinds.Requirement(margin, verdict), kappa=kinds.limit_of(model)

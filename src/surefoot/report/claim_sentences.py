@@ -30,6 +30,7 @@ from surefoot.report.clauses import (
     in_kept,
     interval_percent,
     make_fail,
+    model_fails,
     norm_word,
     over_groups,
     remarks,
@@ -48,6 +49,7 @@ from surefoot.report.formatting import (
     more_or_less,
     of_perturbations,
     percent,
+    percent_at_least,
     percent_range,
     points_apart,
     points_between,
@@ -425,7 +427,8 @@ def _apart(claim: Claim, value: float) -> str:
     size, more = points_apart(value), "less" if value < 0 else "more"
     if claim.kept is Height.ACCURACY:
         return f"is {size} {more} accurate than"
-    return f"{'fails' if claim.kept is None else 'keeps its label'} {size} {more} often than"
+    does = model_fails(claim) if claim.kept is None else "keeps its label"
+    return f"{does} {size} {more} often than"
 
 
 def _outcome(around: Interval) -> str:
@@ -468,7 +471,6 @@ def _(claim: claims.QuantileDifference) -> str:
 
 
 _DIFFER: dict[Height | None, tuple[str, str]] = {
-    None: ("fails more often", "how often the model fails"),
     Height.ACCURACY: ("is more accurate", "accuracy under the perturbation"),
     Height.LABELS_KEPT: ("changes its label more often", "how often the model changes its label"),
 }
@@ -478,7 +480,10 @@ _DIFFER: dict[Height | None, tuple[str, str]] = {
 def _(claim: claims.ClassesDiffer) -> str:
     differ, pairs, word = claim.differ, claim.pairs, class_word(claim)
     every = f"{differ:,} of the {pairs:,} pairs of {word}es"
-    more, difference = _DIFFER[claim.kept]
+    does = model_fails(claim)
+    more, difference = _DIFFER.get(
+        claim.kept, (f"{does} more often", f"how often the model {does}")
+    )
     text = f"in {every} the model {more} on one {word} than on the other"
     if differ == 0:
         of = f"the two {word}es" if pairs == 1 else f"any of the {pairs:,} pairs of {word}es"
@@ -609,7 +614,9 @@ def _(claim: claims.CertifiedAccuracy) -> str:
         )
     if around.low == 0:
         return _says_nothing(claim, f"how many {inputs} {model} {does}{within(claim)}")
-    share = f"at least {percent(around.low)} of {inputs}{over_groups(claim)}{within(claim)}"
+    share = (
+        f"at least {percent_at_least(around.low)} of {inputs}{over_groups(claim)}{within(claim)}"
+    )
     return with_condition(claim, f"{model} {does} {share}{bracketed(claim)}")
 
 

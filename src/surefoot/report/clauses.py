@@ -364,6 +364,13 @@ def make_fail(claim: Claim) -> str:
     return f"make the model give {label}" if label else "make the model fail"
 
 
+def model_fails(claim: Claim) -> str:
+    """What a model does where it fails."""
+    if claim.confident is None:
+        return "fails"
+    return f"gives another label (confidence {claim.confident:g} or more)"
+
+
 def failure_probability(claim: Claim) -> str:
     """Of one trial, as a noun phrase."""
     if claim.confident is not None:

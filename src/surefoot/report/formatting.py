@@ -27,6 +27,11 @@ def percent(value: float) -> str:
     return f"{digits} %"
 
 
+def percent_at_least(share: float) -> str:
+    """A share that is shown to be at least this, rounded down."""
+    return f"{_hundredths(share, math.floor):g} %"
+
+
 def percent_range(interval: Interval) -> str:
     """Both ends of a share, rounded outwards; one where they are the same."""
     low, high = _hundredths(interval.low, math.floor), _hundredths(interval.high, math.ceil)

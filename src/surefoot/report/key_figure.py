@@ -22,6 +22,7 @@ from surefoot.report.clauses import (
     fails,
     failure_probability,
     in_kept,
+    model_fails,
     norm_word,
     over_groups,
     sample_condition,
@@ -34,6 +35,7 @@ from surefoot.report.formatting import (
     four_digits,
     of_perturbations,
     percent,
+    percent_at_least,
     percent_range,
     points,
     points_apart,
@@ -170,8 +172,9 @@ def _(claim: claims.CountedAccuracy) -> _Parts:
 
 @_parts.register
 def _(claim: claims.ShareKappa) -> _Parts:
-    limit = of_perturbations(claim.kappa)
-    return *_shares(claim), f"{scope_phrase(claim)} that {fails(claim)[1]} under at most {limit}"
+    limit, around = of_perturbations(claim.kappa), percent_range(_around(claim))
+    # no estimate: the share that was decided so leaves out what was not decided
+    return around, around, f"{scope_phrase(claim)} that {fails(claim)[1]} under at most {limit}"
 
 
 @_parts.register
@@ -214,7 +217,7 @@ def _(claim: claims.CertifiedAccuracy) -> _Parts:
     around, distance = _around(claim), f"within {claim.noise.norm} distance"
     near = f" {distance} {level_words(claim.radius)}" if claim.radius else ""
     if claim.about.of is not About.THESE:
-        least = f"at least {percent(around.low)}"
+        least = f"at least {percent_at_least(around.low)}"
         return least, "", f"certified accuracy of the smoothed model{near}, {scope_phrase(claim)}"
     n = claim.about.inputs
     truly = f"{around.low * n:,.0f} or more truly are" if claim.shown else ""
@@ -260,7 +263,7 @@ def _(claim: claims.Severity | claims.MeanRadius | claims.MeanRadiusPopulation) 
 @_parts.register
 def _(claim: claims.FailureDifference | claims.CaseDifference) -> _Parts:
     first, second = claim.names
-    meaning = f"how much more often {first} fails than {second}"
+    meaning = f"how much more often {first} {model_fails(claim)} than {second}"
     if isinstance(claim, claims.FailureDifference) and claim.kappa is not None:
         meaning = f"how much larger the robust share of {first} is than that of {second}"
     elif claim.kept is claims.Height.ACCURACY:

@@ -241,7 +241,7 @@ def _(claim: claims.NotWorse) -> tuple[str, str]:
             f"{share} at most {most} smaller than of {every}",
             f"{share} more than {most} smaller than of {some}",
         )
-    worse, than = _WORSE[claim.kept]
+    worse, than = _WORSE.get(claim.kept, (clauses.model_fails(claim), "more often than"))
     return (
         f"{head}{first} {worse} at most {most} {than} {every}",
         f"{head}{first} {worse} over {most} {than} {some}",
@@ -249,7 +249,6 @@ def _(claim: claims.NotWorse) -> tuple[str, str]:
 
 
 _WORSE: dict[claims.Height | None, tuple[str, str]] = {
-    None: ("fails", "more often than"),
     claims.Height.ACCURACY: ("is", "less accurate than"),
     claims.Height.LABELS_KEPT: ("keeps its label", "less often than"),
 }

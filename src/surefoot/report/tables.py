@@ -206,7 +206,7 @@ def quantity_heading(record: Record) -> str:
     """The column of a study's own quantity."""
     kappa = record.study.method.number("kappa")
     if kappa is not None:
-        return f"share that fails under at most {one_in(kappa)}"
+        return f"share decided to fail under at most {one_in(kappa)}"
     if counts_kept(record):
         return "accuracy" if record.study.means_accuracy else "labels kept"
     return "counted failure probability" if record.study.is_tail else "failure probability"

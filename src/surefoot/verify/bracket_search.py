@@ -519,6 +519,8 @@ def bracket_radius(
     task = SearchTask(question, bracket, tolerance, side_of, largest_radius, budget)
     rng = np.random.default_rng(seed)
     reason = close_bracket(task, rng)
+    if reason == CLOSED and bracket.low == 0:  # the tolerance closed it before a proof was tried
+        _prove_without_branching(task, bracket.high, 0.0)
     if arithmetic is Arithmetic.FLOAT32 and replay is not None and goal is None and rank == 1:
         _try_near_ties(task, rng)
         reason = task.answered() or reason

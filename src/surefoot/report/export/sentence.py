@@ -17,7 +17,6 @@ from surefoot.core.claims import (
     CleanAccuracy,
     MeanPopulation,
     QuantileDifference,
-    ShareKappa,
 )
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Curves, Record
@@ -142,12 +141,7 @@ def code_block(text: str, language: str = "") -> str:
 _DIGITS = 12
 """Characters of a digest: as many as name a run everywhere else."""
 _INTERVAL_ALONE = (
-    MeanPopulation
-    | AccuracyPopulation
-    | CleanAccuracy
-    | ShareKappa
-    | CaseFailure
-    | QuantileDifference
+    MeanPopulation | AccuracyPopulation | CleanAccuracy | CaseFailure | QuantileDifference
 )
 """Kinds whose sentence gives the interval and not the estimate."""
 _NO_ESTIMATE = ("undecided", "no upper end")

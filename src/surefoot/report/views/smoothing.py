@@ -11,7 +11,7 @@ from surefoot.records.record import Certificates, InputRow, Record
 from surefoot.report import provenance
 from surefoot.report.clauses import capitalised, conditional_confidence
 from surefoot.report.figures import STEADY, WIDTH, Row, marks
-from surefoot.report.formatting import at_least, percent, with_full_stop
+from surefoot.report.formatting import at_least, percent, percent_at_least, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, Section, View, table_sections
 from surefoot.system.text import level_words
@@ -82,7 +82,7 @@ def certified_table(record: Record, details: Certificates) -> Table:
         low = None if these.interval is None else round(these.interval.low * n)
         shown = f"{these.shown:,} of {n:,} ({percent(these.shown / n)})"
         least = 0.0 if every.interval is None else every.interval.low
-        known = f"at least {percent(least)}" if least else ""
+        known = f"at least {percent_at_least(least)}" if least else ""
         rows.append((level_words(these.radius), shown, f"{low:,} or more" if low else "", known))
     note = with_full_stop(capitalised(conditional_confidence(of_all[0]))) if of_all else ""
     headings = ("radius", "certified here", "truly so", "inputs of this kind")
