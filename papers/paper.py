@@ -256,7 +256,9 @@ PART_OPTIONS = {
     "replacement": Option("Draw inputs with replacement: runs are independent.", "flag"),
     "seconds": Option("Seconds of proof per input.", "number"),
     "split": Option("The rows of a file of brackets with this split: test."),
-    "source": Option("Of a network with several sources, the rows of this one."),
+    "source": Option(
+        "Only rows of these sources: fairness,fomlas; of each network, of the first it has."
+    ),
 }
 """Of all tables and figures; each reads some of them and refuses the others."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -362,40 +361,24 @@ class _Read:
 
 
 def _of_file(request: Request) -> _Read:
-    """The rows of the split; of a network with several sources, those chosen, or of the largest."""
+    """The rows of the split and of the sources that were chosen."""
     path, split, source = str(request.brackets), *map(request.options.get, ("split", "source"))
-    every, lines, brackets = sf.read_brackets(path), list[str](), {}
-    splits, calls, rows = sorted({row.split for row in every}), dict[str, float](), every
-    if splits != [""]:
-        rows = tuple(row for row in every if row.split == split)
-    known = sorted({row.source for row in rows} - {""})
-    if source is not None and source not in known:
-        raise InvalidArgument(
-            f"{path} has no rows of source {source!r}: choose --source {' or '.join(known)}"
-        )
-    if not rows:
-        raise InvalidArgument(
-            f"{path} has no rows of split {split!r}: choose --split "
-            + " or ".join(filter(None, splits))
-        )
-    for name in dict.fromkeys(row.network for row in rows):
-        own = [row for row in rows if row.network == name]
-        sources = Counter(row.source for row in own).most_common()
-        chosen = source if source in dict(sources) else sources[0][0]
-        if len(sources) > 1:
-            own = [row for row in own if row.source == chosen]
-            why = "" if source else ", which has the most (--source chooses)"
-            lines.append(f"{name}: the rows of source {chosen}{why}.")
-        image, times = Counter(row.image for row in own).most_common(1)[0]
-        if times > 1:  # in the words of `surefoot critical --brackets`
-            raise InvalidArgument(
-                f"{path} has {times} rows of {name}, image {image}: one bracket an input is "
-                "needed; leave out the others"
-            )
+    every = sf.read_brackets(path, source)
+    split = split if any(row.split for row in every) else None
+    brackets, calls = {}, dict[str, float]()
+    for name in dict.fromkeys(row.network for row in every if split in (None, row.split)):
+        own = [r for r in every if r.network == name and split in (None, r.split)]
+        if len({row.image for row in own}) < len(own):
+            break
         brackets[name] = tuple(replace(row.bracket, seconds=row.seconds) for row in own)
-        of_all = [r.query_seconds for r in every if (r.network, r.source) == (name, chosen)]
-        calls[name] = sum(seconds or 0.0 for seconds in of_all) / _HOUR
-    return _Read(brackets, lines, calls=calls)
+        of_all = [r.query_seconds or 0.0 for r in every if r.network == name]
+        calls[name] = sum(of_all) / _HOUR
+    else:
+        if brackets:
+            return _Read(brackets, calls=calls)
+    # one bracket an input is needed: refused in the words of `surefoot brackets`
+    sf.brackets(path, split=split, source=source)
+    raise InvalidArgument(f"{path} has no brackets to draw from: give one an input")
 
 
 def _proved(request: Request) -> _Read:

@@ -97,3 +97,38 @@ def test_two_parts_of_one_name_are_refused(tmp_path, keras):
         made.writestr("config.json", "{}")
     with pytest.raises(InvalidArgument, match="two of its parts"):
         sf.load_model(path)
+
+
+def test_a_file_of_keras_2_is_given_an_input_layer_in_place_of_the_shape_of_its_first(
+    tmp_path, keras, monkeypatch
+):
+    written, attrs = [], {}
+
+    class File:  # what h5py is to us
+        def __init__(self, path, mode):
+            self.path, self.mode, self.attrs = path, mode, dict(attrs)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            if self.mode != "r":
+                written.append((self.path, json.loads(self.attrs["model_config"])))
+
+    h5py = types.ModuleType("h5py")
+    h5py.File = File
+    monkeypatch.setitem(sys.modules, "h5py", h5py)
+    first = {"class_name": "Dense", "config": {"batch_input_shape": [None, 1, 4, 4]}}
+    for layers in ([first], {"layers": [first]}):  # as Keras 1 and Keras 2 write it
+        attrs["model_config"] = json.dumps({"class_name": "Sequential", "config": layers})
+        path = tmp_path / f"{len(written)}.h5"
+        path.write_bytes(b"")
+        assert sf.load_model(path, bounds=(0, 1)).signature.shape == (1, 4, 4)
+        own = written[-1][1]["config"]
+        added, same = own["layers"] if isinstance(own, dict) else own
+        assert (added["class_name"], added["config"]["batch_input_shape"][1:]) == (
+            "InputLayer",
+            [1, 4, 4],
+        )
+        assert same == {"class_name": "Dense", "config": {}}
+        assert written[-1][0] != path  # the file itself stays

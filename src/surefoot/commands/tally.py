@@ -82,7 +82,9 @@ class BracketsOptions:
         None, "Only these networks, comma-separated, in this order.", common=True
     )
     split: str | None = option(None, "Only rows of this split: test.")
-    source: str | None = option(None, "Only rows of this source.")
+    source: str | None = option(
+        None, "Only rows of these sources: fairness,fomlas; of each network, of the first it has."
+    )
     quantile: v.Number = same_option(RadiusOptions, "quantile")
     confidence: v.Number = same_option(RadiusOptions, "confidence")
     at: v.Numbers | None = same_option(RadiusOutcome, "at")

@@ -49,8 +49,8 @@ class PublishedBracket:
     query_seconds: float | None = None
 
 
-def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
-    """All rows of the file.
+def read_brackets(path: Path | str, source: str | None = None) -> tuple[PublishedBracket, ...]:
+    """All rows of the file, or those of these sources, as `surefoot brackets --source` has them.
 
     An empty `lower` means that nothing was proved: 0. An empty `upper` means that nothing was
     refuted: infinite. An empty `runtime_s` is not known. Nothing is left out.
@@ -76,7 +76,25 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
             f"{file} has no rows below its header: brackets need at least one; add one for each "
             "input"
         )
-    return tuple(_published(file, line, row) for line, row in rows)
+    every = tuple(_published(file, line, row) for line, row in rows)
+    return every if source is None else _of_source(file, every, source)
+
+
+def _of_source(
+    file: Path, rows: tuple[PublishedBracket, ...], source: str
+) -> tuple[PublishedBracket, ...]:
+    """Of each network the rows of the first of these sources that it has."""
+    wanted, known = source.split(","), sorted({row.source for row in rows} - {""})
+    for name in wanted:
+        if name not in known:
+            way_out = f"choose source (--source) {' or '.join(known)}" if known else "leave it out"
+            raise InvalidArgument(f"{file} has no rows of source {name!r}: {way_out}")
+    there = {(row.network, row.source) for row in rows}
+    first = {
+        network: next((one for one in wanted if (network, one) in there), None)
+        for network, _ in there
+    }
+    return tuple(row for row in rows if row.source == first[row.network])
 
 
 def _from_verona(row: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from surefoot.errors import InvalidArgument, MissingPackage
@@ -93,7 +94,9 @@ class _KerasRun:
 def _loaded(path: str, trust: bool, modified: int) -> Any:  # noqa: ANN401  an object of Keras
     keras = _keras()
     try:
-        return keras.saving.load_model(path, compile=False, safe_mode=not trust)
+        with TemporaryDirectory() as folder:
+            readable = _with_input_layer(Path(path), Path(folder))
+            return keras.saving.load_model(readable, compile=False, safe_mode=not trust)
     except INTERRUPTS:
         raise
     except BaseException as error:
@@ -101,6 +104,28 @@ def _loaded(path: str, trust: bool, modified: int) -> Any:  # noqa: ANN401  an o
             f"{path} cannot be read by Keras {keras.__version__} ({error_text(error)}): save the "
             "model again, or export it to ONNX"
         ) from error
+
+
+def _with_input_layer(path: Path, folder: Path) -> Path:
+    """The file, or a copy in which the shape that its first layer states is that of an input layer.
+
+    Files of Keras 1 and 2 state it there with the batch, and Keras 3 takes it as one without.
+    """
+    own: Any = {} if path.suffix.lower() == ".keras" else _config(path)
+    layers = own.get("config", ())
+    layers = layers.get("layers", ()) if isinstance(layers, dict) else layers
+    first = layers[0] if own.get("class_name") == "Sequential" and layers else {}
+    shape = first.get("config", {}).get("batch_input_shape")
+    if shape is None or first["class_name"] == "InputLayer":
+        return path
+    del first["config"]["batch_input_shape"]
+    config = {"batch_input_shape": shape, "dtype": "float32", "name": "input_of_the_file"}
+    layers.insert(0, {"class_name": "InputLayer", "config": config})
+    copy = folder / "model.h5"
+    copy.write_bytes(path.read_bytes())
+    with importlib.import_module("h5py").File(copy, "r+") as file:
+        file.attrs["model_config"] = json.dumps(own)
+    return copy
 
 
 def _keras() -> Any:  # noqa: ANN401  a package without types

@@ -380,13 +380,11 @@ def brackets(
             f"ceiling (--ceiling) must be a radius above 0, got {ceiling:g}: try 0.4"
         )
     method = CriticalLevel(quantile=quantile, error=error)
-    every = read_brackets(path)
+    every = read_brackets(path, source)
     rows = [
         row
         for row in every
-        if (not networks or row.network in networks)
-        and (split is None or row.split == split)
-        and (source is None or row.source == source)
+        if (not networks or row.network in networks) and (split is None or row.split == split)
     ]
     if not rows and not networks:
         raise InvalidArgument(
