@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform, get_args
 
 from surefoot.core.reasons import Reason
 from surefoot.core.results import Footing, Guarantee, Interval
@@ -156,14 +156,24 @@ class CurveQuantity:
     around_clean: bool = False
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True)
 class Claim:
     """One statement, with all that it needs to be read and checked: one of `KINDS`.
 
-    Each kind has fields of its own. What they share is in `said`, and readable from the claim.
+    Each kind is a frozen dataclass with fields of its own; `kind` is its name in JSON, a key of
+    `KINDS`. What all share is in `said`, and readable from the claim.
     """
 
+    if TYPE_CHECKING:
+        kind: ClassVar[str]
     said: Said
+
+    def __init_subclass__(cls, kind: str = "") -> None:
+        if kind:  # a field too, the first of its own, so that JSON has it
+            cls.kind = kind
+            cls.__annotations__ = {"kind": Literal[kind], **cls.__annotations__}
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
         if self.verdict is Verdict.UNDECIDED and not self.reason:
@@ -182,11 +192,6 @@ class Claim:
     def saying(self, **changes: Any) -> Self:  # noqa: ANN401  fields of what is said
         """The same claim with another promise, scope, reason or other names."""
         return replace(self, said=replace(self.said, **changes))
-
-    @property
-    def kind(self) -> str:
-        """Its name in JSON, a key of `KINDS`."""
-        return ""
 
     @property
     def about(self) -> Scope:
@@ -259,7 +264,6 @@ class Claim:
         return None if self.requirement is None else self.requirement.verdict
 
 
-@dataclass(frozen=True, kw_only=True)
 class Measured(Claim):
     """A claim of a number: an interval, and the best guess in it."""
 
@@ -267,7 +271,6 @@ class Measured(Claim):
     interval: Interval | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Required(Claim):
     """A claim that may answer a requirement."""
 
@@ -281,11 +284,8 @@ class Required(Claim):
         return replace(self, said=said, requirement=Requirement(number, verdict))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure(Measured):
+class Failure(Measured, kind="failure"):
     """The failure probability of one input."""
-
-    kind: Literal["failure"] = "failure"
 
     @property
     def verdict(self) -> Verdict | None:
@@ -293,11 +293,9 @@ class Failure(Measured):
         return Verdict.UNDECIDED if self.reason and self.trials else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kappa(Measured):
+class Kappa(Measured, kind="kappa"):
     """Whether one input fails with probability at most κ."""
 
-    kind: Literal["kappa"] = "kappa"
     kappa: float
     decision: Verdict
 
@@ -307,95 +305,72 @@ class Kappa(Measured):
         return self.decision
 
 
-@dataclass(frozen=True, kw_only=True)
-class Radius(Measured):
+class Radius(Measured, kind="radius"):
     """The critical radius of one input: proved up to the low end, refuted at the high one."""
 
-    kind: Literal["radius"] = "radius"
     norm: str = LINF
 
 
-@dataclass(frozen=True, kw_only=True)
-class Worst(Measured):
+class Worst(Measured, kind="worst"):
     """The failure probability of the input that failed most often in this run."""
 
-    kind: Literal["worst"] = "worst"
     clean_fault: CleanFault | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tail(Measured):
+class Tail(Measured, kind="tail"):
     """An extrapolated failure probability; the interval is that of the count beside it.
 
     `fitted` are the inputs whose scores were fitted, where it is the mean of several.
     """
 
-    kind: Literal["tail"] = "tail"
     fitted: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RareFailure(Measured):
+class RareFailure(Measured, kind="rare_failure"):
     """A failure probability too small to count, of one input or the mean of these, by splitting.
 
     It has no value where no failure was found: then the upper end alone says something. It promises
     nothing, for a reason, where something contradicts what it would assume.
     """
 
-    kind: Literal["rare_failure"] = "rare_failure"
 
-
-@dataclass(frozen=True, kw_only=True)
-class MeanSet(Measured, Required):
+class MeanSet(Measured, Required, kind="mean_set"):
     """The mean failure probability of these inputs."""
 
-    kind: Literal["mean_set"] = "mean_set"
 
-
-@dataclass(frozen=True, kw_only=True)
-class AccuracySet(Measured, Required):
+class AccuracySet(Measured, Required, kind="accuracy_set"):
     """How many of these inputs, in the mean, get their true label when perturbed.
 
     `clean` of them get it when clean: counted. `under` names the perturbation and its level.
     """
 
-    kind: Literal["accuracy_set"] = "accuracy_set"
     clean: int
     under: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class AccuracyPopulation(Measured, Required):
+class AccuracyPopulation(Measured, Required, kind="accuracy_population"):
     """The accuracy under the perturbation of the population, or of a class.
 
     `clean` is counted of the inputs studied: `CleanAccuracy` and `AccuracyDrop` speak of others.
     """
 
-    kind: Literal["accuracy_population"] = "accuracy_population"
     clean: int
     under: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class CleanAccuracy(Measured):
+class CleanAccuracy(Measured, kind="clean_accuracy"):
     """The accuracy of the population without any perturbation."""
 
-    kind: Literal["clean_accuracy"] = "clean_accuracy"
 
-
-@dataclass(frozen=True, kw_only=True)
-class AccuracyDrop(Measured):
+class AccuracyDrop(Measured, kind="accuracy_drop"):
     """How much accuracy the perturbation costs in the population: each input seen both ways."""
 
-    kind: Literal["accuracy_drop"] = "accuracy_drop"
     under: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountedAccuracy(Required):
+class CountedAccuracy(Required, kind="counted_accuracy"):
     """How many of these inputs get their true label without any perturbation: counted."""
 
-    kind: Literal["counted_accuracy"] = "counted_accuracy"
     right: int
 
     @property
@@ -409,14 +384,12 @@ class CountedAccuracy(Required):
         return Interval(self.value, self.value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountKappa(Claim):
+class CountKappa(Claim, kind="count_kappa"):
     """How many of these inputs were decided to fail with a probability above κ, and truly do.
 
     `clean` more have a wrong label when clean, where the true one is wanted: they have no trials.
     """
 
-    kind: Literal["count_kappa"] = "count_kappa"
     kappa: float
     fragile: int
     robust: int
@@ -434,15 +407,13 @@ class CountKappa(Claim):
         return Interval(float(self.at_least), float(self.about.inputs))
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedKappa(Claim):
+class PublishedKappa(Claim, kind="published_kappa"):
     """What Mu & Lim's rule as published declares of these inputs: no guarantee, no interval.
 
     `stated` is the error that it promises, `measured` the probability, computed, with which it
     declares an input robust that fails with probability exactly κ.
     """
 
-    kind: Literal["published_kappa"] = "published_kappa"
     kappa: float
     robust: int
     fragile: int
@@ -451,48 +422,40 @@ class PublishedKappa(Claim):
     clean: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class AllKappa(Measured, Required):
+class AllKappa(Measured, Required, kind="all_kappa"):
     """Whether every one of these inputs, or the share required, fails at most that often.
 
     Of every one: those that are right when clean; the other `clean` are named apart.
     """
 
-    kind: Literal["all_kappa"] = "all_kappa"
     kappa: float
     clean: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurveSet(Measured, Required):
+class CurveSet(Measured, Required, kind="curve_set"):
     """Up to which level these inputs keep an accuracy; `seed` names draws that are fixed.
 
     `whole` are the values between which the curve stays at all levels, where it is flat and the
     level therefore little known.
     """
 
-    kind: Literal["curve_set"] = "curve_set"
     quantity: CurveQuantity
     threshold: float
     seed: int | None = None
     whole: Interval | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurvePopulation(Measured, Required):
+class CurvePopulation(Measured, Required, kind="curve_population"):
     """Up to which level the population keeps an accuracy."""
 
-    kind: Literal["curve_population"] = "curve_population"
     quantity: CurveQuantity
     threshold: float
     seed: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RobustAtRadius(Claim):
+class RobustAtRadius(Claim, kind="robust_accuracy"):
     """How many of these inputs are proved and refuted at a radius, `clean` when clean."""
 
-    kind: Literal["robust_accuracy"] = "robust_accuracy"
     norm: str = LINF
     radius: float
     proved: int
@@ -506,75 +469,60 @@ class RobustAtRadius(Claim):
         return Interval(self.proved / n, (n - self.refuted) / n)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Severity(Measured):
+class Severity(Measured, kind="severity"):
     """The mean critical radius of the inputs refuted at a radius; `open` have no part in it."""
 
-    kind: Literal["severity"] = "severity"
     norm: str = LINF
     radius: float
     clean: int = 0
     open: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class MeanRadius(Measured):
+class MeanRadius(Measured, kind="mean_radius"):
     """The mean critical radius of these inputs.
 
     `clean` fail when clean and count as 0; `distance` is the mean of the counterexamples, where
     these are not of all inputs.
     """
 
-    kind: Literal["mean_radius"] = "mean_radius"
     norm: str = LINF
     clean: int = 0
     counterexamples: int = 0
     distance: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class MeanPopulation(Measured, Required):
+class MeanPopulation(Measured, Required, kind="mean_population"):
     """The mean failure probability of the population, or of a class."""
 
-    kind: Literal["mean_population"] = "mean_population"
 
-
-@dataclass(frozen=True, kw_only=True)
-class ShareKappa(Measured, Required):
+class ShareKappa(Measured, Required, kind="share_kappa"):
     """The share of the population that fails with probability at most κ.
 
     Inputs that are wrong when clean, of which there are `clean` here, count as failing.
     """
 
-    kind: Literal["share_kappa"] = "share_kappa"
     kappa: float
     clean: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class RadiusQuantile(Measured, Required):
+class RadiusQuantile(Measured, Required, kind="radius_quantile"):
     """A quantile of the critical radius in the population: that of `share`, where it is known."""
 
-    kind: Literal["radius_quantile"] = "radius_quantile"
     norm: str = LINF
     share: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RobustPopulation(Measured):
+class RobustPopulation(Measured, kind="robust_accuracy_population"):
     """The share of the population that is robust at a radius."""
 
-    kind: Literal["robust_accuracy_population"] = "robust_accuracy_population"
     norm: str = LINF
     radius: float
     clean: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class MeanRadiusPopulation(Measured):
+class MeanRadiusPopulation(Measured, kind="mean_radius_population"):
     """The mean critical radius of the population, none counted as more than a ceiling."""
 
-    kind: Literal["mean_radius_population"] = "mean_radius_population"
     ceiling: float
     clean: int = 0
 
@@ -593,45 +541,37 @@ class NoiseOf:
     rounded: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmoothedRadius(Measured):
+class SmoothedRadius(Measured, kind="smoothed_radius"):
     """Up to which radius the smoothed model keeps the class of one input; or these on average.
 
     The interval has no upper end. `right` of these inputs have a radius at all.
     """
 
-    kind: Literal["smoothed_radius"] = "smoothed_radius"
     noise: NoiseOf
     right: int = 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class CertifiedAccuracy(Measured, Required):
+class CertifiedAccuracy(Measured, Required, kind="certified_accuracy"):
     """The share of inputs whose class the smoothed model keeps at every input within a radius.
 
     The class is the true one, or where labels are unknown the one that the model gives when clean.
     `shown` of the inputs studied are shown to be so.
     """
 
-    kind: Literal["certified_accuracy"] = "certified_accuracy"
     radius: float
     noise: NoiseOf
     shown: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class CaseFailure(Measured, Required):
+class CaseFailure(Measured, Required, kind="case_failure"):
     """How often cases fail in the population, of a test that was run elsewhere."""
 
-    kind: Literal["case_failure"] = "case_failure"
     counted: Outcomes
 
 
-@dataclass(frozen=True, kw_only=True)
-class CasesFailed(Claim):
+class CasesFailed(Claim, kind="cases_failed"):
     """How many of these cases, or of their trials, failed; `rate` is averaged over cases."""
 
-    kind: Literal["cases_failed"] = "cases_failed"
     counted: Outcomes
     failed: int
     rate: float
@@ -647,83 +587,66 @@ class CasesFailed(Claim):
         return Interval(self.rate, self.rate)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CaseDifference(Measured):
+class CaseDifference(Measured, kind="case_difference"):
     """How much more often cases fail in one file of outcomes than in another."""
 
-    kind: Literal["case_difference"] = "case_difference"
     counted: Outcomes
 
 
-@dataclass(frozen=True, kw_only=True)
-class FailureDifference(Measured):
+class FailureDifference(Measured, kind="difference"):
     """How much more often one model fails than another.
 
     Where `kept` has a name, it is how much more often it is kept: the more accurate one has the
     larger number. With κ it is how much larger its share of inputs is that fail at most that often.
     """
 
-    kind: Literal["difference"] = "difference"
     kappa: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Best(Claim):
+class Best(Claim, kind="best"):
     """Which of so many models may be the most robust: those that it names."""
 
-    kind: Literal["best"] = "best"
     models: int
     kappa: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class NotWorse(Required):
+class NotWorse(Required, kind="not_worse"):
     """Whether a model, the first named, fails at most so much more often than the others.
 
     `kappa` is that of the robust shares, where these are compared, `counted` what is counted of
     cases. `common`: the inputs that both runs have, where each has others too.
     """
 
-    kind: Literal["not_worse"] = "not_worse"
     kappa: float | None = None
     counted: Outcomes | None = None
     common: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurveNotWorse(Required):
+class CurveNotWorse(Required, kind="curve_not_worse"):
     """Whether a model keeps an accuracy at nearly as many levels as another."""
 
-    kind: Literal["curve_not_worse"] = "curve_not_worse"
     quantity: CurveQuantity
     threshold: float
     seed: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RadiusNotWorse(Required):
+class RadiusNotWorse(Required, kind="radius_not_worse"):
     """Whether the mean radius of these inputs is nearly that of another model."""
 
-    kind: Literal["radius_not_worse"] = "radius_not_worse"
 
-
-@dataclass(frozen=True, kw_only=True)
-class QuantileDifference(Measured):
+class QuantileDifference(Measured, kind="quantile_difference"):
     """How much larger one model's quantile of the critical radius is."""
 
-    kind: Literal["quantile_difference"] = "quantile_difference"
     share: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuiteMean(Measured, Required):
+class SuiteMean(Measured, Required, kind="suite_mean"):
     """The accuracy averaged over the cells of a suite, or the share that `height` names.
 
     `weakest` is the cell with the lowest estimate: `lowest`, in an interval that holds together
     with those of all others.
     """
 
-    kind: Literal["suite_mean"] = "suite_mean"
     suite: str
     cells: int
     height: Height
@@ -732,24 +655,20 @@ class SuiteMean(Measured, Required):
     lowest_interval: Interval
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorruptionError(Measured):
+class CorruptionError(Measured, kind="corruption_error"):
     """The mCE of Hendrycks & Dietterich (2019), where a model is measured beside a baseline.
 
     For each of so many `rows` of a suite the errors over its levels are added up and divided by
     those of the baseline; the mean of these ratios.
     """
 
-    kind: Literal["corruption_error"] = "corruption_error"
     suite: str
     rows: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClassesDiffer(Claim):
+class ClassesDiffer(Claim, kind="classes"):
     """How many of so many pairs of classes differ; a class of one input makes no pair."""
 
-    kind: Literal["classes"] = "classes"
     differ: int
     pairs: int
     classes: int

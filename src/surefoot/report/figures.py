@@ -6,16 +6,13 @@ import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
+from surefoot.report import alt
 from surefoot.system.text import escape_all_controls
 from surefoot.system.whole_file import write_whole
-
-if TYPE_CHECKING:
-    import altair as alt
-    from altair.typing import ChartType
 
 Row = dict[str, float | str | None]
 """What one mark of a figure shows, by the names of its channels."""
@@ -49,16 +46,12 @@ def number(row: Row, channel: str) -> float:
 
 def marks(rows: Sequence[Row]) -> alt.Chart:
     """A chart of these rows, as yet without a mark."""
-    import altair as alt
-
     # Altair copies lists and dictionaries whenever charts are put together; a tuple stays one
     return alt.Chart(alt.InlineData(values=tuple(rows)))
 
 
 def legend_above(**style: Any) -> alt.Legend:  # noqa: ANN401  as Altair takes them
     """Where no line crosses it, whatever the curves are."""
-    import altair as alt
-
     return alt.Legend(title=None, orient="top", offset=ABOVE, **style)
 
 
@@ -69,8 +62,6 @@ def interval_chart(
 
     `names` is the channel of the names. A diamond is where a row has something extrapolated.
     """
-    import altair as alt
-
     base = marks(rows)
     y = alt.Y(f"{names}:N", sort=[str(row[names]) for row in rows], title=None)
     x = alt.X("low:Q", title=title, scale=scale)
@@ -97,10 +88,8 @@ def diamonds(base: alt.Chart) -> alt.Chart:
     return points
 
 
-def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> ChartType:
+def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> alt.ChartType:
     """A bar for each kind of input, with its count; `most` is the right end of the axis."""
-    import altair as alt
-
     kinds = list(counts)
     rows: list[Row] = [{"kind": kind, "inputs": counts[kind]} for kind in kinds]
     base = marks(rows)
@@ -129,7 +118,7 @@ def check_figure(name: str) -> None:
         )
 
 
-def write_figure(chart: ChartType, where: Path) -> Path:
+def write_figure(chart: alt.ChartType, where: Path) -> Path:
     """The chart as .svg, .png, .pdf, or as Vega-Lite .json."""
     check_figure(where.name)
     if where.suffix == ".json":
@@ -146,22 +135,22 @@ def write_figure(chart: ChartType, where: Path) -> Path:
     return where
 
 
-def shown_as_svg(chart: ChartType) -> ChartType:
+def shown_as_svg(chart: alt.ChartType) -> alt.ChartType:
     """The chart, shown as SVG in a notebook: the HTML of Altair loads scripts from the network."""
     object.__setattr__(chart, "_repr_mimebundle_", partial(_svg_bundle, chart))
     return chart
 
 
-def _svg_bundle(chart: ChartType, *_: object, **__: object) -> dict[str, str]:
+def _svg_bundle(chart: alt.ChartType, *_: object, **__: object) -> dict[str, str]:
     return {"image/svg+xml": svg(chart)}
 
 
-def svg(chart: ChartType, width: int | None = None) -> str:
+def svg(chart: alt.ChartType, width: int | None = None) -> str:
     """The chart drawn as SVG, in the style that all figures share; so wide, where that is given."""
     return drawn(specified(lambda: chart), width)
 
 
-def specified(draw: Callable[[], ChartType]) -> dict[str, Any]:
+def specified(draw: Callable[[], alt.ChartType]) -> dict[str, Any]:
     """Vega-Lite of a chart of our own, in the style that all figures share.
 
     Altair validates every part of it, and again what it is put into, for half of the time that a

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from surefoot.core import claims
 from surefoot.core.claims import Height
 from surefoot.core.results import UNIT
+from surefoot.report import alt
 from surefoot.report.clauses import capitalised
 from surefoot.report.figures import INK, STEADY, WEAK, Row, interval_row, marks
 from surefoot.report.formatting import confidence, exact_percent, percent, percent_range
 from surefoot.report.view import Figure
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _Failed = claims.MeanSet | claims.MeanPopulation
 Trended = claims.AccuracySet | claims.AccuracyPopulation | claims.SuiteMean | _Failed
@@ -57,8 +54,6 @@ def trend_figure(
 
 
 def _chart(rows: Sequence[Row], title: str, limit: float | None) -> alt.LayerChart:
-    import altair as alt
-
     angle = -35 if len(rows) > _TURNED else 0
     names = alt.Axis(title=None, labelAngle=angle, labelLimit=110, labelOverlap=True, grid=False)
     x = alt.X("version:N", sort=[str(row["version"]) for row in rows], axis=names)

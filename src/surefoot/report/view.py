@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import Change
+from surefoot.report import alt
 from surefoot.report.clauses import assumption_words, capitalised
 from surefoot.report.figures import drawn, specified
 from surefoot.report.formatting import with_full_stop
@@ -17,9 +18,6 @@ from surefoot.report.key_figure import Accuracy, KeyFigure, accuracy_of, key_fig
 from surefoot.report.sentences import briefly, sentences
 from surefoot.report.tables import Table
 from surefoot.system.text import escape_controls
-
-if TYPE_CHECKING:
-    from altair.typing import ChartType
 
 _LONG = 240
 """Characters of the headline beyond which it is set in smaller type: the figure must stay near."""
@@ -38,7 +36,7 @@ class Figure:
     `description` says in numbers what is seen, for readers who do not see it.
     """
 
-    draw: Callable[[], ChartType]
+    draw: Callable[[], alt.ChartType]
     caption: str = ""
     id: str = ""
     description: str = ""

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.core.results import Bracket
 from surefoot.records.record import AttackSummary, Record, Samples
 from surefoot.region.attack_method import LONGER_STARTS, LOWEST_TARGETS
-from surefoot.report import provenance
+from surefoot.report import alt, provenance
 from surefoot.report.clauses import capitalised
 from surefoot.report.figures import STEADY, WEAK, bar_chart
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.tables import Table, mean_cells, quantity_heading
 from surefoot.report.view import Caution, Figure, Section, View
 
-if TYPE_CHECKING:
-    from altair.typing import ChartType
 
-
-def attack_chart(record: Record) -> ChartType:
+def attack_chart(record: Record) -> alt.ChartType:
     """How many inputs an attack broke, and how many not."""
     broken = sum(isinstance(r.result, Bracket) and r.result.high < inf for r in record.inputs)
     counts = {"not broken": len(record.inputs) - broken, "broken": broken}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Best, Claim, FailureDifference
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided
 from surefoot.population import sound
 from surefoot.records.record import Comparison, Member, Record, models_under
+from surefoot.report import alt
 from surefoot.report.claim_sentences import quality
 from surefoot.report.clauses import capitalised, confidence_clause, continuation_note
 from surefoot.report.figures import (
@@ -48,20 +48,14 @@ from surefoot.report.tables import (
 from surefoot.report.view import Caution, Figure, Section, View
 from surefoot.report.views import attack
 
-if TYPE_CHECKING:
-    import altair as alt
-    from altair.typing import ChartType
-
 _FIRST_SAID = 3
 """Perturbations whose outcome is said before the table, which has all of them."""
 _IN_WORDS = 12
 """Models or levels in words: a description is listened to."""
 
 
-def comparison_chart(record: Record, comparison: Comparison) -> ChartType:
+def comparison_chart(record: Record, comparison: Comparison) -> alt.ChartType:
     """Models below each other, the most robust on top, or the quantity against the level."""
-    import altair as alt
-
     points = _points_of(record, comparison)
     title = f"{quantity_heading(record)} (%)"
     if comparison.along != "level":
@@ -109,8 +103,6 @@ def describe_comparison(record: Record, comparison: Comparison) -> str:
 
 def _levels(points: Sequence[Row], title: str) -> alt.LayerChart:
     """The quantity against the level, with its intervals; what is extrapolated is dashed."""
-    import altair as alt
-
     dashed = any(p["extrapolated"] is not None for p in points)
     base = marks(points)
     x = alt.X("level:Q", title="level of the perturbation")

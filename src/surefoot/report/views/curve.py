@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from surefoot.core.assumptions import CurveShape
 from surefoot.core.claims import About, Claim, CurvePopulation, Randomness
@@ -15,6 +14,7 @@ from surefoot.core.results import UNIT, Crossing, Curve, Footing, Interval, Read
 from surefoot.curves.known_curve import chance_to_notice
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import CurveRow, Curves, Record, Strip
+from surefoot.report import alt
 from surefoot.report.clauses import (
     class_word,
     continuation_note,
@@ -54,11 +54,6 @@ from surefoot.report.reasons import reason_words
 from surefoot.report.tables import Table
 from surefoot.report.view import Caution, Figure, LabelledImage, Section, View
 
-if TYPE_CHECKING:
-    import altair as alt
-    from altair.typing import ChartType
-
-
 _HEIGHT = 260
 _MOST_DOTS = 100
 """Levels of a curve whose dots are drawn: more of them hide the curve."""
@@ -71,15 +66,13 @@ _FIGURES = 0.42
 _SUBTITLE = "Shade: what the curve can do between the levels, if what is assumed is true"
 
 
-def curve_figures(records: Mapping[str, Record]) -> dict[str, Callable[[], ChartType]]:
+def curve_figures(records: Mapping[str, Record]) -> dict[str, Callable[[], alt.ChartType]]:
     """How to draw a figure for each perturbation, by its name, with every curve of it."""
     return {title: partial(_chart, group) for title, group in grouped(records).items()}
 
 
-def curves_chart(records: Mapping[str, Record]) -> ChartType:
+def curves_chart(records: Mapping[str, Record]) -> alt.ChartType:
     """All of them below each other, as one chart."""
-    import altair as alt
-
     groups = grouped(records)
     charts = [_chart(group, title) for title, group in groups.items()]
     return charts[0] if len(charts) == 1 else alt.vconcat(*charts)
@@ -106,10 +99,8 @@ def curve_in(record: Record) -> Curve:
     return record.details.curve
 
 
-def _chart(records: Mapping[str, Record], title: str = "") -> ChartType:
+def _chart(records: Mapping[str, Record], title: str = "") -> alt.ChartType:
     """All curves of one perturbation; a title where the chart stands without a page."""
-    import altair as alt
-
     curves = {name or "the curve": curve_in(r) for name, r in records.items()}
     axes = _Axes.around(curves, next(iter(records.values())))
     layers = [*_between(curves, axes), *_lines(curves, axes), *_marks(curves, axes)]
@@ -133,8 +124,6 @@ class _Axes:
 
     @classmethod
     def around(cls, curves: Mapping[str, Curve], record: Record) -> _Axes:
-        import altair as alt
-
         names = list(curves)
         shades = [SERIES[i % len(SERIES)] for i in range(len(names))]
         above = legend_above(columns=1, labelLimit=500, symbolOpacity=1)
@@ -151,16 +140,12 @@ class _Axes:
 
 
 def _levels_axis(record: Record, left: float, right: float) -> alt.X:
-    import altair as alt
-
     scale = alt.Scale(domain=[left, right], nice=False)
     axis = alt.Axis(grid=False, tickCount=5)
     return alt.X("level:Q", title=f"level of {levels_name(record.study)}", scale=scale, axis=axis)
 
 
 def _height_axis(record: Record, channel: str) -> alt.Y:
-    import altair as alt
-
     axis = alt.Axis(values=[0, 25, 50, 75, 100], domain=False)
     title = f"{curve_quantity(record.study.property.kind)} (%)"
     return alt.Y(f"{channel}:Q", title=title, scale=alt.Scale(domain=[0, 100]), axis=axis)
@@ -253,8 +238,6 @@ def _crossing_row(name: str, threshold: float, crossing: Crossing, span: Interva
 
 def _crossings(rows: list[Row], axes: _Axes, *, alone: bool) -> list[alt.Chart]:
     """A bar over the interval, a diamond at the best guess; of a single curve also in figures."""
-    import altair as alt
-
     colour = alt.value(WEAK) if alone else axes.colour
     x, y = alt.X("at:Q", title=axes.level), axes.y
     diamond = marks(rows).mark_point(
@@ -331,16 +314,14 @@ def class_caption(curves: Curves) -> str:
     )
 
 
-def class_chart(record: Record, curves: Curves) -> ChartType:
+def class_chart(record: Record, curves: Curves) -> alt.ChartType:
     """The curves of all classes where these are few, else what the weakest came to."""
     if len(curves.classes) <= MOST_CLASSES:
         return _lines_of_classes(record, curves)
     return _weakest_below_each_other(curves)
 
 
-def _weakest_below_each_other(curves: Curves) -> ChartType:
-    import altair as alt
-
+def _weakest_below_each_other(curves: Curves) -> alt.ChartType:
     evaluated = [row for row in weakest_classes(curves) if row.curve.points]
     parts = [*evaluated[:MOST_CLASSES], CurveRow("all inputs", 0, curves.curve)]
     readings = [(row.name, row.curve.readings[0]) for row in parts]
@@ -353,10 +334,8 @@ def _weakest_below_each_other(curves: Curves) -> ChartType:
     return interval_chart(rows, "class", title, alt.Scale(domainMin=0), 22)
 
 
-def _lines_of_classes(record: Record, curves: Curves) -> ChartType:
+def _lines_of_classes(record: Record, curves: Curves) -> alt.ChartType:
     """All inputs as a thick line, the weakest classes in colours, the others in grey."""
-    import altair as alt
-
     ordered, span = weakest_classes(curves), curves.curve.span
     colours, others = ordered[:_WEAKEST], ordered[_WEAKEST:]
     names = ["all inputs", *(row.name for row in colours)]

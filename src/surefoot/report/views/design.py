@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from surefoot.report import alt
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK, Row, marks
 from surefoot.report.formatting import confidence, error_odds
 from surefoot.statistics.bounds import fixed_size, okamoto
 from surefoot.statistics.designs import Design, expected_trials
-
-if TYPE_CHECKING:
-    import altair as alt
-    from altair.typing import ChartType
 
 
 @dataclass(frozen=True)
@@ -57,19 +53,15 @@ _PANEL = {"width": 310, "height": 250}
 _POINTS = 51
 
 
-def design_figure(design: Design) -> ChartType:
+def design_figure(design: Design) -> alt.ChartType:
     """Two panels: the stopping boundary, and expected trials against p."""
-    import altair as alt
-
     both = alt.hconcat(_boundary(design), _costs(design), spacing=36)
     chart: alt.HConcatChart = both.resolve_scale(color="independent", strokeDash="independent")
     return chart
 
 
-def _boundary(design: Design) -> ChartType:
+def _boundary(design: Design) -> alt.ChartType:
     """Share kept against trials; between the two bounds the design continues."""
-    import altair as alt
-
     looks, few = design.arrays
     low = np.clip(few / looks, 0.0, 0.5)[:-1]
     rows: list[Row] = [
@@ -107,10 +99,8 @@ def _notes(design: Design) -> list[alt.Chart]:
     return [words.encode(x="x:Q", y="y:Q", text="text:N")]
 
 
-def _costs(design: Design) -> ChartType:
+def _costs(design: Design) -> alt.ChartType:
     """Expected trials against p, with the two fixed numbers and the limit."""
-    import altair as alt
-
     half = 0.5 * np.linspace(0.0, 1.0, _POINTS) ** 1.2
     expected_cost = cost(design, half.tolist())
     names = ["Okamoto", "fixed size", "exact sequential", "limit for small widths"]
@@ -147,8 +137,6 @@ def _mirrored(half: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _title(text: str) -> alt.TitleParams:
-    import altair as alt
-
     return alt.TitleParams(
         text, anchor="start", frame="group", fontSize=12, color=INK, fontWeight="bold"
     )

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from surefoot.core import claims
 from surefoot.core.assumptions import Arithmetic
@@ -16,6 +15,7 @@ from surefoot.core.results import Bracket, Quantile
 from surefoot.records.record import Counterexample, Record
 from surefoot.records.spec import BracketFileSpec
 from surefoot.region.critical_level import NOT_REACHED
+from surefoot.report import alt
 from surefoot.report.clauses import capitalised, continuation_note
 from surefoot.report.figures import (
     INK,
@@ -42,10 +42,6 @@ from surefoot.report.tables import Table
 from surefoot.report.view import Card, Caution, Figure, LabelledImage, Section, View, table_sections
 from surefoot.report.views import radii_tables as tables
 
-if TYPE_CHECKING:
-    import altair as alt
-    from altair.typing import ChartType
-
 
 def norm_in(record: Record) -> str:
     """The norm of the radii of a record."""
@@ -63,8 +59,6 @@ def _step_lines(
     **room: int,
 ) -> tuple[alt.Chart, alt.X, alt.Y, alt.Color]:
     """Shares against the radius, the first end solid and the second dashed; and the channels."""
-    import altair as alt
-
     norm = norm_in(next(iter(records.values())))
     x = alt.X("radius:Q", title=f"{norm} radius", scale=alt.Scale(domain=[0, most], nice=False))
     y = alt.Y("share:Q", title=title, scale=alt.Scale(domain=[0, 100]))
@@ -88,7 +82,7 @@ def _farthest(rows: Iterable[Row]) -> float:
     return max((number(row, "radius") for row in rows), default=1.0) or 1.0
 
 
-def radii_chart(records: Mapping[str, Record]) -> ChartType:
+def radii_chart(records: Mapping[str, Record]) -> alt.ChartType:
     """Share of inputs with a critical radius of at most x, between proof and counterexample."""
     names = [name or "inputs" for name in records]
     rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
@@ -127,7 +121,7 @@ def _steps(name: str, record: Record) -> list[Row]:
     return [*starts, *rows]
 
 
-def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> ChartType:
+def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> alt.ChartType:
     """Share of inputs proved at a radius, and of those not refuted there; and the population's."""
     names = [name or "inputs" for name in parts]
     rows = [row for name, part in parts.items() for row in _robust_steps(name or "inputs", part)]
@@ -162,10 +156,8 @@ def _robust_steps(name: str, record: Record) -> list[Row]:
     return rows
 
 
-def times_chart(record: Record) -> ChartType:
+def times_chart(record: Record) -> alt.ChartType:
     """Seconds that each input took, against its proved radius."""
-    import altair as alt
-
     tolerance = tables.tolerance_of(record)
     kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
     clock = "CPU seconds" if tolerance is not None else "seconds, from the file"
@@ -189,7 +181,7 @@ def times_chart(record: Record) -> ChartType:
             ),
         )
     )
-    timed: ChartType = chart.properties(width=WIDTH, height=180)
+    timed: alt.ChartType = chart.properties(width=WIDTH, height=180)
     return timed
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import (
@@ -18,6 +17,7 @@ from surefoot.records.record import (
     Samples,
     Tally,
 )
+from surefoot.report import alt
 from surefoot.report.view import View
 from surefoot.report.views import (
     attack,
@@ -32,10 +32,7 @@ from surefoot.report.views import (
 )
 from surefoot.report.views.sampling_figures import inputs_chart
 
-if TYPE_CHECKING:
-    from altair.typing import ChartType
-
-_Shown = tuple[Callable[[tuple[Claim, ...], str], View], Callable[[], "ChartType"]]
+_Shown = tuple[Callable[[tuple[Claim, ...], str], View], Callable[[], "alt.ChartType"]]
 """How to make the view, of verdicts and a command, and how to draw the figure."""
 
 
@@ -51,7 +48,7 @@ def view_of_record(
     return view(verdicts, command)
 
 
-def chart_of_record(record: Record, parts: Mapping[str, Record]) -> ChartType:
+def chart_of_record(record: Record, parts: Mapping[str, Record]) -> alt.ChartType:
     """The main figure, for the same cases."""
     _, draw = _shown(record, parts)
     return draw()

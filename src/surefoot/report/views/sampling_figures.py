@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from surefoot.core.results import (
 )
 from surefoot.records.input_table import tried_rows
 from surefoot.records.record import InputRow, Record, Samples
-from surefoot.report import formatting
+from surefoot.report import alt, formatting
 from surefoot.report.clauses import class_word, in_kept
 from surefoot.report.figures import (
     INK,
@@ -50,10 +49,6 @@ from surefoot.report.views.sampling_tables import (
     few_trials_words,
 )
 
-if TYPE_CHECKING:
-    import altair as alt
-    from altair.typing import ChartType
-
 _BINS = 20
 """Bars of the histogram: 5 percentage points each."""
 _NONE = -9
@@ -68,7 +63,7 @@ _MOST_WORDS = 30
 """Characters for how an input fails for which the axis has room on a phone; the table says it."""
 
 
-def inputs_chart(record: Record) -> ChartType:
+def inputs_chart(record: Record) -> alt.ChartType:
     """A histogram of failure probabilities, or how many inputs of each kind."""
     population = record.study.population
     if population is not None and population.kind == "robust-share":
@@ -95,10 +90,8 @@ def failure_shares(record: Record) -> NDArray[np.float64]:
     return np.array([1 - one.value for one in counted if one is not None])
 
 
-def _histogram(record: Record) -> ChartType:
+def _histogram(record: Record) -> alt.ChartType:
     """How many inputs fail how often; those that failed in no trial apart."""
-    import altair as alt
-
     values = failure_shares(record)
     edges = np.linspace(0, 1, _BINS + 1)
     counts, _ = np.histogram(values[values > 0], edges)
@@ -147,10 +140,8 @@ def _histogram(record: Record) -> ChartType:
     return chart.properties(width=WIDTH, height=220)
 
 
-def class_chart(record: Record, samples: Samples) -> ChartType:
+def class_chart(record: Record, samples: Samples) -> alt.ChartType:
     """The weakest classes with their intervals; a diamond where a value is extrapolated."""
-    import altair as alt
-
     extrapolated = {
         row.name: 100 * row.result.failure
         for row in samples.classes
@@ -178,10 +169,8 @@ def extrapolations(record: Record) -> list[tuple[int, Extrapolation]]:
     return [one for same in kinds.values() for one in same[:: -(-len(same) // _MOST_MARKS) or 1]]
 
 
-def tail_chart(record: Record) -> ChartType:
+def tail_chart(record: Record) -> alt.ChartType:
     """Each input's extrapolated failure probability, over the interval of its count."""
-    import altair as alt
-
     rows: list[Row] = [
         {
             "rank": rank,
@@ -423,17 +412,13 @@ def _cells(row: InputRow) -> tuple[str, ...]:
     )
 
 
-def score_chart(row: InputRow) -> ChartType:
+def score_chart(row: InputRow) -> alt.ChartType:
     """One panel a fit, side by side: raw first, then after each transform that was tried."""
-    import altair as alt
-
     panels = [_panel(fit, fit.scores) for fit in fits_of(row) if fit.scores is not None]
     return alt.hconcat(*panels, spacing=30) if len(panels) > 1 else panels[0]
 
 
 def _panel(fit: NormalFit, scores: Histogram) -> alt.LayerChart:
-    import altair as alt
-
     edges = np.linspace(scores.low, scores.high, len(scores.counts) + 1)
     bars: list[Row] = [
         {"low": a, "high": b, "trials": n}
@@ -473,10 +458,8 @@ def _curve(fit: NormalFit, scores: Histogram) -> list[Row]:
     ]
 
 
-def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> ChartType:
+def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> alt.ChartType:
     """A dashed line at the limit, with z beside it; words at the edge where it is far away."""
-    import altair as alt
-
     right = fit.limit > fit.mean
     words = f"limit, z = {fit.z:.3g}"
     if not drawn:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from surefoot.core.claims import About, CertifiedAccuracy, Claim
 from surefoot.core.results import UNIT, Certificate
 from surefoot.records.record import Certificates, InputRow, Record
-from surefoot.report import provenance
+from surefoot.report import alt, provenance
 from surefoot.report.clauses import capitalised, conditional_confidence
 from surefoot.report.figures import STEADY, WIDTH, Row, marks
 from surefoot.report.formatting import at_least, percent, percent_at_least, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, Section, View, table_sections
 from surefoot.system.text import level_words
-
-if TYPE_CHECKING:
-    from altair.typing import ChartType
 
 _PAGE_ROWS = 1000
 """Inputs that a page lists: more make it slow to open, and --json has all."""
@@ -37,10 +33,8 @@ _MEANS = (
 )
 
 
-def certified_chart(record: Record, details: Certificates) -> ChartType:
+def certified_chart(record: Record, details: Certificates) -> alt.ChartType:
     """The share of inputs certified at each radius, with what is shown of the population."""
-    import altair as alt
-
     n = len(record.inputs)
     found = (row.result for row in record.inputs if isinstance(row.result, Certificate))
     radii = sorted(one.radius for one in found if one.radius is not None)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim
 from surefoot.core.results import RareFailure, Undecided
 from surefoot.records.record import Example, RareFailures, Record
-from surefoot.report import provenance
+from surefoot.report import alt, provenance
 from surefoot.report.figures import INK, STEADY, WEAK, WIDTH, Row, marks
 from surefoot.report.formatting import (
     at_least,
@@ -22,9 +21,6 @@ from surefoot.report.reasons import reason_words
 from surefoot.report.tables import Table
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View, table_sections
 from surefoot.report.views.sampling_tables import replay_command
-
-if TYPE_CHECKING:
-    from altair.typing import ChartType
 
 _PAGE_ROWS = 1000
 """Inputs that a page lists: more make it slow to open, and --json has all."""
@@ -50,10 +46,8 @@ def _found(record: Record) -> list[tuple[str, RareFailure]]:
     return sorted(known, key=lambda pair: -pair[1].interval.high)
 
 
-def levels_chart(record: Record) -> ChartType:
+def levels_chart(record: Record) -> alt.ChartType:
     """The probability of each severity, of the input that fails most often, by every run."""
-    import altair as alt
-
     x = alt.X("severity:Q", title="severity", scale=alt.Scale(zero=False))
     y = alt.Y(
         "probability:Q", title="share above it", scale=alt.Scale(type="log"),

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING
 
 from surefoot.core.claims import Claim, CorruptionError, SuiteMean
 from surefoot.core.results import Estimate, exceeds
 from surefoot.records.record import BASELINE, Comparison, Record, row_and_column
+from surefoot.report import alt
 from surefoot.report.clauses import capitalised, confidence_clause, curve_quantity
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
@@ -19,10 +19,6 @@ from surefoot.report.provenance import page_title, provenance, rung_facts, share
 from surefoot.report.sentences import sentence
 from surefoot.report.tables import CellNumbers, Table
 from surefoot.report.view import Figure, Section, View
-
-if TYPE_CHECKING:
-    import altair as alt
-    from altair.typing import ChartType
 
 _NAMED_CURVES = 4
 """The weakest rows, whose curves have a colour and a name; the others are grey."""
@@ -110,10 +106,8 @@ def grid_of(record: Record, suite: Comparison) -> Grid:
     return Grid({row: tuple(rows[row]) for row in ranked}, headings, shared)
 
 
-def suite_chart(record: Record, suite: Comparison, parts: Mapping[str, Record]) -> ChartType:
+def suite_chart(record: Record, suite: Comparison, parts: Mapping[str, Record]) -> alt.ChartType:
     """The heat map, and the curves below it where rows have several levels."""
-    import altair as alt
-
     grid, quantity = grid_of(record, suite), str(curve_quantity(record.study.property.kind))
     heat = _heat(grid)
     if len(grid.columns) < 2:
@@ -146,8 +140,6 @@ def _axis_title(grid: Grid) -> str:
 
 
 def _heat(grid: Grid) -> alt.LayerChart:
-    import altair as alt
-
     base = marks(_rows_of(grid))
     title = alt.Axis(title=_axis_title(grid), orient="top", labelAngle=0, domain=False)
     x = alt.X("column:N", sort=list(grid.columns), axis=title)
@@ -169,8 +161,6 @@ def _heat(grid: Grid) -> alt.LayerChart:
 
 def _curves(grid: Grid, quantity: str, clean: float | None) -> alt.LayerChart:
     """Against the place of the level; the weakest rows by name."""
-    import altair as alt
-
     named = list(grid.rows)[:_NAMED_CURVES]
     rows = _rows_of(grid)
     labels = list(grid.columns)

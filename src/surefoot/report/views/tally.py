@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from surefoot.core.claims import About, CaseDifference, CaseFailure, Claim, Outcomes
 from surefoot.core.results import UNIT, Estimate
 from surefoot.records.record import InputRow, Record, Tally
 from surefoot.records.spec import OutcomeFileSpec
-from surefoot.report import formatting
+from surefoot.report import alt, formatting
 from surefoot.report.clauses import by_scope, capitalised, confidence_clause
 from surefoot.report.figures import interval_chart, interval_row
 from surefoot.report.provenance import preflight_cautions
 from surefoot.report.tables import OF_POPULATION, Table, claim_cells, pair_table, verdict_table
 from surefoot.report.view import Figure, Section, View, table_sections
-
-if TYPE_CHECKING:
-    from altair.typing import ChartType
 
 MOST_CLASSES = 20
 """Classes in a figure, those that fail most often first: the table has all."""
@@ -48,10 +44,8 @@ def _words(claim: Claim) -> str:
     return f"{value}({formatting.percent_range(claim.interval or UNIT)})"
 
 
-def tally_chart(record: Record) -> ChartType:
+def tally_chart(record: Record) -> alt.ChartType:
     """All cases and each class, or each file: a dot and its interval."""
-    import altair as alt
-
     rows = [
         interval_row("name", _row_name(claim), claim.value, claim.interval)
         for claim in worst_first(record)[: MOST_CLASSES + 1]
