@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-import io
+import hashlib
+import os
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -159,15 +161,21 @@ def module(seed: int = 0, shape: tuple[int, ...] = IMAGE) -> Any:
 
 @functools.cache
 def exported() -> bytes:
-    """What `torch.export.save` writes of the module."""
+    """What `torch.export.save` writes of the module; one process of many exports, in seconds."""
     torch = pytest.importorskip("torch")
-    buffer = io.BytesIO()
-    free = ({0: torch.export.Dim("rows", min=1, max=4096)},)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        program = torch.export.export(module(), (torch.zeros(2, *IMAGE),), dynamic_shapes=free)
-        torch.export.save(program, buffer)
-    return buffer.getvalue()
+    folder = Path(tempfile.gettempdir()) / f"surefoot-tests-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    made_by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+    path = folder / f"{torch.__version__}-{made_by}.pt2"
+    if not path.exists():
+        own = path.with_suffix(f".{os.getpid()}")
+        free = ({0: torch.export.Dim("rows", min=1, max=4096)},)
+        with warnings.catch_warnings(), own.open("wb") as file:
+            warnings.simplefilter("ignore")
+            program = torch.export.export(module(), (torch.zeros(2, *IMAGE),), dynamic_shapes=free)
+            torch.export.save(program, file)
+        own.replace(path)
+    return path.read_bytes()
 
 
 def scripted(path: Path, network: Any = None) -> Path:

@@ -147,27 +147,3 @@ COUNTING = [
 @pytest.mark.parametrize("name", COUNTING)
 def test_every_method_that_counts_conforms(name):
     check_procedure(SMALL[name])
-
-
-@pytest.mark.parametrize(
-    ("file", "suite", "registry"),
-    [
-        ("unit/test_perturbations.py", "check_perturbation", "PERTURBATIONS"),
-        ("unit/test_adding.py", "check_procedure", "COUNTING"),
-        ("unit/test_fitting.py", "SMALL", "METHODS"),
-        ("unit/test_engine.py", "PROPERTIES", "PROPERTIES"),
-    ],
-)
-def test_each_suite_goes_over_its_registry(file, suite, registry):
-    """A class that is added to a registry is tested without a new line of test."""
-    tree = ast.parse((TESTS / file).read_text())
-    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
-        over = [
-            d.args[1].id
-            for d in function.decorator_list
-            if isinstance(d, ast.Call) and len(d.args) > 1 and isinstance(d.args[1], ast.Name)
-        ]
-        calls = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-        if registry in over and suite in calls:
-            return
-    pytest.fail(f"no test of {file} goes over {registry} with {suite}")

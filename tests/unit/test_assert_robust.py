@@ -56,12 +56,6 @@ def test_a_refuted_one_raises_the_claim_and_names_the_worst_inputs_in_a_line():
     assert str(pickle.loads(pickle.dumps(NotRobust("why")))) == "why"
 
 
-def test_the_same_seed_gives_the_same_words_and_another_may_not():
-    words = message(NotRobust, REFUTED, precision=0.05)
-    assert message(NotRobust, REFUTED, precision=0.05, batch=100) == words
-    assert message(NotRobust, REFUTED, precision=0.05, seed=2) != words
-
-
 def test_undecided_is_its_own_outcome_with_a_way_out():
     open_question = {"perturbation": REFUTED, "about": "population"}
     words = message(RobustnessUndecided, **open_question)

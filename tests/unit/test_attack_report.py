@@ -12,7 +12,6 @@ import surefoot as sf
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.report.views.attack import attack_notes
 from surefoot.store.sql import SqlStore
-from surefoot.subject.protocols import Ball
 from tests.unit import small_models as small
 from tests.unit import test_attack
 from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx, as_softmax
@@ -74,16 +73,6 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
     assert all(claim.kind != "robust_accuracy" for claim in result.claims)
 
 
-@pytest.mark.parametrize(
-    "says", [key for key in REFUSED if "Hardmax" not in key and "flows" not in key]
-)
-def test_as_a_method_it_is_refused_with_the_same_reason(says, tmp_path):
-    more = dict(REFUSED[says])
-    model = more.pop("model", as_onnx)(tmp_path)
-    with pytest.raises(sf.errors.InvalidArgument, match=says):
-        test_attack.attack_study(model, small.batch(3), **more)
-
-
 def test_an_onnx_file_without_the_package_names_the_line_that_installs_it(tmp_path, monkeypatch):
     model = as_onnx(tmp_path)
     monkeypatch.setitem(sys.modules, "onnx", None)
@@ -123,13 +112,6 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     assert (again.starts, again.iterations, again.targets) == (1, 3, 2)
 
 
-def test_the_claim_of_an_attack_is_made_once(stored):
-    study, path = stored
-    study.run(path, attack=QUICK)
-    again = study.run(path, attack=sf.methods.Attack(starts=1, iterations=3))
-    assert [claim.kind for claim in again.claims].count("robust_accuracy") == 1
-
-
 def test_stopping_an_attack_keeps_what_was_measured(stored):
     study, path = stored
     study.run(path)
@@ -166,23 +148,3 @@ def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
     page = result.report(tmp_path / "c.html").read_text()
     assert '<th scope="col" class="number">withstood the attack</th>' in page
     assert "withstood the attack" not in sf.compare(studies).explain()
-
-
-@pytest.mark.parametrize("part", ["starts", "iterations", "targets"])
-def test_an_attack_of_no_effort_is_refused(part):
-    with pytest.raises(
-        sf.errors.InvalidArgument, match=rf"attack\.{part} must be an integer ≥ 1, got 0"
-    ):
-        sf.methods.Attack(**{part: 0})
-
-
-def test_a_perturbation_that_says_ball_draws_from_all_of_it():
-    assert sf.perturb.LinfNoise(0.1).ball is Ball.LINF
-    assert sf.perturb.L2Noise(0.1).ball is Ball.L2
-    assert sf.perturb.L1Noise(0.1).ball is Ball.L1
-
-
-def test_an_attack_goes_beside_sampling_only(tmp_path):
-    model = as_onnx(tmp_path)
-    with pytest.raises(sf.errors.InvalidArgument, match="an attack goes beside sampling only"):
-        test_attack.attack_study(model, small.batch(2)).run(attack=QUICK)

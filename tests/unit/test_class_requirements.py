@@ -101,12 +101,6 @@ def test_a_class_that_is_not_named_decides_nothing_and_pays_nothing(result):
     assert together.names == ("1",)
 
 
-def test_the_table_says_what_was_required_of_each(result):
-    sections = result.require(of_each_class={"0": 0.3, "1": 0.9}, **ACCEPTED).view.sections
-    table = next(s.table for s in sections if s.id == "required")
-    assert [row[1] for row in table.rows] == ["at least 30 %", "at least 90 %"]
-
-
 def test_classes_are_checked_before_anything_runs():
     def never(batch):
         if len(batch) > 60:  # more than the clean inputs and the probes

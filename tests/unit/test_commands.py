@@ -14,16 +14,11 @@ import surefoot as sf
 from surefoot.catalogue.methods import ESTIMATORS, METHODS
 from surefoot.cli import parsing
 from surefoot.cli.main import app
-from surefoot.cli.parsing import running_text
 from surefoot.commands import functions
 from surefoot.commands.caller import Caller, choose_display, show_nothing
-from surefoot.commands.curve import CurveOptions
 from surefoot.commands.functions import python_function
 from surefoot.commands.methods import estimate_method
-from surefoot.commands.perturb import SAMPLES
-from surefoot.commands.tail import LIMIT
 from surefoot.core.procedure import Needs
-from surefoot.core.results import Interval
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.options import option
@@ -165,13 +160,6 @@ def test_objects_are_the_same_run_as_files(folder):
     assert by_name.command == "sf.estimate('model.onnx', 'test.npz', 'linf:0.2', each=0.3)"
 
 
-def test_a_run_on_files_is_replayed_from_the_store(folder):
-    result = sf.estimate(*FILES, "linf:0.2", each=0.3, bounds=(0, 1), first=3)
-    study = sf.read_study("surefoot.db")
-    assert study.digest == result.record.digest
-    assert study.replay(result.inputs[0].id, 0).kept in (True, False)
-
-
 def test_levels_and_models_stand_side_by_side(folder):
     swept = sf.estimate(*FILES, "linf", levels=(0.1, 0.2), each=0.3, store=None)
     assert list(swept.parts) == ["0.1", "0.2"]
@@ -201,16 +189,6 @@ def test_a_curve_takes_an_object_with_or_without_its_level(folder):
     assert sf.curve(*FILES, sf.perturb.GaussianBlur(), resolution=0.1).details.curve.span.high > 0
     with pytest.raises(InvalidArgument, match="linf needs a range of levels"):
         sf.curve(*FILES, sf.perturb.LinfNoise())
-
-
-def test_studies_are_compared_as_before(folder):
-    inputs, noise = sf.load_inputs("test.npz"), sf.perturb.LinfNoise(0.2)
-    method = sf.methods.FixedSize(0.4, 0.1)
-    studies = {n: sf.Study(sf.load_model(f"{n}.onnx", bounds=(0, 1)), inputs, noise, method)
-               for n in ("model", "old")}  # fmt: skip
-    assert list(sf.compare(studies, error=0.1).parts) == ["model", "old"]
-    with pytest.raises(InvalidArgument, match="models, data and a perturbation, or a dict of stud"):
-        sf.compare(["model.onnx", "old.onnx"])
 
 
 REFUSED = [
@@ -344,14 +322,6 @@ def test_model_and_data_are_loaded_as_a_command_loads_them(folder):
         sf.load(*FILES, frist=2)
 
 
-def test_claims_are_sentences_and_texts_are_properties(folder):
-    result = sf.estimate(*FILES, "linf:8/255", each=0.3, first=2, store=None)
-    lines = sf.sentences(result.claims)
-    assert len(lines) == len(result.claims)
-    assert lines[0] == json.loads(result.to_json())["claims"][0]["sentence"]
-    assert sf.parse_property("topk:2") == sf.properties.TopK(2)
-
-
 def test_doctor_takes_inputs_in_another_layout_and_says_what_is_bad(folder):
     model, inputs = read()
     flat = sf.load_inputs(inputs.x.reshape(6, -1), inputs.labels)
@@ -450,18 +420,6 @@ def test_a_method_has_the_defaults_of_its_command(name, method, words):
     assert confidence is None or 1 - float(confidence) == pytest.approx(of_method["error"])
 
 
-def test_seeds_and_other_defaults_are_the_same_everywhere():
-    seeds = {default(name, "seed") for name in ("estimate", "certify", "tail", "curve", "critical",
-                                                "compare", "plan", "perturb")}  # fmt: skip
-    assert seeds == {1} == {sf.Selection().seed, sf.Study.seed}
-    assert sf.properties.NoConfidentMistake().limit == LIMIT
-    assert (default("brackets", "quantile"), default("brackets", "confidence")) == ("0.05", "0.95")
-    assert sf.brackets.__kwdefaults__ | {"quantile": 0.05, "error": 0.05} == (
-        sf.brackets.__kwdefaults__
-    )
-    assert sf.contact_sheet.__defaults__[1:] == (SAMPLES, default("perturb", "seed"))
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_is_running_text_and_ends_with_an_example(name):
     *paragraphs, example = COMMANDS[name].help.split("\n\n")
@@ -469,19 +427,6 @@ def test_help_is_running_text_and_ends_with_an_example(name):
     assert all("\n" not in part for part in paragraphs)
     assert example.startswith(f"Example: surefoot {name}")
     assert "\n" not in example  # what is pasted from two lines runs as two commands
-
-
-def test_an_example_keeps_its_lines():
-    text = "One\ntwo.\n\nthree\n  four.\n\nExample: a \\\n  b"
-    assert running_text(text) == "One two.\n\nthree four.\n\nExample: a \\\n  b"
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["estimate", "certify", "tail", "compare", "critical", "tally", "brackets", "plan", "design"],
-)
-def test_every_command_has_the_same_default_confidence(command):
-    assert default(command, "confidence") == "0.95"
 
 
 def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line():
@@ -495,10 +440,6 @@ def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line()
     assert with_error.pop("smoothed-radius") == 0.001  # as certificates are published
     assert set(with_error.values()) == {0.05}
     assert inspect.signature(brackets).parameters["error"].default == 0.05
-
-
-def test_a_curve_without_options_is_the_one_of_python():
-    assert CurveOptions().method_on(Interval(0.0, 2.0), 1) == sf.methods.SequentialCurve(0.0, 2.0)
 
 
 def invoke(*words):

@@ -181,14 +181,6 @@ def test_correct_for_all_models_means_for_each_of_them():
     assert "all 2 models classify correctly" in chosen.selection
 
 
-def test_the_headline_is_about_these_inputs_and_narrower_than_about_the_population():
-    result = studies(60)["plain"].run()
-    these, whole = result.claims[:2]
-    assert (these.kind, whole.kind) == ("mean_set", "mean_population")
-    assert these.guarantee.footing is sf.results.Footing.SOUND
-    assert these.interval.width < whole.interval.width
-
-
 def test_classes_of_the_same_name_are_told_apart():
     data = dataclasses.replace(points(60), class_names=("a", "a"))
     result = study(inputs=data, method=sf.methods.FixedSize(0.2, 0.1)).run()

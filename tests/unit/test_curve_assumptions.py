@@ -55,17 +55,6 @@ def test_a_rise_that_is_seen_is_doubled_and_concerns_all_levels():
     assert Assumption.parse("monotone").after(0.0, 500) == usual
 
 
-@pytest.mark.parametrize("width", [0.001, 0.1, 0.25, 1.0])
-@pytest.mark.parametrize(("first", "last"), [(0.8, 0.8), (0.9, 0.3), (0.2, 0.21), (0.5, 0.9)])
-def test_the_lowest_point_of_a_parabola_is_where_it_is(first, last, width):
-    """Of all curves of this bend through both ends, at one in 100,000 places between."""
-    curvature, t = Assumption.parse("curvature:7"), np.linspace(0, 1, 100_001)
-    parabola = first + (last - first) * t - 7 * width**2 * t * (1 - t)
-    assert curvature.lowest(first, last, width) == pytest.approx(parabola.min(), abs=1e-8)
-    equal = curvature.lowest(0.8, 0.8, width)
-    assert 0.8 - equal == pytest.approx(7 * width**2 / 4)
-
-
 @pytest.mark.parametrize("centre", [0, 3, 8])
 def test_outwards_and_inwards_combine_the_levels_of_one_side(centre):
     values = np.random.default_rng(centre).uniform(0, 1, 9)

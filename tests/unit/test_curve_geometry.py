@@ -19,16 +19,6 @@ def crossings(*values, threshold=0.8, meets=0.8):
     return published.linear_crossings(points, threshold, meets)
 
 
-def test_points_come_in_the_order_of_their_levels():
-    points = exact_points({0.5: 0.7, 0.0: 1.0, 1.0: 0.2}, 10)
-    assert [(p.level, p.value, p.trials) for p in points] == [
-        (0, 1, 10),
-        (0.5, 0.7, 10),
-        (1, 0.2, 10),
-    ]
-    assert all(p.interval == Interval(p.value, p.value) for p in points)
-
-
 def test_several_crossings_each_have_their_place():
     several = crossings(0.9, 0.9, 0.7, 0.7, 0.9, 0.9)
     assert [c.interval for c in several] == [Interval(1, 2), Interval(3, 4)]

@@ -38,27 +38,6 @@ def test_a_grid_has_the_ends_the_clean_level_and_no_wide_cell(low, high, clean, 
         assert grid.centre == (0 if clean <= low else grid.cells)
 
 
-@pytest.mark.parametrize("clean", [0.01, 0.99])
-def test_a_clean_level_next_to_an_end_leaves_the_end_where_it_is(clean):
-    grid = Grid.over(0.0, 1.0, 0.5, clean)
-    assert (grid.level(0), grid.level(grid.cells)) == (0.0, 1.0)
-    assert grid.level(grid.centre) == clean
-
-
-def test_a_lattice_has_a_level_in_every_twentieth_the_ends_and_the_clean_level():
-    grid = Grid.over(0.0, 1.0, 0.001, 0.3)
-    for shift in (0.0, 0.37, 0.999):
-        lattice = sorted(grid.lattice(shift))
-        assert {0, grid.centre, grid.cells} <= set(lattice)
-        assert max(np.diff(lattice)) <= grid.cells / 20 + 1
-        assert len(lattice) <= 23
-    assert [grid.end(side) for side in (-1, 1)] == [0, 1024]
-    assert grid.distance(grid.centre) == 0
-    assert grid.same_side(0, grid.centre)
-    assert grid.same_side(grid.centre, 1024)
-    assert not grid.same_side(0, 1024)
-
-
 def tail(n: int, right: int, size: int, kept: int) -> Fraction:
     """The chance that `right` or more of n are among the `kept` of size, exactly."""
     ways = (math.comb(kept, k) * math.comb(size - kept, n - k) for k in range(right, n + 1))
@@ -123,15 +102,6 @@ def test_bounds_of_a_mean_are_false_no_more_often_than_stated(n, error):
             binom.pmf(k, n, p) for k in range(n + 1) if p not in mean_bounds(k / n, n, error)
         )
         assert missed <= error + 1e-12
-
-
-def test_bounds_of_a_mean_hold_the_mean_and_shrink():
-    widths = [mean_bounds(0.7, n, 0.05).width for n in (1, 10, 100, 1000)]
-    assert widths == sorted(widths, reverse=True)
-    for mean in (0.0, 0.3, 1.0):
-        assert mean in mean_bounds(mean, 50, 0.05)
-    assert mean_bounds(1.0, 50, 0.05).high == 1
-    assert mean_bounds(0.0, 50, 0.05).low == 0
 
 
 @pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 80, 81, 100, 1000, 50_000])

@@ -13,7 +13,6 @@ import surefoot as sf
 from surefoot.errors import ModelFailed
 from surefoot.inputs import tables
 from surefoot.models import call_limit
-from surefoot.models.load_options import LoadOptions
 from surefoot.store import open_store
 from tests.refusals import refused
 
@@ -52,10 +51,6 @@ def test_a_limit_that_is_no_time_is_refused(limit: object, tmp_path: Path) -> No
         call_limit=limit,
     )  # fmt: skip
     assert "above 0" in said
-
-
-def test_ten_minutes_are_the_limit_where_none_is_given() -> None:
-    assert LoadOptions.call_limit == call_limit.USUAL_SECONDS == 600
 
 
 def test_a_call_that_cannot_be_stopped_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.catalogue.methods import ESTIMATORS
-from surefoot.catalogue.registry import PERTURBATIONS, PROPERTIES
 from surefoot.core.counts import Severities
 from surefoot.core.procedure import Pinned
 from surefoot.core.tasks import Subject, Task
@@ -18,10 +16,8 @@ from surefoot.engine import sampling_bench
 from surefoot.engine.batching import take_batch
 from surefoot.engine.loop import measure
 from surefoot.errors import ReplayMismatch
-from surefoot.properties import OF_CLASSES
 from surefoot.store import MemoryJournal
-from surefoot.subject.protocols import View
-from tests.worlds import SHAPE, Spy, example, linear, points, run, study
+from tests.worlds import SHAPE, Spy, linear, points, run, study
 
 
 @pytest.fixture(scope="module")
@@ -65,35 +61,6 @@ def test_the_order_of_the_data_never_changes_a_study():
     assert (a.by_id, a.claims, a.details.classes) == (b.by_id, b.claims, b.details.classes)
 
 
-@pytest.mark.parametrize("method", ESTIMATORS)
-@pytest.mark.parametrize("prop", PROPERTIES)
-def test_every_method_and_property_runs_through_the_same_loop(method, prop):
-    if PROPERTIES[prop] not in OF_CLASSES:
-        pytest.skip("test_fitting runs it, on a model without classes")
-    scores = sf.load_model(three_classes, shape=SHAPE)
-    kept = PROPERTIES[prop](2) if prop == "topk" else PROPERTIES[prop]()
-    setup = study(model=scores, method=ESTIMATORS[method](0.2, 0.2), property=kept)
-    one, other = setup.run(batch=7), setup.run(batch=4096)
-    assert one.by_id == other.by_id
-    assert all(isinstance(r, sf.results.Estimate) for r in one.by_id.values())
-
-
-def three_classes(x):
-    return np.concatenate([linear(x), x[:, :1]], axis=1)
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [k for k, setup in PERTURBATIONS.items() if setup.view in (View.VALUES, View.SERIES)],
-)
-def test_level_zero_reproduces_the_clean_prediction(kind):
-    setup = study(perturbation=replace(example(kind), level=0.0))
-    assert all(r.value == 1 for r in setup.run().by_id.values())
-    task = Task(setup.fitted.subjects()[3], 0.0, 0, 5)
-    x = setup.bench().perturbed(task)
-    np.testing.assert_array_equal(x, np.repeat(setup.fitted.x[3:4], 5, axis=0))
-
-
 def test_two_models_meet_the_same_perturbations():
     observed = {}
 
@@ -110,14 +77,6 @@ def test_two_models_meet_the_same_perturbations():
     first, second = (np.concatenate(observed[n]) for n in ("a", "b"))
     assert len(first) > 50
     np.testing.assert_array_equal(first, second)
-
-
-def test_a_trial_is_the_same_alone_and_in_a_batch():
-    setup = study()
-    bench, subject = setup.bench(), setup.fitted.subjects()[0]
-    many = bench.perturbed(Task(subject, 0.4, 1000, 1100))
-    alone = bench.perturbed(Task(subject, 0.4, 1037, 1038))
-    np.testing.assert_array_equal(alone[0], many[37])
 
 
 @pytest.mark.parametrize("cache", [0, 2**21], ids=["piece by piece", "at once"])

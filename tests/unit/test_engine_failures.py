@@ -113,13 +113,6 @@ def test_what_came_back_together_with_a_batch_that_failed_is_kept_and_nothing_of
     assert journal.appended == 1
 
 
-def test_batches_that_came_back_together_are_one_transaction(plain):
-    alone, together = Counted(), Counted()
-    assert run(journal=alone, batch_size=20) == plain
-    assert run(journal=together, batch_size=20, in_flight=1000) == plain
-    assert together.appended < alone.appended / 4
-
-
 def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
     def nan(x):
         scores = linear(x)
@@ -173,12 +166,3 @@ def test_inputs_that_finish_last_are_expected_while_the_easy_ones_finish(name):
     assert max(r.expected for r in later) < high * final
     assert all(r.most >= final and r.most >= r.expected for r in reports)
     assert reports[-1].most == reports[-1].expected == final
-
-
-def test_counts_and_session_can_be_driven_by_hand():
-    session = sf.methods.Session(sf.methods.Okamoto(0.3, 0.3))
-    with pytest.raises(RuntimeError, match="open question"):
-        _ = session.result
-    session.tell(Counts(session.question, session.question))
-    assert session.question is None
-    assert session.result.value == 1

@@ -12,9 +12,8 @@ import surefoot as sf
 from surefoot.catalogue.registry import PERTURBATIONS, describe_perturbation, perturbation_of
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence import within_limits
-from surefoot.evidence.check_run import claim_words, compare_claims
-from surefoot.evidence.envelope import Envelope, read_envelope
-from surefoot.evidence.statement import first_difference, read_statement
+from surefoot.evidence.envelope import Envelope
+from surefoot.evidence.statement import first_difference
 from surefoot.evidence.within_limits import OutOfTime, memory_limit, within
 from surefoot.study.read_store import read_run
 from tests.unit.test_evidence_file import GIVEN, exit_code, leaves, statement_of, with_leaf, write
@@ -155,21 +154,6 @@ def test_a_check_that_takes_too_long_is_ended_and_undecided(path, tmp_path, monk
     assert "--time-limit" in check.claims[0].reason
     with pytest.raises(OutOfTime):
         within(0.01, lambda: [None for _ in iter(int, 1)])
-
-
-def test_a_claim_that_is_stated_twice_follows_once_and_one_left_out_is_named(path):
-    claims = read_statement(read_envelope(path).payload).record.claims
-    checks = compare_claims((claims[1], claims[0], claims[1]), claims)
-    assert [one.status for one in checks[:3]] == ["follows", "follows", "does not follow"]
-    assert "no such claim" in checks[2].reason
-    assert [one.subject for one in checks[3:]] == [claim_words(one) for one in claims[2:]]
-
-
-def test_equal_results_of_many_inputs_are_read_once(tmp_path):
-    method = sf.methods.FixedSize(0.4, 0.4)
-    made = study(inputs=points(40), method=method).run().evidence(tmp_path / "many.json")
-    results = [row.result for row in read_statement(read_envelope(made).payload).record.inputs]
-    assert len({id(one) for one in results}) == len(set(results)) < len(results)
 
 
 def test_another_version_is_refused_with_the_way_out(path, tmp_path):

@@ -137,20 +137,3 @@ def test_levels_of_one_model_are_run_again_also_under_a_perturbation_of_its_user
         answer = check(path, model=NEW, **given)
         assert answer.exit_code == 0, str(answer)
         assert answer.again.subjects[0].subject.startswith("Model: yes")
-
-
-def test_curves_side_by_side_are_run_again(tmp_path):
-    method = sf.methods.UniformCurve(0.0, 1.0, (0.8,))
-    studies = {
-        name: study(model=m, inputs=INPUTS, perturbation=sf.perturb.LinfNoise(), method=method)
-        for name, m in (("new", NEW), ("old", OLD))
-    }
-    answer = check(sf.compare(studies).evidence(tmp_path / "curves.json"), share=0.3)
-    assert answer.exit_code == 0, str(answer)
-
-
-def test_the_time_limit_is_that_of_all_runs_together(run, tmp_path):
-    answer = check(run.evidence(tmp_path / "both.json"), time_limit=1e-9)
-    assert answer.exit_code == 2
-    rows = sum(len(own) for part in run.parts.values() for own in part.journal.replay().values())
-    assert f"{rows} of {rows} rows were not run when the time was up" in answer.explain()

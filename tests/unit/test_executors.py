@@ -1,7 +1,6 @@
 """Where batches run does not matter: inline, in threads, in processes, killed or opened late."""
 
 import os
-import pickle
 import subprocess
 import sys
 import threading
@@ -18,8 +17,7 @@ from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, WorkerFailed
 from surefoot.executors import dispatch, pool, processes, worker
 from surefoot.executors.devices import Work
-from surefoot.executors.pool import Inline, Sent
-from surefoot.study.measure import attack_measurement
+from surefoot.executors.pool import Inline
 from surefoot.system import child_process
 from tests.unit import worker_models
 from tests.unit.small_models import batch, linear_net
@@ -49,12 +47,6 @@ def test_an_executor_of_the_callers_own_is_used_and_left_open():
         closure = sf.load_model(lambda x: linear(x) + 0, shape=SHAPE)
         assert study(model=closure).run(executor=own).record.trials
         assert own.submit(int, "3").result() == 3
-
-
-def test_what_is_submitted_to_another_executor_opens_a_bench_of_its_own():
-    setup = study()
-    again = pickle.loads(pickle.dumps(Sent(setup.bench())))
-    assert again([first_task(setup)]) == setup.bench().answer([first_task(setup)])
 
 
 @pytest.mark.parametrize("executor", ["fibres", "", 3])
@@ -175,13 +167,6 @@ def test_only_a_number_that_the_user_chose_is_called_requested(monkeypatch, work
     work = pool.Work(setup.bench(), workers or 2, requested=workers is not None)
     pool.open_work(work, "processes", notes.append)
     assert str(notes[0]) == f"2 processes, {why}"
-
-
-@pytest.mark.parametrize("workers", [2, None])
-def test_an_attack_says_too_whether_the_user_chose_the_number(tmp_path, workers):
-    model, x = sf.load_model(linear_net(tmp_path / "m.onnx"), bounds=(0, 1)), batch(2)
-    setup = sf.Study(model, sf.load_inputs(x), sf.perturb.LinfNoise(0.1), sf.methods.Attack())
-    assert attack_measurement(setup, workers, None).requested is (workers is not None)
 
 
 def test_a_file_that_has_changed_since_it_was_imported_is_not_sent_on(tmp_path):

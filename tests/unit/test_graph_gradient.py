@@ -12,10 +12,11 @@ from surefoot.graph.gradient import read_gradient_graph
 from surefoot.graph.operator_gradients import MULTI_INPUT, SINGLE_INPUT
 from tests.refusals import refused
 from tests.unit.small_models import save_graph
+from tests.unit.test_graph_operators import CASES as OPERATOR_CASES
+from tests.unit.test_graph_operators import FLAT, opset_of
 
 torch = pytest.importorskip("torch")
 
-PLANE, FLAT = (2, 5, 6), (6,)
 RNG = np.random.default_rng(11)
 
 
@@ -34,70 +35,15 @@ def apart(*shape):
     return (RNG.permutation(size) / size * 8 - 4).reshape(shape).astype(np.float32)
 
 
-def whole(*values):
-    return np.array(values, np.int64)
-
-
 def positive(x):
     return 0.5 + x**2
 
 
-POOL = {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}
-CASES = {
-    "Abs": (FLAT, (), {}),
-    "Add": (FLAT, (noise(6),), {}),
-    "AveragePool": (PLANE, (), POOL),
-    "BatchNormalization": (PLANE, (noise(2), noise(2), noise(2), positive(noise(2))), {}),
-    "Cast": (FLAT, (), {"to": TensorProto.FLOAT}),
-    "Clip": (FLAT, (np.float32(-0.4), np.float32(0.7)), {}),
-    "Concat": (FLAT, (noise(3, 4),), {"axis": 1}),
-    "Conv": (PLANE, (noise(4, 1, 3, 2), noise(4)),
-             {"group": 2, "strides": [2, 1], "pads": [1, 0, 0, 1], "dilations": [1, 2]}),
-    "DepthToSpace": ((4, 2, 2), (), {"blocksize": 2}),
-    "Div": (FLAT, (positive(noise(6)),), {}),
-    "Elu": (FLAT, (), {"alpha": 0.7}),
-    "Erf": (FLAT, (), {}),
-    "Exp": (FLAT, (), {}),
-    "Expand": ((1, 6), (whole(3, 4, 6),), {}),
-    "Flatten": (PLANE, (), {"axis": 1}),
-    "Gather": (PLANE, (whole(1, 0, 1),), {"axis": 2}),
-    "Gelu": (FLAT, (), {}),
-    "Gemm": (FLAT, (noise(4, 6), noise(4)), {"transB": 1, "alpha": 0.5, "beta": 2.0}),
-    "GlobalAveragePool": (PLANE, (), {}),
-    "GlobalMaxPool": (PLANE, (), {}),
-    "HardSigmoid": (FLAT, (), {"alpha": 0.3}),
-    "HardSwish": (FLAT, (), {}),
-    "LayerNormalization": (PLANE, (noise(5, 6), noise(5, 6)), {"axis": 2}),
-    "LeakyRelu": (FLAT, (), {"alpha": 0.2}),
-    "Log": (FLAT, (), {}),
-    "LogSoftmax": (PLANE, (), {}),  # along the last axis
-    "MatMul": (PLANE, (noise(6, 3),), {}),
-    "MaxPool": (PLANE, (), {**POOL, "ceil_mode": 1}),
-    "Mul": (PLANE, (noise(2, 1, 1),), {}),
-    "Neg": (FLAT, (), {}),
-    "PRelu": (PLANE, (noise(2, 1, 1),), {}),
-    "Pad": (PLANE, (whole(0, 0, 1, 2, 0, 1, 0, 1),), {}),
-    "Pow": (FLAT, (np.float32(3.0),), {}),
-    "Reciprocal": (FLAT, (), {}),
-    "ReduceMean": (PLANE, (whole(2, 3),), {"keepdims": 0}),
-    "ReduceSum": (PLANE, (whole(-1),), {}),
-    "Relu": (FLAT, (), {}),
-    "Reshape": (PLANE, (whole(0, -1),), {}),
-    "Sigmoid": (FLAT, (), {}),
-    "Slice": (PLANE, (whole(1, 4), whole(5, 0), whole(2, 3), whole(2, -1)), {}),
-    "Softmax": (PLANE, (), {"axis": 2}),
-    "Softplus": (FLAT, (), {}),
-    "Split": (FLAT, (whole(2, 4),), {"axis": 1}),
-    "Sqrt": (FLAT, (), {}),
-    "Squeeze": ((1, 6), (whole(1),), {}),
-    "Sub": (FLAT, (noise(6),), {}),
-    "Sum": (FLAT, (noise(6), noise(1, 6)), {}),
-    "Tanh": (FLAT, (), {}),
-    "Tile": (FLAT, (whole(1, 3),), {}),
-    "Transpose": (PLANE, (), {"perm": [0, 2, 3, 1]}),
-    "Unsqueeze": (FLAT, (whole(1),), {}),
-}  # fmt: skip
-OPSETS = {"Gelu": 20, "ReduceMean": 18}
+CASES = {}
+"""Of each operator with a slope, the first case of the operators' own test."""
+for _case in (*OPERATOR_CASES, ("Cast", FLAT, (), {"to": TensorProto.FLOAT})):
+    if _case[0] in SINGLE_INPUT.keys() | MULTI_INPUT.keys():
+        CASES.setdefault(_case[0], _case)
 ROOTS, GREATEST = {"Log", "Sqrt", "Reciprocal"}, {"MaxPool", "GlobalMaxPool"}
 
 
@@ -129,7 +75,7 @@ def test_every_operator_has_a_case():
 
 @pytest.mark.parametrize("kind", sorted(CASES))
 def test_an_operators_slope_is_what_small_steps_show(kind, tmp_path):
-    shape, constants, attributes = CASES[kind]
+    _, shape, constants, attributes, *_ = CASES[kind]
     named = {f"c{i}": np.asarray(c) for i, c in enumerate(constants)}
     outputs = ["y", "rest"] if kind == "Split" else ["y"]
     inner = helper.make_node(kind, ["h", *named], outputs, **attributes)
@@ -156,7 +102,7 @@ def saved_graph(folder, kind, nodes, shape, constants):
         constants = {**constants, "two": np.float32(2.0).reshape(1)}
     place = ("x", TensorProto.FLOAT, ["n", *shape])
     path = save_graph(folder / "m.onnx", nodes, [place], [("y", TensorProto.FLOAT)], constants)
-    return read_gradient_graph(_at_opset(path, OPSETS.get(kind, 17)), "y")
+    return read_gradient_graph(_at_opset(path, opset_of(CASES[kind])), "y")
 
 
 def _at_opset(path, opset):

@@ -83,14 +83,6 @@ def test_one_group_is_a_sample_of_one():
     assert sentence(claim).startswith("If this one group is an independent random sample of groups")
 
 
-def test_a_group_may_have_the_same_name_in_several_classes():
-    """It is one group; classes are then not compared, and the page says why."""
-    inputs = grouped(names=["a", "b"] * 6)
-    result = study(inputs=inputs, method=LESS).run()
-    assert not of_kind(result, "classes")
-    assert all(claim.about.groups <= 2 for claim in result.claims)
-
-
 def test_classes_are_compared_by_the_averages_of_groups_where_each_group_has_one_class():
     labels = points(12).labels
     inputs = grouped(names=[f"{label}{i // 2}" for i, label in enumerate(labels)])

@@ -9,7 +9,6 @@ from onnx import TensorProto, helper, numpy_helper, save
 import surefoot as sf
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.inputs import fit
 from tests.worlds import SHAPE, linear, points, study
 
 RNG = np.random.default_rng(0)
@@ -119,22 +118,6 @@ def test_models_of_either_layout_meet_the_same_perturbations(kind):
     a, b = (bench.perturbed(Task(bench.inputs.subjects()[1], 0.1, 3, 9)) for bench in (last, first))
     assert b.shape == (6, 3, 6, 5)
     np.testing.assert_array_equal(a.transpose(0, 3, 1, 2), b)
-
-
-def test_moving_axes_there_and_back_leaves_no_trace():
-    data = sf.load_inputs(RNG.random((2, 6, 5, 3)))
-    there = fit(data, (3, 6, 5))
-    assert there.axes == (2, 0, 1)
-    assert fit(there, (6, 5, 3)).axes == ()
-
-
-def test_names_that_cannot_be_shown_are_escaped_and_stay_different():
-    base = points(3)
-    inputs = sf.load_inputs(
-        base.x, [0, 1, 0], ids=["a\x1b[31m", "a\n[31m", "b\udc80"], class_names=["\x01", "[/x]"]
-    )
-    assert inputs.ids == (r"a\x1b[31m", r"a\n[31m", r"b\udc80")
-    assert inputs.class_names == (r"\x01", "[/x]")
 
 
 class Small:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,10 @@ import pytest
 
 import surefoot as sf
 from surefoot.catalogue.methods import SetMean
-from surefoot.core.tasks import Subject, Subjects
 from surefoot.errors import StoreFailed
 from surefoot.records import input_table
 from surefoot.records.input_table import InputTable, clean_kinds, tried_rows
 from surefoot.records.json_records import record_from_json, record_to_json
-from surefoot.subject.inputs import Inputs
 
 
 def _scores(x: np.ndarray) -> np.ndarray:
@@ -94,14 +91,3 @@ def test_an_input_without_a_trial_takes_no_bytes_of_a_store(
 def test_evidence_of_a_table_follows(tmp_path: Path, result: sf.Result) -> None:
     path = result.evidence(tmp_path / "evidence.json")
     assert sf.check_evidence(path).exit_code == 0
-
-
-def test_subjects_are_made_when_asked_for() -> None:
-    tracemalloc.start()
-    subjects = Inputs(np.zeros((50_000, 1)), None, tuple(map(str, range(50_000))), "x").subjects()
-    before = tracemalloc.get_traced_memory()[0]
-    assert subjects[7] == Subject("7", (7,))
-    assert subjects[:2] == (Subject("0", (0,)), Subject("1", (1,)))
-    assert Subjects(("a", "b"), (1, 0))[0] == Subject("b", (1,))
-    assert tracemalloc.get_traced_memory()[0] - before < 10_000
-    tracemalloc.stop()

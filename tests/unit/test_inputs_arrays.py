@@ -35,11 +35,6 @@ def test_ids_sort_as_their_inputs_do():
     assert list(ids) == sorted(ids)
 
 
-def test_inputs_pass_unchanged():
-    inputs = load_inputs(POINTS)
-    assert load_inputs(inputs) is inputs
-
-
 @pytest.mark.parametrize("x", [POINTS.tolist(), POINTS.astype(np.float64), POINTS.astype(int)])
 def test_whatever_holds_numbers_is_an_array(x):
     np.testing.assert_array_equal(load_inputs(x, [0, 1, 2, 3]).x, POINTS)
@@ -101,16 +96,6 @@ def test_what_makes_no_inputs_is_refused_in_a_sentence(source, options, match):
 def test_a_class_without_a_name_is_called_by_its_number():
     inputs = load_inputs(POINTS, [0, 1, 2, 3], class_names=["cat", "dog"])
     assert [inputs.class_name(c) for c in (0, 1, 2, -1)] == ["cat", "dog", "2", "-1"]
-
-
-def test_there_is_one_subject_an_input():
-    subjects = load_inputs(POINTS, ids=list("abcd")).subjects()
-    assert [(s.name, s.rows) for s in subjects] == [
-        ("a", (0,)),
-        ("b", (1,)),
-        ("c", (2,)),
-        ("d", (3,)),
-    ]
 
 
 def shuffled(inputs: Inputs, order: np.ndarray) -> Inputs:
@@ -193,11 +178,6 @@ def inputs_of(*shape):
     return load_inputs(x, [0, 1, 2], ids=list("abc"))
 
 
-def test_inputs_that_fit_stay_as_they_are():
-    inputs = inputs_of(1, 6, 5)
-    assert fit(inputs, (1, 6, 5)) is inputs
-
-
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_channels_move_to_the_front_and_back(channels):
     last = inputs_of(6, 5, channels)
@@ -215,13 +195,6 @@ def test_a_channel_axis_is_added_and_dropped(shape):
     assert added.x.shape == (3, *shape)
     np.testing.assert_array_equal(added.x.reshape(3, 6, 5), flat.x)
     np.testing.assert_array_equal(fit(added, (6, 5)).x, flat.x)
-
-
-@pytest.mark.parametrize("shape", [(6, 5), (1, 6, 5), (6, 5, 3), (2, 3, 4, 5)])
-def test_images_are_flattened_row_by_row(shape):
-    inputs = inputs_of(*shape)
-    flat = fit(inputs, (int(np.prod(shape)),))
-    np.testing.assert_array_equal(flat.x, inputs.x.reshape(3, -1))
 
 
 def test_a_flattened_image_can_still_be_drawn():

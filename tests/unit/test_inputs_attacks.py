@@ -178,11 +178,6 @@ def test_what_polars_has_besides_plain_columns_is_refused_in_a_sentence():
         refused("column 's' holds", frame.with_columns(polars.Series("s", column)))
 
 
-def test_inputs_of_different_lengths_are_refused_in_a_sentence():
-    refused("must all have one shape", [[1, 2], [1]], [0, 1])
-    refused("shapes", [([1, 2], 0), ([1], 1)])
-
-
 def test_dicts_are_rows_of_a_dataset_unless_they_are_called_items():
     dicts = [{"a": 1.0}, {"a": 2.0}]
     refused("none is called image", dicts)

@@ -76,16 +76,6 @@ def test_every_kind_of_dataset_gives_the_same_inputs(make):
     assert inputs.digest() == load_inputs(X, Y).digest()
 
 
-def test_the_source_is_called_by_its_kind():
-    assert load_inputs(as_tensors()).source == "TensorDataset"
-
-
-def test_ids_and_class_names_can_be_said():
-    inputs = load_inputs(as_pairs(), ids=list("abcd"), class_names=["r", "s", "t"])
-    assert inputs.ids == ("a", "b", "c", "d")
-    assert inputs.class_names == ("r", "s", "t")
-
-
 @pytest.mark.parametrize("point", ["image", "img", "pixel_values", "x", "input", "features"])
 @pytest.mark.parametrize("label", ["label", "labels", "y", "target", "fine_label"])
 def test_the_usual_keys_of_a_row_are_known(point, label):

@@ -179,10 +179,3 @@ def test_a_path_that_leads_nowhere_is_refused(tmp_path):
     assert str(tmp_path / "gone.npz") in message
     np.save(tmp_path / "x.npy", X)
     refused(r"gone\.npy", load_inputs, tmp_path / "x.npy", tmp_path / "gone.npy")
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".npy"])
-def test_a_size_for_arrays_is_refused_and_not_ignored(suffix, tmp_path):
-    np.save(tmp_path / "d.npy", X)
-    npz(tmp_path / "d.npz", x=X)
-    refused("size=", load_inputs, tmp_path / f"d{suffix}", size=(3, 3))

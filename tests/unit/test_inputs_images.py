@@ -49,16 +49,6 @@ def test_a_folder_a_class_is_read_with_names_and_ids(folder):
     )
 
 
-def test_ids_do_not_depend_on_what_else_lies_there(folder):
-    before = dict(zip(load_inputs(folder).ids, load_inputs(folder).x, strict=True))
-    save(folder / "ant" / "first.png", GREY + 3)
-    save(folder / "cat" / "0.png", GREY + 4)
-    after = load_inputs(folder)
-    assert len(after) == 5
-    for name, row in before.items():
-        np.testing.assert_array_equal(after.x[after.ids.index(name)], row)
-
-
 def test_scale_and_class_names_count_for_images_too(folder):
     inputs = load_inputs(folder, scale=1, class_names=["dog", "cow", "cat"])
     np.testing.assert_array_equal(inputs.x[0], GREY)
@@ -66,13 +56,6 @@ def test_scale_and_class_names_count_for_images_too(folder):
     np.testing.assert_array_equal(inputs.labels, [2, 2, 0])
     with pytest.raises(InvalidArgument, match="label 'cat' is none of the class names"):
         load_inputs(folder, class_names=["Katze", "Hund"])
-
-
-def test_coloured_images_keep_their_channels(tmp_path):
-    save(tmp_path / "a" / "1.png", COLOUR)
-    inputs = load_inputs(tmp_path)
-    np.testing.assert_allclose(inputs.x[0], COLOUR / 255, rtol=1e-6)
-    assert inputs.frame == (6, 8, 3)
 
 
 @pytest.mark.parametrize(("mode", "shape"), [("1", (6, 8)), ("P", (6, 8, 3)), ("RGBA", (6, 8, 3))])
@@ -154,21 +137,6 @@ def test_a_list_with_numbers_gives_class_numbers(tmp_path):
     assert inputs.ids == ("pics/two.png", "pics/one.png")
     assert inputs.class_names == ()
     np.testing.assert_allclose(inputs.x[1], GREY / 255, rtol=1e-6)
-
-
-def test_a_list_with_names_gives_classes_in_the_order_of_their_names(tmp_path):
-    path = listed(tmp_path, "\ufefflabel,file,note\nzebra,pics/one.png,x\nant,pics/two.png,\n")
-    inputs = load_inputs(path)
-    assert inputs.class_names == ("ant", "zebra")
-    np.testing.assert_array_equal(inputs.labels, [1, 0])
-
-
-def test_a_list_can_be_resized_scaled_and_renamed(tmp_path):
-    path = listed(tmp_path, "file,label\npics/one.png,0\npics/two.png,1\n")
-    inputs = load_inputs(path, size=(3, 4), scale=1, class_names=["a", "b"])
-    assert inputs.x.shape == (2, 3, 4)
-    assert inputs.x.max() > 1
-    assert inputs.class_names == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -253,11 +221,6 @@ def test_a_link_to_nothing_and_a_link_in_a_circle_are_no_images(tmp_path):
     assert load_inputs(tmp_path).ids == ("a/1.png",)
     (tmp_path / "a" / "2.png").symlink_to(tmp_path / "gone.png")
     refused(r"2\.png is no plain file, or leads nowhere", load_inputs, tmp_path)
-
-
-def test_an_unreadable_image_is_refused_by_name(flat):
-    (flat / "zebra.png").write_bytes(b"")
-    refused(r"zebra\.png cannot be read as an image", load_inputs, flat)
 
 
 def test_images_and_sounds_are_not_mixed(flat):

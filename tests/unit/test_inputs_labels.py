@@ -71,13 +71,6 @@ def test_a_folder_named_with_a_number_is_that_class(tmp_path):
     assert inputs.reading.endswith("labels are numbers and read as such")
 
 
-def test_ten_comes_after_nine_and_padding_does_not_matter(tmp_path):
-    plain = load_inputs(folders(tmp_path / "a", [str(i) for i in range(12)]))
-    padded = load_inputs(folders(tmp_path / "b", [f"{i:03d}" for i in range(12)]))
-    assert sorted(plain.labels.tolist()) == padded.labels.tolist() == list(range(12))
-    assert plain.labels[plain.ids.index("10/a.png")] == 10
-
-
 @pytest.mark.parametrize(
     ("names", "match"),
     [

@@ -95,15 +95,6 @@ def test_n_correct_ones_are_looked_for_and_the_search_is_told():
     )
 
 
-def test_everything_together_is_said_in_order():
-    selection = Selection(classes=(1,), random=3, seed=4, correct_only=True)
-    chosen = select(world(), selection, right_on_even)
-    assert len(chosen) == 3
-    assert all(i % 3 == 1 and i % 2 == 0 for i in rows(chosen))
-    assert chosen.selection.startswith("3 of 30 inputs: classes dog, ")
-    assert "drawn at random (seed 4), only the 3 of " in chosen.selection
-
-
 def test_many_inputs_are_asked_in_pieces_and_no_more_than_needed():
     x = np.arange(2000, dtype=np.float32)[:, None]
     inputs, calls = load_inputs(x, np.zeros(2000, int)), []

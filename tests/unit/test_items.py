@@ -68,15 +68,6 @@ def test_an_item_without_a_name_is_refused_with_the_way_out():
         sf.load_inputs([circle], read_as="items")
 
 
-def test_a_copy_of_an_item_can_be_written_to():
-    item = {"words": ["a"]}
-    copy_item(item)["words"].append("b")
-    assert item == {"words": ["a"]}
-    image = Image.new("L", (2, 2))
-    copy_item(image).putpixel((0, 0), 9)
-    assert image.getpixel((0, 0)) == 0
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -228,15 +219,6 @@ def test_a_model_that_writes_into_its_items_changes_nobodys():
     assert result.inputs[0].result.trials > 10
 
 
-def test_the_order_of_the_examples_is_no_matter_and_a_few_are_enough():
-    inputs = sf.load_inputs(TEXTS, LABELS)
-    turned = inputs.subset(range(5, -1, -1))
-    one, other, few = (
-        sf.load_model(classify, examples=e).signature for e in (inputs, turned, TEXTS[:2])
-    )
-    assert one == other == few
-
-
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -321,21 +303,3 @@ def test_chains_mixtures_and_random_levels_of_functions_are_perturbations_of_ite
         study(perturbation=random_level).replay("0", i).perturbed.count("#") for i in range(60)
     ]
     assert min(lengths) <= 1 and max(lengths) >= 9
-
-
-def test_inputs_may_be_added_to_a_study_of_an_estimator(tmp_path):
-    text = pytest.importorskip("sklearn.feature_extraction.text")
-    from sklearn.naive_bayes import MultinomialNB
-    from sklearn.pipeline import make_pipeline
-
-    fitted = make_pipeline(text.CountVectorizer(), MultinomialNB()).fit(TEXTS, LABELS)
-    inputs = sf.load_inputs(TEXTS, LABELS)
-    perturbation = sf.perturb.custom(replace_letters, 0.1)
-    store = str(tmp_path / "s.db")
-
-    def run(chosen):
-        model = sf.load_model(fitted, examples=chosen)
-        return sf.Study(model, chosen, perturbation, QUICK, by_class=False).run(store)
-
-    first = run(inputs.subset([0, 1, 2]))
-    assert run(inputs).record.extends == first.record.digest

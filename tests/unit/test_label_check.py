@@ -101,7 +101,7 @@ def test_few_inputs_do_not_cry_wolf():
 def test_where_no_renaming_is_better_none_is_proposed(classes):
     """All readings are equally good: the boundary. Allowed: .001 of the runs."""
     rng = np.random.default_rng(classes)
-    runs, alarms = 1000, 0
+    runs, alarms = 300, 0
     for _ in range(runs):
         labels, predicted = rng.integers(0, classes, (2, 60))
         alarms += bool(shifted(labels, predicted, classes) or permuted(labels, predicted))
@@ -111,12 +111,12 @@ def test_where_no_renaming_is_better_none_is_proposed(classes):
 def test_a_reading_that_is_exactly_as_good_is_not_proposed():
     """Predictions are the label or the next one, equally often. Allowed: .001 of the runs."""
     rng = np.random.default_rng(5)
-    labels = rng.integers(0, 9, (2000, 50))
+    labels = rng.integers(0, 9, (600, 50))
     predicted = labels + rng.integers(0, 2, labels.shape)
     alarms = sum(
         bool(shifted(y, z, 10) or permuted(y, z)) for y, z in zip(labels, predicted, strict=True)
     )
-    assert binom.sf(alarms - 1, 2000, 0.001) > 0.001
+    assert binom.sf(alarms - 1, 600, 0.001) > 0.001
 
 
 @pytest.mark.parametrize("n", [30, 100, 300, 3000])
@@ -177,7 +177,7 @@ _SHARES = {"two": [0.5, 0.5], "ten": [0.1] * 10, "95 %": [0.95, 0.05], "uneven":
 @pytest.mark.parametrize("shares", _SHARES.values(), ids=_SHARES)
 def test_a_model_of_a_quarter_of_the_skill_is_doubted_once_in_a_hundred_at_most(shares, n, mass):
     """At the boundary: the skill is just .25, in every class or all of it in the first ones."""
-    rng, classes, runs = np.random.default_rng(n), len(shares), 150
+    rng, classes, runs = np.random.default_rng(n), len(shares), 60
     mean = 1 / classes + 0.25 * (1 - 1 / classes)
     recall = np.full(classes, mean)
     if mass != "even":
@@ -273,7 +273,3 @@ def test_no_renaming_hits_more_than_the_bound():
         best = max((np.array(p)[labels] == predicted).sum() for p in permutations(range(4)))
         assert most_renamed(labels, predicted) >= best
     assert most_renamed(np.arange(4), np.zeros(4, int)) == 1
-
-
-def test_one_input_whose_label_is_wrong_is_no_renaming():
-    assert permuted(np.array([0]), np.array([1])) is None

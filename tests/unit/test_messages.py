@@ -11,7 +11,6 @@ from surefoot.commands.caller import SecondsLeft, TimeLeft, progress_words
 from surefoot.commands.request import named_models
 from surefoot.engine.progress import Progress
 from surefoot.errors import SurefootWarning
-from surefoot.report.formatting import file_name
 
 
 def test_progress_says_how_much_time_is_left(monkeypatch):
@@ -33,12 +32,6 @@ def test_progress_says_how_much_time_is_left(monkeypatch):
     words = progress_words(Progress(20, 100, 0, 5, most=100), "inputs", left)
     assert words.startswith("measuring: 20 of at most 100 trials")
     assert words.endswith("at most 8 s left")
-
-
-def test_progress_of_one_procedure_for_all_inputs_counts_no_inputs():
-    assert progress_words(Progress(20, 100, 0, 1), "inputs", None) == (
-        "measuring: 20 of about 100 trials"
-    )
 
 
 ADDRESSES = {
@@ -64,12 +57,6 @@ ADDRESSES = {
 @pytest.mark.parametrize("models", ADDRESSES)
 def test_a_model_behind_an_address_has_its_own_name_and_the_host_where_two_share_it(models):
     assert list(named_models(list(models))) == ADDRESSES[models]
-
-
-def test_a_report_names_the_model_behind_an_address_and_its_version():
-    assert file_name("https://a.org/x/v2/models/net/") == "net"
-    assert file_name("https://a.org/v2/models/net/versions/2") == "net version 2"
-    assert file_name("d/versions/2") == "2"
 
 
 def test_our_warnings_are_sentences_on_a_terminal_and_others_stay_as_they_are(monkeypatch, capsys):

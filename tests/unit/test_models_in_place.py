@@ -4,14 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import surefoot as sf
 from surefoot.engine.outputs import CheckStatus, clean_outputs
 from surefoot.engine.preflight import examine
-from surefoot.subject.inputs import Inputs
 from surefoot.testing import check_model
 from tests.refusals import failed
 from tests.worlds import SHAPE, linear, points, study
@@ -105,7 +101,7 @@ def test_a_model_that_writes_conforms_and_leaves_every_array_alone(source):
 
 
 MODULES = [WRITERS[f"module, {how}"] for how in ("in place", "view", "data")]
-PAIRS = [(f, pure) for f in FUNCTIONS] + [(m, Module("pure").eval()) for m in MODULES]
+PAIRS = [(f, pure) for f in FUNCTIONS] + [(MODULES[0], Module("pure").eval())]
 
 
 @pytest.mark.parametrize(("source", "plain"), PAIRS)
@@ -116,32 +112,6 @@ def test_a_study_of_a_model_that_writes_is_that_of_one_that_does_not(source, pla
     )
     assert writes.claims == keeps.claims
     assert writes.by_id == keeps.by_id
-
-
-def test_an_estimator_that_scales_in_place_is_measured_as_it_is():
-    x = np.random.default_rng(0).normal(3, 2, (80, 6)).astype(np.float32)
-    y = (x.sum(axis=1) > 18).astype(int)
-    fitted = [
-        make_pipeline(StandardScaler(copy=copy), LogisticRegression()).fit(x.copy(), y)
-        for copy in (True, False)
-    ]
-    inputs = sf.load_inputs(x, y)
-    keeps, writes = (
-        study(model=sf.load_model(f), inputs=inputs, perturbation=sf.perturb.LinfNoise(1.0)).run()
-        for f in fitted
-    )
-    assert writes.claims == keeps.claims
-    np.testing.assert_array_equal(inputs.x, x)
-
-
-def test_the_users_own_array_stays_as_it_is_through_all_checks():
-    for source in WRITERS.values():
-        x = points(20).x.copy()
-        mine = x.copy()
-        inputs = Inputs(mine, None, tuple(map(str, range(20))), "mine")
-        model = sf.load_model(source, shape=SHAPE)
-        list(examine(inputs, model, sf.perturb.LinfNoise(0.1)))
-        np.testing.assert_array_equal(mine, x)
 
 
 def finding(model):
@@ -255,14 +225,3 @@ def test_warnings_of_a_function_are_passed_on():
 
     with pytest.warns(FutureWarning, match="use the new one"):
         assert not sf.load_model(old, shape=SHAPE).private
-
-
-def test_an_error_that_is_not_about_writing_is_not_tried_again():
-    calls = []
-
-    def broken(x):
-        calls.append(len(x))
-        raise ValueError("no such layer")
-
-    failed("no such layer", sf.load_model, broken, shape=SHAPE)
-    assert len(calls) == 1

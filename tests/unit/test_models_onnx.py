@@ -65,11 +65,6 @@ def test_every_layout_and_batch_conforms(layout, rows, tmp_path):
     check_model(model, batch(9, COLOURED[layout]))
 
 
-def test_a_table_of_features_is_an_input_too(tmp_path):
-    model = load_model(linear_net(tmp_path / "m.onnx", shape=(7,)))
-    check_model(model, batch(6, (7,)))
-
-
 @pytest.mark.parametrize(
     ("kind", "dtype"),
     [
@@ -129,13 +124,6 @@ def test_normalisation_by_channel_equals_doing_it_by_hand(rows, layout, tmp_path
     assert "0.48" in model.signature.preparation
     assert "0.21" in model.signature.preparation
     check_model(model, x)
-
-
-@pytest.mark.parametrize("shape", [(3, 4, 5), (4, 5, 3), (7,)])
-def test_one_mean_and_std_serve_every_shape(shape, tmp_path):
-    model = load_model(linear_net(tmp_path / "m.onnx", shape=shape), mean=0.5, std=[0.25])
-    x = batch(5, shape)
-    np.testing.assert_allclose(model.predict(x), by_hand((x - 0.5) / 0.25), rtol=1e-4, atol=1e-4)
 
 
 def test_a_std_alone_divides_and_a_mean_alone_shifts(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.engine.preflight import examine
-from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.errors import MissingPackage, ModelFailed
 from surefoot.graph import evaluate
 from surefoot.graph.onnx_file import quiet_session
 from surefoot.models import onnx as onnx_models
@@ -137,23 +137,6 @@ def test_what_differs_from_onnxruntime_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate, "torch_graph", doubled)
     with pytest.raises(ModelFailed, match="differs from onnxruntime by"):
         sf.load_model(path, bounds=(0, 1), device="cpu:0")
-
-
-def test_an_operator_that_is_not_known_is_named(tmp_path):
-    path = saved(mixing("n", ("Hardmax", {"axis": 1})), tmp_path / "m.onnx")
-    assert "Hardmax" in refused("Hardmax", sf.load_model, path, device="cpu:0")
-    model = sf.load_model(path, scores="logits")
-    labels = np.zeros(2, np.int64)
-    with pytest.raises(InvalidArgument, match="Hardmax"):
-        margin_and_gradient(model, x_for(model, 2), labels, labels + 1)
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_device_that_is_not_there_is_refused(tmp_path):
-    path = saved(NETWORKS["dense"](1), tmp_path / "m.onnx")
-    for device in ("cuda", "cuda:1"):
-        refused("device", sf.load_model, path, device=device)
-    refused("half precision", sf.load_model, path, half=True, device="cpu")
 
 
 def test_half_precision_on_a_device(tmp_path):

@@ -16,7 +16,6 @@ from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.graph.onnx_file import quiet_session
 from surefoot.models import archive, as_probabilities, load_model
 from surefoot.models import exported as exports
-from surefoot.models.python import says_read_only
 from surefoot.models.scores import model_errors
 from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
@@ -205,30 +204,6 @@ def test_scores_are_found_in_what_a_module_returns(give):
     close(model, batch(5), by_hand(batch(5)))
 
 
-@pytest.mark.parametrize(
-    ("give", "match"),
-    [
-        (lambda z: z.argmax(1), "not labels"),
-        (lambda z: z.mean(0), "first axis must be the batch"),
-        (lambda z: z[:3], "first axis must be the batch"),
-        (lambda z: z[:, :, None].repeat(1, 1, 2), "one row of scores"),
-        (lambda z: {"loss": z}, "dict of loss"),
-    ],
-)
-def test_what_is_no_row_of_scores_is_refused(give, match):
-    failed(match, load_model, Answering(give).eval(), shape=IMAGE)
-
-
-def test_one_column_is_two_classes():
-    share = Answering(lambda z: torch.sigmoid(z[:, :1])).eval()
-    x = batch(5)
-    second = 1 / (1 + np.exp(-by_hand(x)[:, :1]))
-    model = load_model(share, shape=IMAGE)
-    close(model, x, np.concatenate([1 - second, second], axis=1))
-    logit = load_model(Answering(lambda z: z[:, 0]).eval(), shape=IMAGE, scores="logits")
-    close(as_probabilities(logit), x, np.concatenate([1 - second, second], axis=1))
-
-
 def test_normalisation_equals_doing_it_by_hand():
     shape, mean, std = (3, 4, 5), (0.48, 0.45, 0.4), (0.23, 0.22, 0.21)
     model = load_model(module(shape=shape), shape=shape, mean=mean, std=std)
@@ -334,35 +309,6 @@ def fill_onnx_runtime(path):
 def test_memory_that_a_package_does_not_get_is_out_of_memory(fill, tmp_path):
     with pytest.raises(OutOfMemory), model_errors():
         fill(tmp_path)
-
-
-def write_with_numpy(x):
-    x += 1
-
-
-def write_through_a_buffer(x):
-    memoryview(x)[0] = 1.0
-
-
-@pytest.mark.parametrize("write", [write_with_numpy, write_through_a_buffer])
-def test_a_write_into_a_locked_array_is_recognised(write):
-    x = np.zeros(3)
-    x.flags.writeable = False
-    with pytest.raises((ValueError, TypeError)) as caught:
-        write(x)
-    assert says_read_only(str(caught.value))
-
-
-def test_the_warning_of_torch_about_a_locked_array_is_recognised():
-    x = np.zeros(3)
-    x.flags.writeable = False
-    torch.set_warn_always(True)
-    try:
-        with pytest.warns(UserWarning) as caught:
-            torch.from_numpy(x)
-    finally:
-        torch.set_warn_always(False)
-    assert says_read_only(str(caught[0].message))
 
 
 class Parts(nn.Module):

@@ -92,23 +92,6 @@ def test_radii_of_other_inputs_or_another_property_are_not_compared() -> None:
         sf.compare({"a": one, "b": replace(one, property=sf.properties.SameLabel())}, workers=1)
 
 
-def test_a_mean_is_not_passed_off_as_a_share_of_decided_inputs() -> None:
-    with pytest.raises(InvalidArgument, match="RobustShare"):
-        noise_study(
-            np.full(20, 0.12),
-            sf.methods.KappaTest(0.1, 0.1, 60),
-            1,
-            population=sf.population.Mean(0.1),
-        )
-    with pytest.raises(InvalidArgument, match="Mean"):
-        noise_study(
-            np.full(2, 0.1),
-            sf.methods.FixedSize(0.3, 0.1),
-            1,
-            population=sf.population.RobustShare(0.1),
-        )
-
-
 def test_claims_that_count_inputs_are_read_once() -> None:
     """With one look at each input, adding inputs until one is refuted errs in a third of runs."""
     method = sf.methods.ExactBinomial(0.1, 0.1, 400, looks=1)

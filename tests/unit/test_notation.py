@@ -1,11 +1,9 @@
 """How a command line writes perturbations."""
 
-import math
-
 import pytest
 
 from surefoot.catalogue.parse import at_level, level_reader, parse_perturbation, parse_range
-from surefoot.catalogue.registry import describe_perturbation, entries
+from surefoot.catalogue.registry import entries
 from surefoot.core.results import Interval
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
 from tests.refusals import refused
@@ -111,15 +109,6 @@ def test_levels_replace_the_level_and_keep_the_rest():
     refused("one perturbation", at_level, "linf:0.1+gaussian:0.2", 0.1)
 
 
-def test_a_description_tells_parts_within_parts():
-    described = describe_perturbation(parse_perturbation("rotation:-10..10+linf:0.1"))
-    assert described["kind"] == "chain"
-    first, second = described["parts"]
-    assert first["kind"] == "random-level"
-    assert first["inner"]["kind"] == "rotation"
-    assert second == {"kind": "linf", "level": 0.1}
-
-
 LISTED = [entry for entry in entries() if entry.kind != "table"]  # it needs its features too
 
 
@@ -136,11 +125,3 @@ def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
         refused("is written in a range: write", parse_perturbation, f"{entry.kind}:-{high}")
     else:
         refused("has no direction", parse_range, f"{entry.kind}:-0.5{unit}..0.5{unit}")
-
-
-def test_the_catalogue_knows_directions():
-    levels = {entry.kind: entry.levels for entry in entries()}
-    assert levels["rotation"] == "-180 to 180"
-    assert levels["zoom"] == "-0.9 to 9"
-    assert levels["gaussian"] == "0 to the width of the bounds, if any"
-    assert GaussianNoise(5.0).levels(None).high == math.inf

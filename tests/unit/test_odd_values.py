@@ -155,14 +155,6 @@ def test_whatever_a_model_raises_is_a_sentence_about_the_model(error, says) -> N
         raise error
 
 
-def test_an_interrupt_passes_through_the_code_of_the_user() -> None:
-    def model(x: np.ndarray) -> np.ndarray:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sf.load_model(model, shape=(3,))
-
-
 def test_an_archive_with_damaged_names_is_refused_in_one_sentence(tmp_path) -> None:
     path = tmp_path / "model.pt"
     with zipfile.ZipFile(path, "w") as archive:

@@ -45,11 +45,6 @@ def test_counts_that_cannot_be_are_refused(text):
         evidence_from_text(text, 5)
 
 
-def test_counts_add_up():
-    assert Counts(5, 3, 1) + Counts(2, 1, 1) == Counts(7, 4, 2)
-    assert Counts(5, 3) + Counts(2, 1) == Counts(7, 4)
-
-
 def test_an_altered_count_of_the_other_label_is_another_outcome():
     assert trials_that_differ(Counts(5, 3, 2), Counts(5, 3, 0)) == 2
     assert trials_that_differ(Counts(5, 3, 0), Counts(5, 3)) == 1

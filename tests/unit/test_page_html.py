@@ -28,14 +28,6 @@ def cells(part: str, tag: str) -> list[str]:
     return re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", part, re.DOTALL)
 
 
-def test_a_model_that_never_fails_says_so():
-    page = html_of(study(perturbation=sf.perturb.LinfNoise(0.0)).run().view)
-    (weakest,) = parts(page, "weakest")
-    assert "No input failed in any trial." in weakest
-    assert "<table" not in weakest
-    assert "<path" in page[: page.index("weakest")]  # the figure is drawn all the same
-
-
 def test_inputs_that_are_no_images_show_their_largest_changes():
     result = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
     (weakest,) = parts(html_of(result.view), "weakest")
@@ -175,16 +167,6 @@ def test_a_long_table_shows_its_first_rows_and_folds_the_others(rows, open_):
     table = Table("t", ("a",), tuple((str(i),) for i in range(rows)))
     assert len(table.first_rows) == open_
     assert table.first_rows + table.further_rows == table.rows
-
-
-@pytest.mark.parametrize(("rows", "printed"), [(13, True), (210, True), (211, False)])
-def test_paper_has_the_folded_rows_of_a_table_unless_they_fill_many_sheets(rows, printed):
-    table = Table("t", ("a",), tuple((str(i),) for i in range(rows)))
-    template = page.template_environment("surefoot.report").from_string(
-        '{% from "table.html.j2" import table %}{{ table(data) }}'
-    )
-    assert ('class="further"' in template.render(data=table)) == printed
-    assert "details:not(.many)::details-content { content-visibility: visible" in STYLE
 
 
 def test_a_page_of_two_hundred_classes_is_small_and_shows_the_worst_first(tmp_path):

@@ -10,7 +10,7 @@ import papers
 import surefoot as sf
 from papers import PAPERS, Exhibit, Sheet
 from papers.__main__ import main
-from papers.exhibit import check_name, page_of
+from papers.exhibit import page_of
 from papers.paper import FILE_OPTIONS, PART_OPTIONS, Request, chosen_options
 from papers.words import Interval
 from surefoot.errors import InvalidArgument
@@ -76,10 +76,6 @@ def test_all_parts_of_a_paper_skip_what_cannot_be_made(monkeypatch):
     assert list(papers.make_all("mu-lim")) == []
 
 
-def test_a_row_without_a_value_has_an_empty_cell():
-    assert SHEET.cells == (("a_1|b", "0.25 to 0.5", "1,200"), ("c", "", "3"))
-
-
 def test_a_table_is_written_as_text_that_other_programs_read():
     assert SHEET.csv().splitlines()[0] == "name,interval_low,interval_high,n"
     assert SHEET.csv().splitlines()[1] == "a_1|b,0.25,0.5,1200"
@@ -101,18 +97,6 @@ def test_an_exhibit_is_data_and_words():
     assert str(EXHIBIT).splitlines()[:2] == ["Table 9: networks", "Two networks."]
     assert len(EXHIBIT.to_frame()) == 2
     assert "Two networks." in EXHIBIT._repr_html_()
-
-
-def test_a_column_without_a_value_may_be_left_out():
-    sheet = Sheet("t", "transform=words; n", ({"n": 1},))
-    assert sheet.headings == ("transform", "n")
-    assert replace(sheet, only_known=True).headings == ("n",)
-
-
-def test_a_drawing_of_a_table_is_refused_before_it_is_made():
-    check_name("levels.svg", "figure 7")
-    with pytest.raises(InvalidArgument, match=r"table 1 is no figure; write it as .csv"):
-        check_name("table.svg", "table 1")
 
 
 def test_options_of_reading_files_are_those_of_an_estimate():
@@ -177,3 +161,11 @@ def test_without_a_part_the_shell_lists_what_there_is(capsys):
     assert all(paper.title in listed for paper in PAPERS.values())
     assert main(["sigma"]) == 0
     assert "python -m papers sigma --table 4.2 --brackets results.csv" in capsys.readouterr().out
+
+
+def test_a_number_of_a_paper_is_followed_by_the_difference_where_both_are_numbers():
+    rows = ({"a": 3.5, "published_a": 3.0}, {"a": 1.0})
+    sheet = Sheet("t", "a; published=published_a; another=published_b", rows)
+    assert sheet.headings == ("a", "published", "difference", "another")
+    assert [line[2] for line in sheet.cells] == ["+0.5", ""]
+    assert sheet.csv().splitlines()[0] == "a,published_a,published_b"

@@ -1,8 +1,5 @@
 """The tables and figures of ASAP at a tiny scale: each value is that of the public API."""
 
-from itertools import pairwise
-
-import numpy as np
 import pytest
 
 import papers
@@ -15,7 +12,6 @@ from surefoot.errors import InvalidArgument
 from tests.exhibits import checked
 
 AdaptiveCurve, QuadCurve = sf.methods.AdaptiveCurve, sf.methods.QuadCurve
-UniformCurve = sf.methods.UniformCurve
 BLUR = "blur:0..2"
 METHODS = {
     "oracle": {"method": "uniform", "levels": 24},
@@ -206,27 +202,6 @@ def test_figures_8_to_10_have_what_asap_does_on_the_network_itself(net, figure, 
     assert len(lines) == series
 
 
-def test_a_replay_is_the_method_on_straight_lines():
-    points = replay(UniformCurve(0, 1, levels=5, size=1000), lambda x: 1 - x / 2).points
-    assert lines_through(points)(0.1) == pytest.approx(0.95)
-    assert share_of_lines(points, 0.8, 10) == pytest.approx(0.5)  # 7.5 of 10 count as 8
-    assert [b.level - a.level for a, b in pairwise(points)] == [0.25] * 4
-
-
-@pytest.mark.slow
-def test_a_curve_has_bars_only_where_it_has_no_shade(net):
-    """A bar inside a shade that reaches further would hide the curve."""
-    (model,) = net["models"].values()
-    made = sf.curve(model, net["data"], BLUR, first=120, batch=128, store=None)
-    curve = made.details.curve
-    assert any(p.interval.width > 0 for p in curve.points)
-    layers = made.plot().to_dict()["layer"]
-    assert {"rect", "area"} & {layer["mark"]["type"] for layer in layers}
-    rules = [layer["encoding"] for layer in layers if layer["mark"]["type"] == "rule"]
-    assert "high" not in [rule.get("y2", {}).get("field") for rule in rules]
-    assert all(gap.lowest <= gap.highest for gap in curve.between)
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -240,35 +215,3 @@ def test_a_curve_has_bars_only_where_it_has_no_shade(net):
 def test_what_makes_no_table_is_refused(net, options, sentence):
     with pytest.raises(InvalidArgument, match=sentence):
         papers.make("asap", table=1, perturb=BLUR, **options, **net)
-
-
-def test_the_corrected_interval_misses_only_where_a_curve_bends_more_than_assumed():
-    """Random dips and steps: of each miss the depth that the curve needs is above the one given."""
-    rng, x = np.random.default_rng(3), np.linspace(0, 1, 2001)
-    depth, size, missed = 128.0, 500, []
-    for _ in range(60):
-        y = np.full_like(x, rng.uniform(0.85, 1))
-        for _ in range(rng.integers(1, 4)):
-            at, wide, high = rng.uniform(), 10 ** rng.uniform(-2.3, -0.5), rng.uniform(0.05, 0.5)
-            y -= high * np.exp(-(((x - at) / wide) ** 2)) if rng.random() < 0.4 else (
-                high / (1 + np.exp(-(x - at) / wide))
-            )  # fmt: skip
-        y = np.round(y.clip(0, 1) * size) / size
-        curve = replay(
-            AdaptiveCurve(0.0, 1.0, (0.8,), depth, 1024, size=size),
-            lambda level, y=y: float(np.interp(level, x, y)),
-        )
-        around, share = curve.readings[0].interval, float((y >= 0.8).mean())
-        if around.low - 0.002 <= share <= around.high + 0.002:
-            continue
-        levels = sorted(point.level for point in curve.points)
-        needed = 0.0
-        for a, b in pairwise(levels):
-            inside = (x > a) & (x < b)
-            if inside.any():
-                line = np.interp(x[inside], [a, b], np.interp([a, b], x, y))
-                off = np.maximum(np.abs(y[inside] - line) - 1 / size, 0)
-                needed = max(needed, float((off / ((x[inside] - a) * (b - x[inside]))).max()))
-        missed.append(needed)
-    assert missed
-    assert min(missed) > depth

@@ -8,10 +8,8 @@ import pytest
 import papers
 import surefoot as sf
 from papers import bu_sun
-from papers.bu_sun_figures import binomial_miss, chernoff_miss
 from surefoot.errors import InvalidArgument
-from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
-from surefoot.statistics.agreement import agreement
+from surefoot.statistics import BuSun, design_for, okamoto
 from surefoot.statistics.designs import expected_trials
 from surefoot.statistics.planning import simulate
 from tests.exhibits import checked
@@ -88,17 +86,6 @@ def test_figure_2_has_both_bounds_above_the_exact_probability():
     # Bu & Sun: at p = 0.2 theorem 3 is below 0.05, at p = 1/2 it is Okamoto's bound
     assert rows[0.2]["theorem_3"] < 0.05
     assert rows[0.5]["theorem_3"] == rows[0.5]["okamoto"]
-
-
-@pytest.mark.parametrize("p", [0.0, 0.03, 0.05, 0.3, 0.5, 0.96, 1.0])
-def test_theorem_3_bounds_the_probability_that_binomial_sums_give(p):
-    from scipy.stats import binom
-
-    n, width = 60, 0.1
-    k = np.arange(n + 1)
-    exact = binom.pmf(k, n, p)[np.abs(k / n - p) > width + 1e-9].sum()
-    assert binomial_miss(p, width, n) == pytest.approx(exact, abs=1e-12)
-    assert exact <= chernoff_miss(p, width, n) <= min(1, 2 * np.exp(-2 * n * width**2)) + 1e-12
 
 
 def test_figure_3_has_a_panel_for_each_pair():
@@ -178,18 +165,6 @@ def test_figure_4_is_drawn_over_the_numbers_of_images(few):
     assert len(exhibit.charts) == 1
     with pytest.raises(InvalidArgument, match=r"images are classified correctly by all models"):
         made(few, figure=4, **GLOBAL | {"images": 41})
-
-
-def test_a_correlation_is_that_of_an_agreement_and_needs_values_that_vary():
-    a, b = [0.1, 0.5, 0.4, 0.9], [0.2, 0.3, 0.35, 0.8]
-    whole = agreement(a, b, 0.05)
-    assert bu_sun.correlation(a, b) == pytest.approx((whole.pearson, whole.spearman))
-    assert bu_sun.correlation([0.5] * 4, b) is None
-
-
-def test_one_trial_is_the_smallest_fixed_size_of_the_width_that_the_baseline_names():
-    for error in (0.5, 0.05, 0.001):
-        assert worst_miss(1, 1 - error / 2) <= error
 
 
 # The method itself, with other settings

@@ -5,9 +5,7 @@ from scipy.stats import binom
 
 import papers
 import surefoot as sf
-from papers.mu_lim import share_of_inputs
-from surefoot.core.claims import Sampling
-from surefoot.statistics import clopper_pearson, doubling, falsely_robust
+from surefoot.statistics import doubling, falsely_robust
 from tests.exhibits import checked
 from tests.unit import small_models as small
 
@@ -126,14 +124,6 @@ def test_its_accuracy_is_not_of_inputs_that_are_right(files):
     models, data = files
     with pytest.raises(sf.errors.InvalidArgument, match="needs the inputs that a model gets wrong"):
         papers.make("mu-lim", table=1, models=models, data=data, correct_only=True, store=None)
-
-
-def test_a_share_of_inputs_has_the_interval_of_its_count():
-    true = [True] * 9 + [False] * 3
-    found = share_of_inputs(true, [""] * 12, Sampling.INDEPENDENT, 0.05)
-    assert found == clopper_pearson(sf.methods.Counts(12, 9), 0.05)
-    grouped = share_of_inputs(true, ["a", "b", "c"] * 4, Sampling.GROUPED, 0.05)
-    assert grouped.width > 0.5  # three groups say little
 
 
 def test_one_look_of_the_published_rule_keeps_its_level_and_many_do_not():

@@ -22,7 +22,6 @@ from surefoot.perturb import (
     Vignetting,
     WhiteBalance,
 )
-from surefoot.perturb._ops.pixels import covered_share, ranks
 from tests.unit.test_perturb_images import UNIT, drawn_for, perturbed
 
 COLOUR = (3, 24, 20)
@@ -33,21 +32,6 @@ def images(n, shape=COLOUR, seed=0):
     noise = np.random.default_rng(seed).random((n, *shape))
     smooth = ndimage.gaussian_filter(noise, (0, 0, 2, 2))
     return ((smooth - smooth.min()) / (smooth.max() - smooth.min())).astype(np.float32)
-
-
-def test_ranks_count_within_each_row_and_equal_numbers_keep_their_order():
-    field = np.array([[[0.3, 0.1], [0.1, 0.9]], [[1.0, 0.0], [0.5, 0.2]]], dtype=np.float32)
-    assert ranks(field).tolist() == [[[2, 0], [1, 3]], [[3, 0], [2, 1]]]
-
-
-@pytest.mark.parametrize("softness", [0.35, 0.8, 1.0])
-@pytest.mark.parametrize("level", [0.0, 0.01, 0.3, 0.5, 0.97, 1.0])
-def test_exactly_the_share_is_covered_on_average(softness, level):
-    order = ((np.arange(1000, dtype=np.float32) + 0.5) / 1000).reshape(1, 1, 40, 25)
-    covered = covered_share(order, level, softness)
-    assert covered.mean() == pytest.approx(level, abs=2e-4)
-    assert (covered == 0).all() if level == 0 else True
-    assert (covered == 1).all() if level == 1 else True
 
 
 @pytest.mark.parametrize(("count", "fill"), [(0, 0.0), (1, 0.0), (17, 1.0), (480, 0.3)])

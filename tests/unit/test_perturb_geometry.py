@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from PIL import Image
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from surefoot.core.results import Interval
@@ -71,18 +70,6 @@ def test_a_image_sampled_at_its_own_pixels_is_itself_value_for_value(edge, place
     assert np.array_equal(apart, x)
 
 
-@pytest.mark.parametrize("edge", list(Edge))
-@pytest.mark.parametrize("rows", [(6, 6), (1, 6), (6, 1)], ids=["n-n", "1-n", "n-1"])
-@pytest.mark.parametrize("size", [(28, 21), (70, 90)])
-def test_numpy_and_torch_warp_alike_within_a_ten_thousandth(torch, edge, rows, size):
-    x = images(rows[0], 3, *size)
-    ys, xs = 160 * np.random.default_rng(2).random((2, rows[1], *size), dtype=np.float32) - 40
-    ours = warp(x, ys, xs, edge, UNIT)
-    theirs = warp(*map(torch.from_numpy, (x, ys, xs)), edge, UNIT)
-    assert ours.shape == (6, 3, *size)
-    np.testing.assert_allclose(theirs.numpy(), ours, atol=1e-4)
-
-
 @pytest.mark.parametrize(("n", "edge"), [(130, 28), (3, 224)])
 def test_a_warped_row_does_not_depend_on_how_many_are_warped_with_it(n, edge):
     """More images than are worked on together, and images of which parts are."""
@@ -135,39 +122,10 @@ def test_a_quarter_turn_is_counter_clockwise():
     np.testing.assert_allclose(found, np.rot90(x, axes=(2, 3)), atol=1e-5)
 
 
-@pytest.mark.parametrize("level", [7.0, -30.0])
-def test_a_rotation_is_that_of_pillow_away_from_the_edge(level):
-    x = images(1, 1, 31, 31)
-    theirs = Image.fromarray(x[0, 0]).rotate(level, Image.Resampling.BILINEAR)
-    ours = Rotation(1.0).apply(x, drawn_for(Rotation(1.0), x), level, UNIT)
-    inner = slice(8, -8)
-    np.testing.assert_allclose(
-        ours[0, 0, inner, inner], np.asarray(theirs)[inner, inner], atol=1e-4
-    )
-
-
-@pytest.mark.parametrize("made", [TranslationX(0.25, "black"), TranslationY(0.25, "black")])
-def test_a_move_by_whole_pixels_shifts_and_leaves_black(made):
-    x, axis = images(1, 3, 8, 8), 3 if made.kind == "translate-x" else 2
-    truth = np.roll(x, 2, axis=axis)
-    np.moveaxis(truth, axis, 0)[:2] = 0
-    np.testing.assert_allclose(made.apply(x, drawn_for(made, x), 0.25, UNIT), truth, atol=1e-6)
-
-
 def test_black_is_the_lowest_value():
     x = images(1, 1, 8, 8)
     made = TranslationX(1.0, "black")
     assert np.all(made.apply(x, drawn_for(made, x), 1.0, Interval(-1.0, 1.0)) == -1)
-
-
-@kinds(DIRECTED)
-def test_a_level_for_each_row_is_that_level_bit_for_bit(made):
-    x = images(6, 3, 12, 12)
-    levels = np.linspace(-made.level, made.level, 6, dtype=np.float32)
-    together = made.apply(x, drawn_for(made, x), levels, UNIT)
-    for row, level in enumerate(levels):
-        alone = made.apply(x[row : row + 1], drawn_for(made, x, 1), float(level), UNIT)
-        assert np.array_equal(alone[0], together[row])
 
 
 @pytest.mark.parametrize("level", [0.1, 0.5])

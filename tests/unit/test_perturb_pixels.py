@@ -214,17 +214,6 @@ def test_a_weak_compression_leaves_the_rows_beside_it_alone(place):
     np.testing.assert_allclose(beside[1], weak[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(12, 20), (45, 61), (64, 48)])
-def test_cells_of_the_same_size_are_plain_means(shape):
-    x = image(2, (3, *shape))
-    if shape[0] % 4 == shape[1] % 4 == 0:
-        cells = x.reshape(2, 3, shape[0] // 4, 4, shape[1] // 4, 4).mean(axis=(3, 5))
-        expected = cells.repeat(4, axis=2).repeat(4, axis=3)
-        np.testing.assert_allclose(perturbed(Pixelate(0.75), x), expected, atol=1e-6)
-    alone = perturbed(Pixelate(0.5), x[:1])
-    np.testing.assert_array_equal(perturbed(Pixelate(0.5), x)[:1], alone)
-
-
 def test_normal_quantiles_are_right_on_the_whole_grid():
     u = np.arange(0, 2**24, 37, dtype=np.int64) / 2**24
     u = np.append(u, 1 - 2.0**-24)
@@ -278,10 +267,6 @@ def test_impulse_noise_hits_the_stated_share_and_keeps_what_it_hit():
         assert abs((out == 1).mean() - level / 2) < spread
         assert np.isin(out, np.array([0, 0.4, 1], np.float32)).all()
     assert (strong[weak != x] == weak[weak != x]).all()
-
-
-def test_impulse_noise_of_level_one_leaves_nothing():
-    assert np.isin(perturbed(ImpulseNoise(1.0), image()), (0, 1)).all()
 
 
 def test_speckle_noise_is_proportional_to_the_value():

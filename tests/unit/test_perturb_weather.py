@@ -15,9 +15,6 @@ from surefoot.perturb.image.weather import (
     Snow,
     Spatter,
     canny_edges,
-    distance_to_marked,
-    droplet_shading,
-    equalise_histogram,
 )
 from tests.unit.test_perturb_images import UNIT, drawn_for
 
@@ -223,29 +220,6 @@ def test_edges_are_those_of_canny():
     found = canny_edges(layers)
     for layer, ours in zip(layers, found, strict=True):
         assert np.array_equal(ours[0], published_edges(layer[0]))
-
-
-def test_the_distance_is_the_euclidean_one_up_to_20():
-    marked = np.zeros((3, 1, 50, 60), dtype=bool)
-    marked[1, 0, 3, 55] = True
-    marked[2] = np.random.default_rng(0).random((50, 60)) < 0.01
-    far = distance_to_marked(marked)
-    assert (far[0] == 20).all()
-    for i in (1, 2):
-        expected = np.minimum(ndimage.distance_transform_edt(~marked[i, 0]), 20)
-        np.testing.assert_allclose(far[i, 0], expected, atol=1e-5)
-
-
-def test_an_equalised_layer_reaches_from_0_to_255():
-    layer = np.repeat(np.array([0, 3, 3, 20], dtype=np.int16), 5).reshape(1, 1, 4, 5)
-    assert equalise_histogram(layer)[0, 0, :, 0].tolist() == [0, 170, 170, 255]
-
-
-def test_numpy_and_torch_shade_drops_alike(torch):
-    layers = liquids()
-    assert np.array_equal(
-        droplet_shading(torch.from_numpy(layers)).numpy(), droplet_shading(layers)
-    )
 
 
 @pytest.mark.parametrize("shape", [(3, 224, 224), COLOUR, GREY])

@@ -13,8 +13,6 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.examples import png, strip
 from surefoot.engine.streams import base_of, picks, row_keys
 from surefoot.errors import InvalidArgument
-from surefoot.store import open_store
-from surefoot.testing.conformance import example_spec
 from tests.worlds import SHAPE, points, study
 
 FAR = 2**50
@@ -74,13 +72,6 @@ def test_every_trial_has_its_own_draw(start):
     rows = made.rows_of_task(task)
     for row in range(3):
         assert abs(noise[rows == row].mean()) < 0.1, "noise depends on the input picked"
-
-
-def test_levels_with_trials_of_their_own_share_no_draw():
-    made = bench()
-    first, second = (Task(SUBJECT, 1.0, place * 2**20, place * 2**20 + 2000) for place in (3, 4))
-    noise = [made.perturbed(t) - made.inputs.x[made.rows_of_task(t)] for t in (first, second)]
-    assert abs(np.corrcoef(noise[0].ravel(), noise[1].ravel())[0, 1]) < 0.04
 
 
 @pytest.mark.parametrize("start", [0, 5 * 2**20])
@@ -153,15 +144,6 @@ def test_rows_and_keys_of_a_device_are_those_of_each_trial(torch_model):
     ]
     assert keys.tolist() == expected
     assert len(set(expected)) == len(expected)
-
-
-def test_a_store_keeps_large_trial_numbers(tmp_path):
-    where = str(tmp_path / "s.db")
-    store = open_store(where)
-    store.begin("one", example_spec(1), None, {})
-    store.journal("one").append([(Task(SUBJECT, 0.5, FAR, FAR + 3), Outcomes("101"))])
-    ((entry,),) = store.journal("one").replay().values()
-    assert (entry.start, entry.stop) == (FAR, FAR + 3)
 
 
 def test_the_strip_shows_the_input_that_its_trial_picked():

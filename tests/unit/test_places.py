@@ -4,7 +4,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.commands.values import OUTPUTS, check_distinct
 from surefoot.errors import InvalidArgument
@@ -109,14 +108,6 @@ def test_an_output_is_no_other_file_of_the_command(words, other, tmp_path, monke
         (tmp_path / link).symlink_to(target)
     assert f"is the same file as {other}, which this command" in refusal(*words)
     assert all((tmp_path / name).read_text() == name for name in there)
-
-
-def test_python_refuses_it_too(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "surefoot.db").touch()
-    (tmp_path / "a.html").symlink_to("surefoot.db")
-    with pytest.raises(InvalidArgument, match=r"a\.html is the same file as surefoot\.db"):
-        sf.estimate("m.onnx", "x.npz", "linf:0.1", report="a.html")
 
 
 def test_every_option_that_writes_a_file_is_compared_with_the_others():

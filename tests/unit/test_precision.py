@@ -14,8 +14,7 @@ from surefoot.core.reasons import Why
 from surefoot.core.results import Estimate, Undecided
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
-from surefoot.population import inputs_needed
-from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
+from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate
 from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.worlds import points, study
 
@@ -74,10 +73,10 @@ def test_thousands_of_inputs_that_never_fail_take_few_trials(precision: float) -
 def test_single_trials_of_fewer_inputs_keep_the_promise() -> None:
     """Picked with replacement: the trials of an input that comes again are new ones."""
     p, missed = np.repeat([0.0, 1.0, 0.3], 200), 0
-    for seed in range(100):
+    for seed in range(40):
         mean = run(SetMean(0.03, 0.1, len(p), seed=seed), p, seed=seed).failure
         missed += float(p.mean()) not in mean.interval
-    assert missed <= 19  # 10 expected at most; more with probability 0.002
+    assert missed <= 10  # 4 expected at most; more with probability 0.002
 
 
 @pytest.mark.parametrize("guess", [0.0, 0.03, 0.5, 1.0])
@@ -105,20 +104,6 @@ def test_the_mirror_image_of_bounds_is_about_being_kept() -> None:
     assert plain.low == pytest.approx(1 - mirrored.high)
     assert plain.high == pytest.approx(1 - mirrored.low)
     assert bounds.mirrored().mirrored().upper == pytest.approx(bounds.upper)
-
-
-def test_an_allocation_needs_fewer_trials_where_nothing_is_left_to_chance() -> None:
-    bounds = MeanBounds(100)
-    certain = allocate(np.zeros(100), bounds, 0.01, 0.05).total
-    uncertain = allocate(np.full(100, 0.3), bounds, 0.01, 0.05).total
-    assert certain < 500
-    assert uncertain > 10_000
-
-
-def test_guesses_of_inputs_without_a_trial_are_the_mean_of_the_others() -> None:
-    guess = guesses(np.array([0, 0, 0, 10, 0]), np.array([10, 10, 10, 10, 0]))
-    assert guess[0] < 0.05 < guess[4] < guess[3]
-    assert guess[3] > 0.8
 
 
 def test_what_a_perturbation_that_draws_nothing_does_is_known_after_one_trial_each() -> None:
@@ -153,12 +138,6 @@ def test_enough_inputs_stop_as_soon_as_the_design_says() -> None:
 def test_a_quota_of_classes_is_never_stopped_early() -> None:
     stratified = PopulationMean(0.05, 0.05, 1000, sampling=Sampling.STRATIFIED)
     assert run(stratified, np.full(1000, 0.02)).failure.trials == 1000
-
-
-def test_the_inputs_needed_grow_with_the_variance() -> None:
-    needed = [inputs_needed(p, 0.02, 0.05) for p in (0.0, 0.05, 0.5)]
-    assert needed[0] < 200 < needed[1] < 700
-    assert 2000 < needed[2] < 2700
 
 
 @pytest.mark.parametrize("precision", [0.0, -0.1, 0.5, float("nan")])
@@ -311,13 +290,6 @@ def test_without_a_trial_there_is_no_value() -> None:
     claim = result.claims[0]
     assert claim.value is None
     assert claim.interval == sf.results.Interval(0.0, 1.0)
-
-
-@pytest.mark.parametrize("least", [1.5, -1.0, float("nan")])
-def test_a_required_share_lies_between_0_and_1(least: float) -> None:
-    result = noise_study(P, SetMean(0.05, 0.05), 3).run(**QUICK)
-    with pytest.raises(InvalidArgument, match="between 0 and 1"):
-        result.require(least)
 
 
 def test_the_inputs_that_would_be_enough_are_enough() -> None:

@@ -41,12 +41,6 @@ def test_empty_cells_mean_nothing_proved_nothing_refuted_and_time_not_known(file
     assert row.bracket.reason
 
 
-def test_other_columns_may_be_there(file):
-    text = "label,source,network,split,image,lower,upper,runtime_s\n3,here,net,test,7,0.1,0.2,1\n"
-    (row,) = read_brackets(file(text))
-    assert (row.source, row.label) == ("here", "3")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

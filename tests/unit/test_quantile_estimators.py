@@ -87,12 +87,6 @@ def test_an_algorithm_that_stopped_after_a_few_inputs_says_nothing(inputs):
     assert quantile.reason == Why.STOPPED_TOO_SOON.of(*ended)
 
 
-def test_an_early_stop_at_gamma_says_nothing_either():
-    quantile = AlgorithmOne(gamma=0.1).conclude(log_normal(60), 0.05)
-    assert isinstance(quantile, Undecided)
-    assert quantile.reason.values[1:3] == (60, Why.SHORT_ENOUGH.of(0.1))
-
-
 @pytest.mark.parametrize(
     ("local", "reason"),
     [
@@ -184,14 +178,6 @@ def test_only_the_headline_rests_on_the_estimator(tmp_path, name, refused):
     assert default.require(0.002).verdicts == other.require(0.002).verdicts
     assert (other.claims[0].interval is None) == refused
     assert other.claims[0].share == 0.05
-
-
-def test_networks_side_by_side_keep_their_exact_difference(tmp_path):
-    path = write(tmp_path / "radii.csv", ("a", log_normal(80)), ("b", log_normal(80, 2)))
-    default, result = sf.brackets(path), sf.brackets(path, estimator="algorithm-1")
-    assert [c.names for c in result.claims] == [c.names for c in default.claims]
-    pairs = [[c for c in r.claims if c.kind == "quantile_difference"] for r in (default, result)]
-    assert pairs[0] == pairs[1]
 
 
 def test_a_search_for_the_quantile_alone_refuses_another_estimator():

@@ -19,16 +19,6 @@ def message(quantile):
     return np.array([quantile.interval.low, quantile.value, quantile.interval.high])
 
 
-def test_few_brackets_are_scored_one_by_one_at_every_node():
-    """Values of the grid when every bracket was scored at all nodes at once."""
-    values, local = log_normal(40)
-    once = (0.019423261358758385, 0.02471206103993768, 0.029364588742194105)
-    assert message(LogNormalPosterior().conclude(local, 0.05)) == pytest.approx(once, rel=1e-12)
-    censored = [b if v < 0.05 else never_refuted(0.04) for b, v in zip(local, values, strict=True)]
-    once = (0.021249644956003445, 0.026288427747254775, 0.0300745995032476)
-    assert message(LogNormalPosterior().conclude(censored, 0.05)) == pytest.approx(once, rel=1e-12)
-
-
 @pytest.mark.parametrize("steps", [64, 0.3])
 def test_many_brackets_have_the_posterior_of_a_few(monkeypatch, steps):
     """With steps so coarse that rounding misleads, the brackets themselves say where to look."""

@@ -182,10 +182,3 @@ def test_a_first_radius_that_is_too_near_is_widened():
     true = np.r_[np.full(40, 0.001), np.full(400, 0.2)]
     outcome = World(true).run(sf.methods.CriticalQuantile(quantile=0.3, size=440)).quantile
     assert outcome.interval.low <= 0.2 <= outcome.interval.high < 0.23
-
-
-def test_a_narrow_width_asks_for_narrow_brackets():
-    true = np.full(300, 0.05)
-    settled = World(true, blunt=0.0).run(sf.methods.CriticalQuantile(0.01, within=0.004, size=300))
-    assert settled.quantile.interval.width <= 0.008
-    assert len(settled.brackets) == 104

@@ -16,7 +16,6 @@ from surefoot.engine.proof_bench import BuiltInProver, ProofBench, decode_point
 from surefoot.errors import InvalidArgument
 from surefoot.graph.read_network import read_network
 from surefoot.region.critical_level import ProofLimits
-from surefoot.report.views.radii import radii_chart
 from surefoot.report.views.radii_tables import quantile_table
 from surefoot.study.export_counterexamples import write_properties
 from surefoot.study.study import join_results
@@ -211,16 +210,3 @@ def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
     task = Task(study.fitted.subjects()[0], 0.1, 0, 1, known=known)
     bench_of(study, BuiltInProver(None)).answer([task])
     assert limits == [pytest.approx(1.0)]
-
-
-def test_the_legends_of_two_networks_stand_where_no_line_crosses_them(tmp_path):
-    record = linear_study(tmp_path, POINTS).run().record
-    drawn = radii_chart({"one.onnx": record, "two.onnx": record}).to_dict()
-    legends = [
-        channel["legend"]
-        for layer in drawn["layer"]
-        for channel in layer["encoding"].values()
-        if isinstance(channel.get("legend"), dict)
-    ]
-    assert {legend["orient"] for legend in legends} == {"top", "bottom"}
-    assert all(x["symbolOpacity"] == 1 for x in legends if x["orient"] == "top")

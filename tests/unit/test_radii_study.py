@@ -1,6 +1,5 @@
 """Critical radii through the whole engine: known by construction, resumed, reported, refused."""
 
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +9,8 @@ from onnx import TensorProto, helper, numpy_helper, save
 import surefoot as sf
 from surefoot.core.claims import Verdict
 from surefoot.core.counts import Proof
-from surefoot.engine import loop
 from surefoot.errors import InvalidArgument
+from tests.worlds import every_batch_watched
 
 
 def write(path, layers, opset=17):
@@ -53,16 +52,6 @@ def linear_study(folder, points, method=None, labels=None, **more):
     method = method or sf.methods.CriticalLevel(tolerance=1e-3, seconds_per_input=5)
     noise = sf.perturb.LinfNoise()
     return sf.Study(model, inputs, noise, method, property=sf.properties.TrueLabel(), **more)
-
-
-@contextmanager
-def every_batch_watched():
-    """Progress is reported after every batch, however quick it was."""
-    pause, loop._PROGRESS_INTERVAL_SECONDS = loop._PROGRESS_INTERVAL_SECONDS, 0.0
-    try:
-        yield
-    finally:
-        loop._PROGRESS_INTERVAL_SECONDS = pause
 
 
 POINTS = [(0.5, 0.7), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5), (0.6, 0.6)]

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import surefoot as sf
 from surefoot.report.page import FIGURE_BYTES, ROWS
@@ -78,12 +77,6 @@ def test_verdicts_come_first_and_decide_the_exit_code():
         assert repr(required).startswith(f"<Result {claim.verdict}: ")
         each = tuple(claim.answered(least, verdict, "so") for verdict in codes)
         assert replace(required, verdicts=each).exit_code == 1
-
-
-@pytest.mark.parametrize("progress", [None, False])
-def test_nothing_is_shown_where_nobody_watches(progress, capsys):
-    run((np.random.default_rng(2).random((4, 4)), [0, 1, 0, 1]), progress=progress)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_a_plot_is_shown_without_a_network():

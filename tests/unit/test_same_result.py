@@ -47,7 +47,7 @@ KINDS = ("estimate", "mean", "certify", "tail", "curve", "compare", "critical", 
 EXECUTORS = {
     "threads": (lambda: options(workers=2, executor="threads"), KINDS),
     "processes": (lambda: options(workers=1, executor="processes"), ("critical",)),
-    "own pool": (own_pool, KINDS),
+    "own pool": (own_pool, ("estimate", "tail", "curve", "critical")),
 }
 """How a run is started otherwise than inline, and what is run so: processes of their own start anew
 for each run, and test_executors.py runs more kinds in them. test_ray.py has its own cluster."""

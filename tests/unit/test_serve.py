@@ -123,17 +123,6 @@ def test_the_last_page_has_a_row_and_another_number_is_the_nearest_page(page, ro
     assert (numbers.page, numbers.pages, numbers.start, numbers.stop) == expected
 
 
-def test_a_long_list_has_pages_and_every_run_is_on_one(tmp_path):
-    where = str(tmp_path / "many.db")
-    with closing(open_store(where)) as store:
-        for i in range(103):
-            store.begin(f"{i:064x}", example_spec(i), None, {})
-    client = client_of(where)
-    pages = [rows_of(client.get(f"/?page={n}")) for n in (1, 2, 3, 999)]
-    assert [len(rows) for rows in pages] == [50, 50, 3, 3]
-    assert len({run for rows in pages for run in rows}) == 103
-
-
 def test_a_report_is_exactly_the_page_of_surefoot_report(runs, monkeypatch):
     where, digests = runs
     monkeypatch.setattr(Figure, "svg", "<svg></svg>")  # drawing takes seconds

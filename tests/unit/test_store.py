@@ -70,24 +70,6 @@ def test_the_same_study_comes_from_the_store_without_running(finished):
     assert again.record == result.record
 
 
-def test_another_study_shares_the_store_without_mixing(finished):
-    path, result = finished
-    other = study(seed=2).run(path)
-    assert other.record.digest != result.record.digest
-    with closing(SqlStore(path)) as store:
-        assert [r.finished for r in store.runs()] == [True, True]
-        assert store.record(result.record.digest).claims == result.claims
-
-
-def test_a_stored_run_equals_one_in_memory(finished):
-    _, result = finished
-    plain = study().run().record
-    same = dataclasses.replace(result.record, started="", seconds=plain.seconds)
-    assert same == plain
-    assert result.record.started
-    assert result.record.seconds > 0
-
-
 def test_one_tray_is_one_transaction(tmp_path):
     """A batch that fails half-way leaves nothing behind."""
     with closing(SqlStore(str(tmp_path / "run.db"))) as store:

@@ -81,11 +81,6 @@ def test_short_help_shows_few_options_and_the_long_one_all(command: str) -> None
     assert {p.opts[0] for p in made.params if p.required and p.opts[0] in names} <= short
 
 
-def test_refused_words_are_noticed_in_names_too() -> None:
-    assert refused_words("told_apart = DisturbedInput") == ["disturbed", "told"]
-    assert refused_words("a slippery desktop, a trial, untold") == []
-
-
 def test_modules_are_named_by_what_they_hold() -> None:
     parts = {name_of(p): {p.stem, *p.stem.split("_")} & PARTICIPLES for p in our_modules()}
     assert {name: words for name, words in parts.items() if words} == {}
@@ -108,8 +103,3 @@ def test_no_file_imports_itself_through_others() -> None:
     """
     graph = grimp.build_graph("surefoot", cache_dir=None, exclude_type_checking_imports=True)
     assert circle({m: graph.find_modules_directly_imported_by(m) for m in graph.modules}) == []
-
-
-def test_a_circle_is_noticed() -> None:
-    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
-    assert circle({"a": {"b"}, "b": set()}) == []

@@ -203,11 +203,6 @@ def test_a_level_reads_as_its_user_wrote_it(level, words):
     assert not math.isnan(number("1e-3"))
 
 
-def test_a_study_is_a_frozen_value():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        study().seed = 3
-
-
 def test_every_public_name_can_be_had_and_is_documented():
     assert sorted(sf.__all__) == list(sf.__all__)
     for name in sf.__all__:

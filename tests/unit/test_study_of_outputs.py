@@ -75,12 +75,6 @@ def test_a_record_without_classes_names_no_class_and_survives_json():
     assert json.loads(result.to_json())["inputs"][0]["predicted"] is None
 
 
-@pytest.mark.parametrize("study", [regression, detection], ids=["values", "objects"])
-def test_batch_size_never_changes_a_result(study):
-    one, many = (study().run(workers=1, batch=n) for n in (3, 500))
-    assert [row.result for row in one.inputs] == [row.result for row in many.inputs]
-
-
 def test_examples_show_clean_true_and_perturbed_outputs():
     inputs = sf.load_inputs(X, targets=total(X) + 1)
     example = regression(inputs=inputs).run(**QUICK).details.examples[0]

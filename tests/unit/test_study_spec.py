@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 import surefoot as sf
@@ -76,14 +75,6 @@ def test_words_are_for_people_and_name_no_study(make):
     assert decisive_json(replace(spec, seed=2)) != decisive_json(spec)
 
 
-def test_an_option_is_a_number_or_is_left_open():
-    part = PartSpec("linf", {"level": None, "width": 1})
-    assert part.number("level") is None
-    assert part.number("kappa") is None
-    assert part.number("width") == 1.0
-    assert str(part) == "linf (level None, width 1)"
-
-
 @pytest.mark.parametrize(("within", "chooses"), [(None, False), (0.5, True)])
 def test_a_search_to_a_given_width_chooses_its_inputs(make, within, chooses):
     """Its number of inputs was not fixed in advance, which claims about quantiles must know."""
@@ -124,41 +115,3 @@ def test_a_level_that_plays_no_part_changes_no_digest(make):
     assert replace(plain, by_class=True).digest == plain.digest  # what the method does by itself
     assert replace(plain, population=sf.population.Mean(0.1)).digest == plain.digest
     assert replace(plain, by_class=False).digest != plain.digest
-
-
-def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, monkeypatch):
-    from typer.testing import CliRunner
-
-    from surefoot.cli.main import app
-
-    monkeypatch.chdir(tmp_path)
-    relu_net(tmp_path / "model.onnx", SHAPE)
-    x = (255 * batch(6, SHAPE)).astype(np.uint8)
-    np.savez(tmp_path / "test.npz", x=x, y=[0, 0, 1, 1, 2, 2])
-    model, inputs = sf.load_model("model.onnx", bounds=(0, 1)), sf.load_inputs("test.npz")
-    noise, ball = sf.perturb.LinfNoise(8 / 255), sf.perturb.LinfNoise()
-    typed = {
-        "estimate --perturb linf:8/255 --each 0.3 --confidence 0.9": (
-            noise, sf.methods.ExactSequential(0.3, 0.1), sf.properties.TrueLabel()),
-        "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --max-trials 30": (
-            noise, sf.methods.KappaTest(0.2, 0.1, 30), sf.properties.TrueLabel()),
-        "tail --perturb linf:8/255 --draws 40": (
-            noise, sf.methods.NormalTail(draws=40), sf.properties.NoConfidentMistake(0.6)),
-        "curve --perturb linf:0..0.5 --threshold 0.7 --resolution 0.1": (
-            ball, sf.methods.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1),
-            sf.properties.TrueLabel()),
-        "critical --seconds-per-input 0.1 --tolerance 0.05 --samples 3": (
-            ball, sf.methods.CriticalLevel(0.05, seconds_per_input=0.1, samples=3),
-            sf.properties.TrueLabel()),
-    }  # fmt: skip
-    for words, (perturbation, method, held) in typed.items():
-        command, *options = words.split()
-        done = CliRunner().invoke(
-            app, [command, "model.onnx", "test.npz", *options, "--bounds", "0,1", "--json"]
-        )
-        assert done.stdout, (words, done.stderr, done.exception)
-        data = json.loads(done.stdout)
-        made = sf.Study(model, inputs, perturbation, method, property=held)
-        spec = spec_from_json(json.dumps(data["spec"]))
-        assert decisive_json(spec) == decisive_json(made.spec), words
-        assert data["digest"] == made.digest, words

@@ -13,7 +13,7 @@ from surefoot.core.reasons import Why
 from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
-from surefoot.population.cells import Cell, CellMean, mean_of_cells, mean_ratio
+from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
 from surefoot.statistics.stratified_mean import MeanBounds
 from surefoot.study.load_files import SELECTION_SEEDS
 from surefoot.study.study import CellPlan, cell_seed, cell_studies
@@ -313,11 +313,3 @@ def test_an_undecided_suite_says_what_is_likely_to_decide_it(images, finer, why)
     assert forecast.why is why
     assert 0.8 <= forecast.values[-1] <= 1
     assert near.reason.values[2].why is Why.MANY_MAY_DECIDE
-
-
-def test_a_forecast_of_a_network_that_rarely_changes_is_small():
-    cell = CellMean(0.05, 0.001, cells=20, size=300, level=0.1)
-    assert cell.forecast_at(2 * 0.1 * 0.9) == cell.forecast, "as guessed before any trial"
-    assert cell.forecast_at(0.5 / 33) < cell.forecast / 2
-    assert cell.forecast_at(0.4) > cell.forecast
-    assert replace(cell, fresh=False).forecast_at(0.0) == 300

@@ -1,6 +1,5 @@
 """Studies of tables: noise relative to the spread, names and units in record and page."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -13,7 +12,6 @@ from surefoot.catalogue.parse import at_level, parse_range, written_level
 from surefoot.core.assumptions import Assumed
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import TableNoise, load_features
-from surefoot.store import open_store
 from surefoot.subject.inputs import Feature, Inputs
 
 COLUMNS = (
@@ -213,19 +211,6 @@ def test_the_digest_covers_what_codes_stand_for():
     heading = (replace(COLUMNS[0], column="age"), *COLUMNS[1:])
     digests = {study_of(inputs_of(features=f)).digest for f in (COLUMNS, renamed, heading)}
     assert len(digests) == 3
-
-
-def test_a_stored_result_comes_back_with_its_columns(tmp_path):
-    store = str(tmp_path / "runs.db")
-    study = study_of(inputs_of())
-    result = study.run(store)
-    again = study.run(store)
-    assert again.from_store
-    assert again.record == result.record
-    assert json.loads(again.to_json())
-    spec = open_store(store).stored(study.digest).spec
-    assert spec.inputs.columns == study.spec.inputs.columns
-    assert spec.inputs.columns[2].categories == ("admin", "boss", "clerk")
 
 
 def test_evidence_is_not_taken_over_where_codes_stand_for_something_else(tmp_path):

@@ -122,6 +122,11 @@ def result():
     return study.run()
 
 
+@pytest.fixture(scope="module")
+def page(result):
+    return html_of(result.view)
+
+
 def test_the_frame_and_the_json_have_the_fit_of_every_input(result):
     frame = result.to_frame()
     row = next(row for row in result.inputs if isinstance(row.result, Extrapolation))
@@ -161,7 +166,7 @@ def test_a_record_of_before_without_fits_is_still_read_and_shown(result):
     assert "scores" not in [section.id for section in view.sections]
 
 
-def test_the_page_shows_the_histograms_and_a_table_of_fits(result):
+def test_the_page_shows_the_histograms_and_a_table_of_fits(result, page):
     sections = {section.id: section for section in result.view.sections}
     assert sections["scores"].figures
     for figure in sections["scores"].figures:
@@ -170,13 +175,12 @@ def test_the_page_shows_the_histograms_and_a_table_of_fits(result):
     table = sections["fits"].table
     assert {"input", "transform", "mean", "deviation", "z", "A²", "p"} <= set(table.headings)
     assert "no guarantee" in table.note
-    assert not re.search(r"p = 0(?![.0-9])|(?<![.0-9])0e[+-]0", html_of(result.view))
+    assert not re.search(r"p = 0(?![.0-9])|(?<![.0-9])0e[+-]0", page)
 
 
-def test_the_loss_of_clean_inputs_stands_beside_the_accuracy(result):
+def test_the_loss_of_clean_inputs_stands_beside_the_accuracy(result, page):
     loss = result.details.clean_loss
     assert (loss.inputs, loss.infinite) == (12, 0)
-    page = html_of(result.view)
     assert "mean cross-entropy loss" in page
     assert "no upper bound" in page
     assert "cross-entropy" not in result.explain(), "a terminal has the accuracy alone"

@@ -11,7 +11,6 @@ from surefoot.core.counts import Outcomes
 from surefoot.core.tasks import Entry, Subject
 from surefoot.engine import loop, progress
 from surefoot.engine.loop import measure
-from surefoot.engine.progress import TimeLimit
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.executors.pool import Inline
@@ -144,13 +143,6 @@ def test_the_run_goes_on_from_its_journal_and_ends_the_same(whole, batch_after):
     assert bench.answered + rest.answered == whole.trials
 
 
-def test_a_shorter_limit_later_loses_nothing():
-    journal = MemoryJournal()
-    (first,) = run(journal=journal, time_limit=4 * SHORT)
-    (second,) = run(journal=journal, time_limit=1e-6)
-    assert len(second.points) == len(first.points) > 0
-
-
 def test_several_short_runs_make_one_whole(whole):
     journal, rounds = MemoryJournal(), 0
     while rounds < 200:
@@ -233,13 +225,6 @@ def test_progress_expects_no_more_than_the_limit_allows():
     assert middle
     assert all(p.expected < 450 for p in middle), "at 800 trials a second, for 0.5 seconds"
     assert reports[-1].finished == reports[-1].subjects == 1
-
-
-def test_without_a_limit_there_is_always_time():
-    endless = TimeLimit.from_now(None)
-    assert not endless.reached
-    assert endless.most_trials(5) == float("inf")
-    assert TimeLimit(CLOCK.monotonic() - 2.0, 1.0).most_trials(7) == 7
 
 
 @pytest.mark.parametrize("method", [Stubborn(), sf.methods.BuSun(0.1, 0.1)])

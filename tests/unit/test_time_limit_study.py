@@ -12,7 +12,6 @@ from surefoot.cli.terminal import present
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import duration
 from surefoot.report.provenance import provenance
-from surefoot.study.run import RunSettings
 from tests.early_curve import STOPPED, Stubborn, slow_study
 from tests.worlds import study
 
@@ -66,11 +65,6 @@ def test_each_curve_of_a_comparison_has_the_limit_for_itself():
     assert both.record.stopped_early
     assert all(part.record.stopped_early for part in both.parts.values())
     assert json.loads(both.to_json())["stopped_early"] is True
-
-
-def test_the_limit_is_no_part_of_what_names_a_study():
-    assert "time_limit" not in str(slow_study().spec)
-    assert RunSettings().time_limit is None
 
 
 @pytest.mark.parametrize(

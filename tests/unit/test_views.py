@@ -9,7 +9,6 @@ import surefoot as sf
 from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
-from surefoot.inputs import fit
 from surefoot.subject.protocols import View
 from tests.worlds import example
 
@@ -64,13 +63,6 @@ def test_a_flattened_image_is_still_seen_as_one():
     np.testing.assert_array_equal(flat, whole.reshape(5, 80))
 
 
-@pytest.mark.parametrize("kind", ["motion", "glass", "elastic", "snow", "shot", "perspective"])
-def test_batch_size_never_changes_a_result(kind):
-    made = study_of(CHW, example(kind))
-    small, large = made.run(batch=3), made.run(batch=512)
-    assert small.by_id == large.by_id
-
-
 def test_a_chain_of_values_and_images_runs_through_the_engine():
     chain = sf.perturb.Chain((sf.perturb.LinfNoise(0.1), example("rotation")))
     found = study_of(HWC, chain).run()
@@ -90,24 +82,6 @@ def test_images_are_not_signals_and_rows_are_not_images():
         study_of(rng.random((4, 6), dtype=np.float32), example("rotation"))
     with pytest.raises(InvalidArgument, match="gain needs signals"):
         study_of(CHW, example("gain"))
-
-
-def test_a_table_of_another_width_is_refused_with_the_number():
-    with pytest.raises(InvalidArgument, match="6"):
-        study_of(rng.random((4, 5), dtype=np.float32), example("table")).run()
-
-
-def test_a_fitted_image_keeps_its_frame():
-    inputs = sf.load_inputs(HWC)
-    assert fit(inputs, (3, 8, 10)).frame == (3, 8, 10)
-
-
-def test_a_function_of_ones_own_is_one_line():
-    made = sf.perturb.custom(0.2, name="darker", draws=1)(lambda x, u, level: x - level * u)
-    rows = rng.random((6, 5), dtype=np.float32)
-    found = study_of(rows, made).run()
-    assert found.record.study.perturbation.kind == "darker"
-    assert found.record.trials > 0
 
 
 def test_another_frame_or_another_layout_is_another_study():

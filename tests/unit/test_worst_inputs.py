@@ -1,6 +1,5 @@
 """Where it is weakest: inputs that were right and break, not those that are wrong when clean."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +8,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.claims import CleanFault
 from surefoot.core.results import UNIT, Estimate, Footing, Guarantee
-from surefoot.report.figures import svg
 from surefoot.report.tables import clean_fault
-from surefoot.report.views.sampling_figures import inputs_chart
 from surefoot.report.views.sampling_tables import count_words, is_from_few
 from tests.worlds import linear, points, study
 
@@ -120,12 +117,6 @@ def test_few_trials_are_counted_and_many_give_an_interval():
     assert said(10) == ""
     assert said(8, unbiased=0.5, unbiased_from=4) == ""  # the value is of the last four alone
     assert said(1, value=0.0, guarantee=Guarantee(Footing.SOUND, 0.0)) == ""  # nothing is random
-
-
-def test_inputs_that_never_failed_stand_apart_from_the_scale():
-    drawn = svg(inputs_chart(study().run().record))
-    ticks = re.findall(r"<text[^>]*>(none|\d+0|0|100)<", drawn)
-    assert ticks[:7] == ["none", "0", "20", "40", "60", "80", "100"]
 
 
 def test_a_trial_that_fails_by_a_tie_is_not_called_by_the_class_it_fails():
