@@ -12,6 +12,10 @@ class Stopped(BaseException):
     """The user or the system stopped the run: no error, and no code of the user may catch it."""
 
 
+INTERRUPTS = (KeyboardInterrupt, Stopped)
+"""What the person at the keyboard raises: it passes through every frame."""
+
+
 class InvalidArgument(SurefootError, ValueError):
     """A value the caller passed cannot mean anything.
 
@@ -23,7 +27,7 @@ class InvalidArgument(SurefootError, ValueError):
         self.option, self.value = option, value
 
 
-def system_words(error: Exception) -> str:
+def system_words(error: BaseException) -> str:
     """What the system says of an error of its own, without number and path."""
     return getattr(error, "strerror", None) or str(error)
 
@@ -32,13 +36,13 @@ def system_words(error: Exception) -> str:
 def refusing(
     what: str,
     way_out: str,
-    *errors: type[Exception],
-    words: Callable[[Exception], str] = str,
+    *errors: type[BaseException],
+    words: Callable[[BaseException], str] = str,
 ) -> Iterator[None]:
     """These errors become a refusal: `what` cannot be done, the error in brackets, the way out."""
     try:
         yield
-    except InvalidArgument:  # a ValueError too, and a refusal already
+    except (InvalidArgument, *INTERRUPTS):  # the first is a ValueError too, and a refusal already
         raise
     except errors as error:
         raise InvalidArgument(f"{what} ({words(error)}): {way_out}") from error

@@ -34,7 +34,7 @@ def require_onnx(why: str = "proofs read the layers of an ONNX file") -> ModuleT
         raise MissingPackage(f"{why}: pip install 'surefoot[verify]'") from error
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """The beginning of what an error of onnx says, which may take many lines."""
     return " ".join(str(error).split())[:160]
 

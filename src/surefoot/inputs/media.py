@@ -24,7 +24,7 @@ from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Item
 from surefoot.system.memory_limits import refuse_too_large
 from surefoot.system.text import first_again
-from surefoot.system.user_code import INTERRUPTS, raised_words
+from surefoot.system.user_code import named_errors
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _MOST_CHANNELS = 64
@@ -304,15 +304,9 @@ def file_labels(
 def _label(file: Path, label_of: LabelOf | LabelPattern) -> Item:
     if isinstance(label_of, LabelPattern):
         return label_of.label(file)
-    try:
+    way_out = "let it return a class number or name"
+    with named_errors(f"{file}: the function of labels", way_out):
         return label_of(file)
-    except INTERRUPTS:
-        raise
-    except BaseException as error:
-        raise InvalidArgument(
-            f"{file}: the function of labels {raised_words(error)}: let it "
-            "return a class number or name"
-        ) from error
 
 
 def label_source(path: Path, options: ReadOptions) -> LabelOf | LabelPattern | str | None:

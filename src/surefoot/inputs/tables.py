@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.errors import InvalidArgument, MissingPackage, refusing
 from surefoot.inputs.arrays import ReadOptions, coarse_words, labelled_inputs, rounded_away
 from surefoot.inputs.items import csv_header, csv_rows, refuse_cells, refuse_other_separators
 from surefoot.inputs.labels import GivenLabels, Labels, read_labels
@@ -163,6 +163,11 @@ def _categories(heading: str, values: list[Any], source: str) -> tuple[Category,
     return tuple(plain)
 
 
+def _columns_of(frame: Frame, source: str) -> Table:
+    library = type(frame).__module__.partition(".")[0]
+    return (pandas_columns if library == "pandas" else polars_columns)(frame, source)
+
+
 def pandas_columns(frame: Frame, source: str = "the frame") -> Table:
     """The columns of a pandas DataFrame; an index with names of its own gives the ids."""
 
@@ -253,8 +258,7 @@ def from_frame(frame: Frame, options: ReadOptions) -> Inputs:
     """Inputs from a DataFrame; labels are the name of a column, or one label for each row."""
     if type(frame).__name__ == _LAZY:
         raise InvalidArgument("a LazyFrame of polars has no rows yet: pass frame.collect()")
-    library = type(frame).__module__.partition(".")[0]
-    return _inputs((pandas_columns if library == "pandas" else polars_columns)(frame), options)
+    return _inputs(_columns_of(frame, "the frame"), options)
 
 
 def from_table_file(path: Path, options: ReadOptions) -> Inputs:
@@ -405,19 +409,14 @@ def _read_parquet(path: Path) -> Table:
     for library in ("pandas", "polars"):
         try:
             module = __import__(library)
-            _refuse_many_rows(path, library)
-            frame = module.read_parquet(path)
-        except ImportError as error:  # pandas without pyarrow too
+            import_module("pyarrow.parquet" if library == "pandas" else library)
+        except ImportError as error:
             failed = error
             continue
-        except InvalidArgument:
-            raise
-        except Exception as error:
-            raise InvalidArgument(
-                f"{path} cannot be read as parquet ({error}): write it again"
-            ) from error
-        read = pandas_columns if library == "pandas" else polars_columns
-        return read(frame, str(path))
+        with refusing(f"{path} cannot be read as parquet", "write it again", Exception):
+            _refuse_many_rows(path, library)
+            frame = module.read_parquet(path)
+        return _columns_of(frame, str(path))
     raise MissingPackage(
         f"{path} needs polars, or pandas with pyarrow: pip install polars"
     ) from failed

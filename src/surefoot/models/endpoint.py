@@ -355,18 +355,11 @@ def open_endpoint(source: str, options: LoadOptions) -> EndpointModel:
     options.normalise.check(shape)
     batch_bytes = 4 * (tensor.shape[0] or 1) * math.prod(shape)
     refuse_too_large(f"a batch for {where}", batch_bytes, "serve the model with a smaller shape")
-    output = _output_name(where, metadata, options)
-    draft = Signature(
-        shape=shape,
-        classes=0,
-        scores=options.scores or Scores.LOGITS,
-        digest="",
-        covers="",
-        bounds=options.bounds,
-        whole_numbers=bool(np.issubdtype(DTYPES[tensor.datatype], np.integer)),
-        thread_safe=True,
-        preparation=options.preparation(DTYPES[tensor.datatype]),
-    )
+    outputs = {one.name: one.datatype for one in metadata.outputs}
+    output = options.output
+    if outputs:  # else the only one that there is
+        output = options.chosen_output(where, outputs, ("FP",), ("INT", "UINT"))
+    draft = options.draft(shape, dtype=DTYPES[tensor.datatype])
     server = connection.get(connection.address.server_metadata)
     binary = server.status == 200 and lists_binary(server.body)
     row = next((one.shape[1:] for one in metadata.outputs if one.name == output), None)
@@ -421,29 +414,3 @@ def _only_input(connection: Connection, metadata: Metadata) -> Tensor:
             "the model with one"
         )
     return tensor
-
-
-def _output_name(where: str, metadata: Metadata, options: LoadOptions) -> str | None:
-    """The output that holds scores: the one named, else the first of floats; None: the only one.
-
-    Values that are no class scores may be whole numbers too, such as a mask of classes.
-    """
-    outputs, name = metadata.outputs, options.output
-    names = [one.name for one in outputs]
-    if name is not None:
-        if outputs and name not in names:
-            raise InvalidArgument(
-                f"{where} has no output {name!r}: it has {', '.join(names)}; name one of them"
-            )
-        return name
-    if not outputs:
-        return None
-    whole = options.scores is not None and not options.scores.of_classes
-    for kinds in (("FP",), ("INT", "UINT") if whole else ()):
-        for one in outputs:
-            if one.datatype.startswith(kinds) and one.datatype in DTYPES:
-                return one.name
-    stated = ", ".join(f"{one.name} {one.datatype}" for one in outputs)
-    raise ModelFailed(
-        f"{where} has no output of scores: it has {stated}; serve the scores of the classes"
-    )

@@ -7,7 +7,6 @@ other modules), so that without trust only what a plain network needs is let thr
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import json
@@ -21,12 +20,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.errors import InvalidArgument, MissingPackage, refusing
 from surefoot.models.load_options import LoadOptions
-from surefoot.models.python import wrap_callable
+from surefoot.models.python import named_by_file, wrap_callable
 from surefoot.subject.protocols import HostArray, Model
 from surefoot.system.text import Json
-from surefoot.system.user_code import INTERRUPTS, error_text
+from surefoot.system.user_code import error_text
 
 _BACKENDS = ("tensorflow", "torch", "jax")
 _MODULES = (
@@ -52,11 +51,8 @@ def open_keras(path: Path, options: LoadOptions) -> Model:
     run = _KerasRun(str(path.absolute()), options.trust)
     own = _one_shape(path, run.model.input_shape)
     shape = options.input_shape(own, f"{path.name}")
-    loaded: Any = wrap_callable(run, replace(options, shape=shape, trust=False))
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    named = replace(loaded.signature, digest=digest, covers="the bytes of the file", partial=False)
-    model: Model = replace(loaded, signature=named)
-    return model
+    loaded = wrap_callable(run, replace(options, shape=shape, trust=False))
+    return named_by_file(loaded, path, "the bytes of the file")
 
 
 def keras_input_shape(path: Path) -> tuple[int | None, ...] | None:
@@ -64,13 +60,9 @@ def keras_input_shape(path: Path) -> tuple[int | None, ...] | None:
     for part in _parts(_config(path)):
         for name in ("batch_shape", "batch_input_shape", "input_shape"):
             shape = part.get(name)
-            if isinstance(shape, list) and shape and all(_is_length(n) for n in shape):
+            if isinstance(shape, list) and shape and {type(n) for n in shape} <= {int, type(None)}:
                 return tuple(shape[1:])
     return None
-
-
-def _is_length(n: Json) -> bool:
-    return n is None or (isinstance(n, int) and not isinstance(n, bool))
 
 
 @dataclass(frozen=True)
@@ -93,17 +85,11 @@ class _KerasRun:
 @lru_cache(maxsize=8)
 def _loaded(path: str, trust: bool, modified: int) -> Any:  # noqa: ANN401  an object of Keras
     keras = _keras()
-    try:
-        with TemporaryDirectory() as folder:
-            readable = _with_input_layer(Path(path), Path(folder))
-            return keras.saving.load_model(readable, compile=False, safe_mode=not trust)
-    except INTERRUPTS:
-        raise
-    except BaseException as error:
-        raise InvalidArgument(
-            f"{path} cannot be read by Keras {keras.__version__} ({error_text(error)}): save the "
-            "model again, or export it to ONNX"
-        ) from error
+    what = f"{path} cannot be read by Keras {keras.__version__}"
+    way_out = "save the model again, or export it to ONNX"
+    with refusing(what, way_out, BaseException, words=error_text), TemporaryDirectory() as folder:
+        readable = _with_input_layer(Path(path), Path(folder))
+        return keras.saving.load_model(readable, compile=False, safe_mode=not trust)
 
 
 def _with_input_layer(path: Path, folder: Path) -> Path:
@@ -156,15 +142,11 @@ def _one_shape(path: Path, shape: Any) -> tuple[int | None, ...] | None:  # noqa
 
 def _config(path: Path) -> Json:
     """The description of the network in the file, as JSON."""
-    try:
+    errors = (OSError, KeyError, ValueError, RecursionError, zipfile.BadZipFile)
+    what, way_out = f"{path} is no model of Keras", "save it with model.save('model.keras')"
+    with refusing(what, way_out, *errors, words=error_text):
         text = _config_of_h5(path) if path.suffix.lower() != ".keras" else _config_of_zip(path)
-        config: Json = json.loads(text)
-    except (OSError, KeyError, ValueError, RecursionError, zipfile.BadZipFile) as error:
-        raise InvalidArgument(
-            f"{path} is no model of Keras ({error_text(error)}): save it with model.save("
-            "'model.keras')"
-        ) from error
-    return config
+        return json.loads(text)
 
 
 def _config_of_zip(path: Path) -> bytes:

@@ -6,17 +6,15 @@ in a table below.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from surefoot.core.results import Interval
-from surefoot.errors import InvalidArgument
+from surefoot.errors import INTERRUPTS, InvalidArgument
 from surefoot.models.archive import export_input_shape
 from surefoot.models.call_limit import USUAL_SECONDS, checked_limit, limit_of_program
 from surefoot.models.endpoint import endpoint_input_shape, open_endpoint
@@ -24,11 +22,17 @@ from surefoot.models.endpoint_connection import is_address, refuse_unused_variab
 from surefoot.models.keras import keras_input_shape, open_keras
 from surefoot.models.load_options import LoadOptions, Source, interval, normalisation, scores_kind
 from surefoot.models.onnx import onnx_input_shape, open_onnx
-from surefoot.models.python import import_object, is_predictor, wrap_callable, wrap_items
+from surefoot.models.python import (
+    import_object,
+    is_predictor,
+    named_by_file,
+    wrap_callable,
+    wrap_items,
+)
 from surefoot.models.torch import is_module, open_torch, wrap_module
 from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.protocols import Item, Model
-from surefoot.system.user_code import INTERRUPTS, error_text, missing_code
+from surefoot.system.user_code import error_text, missing_code
 
 
 def open_pickle(
@@ -40,11 +44,8 @@ def open_pickle(
             f"{path} is a pickle; reading one can run any code: convert the model to ONNX, "
             "or pass --trust (trust=True) if you made the file yourself"
         )
-    loaded: Any = wrap(_read(path), replace(options, trust=False))
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()  # pickled again, trees may differ
-    named = {"digest": digest, "covers": "the bytes of the pickle", "partial": False}
-    model: Model = replace(loaded, signature=replace(loaded.signature, **named))
-    return model
+    loaded = wrap(_read(path), replace(options, trust=False))
+    return named_by_file(loaded, path, "the bytes of the pickle")
 
 
 def _read(path: Path) -> Source:

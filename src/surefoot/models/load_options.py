@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,10 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.models.call_limit import USUAL_SECONDS
 from surefoot.subject.inputs import Feature
-from surefoot.subject.protocols import LARGEST_NUMBER, Array, Scores
+from surefoot.subject.protocols import LARGEST_NUMBER, Array, Scores, Signature
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ def _spread(numbers: tuple[float, ...], shape: tuple[int, ...]) -> np.ndarray:
 Source = Any
 """What a user gives as a model: a file, an address, a name, a module, an estimator, a function."""
 Numbers = Sequence[float] | float | None
+Dtype = type[np.generic] | None
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,50 @@ class LoadOptions:
             else "",
         ]
         return ", ".join(filter(None, words))
+
+    def draft(
+        self, shape: tuple[int, ...], digest: str = "", covers: str = "", dtype: Dtype = None
+    ) -> Signature:
+        """What is known of a model before it has answered; `dtype` of its input, where it has one.
+
+        Models that state a type take several threads at a time.
+        """
+        return Signature(
+            shape=shape,
+            classes=0,
+            scores=self.scores or Scores.LOGITS,
+            digest=digest,
+            covers=covers,
+            bounds=self.bounds,
+            whole_numbers=dtype is not None and bool(np.issubdtype(dtype, np.integer)),
+            thread_safe=dtype is not None,
+            preparation=self.normalise.description() if dtype is None else self.preparation(dtype),
+        )
+
+    def chosen_output(
+        self, where: str, outputs: Mapping[str, str], kinds: tuple[str, ...], whole: tuple[str, ...]
+    ) -> str:
+        """The output that holds scores: the one named, else the first whose type begins as one of
+        `kinds`, in their order.
+
+        Values that are no class scores may be `whole` numbers too, such as a mask of classes.
+        """
+        if self.output is not None and self.output not in outputs:
+            raise InvalidArgument(
+                f"{where} has no output {self.output!r}: it has {', '.join(outputs)}; name one of "
+                "them"
+            )
+        no_classes = self.scores is not None and not self.scores.of_classes
+        begins: Sequence[str | tuple[str, ...]] = (*kinds, whole) if no_classes else kinds
+        for kind in begins:
+            for name, dtype in outputs.items():
+                if self.output == name or (self.output is None and dtype.startswith(kind)):
+                    return name
+        stated = ", ".join(f"{name} {dtype}" for name, dtype in outputs.items())
+        raise ModelFailed(
+            f"{where} has no output of scores: it has {stated}; let it give the scores of the "
+            "classes"
+        )
 
     def refuse_output(self) -> None:
         """For every model that is neither an ONNX file nor behind HTTP."""

@@ -336,18 +336,11 @@ def open_onnx(path: Path, options: LoadOptions) -> OnnxModel | torch_models.Torc
             f"{path} takes batches of exactly {batch} inputs, {batch * row_bytes / 2**30:.3g} GiB "
             "each: export it with a free batch axis"
         )
-    output_name = _output_name(path, session, options.output, scores)
-    draft = Signature(
-        shape=row,
-        classes=0,
-        scores=scores or Scores.LOGITS,
-        digest=files.digest,
-        covers="the bytes of the ONNX file" + " and of its weights" * bool(files.beside),
-        bounds=options.bounds,
-        whole_numbers=bool(np.issubdtype(dtype, np.integer)),
-        thread_safe=True,
-        preparation=options.preparation(dtype),
-    )
+    outputs = {one.name: one.type for one in session.get_outputs()}
+    kinds, whole = ("tensor(float", "tensor(double", "seq(map("), ("tensor(int", "tensor(uint")
+    output_name = options.chosen_output(str(path), outputs, kinds, whole)
+    covers = "the bytes of the ONNX file" + " and of its weights" * bool(files.beside)
+    draft = options.draft(row, files.digest, covers, dtype)
     model = OnnxModel(
         session, feed.name, output_name, dtype, batch, normalise, draft,
         call_limit=options.call_limit,
@@ -487,30 +480,3 @@ def onnx_input_shape(path: Path) -> tuple[int | None, ...]:
     """The shape of one input as the file states it; None for a length that it leaves open."""
     onnx_file.read_weight_files(path)
     return tuple(_declared(path, _only_input(path, _session(path)))[1:])
-
-
-def _output_name(
-    path: Path, session: InferenceSession, name: str | None, scores: Scores | None
-) -> str:
-    """The output that holds scores: the one named, else a float table, else a list of maps.
-
-    Values that are no class scores may be whole numbers too, such as a mask of classes.
-    """
-    outputs = session.get_outputs()
-    names = [o.name for o in outputs]
-    if name is not None:
-        if name not in names:
-            raise InvalidArgument(
-                f"{path} has no output {name!r}: it has {', '.join(names)}; name one of them"
-            )
-        return name
-    whole = () if scores is None or scores.of_classes else ("tensor(int", "tensor(uint")
-    for kind in ("tensor(float", "tensor(double", "seq(map(", *whole):
-        for o in outputs:
-            if o.type.startswith(kind):
-                return str(o.name)
-    raise ModelFailed(
-        f"{path} has no output of scores: it has "
-        + ", ".join(f"{o.name} {o.type}" for o in outputs)
-        + "; export the scores of the classes"
-    )

@@ -11,25 +11,25 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import INTERRUPTS, InvalidArgument
 from surefoot.graph.gradient import as_rows
 from surefoot.models import scores as answers
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions, Normalise, Source
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import as_item_array, copy_item, item_digest
-from surefoot.subject.protocols import Array, HostArray, Item, Outputs, Scores, Signature
-from surefoot.system.user_code import INTERRUPTS, error_text, raised_words
+from surefoot.subject.protocols import Array, HostArray, Item, Model, Outputs, Scores, Signature
+from surefoot.system.user_code import error_text, raised_words
 
 
 def import_file(path: Path) -> ModuleType:
@@ -212,16 +212,8 @@ def wrap_callable(source: Source, options: LoadOptions) -> PythonModel:
         run = _OverList(source) if hasattr(source, "metadata") else source
     shape = options.input_shape(own, "a Python callable" if own is None else "the estimator")
     normalise.check(shape)
-    draft = Signature(
-        shape=shape,
-        classes=0,
-        scores=scores or Scores.LOGITS,
-        digest=named.digest,
-        covers=named.covers,
-        partial=named.partial,
-        bounds=options.bounds,
-        preparation=normalise.description(),
-    )
+    draft = replace(options, scores=scores).draft(shape, named.digest, named.covers)
+    draft = replace(draft, partial=named.partial)
     private = False
 
     def first_rows(x: NDArray[np.float32]) -> Array:
@@ -234,6 +226,14 @@ def wrap_callable(source: Source, options: LoadOptions) -> PythonModel:
 
     signature = answers.complete_signature(draft, first_rows, scores, digest_answers=True)
     return PythonModel(run, normalise, signature, private, fitted_classes(source))
+
+
+def named_by_file(model: Any, path: Path, covers: str) -> Model:  # noqa: ANN401  of these two
+    """The model named by its file: what is pickled or built again may differ from time to time."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    own = replace(model.signature, digest=digest, covers=covers, partial=False)
+    named: Model = replace(model, signature=own)
+    return named
 
 
 class _Named(NamedTuple):
@@ -371,14 +371,7 @@ def wrap_items(
     probes = _probes(examples)
     is_estimator = hasattr(source, "predict_proba")
     named = _object_digest(source) if is_estimator else _function_digest(source)
-    draft = Signature(
-        shape=(),
-        classes=0,
-        scores=Scores.LOGITS,
-        digest=named.digest,
-        covers=named.covers,
-        partial=named.partial,
-    )
+    draft = replace(options.draft((), named.digest, named.covers), partial=named.partial)
     return ItemModel(run, answers.signature_of_rows(draft, _rows(run, probes), scores))
 
 

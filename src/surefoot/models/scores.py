@@ -13,13 +13,13 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
+from surefoot.errors import INTERRUPTS, InvalidArgument, ModelFailed, OutOfMemory, SurefootError
 from surefoot.graph.gradient import as_rows
 from surefoot.models.call_limit import within_program
 from surefoot.subject.items import digest_of_object, on_host
 from surefoot.subject.protocols import Array, HostArray, Item, Model, Outputs, Scores, Signature
 from surefoot.system.memory_limits import pieces
-from surefoot.system.user_code import INTERRUPTS, error_text, raised_words
+from surefoot.system.user_code import error_text, raised_words
 
 _MEMORY_WORDS = (
     "out of memory", "allocate memory", "failed to allocate", "bad_alloc", "bad allocation",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.models.torch_modules import read_module, require_torch, scores_tensor
 from surefoot.subject.protocols import Array, Item
-from surefoot.system.child_process import Child, begin_child, end_with, start_child
+from surefoot.system.child_process import Child, begin_child, end_with, silence, start_child
 from surefoot.system.confinement import confine
 
 if TYPE_CHECKING:
@@ -113,9 +112,7 @@ def serve(pipe: Connection[Item, Item], parent: int) -> None:
     """The other process: answers until its parent has ended."""
     begin_child()
     threading.Thread(target=end_with, args=(parent,), daemon=True).start()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
+    silence()
     with suppress(EOFError, OSError):  # the parent has ended, or the kernel does not confine
         path, threads = pipe.recv()
         torch = require_torch()

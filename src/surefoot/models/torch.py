@@ -228,16 +228,9 @@ def wrap_module(
     names = modules.device_names(options.device)
     copies = modules.copies_for(module, names[1:])
     module, where, dtype = modules.on_device(module, names[0] if names else None)
-    draft = Signature(
-        shape=shape,
-        classes=0,
-        scores=options.scores or Scores.LOGITS,
-        digest=digest or modules.module_digest(module),
-        covers="the bytes of the file" if digest else "the structure and the weights of the module",
-        bounds=options.bounds,
-        thread_safe=where.type == "cuda",
-        preparation=options.normalise.description(),
-    )
+    covers = "the bytes of the file" if digest else "the structure and the weights of the module"
+    draft = options.draft(shape, digest or modules.module_digest(module), covers)
+    draft = replace(draft, thread_safe=where.type == "cuda")
     model = TorchModel(module, where, dtype, options.normalise, draft)
     try:
         model = _first_run(model, options.scores, digest_answers=not digest)

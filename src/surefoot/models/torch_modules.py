@@ -33,6 +33,7 @@ from surefoot.models.archive import (
 )
 from surefoot.models.exported import NotPlain, is_plain, read_exported
 from surefoot.subject.protocols import Array, Item
+from surefoot.system.child_process import silence
 from surefoot.system.confinement import can_confine, confine
 from surefoot.system.user_code import error_text, missing_code
 
@@ -231,9 +232,7 @@ def _child(run: Callable[[], object], more: int) -> None:
 
     code = _FINE
     try:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nothing, stream)
+        silence()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -308,7 +307,7 @@ def copy_module(module: Module) -> Module:
         return copy.deepcopy(module)
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The beginning of what an error of PyTorch says."""
     return str(error).strip().partition("\n")[0][:120]
 

@@ -96,6 +96,13 @@ def begin_child() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
 
 
+def silence() -> None:
+    """In the new process: it reads nothing, and nobody reads what it prints."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+
+
 def end_with(parent: int) -> None:
     """Wait until the other end of a pipe is closed, and end this process."""
     connection.wait([parent])

@@ -14,10 +14,8 @@ from tokenize import TokenError
 from types import CodeType, ModuleType
 from typing import Any
 
-from surefoot.errors import InvalidArgument, Stopped, SurefootError
+from surefoot.errors import INTERRUPTS, InvalidArgument, SurefootError
 
-INTERRUPTS = (KeyboardInterrupt, Stopped)
-"""What the person at the keyboard raises: it passes through every frame."""
 _MOST_TEXT = 300
 """Characters of an error's text: two or three lines of a terminal."""
 _HEAD = 100
@@ -71,16 +69,14 @@ def ignore_number_warnings() -> None:
 
 
 @contextmanager
-def named_errors(name: str) -> Iterator[None]:
-    """An error of the user's function becomes one sentence with its name."""
+def named_errors(name: str, way_out: str = "correct it, or leave it out") -> Iterator[None]:
+    """An error of the user's function becomes one sentence with its name and the way out."""
     try:
         yield
     except (SurefootError, *INTERRUPTS):
         raise
     except BaseException as error:
-        raise InvalidArgument(
-            f"{name} {raised_words(error)}: correct it, or leave it out"
-        ) from error
+        raise InvalidArgument(f"{name} {raised_words(error)}: {way_out}") from error
 
 
 _DEPTH = 6

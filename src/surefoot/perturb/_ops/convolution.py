@@ -140,14 +140,9 @@ def mirror_indices(n: int, before: int, after: int) -> NDArray[np.int64]:
 @lru_cache(maxsize=64)
 def fast_size(n: int) -> int:
     """The next size with factors 2, 3 and 5 only, which is fast to transform."""
-    while True:
-        rest = n
-        for factor in (2, 3, 5):
-            while rest % factor == 0:
-                rest //= factor
-        if rest == 1:
-            return n
-        n += 1
+    from scipy.fft import next_fast_len
+
+    return int(next_fast_len(n, real=True))
 
 
 def disk_kernels(radii: Floats, deviations: Floats, half: int) -> NDArray[np.float32]:

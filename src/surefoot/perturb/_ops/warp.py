@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -86,88 +85,6 @@ def fold_coordinates(at: Array, size: int, edge: Edge) -> Array:
 def _clip_coordinates(at: Array, most: float) -> Array:
     """The array clipped to [0, most]."""
     return np.clip(at, 0.0, most) if isinstance(at, np.ndarray) else at.clamp(0.0, most)
-
-
-Places = NDArray[np.int32]
-
-
-def resample_separable(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
-    """Interpolate between columns, then between rows; written to `out`.
-
-    Rows are at ys (n or 1, rows, 1), columns at xs (n or 1, 1, columns).
-    """
-    if len(ys) == len(xs) == 1:  # every plane can then be an image of its own
-        x, out = x.reshape(-1, 1, *x.shape[2:]), out.reshape(-1, 1, *out.shape[2:])
-    top, down = split_coordinates(ys[:, None], x.shape[2], edge)
-    left, right = split_coordinates(xs[:, None], x.shape[3], edge)
-    across, along = not _in_order(left, right), not _in_order(top, down)
-    stretch = _longest(left[0, 0, 0]) if len(left) == 1 else slice(0, 0)
-    for _, rows in cache_sized_pieces(1, *out.shape[2:]):
-        tops, shares = top[:, :, rows], down[:, :, rows]
-        first = int(tops.min())
-        needed, tops = x[:, :, first : int(tops.max()) + 2], tops - first
-        for some, _ in cache_sized_pieces(len(out), tops.shape[2], out.shape[3]):
-            here, target = _part(needed, some), out[some, :, rows]
-            if across:
-                here = _between_columns(here, _part(left, some), _part(right, some), stretch)
-            if along:
-                _between_rows(here, _part(tops, some), _part(shares, some), target)
-            else:
-                target[...] = here[:, :, : tops.shape[2]]
-
-
-def _part(array: Array, some: slice) -> Array:
-    """These rows of an array, or its only one."""
-    return array if len(array) == 1 else array[some]
-
-
-def _in_order(whole: Places, beyond: Images) -> bool:
-    """Whether the coordinates along an axis are exactly 0, 1, 2, …"""
-    flat = whole.reshape(len(whole), -1)
-    return not beyond.any() and bool((flat == np.arange(flat.shape[1])).all())
-
-
-def _longest(at: Places) -> slice:
-    """The longest slice in which each index is one more than the index before."""
-    ends = np.concatenate(([0], np.flatnonzero(np.diff(at) != 1) + 1, [len(at)]))
-    longest = int(np.argmax(np.diff(ends)))
-    return slice(int(ends[longest]), int(ends[longest + 1]))
-
-
-def _between_columns(x: Images, left: Places, right: Images, stretch: slice) -> Images:
-    """Interpolation between columns; those in `stretch` are consecutive."""
-    here: Images
-    if len(left) > 1:
-        starts = np.arange(x.size // x.shape[3]).reshape(*x.shape[:3], 1) * x.shape[3]
-        at, flat = starts + left, x.reshape(-1)
-        here, other = flat.take(at, mode="clip"), flat[1:].take(at, mode="clip")
-    elif 2 * (stretch.stop - stretch.start) > left.size:
-        here, other = (_columns(x, left[0, 0, 0] + beyond, stretch) for beyond in (0, 1))
-    else:
-        here, other = (x.take(left[0, 0, 0] + beyond, axis=3, mode="clip") for beyond in (0, 1))
-    blend_in_place(here, other, right)
-    return here
-
-
-def _columns(x: Images, at: Places, stretch: slice) -> Images:
-    """These columns, those of the stretch in one copy; indices beyond the last mean the last."""
-    columns = np.empty((*x.shape[:3], len(at)), dtype=x.dtype)
-    begin, end = stretch.start, min(stretch.stop, stretch.start + x.shape[3] - int(at[stretch][0]))
-    columns[..., begin:end] = x[..., at[begin] : at[end - 1] + 1]
-    for rest in (slice(begin), slice(end, None)):
-        columns[..., rest] = x.take(at[rest], axis=3, mode="clip")
-    return columns
-
-
-def _between_rows(x: Images, top: Places, down: Images, out: Images) -> None:
-    """Interpolation between rows, written to `out`."""
-    planes = np.arange(len(x) * x.shape[1]).reshape(len(x), -1, 1, 1) * x.shape[2]
-    index, lines = (planes + top)[..., 0], x.reshape(-1, x.shape[3])
-    upper = lines.take(index, axis=0, mode="clip")
-    lower = lines.take(index + 1, axis=0, mode="clip")
-    lower -= upper
-    lower *= down
-    np.add(upper, lower, out=out)
 
 
 Sampler = Callable[[Images, Images, Images | None, Edge, Interval | None], Images]
@@ -348,87 +265,41 @@ def _warp_on_host(
 def _warp_by_takes(
     x: Images, ys: Images, xs: Images, edge: Edge, bounds: Interval | None
 ) -> Images:
-    """NumPy: the four neighbours are taken by index and blended, some images at a time."""
+    """NumPy: the four neighbours are taken by index and blended.
+
+    A few images at a time, or a few rows of one where images are large.
+    """
     n, rows, columns = max(len(x), len(ys), len(xs)), ys.shape[1], xs.shape[2]
     out: Images = np.empty((n, x.shape[1], rows, columns), dtype=x.dtype)
-    if ys.shape[2] == 1 and xs.shape[1] == 1:
-        resample_separable(x, ys, xs, edge, out)
-    elif len(ys) == len(xs) == 1:
-        _warp_with_one_grid(x, ys, xs, edge, out)
-    else:
-        # A few images at a time, or a few rows of one where images are large.
-        for some, lines in cache_sized_pieces(n, rows, columns):
-            here, tall, wide = (a if len(a) == 1 else a[some] for a in (x, ys, xs))
-            wide = wide if wide.shape[1] == 1 else wide[:, lines]
-            _warp_with_own_grids(here, tall[:, lines], wide, edge, out[some, :, lines])
+    for some, lines in cache_sized_pieces(n, rows, columns):
+        here, tall, wide = (a if len(a) == 1 else a[some] for a in (x, ys, xs))
+        wide = wide if wide.shape[1] == 1 else wide[:, lines]
+        _warp_piece(here, tall[:, lines], wide, edge, out[some, :, lines])
     if bounds is not None:
         np.clip(out, bounds.low, bounds.high, out=out)
     return out
 
 
-def _warp_with_one_grid(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
-    """All planes of all images at the same coordinates, written to `out`."""
-    planes, target = x.reshape(-1, x[0, 0].size), out.reshape(-1, *out.shape[2:])
-    for _, rows in cache_sized_pieces(1, *out.shape[2:]):
-        wide = xs if xs.shape[1] == 1 else xs[:, rows]
-        index, down, right = _locate(ys[:, rows], wide, x.shape[2:], edge)
-        for cut, _ in cache_sized_pieces(len(planes), *index.shape[1:]):
-            some = planes[cut]
+def _warp_piece(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
+    """Each image, or the only one, at its own coordinates or the only ones, written to `out`.
 
-            def at(offset: int, some: Images = some, index: Indices = index) -> Images:
-                if len(some) == 1:  # for one plane a slice is faster than another index
-                    return some[0, offset:].take(index, mode="clip")
-                return cast("Images", some.take(index[0] + offset, axis=1, mode="clip"))
-
-            _blend_neighbours(at, x.shape[2:], down, right, target[cut, rows])
-
-
-def _warp_with_own_grids(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
-    """Each image, or the only one, at its own coordinates, written to `out`."""
-    index, down, right = _locate(ys, xs, x.shape[2:], edge)
-    size = x[0, 0].size
-    if len(x) > 1:
-        index += (np.arange(len(x)) * x[0].size)[:, None, None]
-    for channel in range(x.shape[1]):
-        flat = x.reshape(-1)[channel * size :]
-
-        def at(offset: int, flat: Images = flat) -> Images:
-            return flat[offset:].take(index, mode="clip")
-
-        _blend_neighbours(at, x.shape[2:], down, right, out[:, channel])
-
-
-def _locate(
-    ys: Images, xs: Images, size: tuple[int, ...], edge: Edge
-) -> tuple[Indices, Images, Images]:
-    """Index in the flat image of the pixel up and left of each point, and the fractions."""
-    top, down = split_coordinates(ys, size[0], edge)
-    left, right = split_coordinates(xs, size[1], edge)
-    top *= np.int32(size[1])
-    return (top + left).astype(np.intp), down, right
-
-
-def _blend_neighbours(
-    at: Callable[[int], Images], size: tuple[int, ...], down: Images, right: Images, out: Images
-) -> None:
-    """Interpolate between four neighbours by the fractions `down` and `right`, into `out`.
-
-    `at(offset)` gives the pixels at this offset of the flat image. A neighbour beyond the last row
-    or column has weight 0, whatever value is taken for it.
+    A neighbour beyond the last row or column has weight 0, whatever value is taken for it.
     """
-    below, beside = size[1] * (size[0] > 1), int(size[1] > 1)
-    upper, other = at(0), at(beside)
-    if not down.any():
-        other -= upper
-        other *= right
-        np.add(upper, other, out=out)
-        return
-    blend_in_place(upper, other, right)
-    lower = at(below)
-    blend_in_place(lower, at(below + beside), right)
-    lower -= upper
-    lower *= down
-    np.add(upper, lower, out=out)
+    height, width = x.shape[2:]
+    top, down = split_coordinates(ys, height, edge)
+    left, right = split_coordinates(xs, width, edge)
+    index = (top * np.int32(width) + left).astype(np.intp)
+    if len(x) > 1:
+        index = index + (np.arange(len(x)) * x[0].size)[:, None, None]
+    below, beside = width * (height > 1), int(width > 1)
+    for channel in range(x.shape[1]):
+        flat = x.reshape(-1)[channel * height * width :]
+        upper, lower = (flat[line:].take(index, mode="clip") for line in (0, below))
+        for line, values in ((0, upper), (below, lower)):
+            blend_in_place(values, flat[line + beside :].take(index, mode="clip"), right)
+        lower -= upper
+        lower *= down
+        np.add(upper, lower, out=out[:, channel])
 
 
 def _warp_by_grid_sample(

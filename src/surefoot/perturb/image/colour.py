@@ -24,7 +24,7 @@ from surefoot.perturb._ops.definition import (
     perturbation,
     published,
 )
-from surefoot.perturb._ops.pixels import change_saturation, rotate_hue
+from surefoot.perturb._ops.pixels import change_saturation, mix, rotate_hue
 from surefoot.subject.protocols import Array, Level
 
 # Gain and offset of the saturation at severities 0 to 5.
@@ -85,10 +85,7 @@ class Contrast(Directed):
         """Mix each channel with its mean."""
         xp = array_namespace(x)
         means = xp.mean(xp.reshape(x, (*x.shape[:2], -1)), axis=2)
-        share = level_per_row(level, x)
-        mixed = x * (1 - share)
-        mixed += means[:, :, None, None] * share
-        return clip_in_place(mixed, bounds)
+        return mix(x, level_per_row(level, x), means[:, :, None, None], bounds)
 
 
 @perturbation

@@ -12,9 +12,9 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.perturb._ops.arrays import PerRow, as_float32, clip_in_place, copy_rows, level_per_row
+from surefoot.perturb._ops.arrays import PerRow, as_float32, copy_rows, level_per_row
 from surefoot.perturb._ops.definition import Each, Levels, OfImages, Uniform, perturbation
-from surefoot.perturb._ops.pixels import check_fill, fill_value
+from surefoot.perturb._ops.pixels import check_fill, fill_value, mix
 from surefoot.subject.protocols import Array, Level
 
 _Floats = NDArray[np.float32]
@@ -72,10 +72,7 @@ class _Paint:
 
 def _mix_pixels(x: Array, hidden: Array, paint: _Paint) -> Array:
     """Pixels mixed with the paint as far as they are hidden; the others unchanged."""
-    mixed = x * (1 - hidden)
-    mixed += hidden * paint.fill
-    mixed = clip_in_place(mixed, paint.bounds)
-    return array_namespace(x).where(hidden > 0, mixed, x)
+    return array_namespace(x).where(hidden > 0, mix(x, hidden, paint.fill, paint.bounds), x)
 
 
 def _lay_patches(out: _Floats, drawn: _Floats, tall: float, wide: float, paint: _Paint) -> None:
