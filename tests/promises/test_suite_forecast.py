@@ -71,6 +71,12 @@ def test_followed_by_more_passes_it_comes_true_about_as_often_as_it_says(failing
     assert 0.7 <= np.mean(kept) <= 0.95
 
 
+def test_where_nothing_failed_yet_a_forecast_is_not_certain():
+    """20 trials without a failure leave open whether 3 in 100 fail; it said 100 %, and 0 came."""
+    later = outlook_of_cells([Cell(UNIT, Counts(20, 20), False)], 0.03, 0.01, 0.0, 0.0)
+    assert later.chance(60) < 0.8 < later.chance(600) < 0.99
+
+
 def test_of_a_smaller_precision_the_ends_lie_as_far_out_as_forecast():
     rng, points = np.random.default_rng(5), -ndtri(np.clip(UNEVEN, 1e-9, 1 - 1e-9))
     every = [ndtr(-points / level) for level in LEVELS]

@@ -19,6 +19,7 @@ class Why(StrEnum):
     MANY_MAY_DECIDE = auto()
     SMALLER_PRECISION_MAY_DECIDE = auto()
     NARROWER_MAY_DECIDE = auto()
+    MORE_INPUTS_MAY_DECIDE = auto()
     MORE_TIME_MAY_DECIDE = auto()
     TRIALS_NEEDED = auto()
     PROOFS_MAY_DECIDE = auto()

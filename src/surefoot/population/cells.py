@@ -206,6 +206,7 @@ def outlook_of_cells(
         trials = sum(one.trials for one in counts)
         mean = 1 - sum(one.kept for one in counts) / trials
         spread, reach = math.sqrt(within / trials), max(own.high - mean, mean - own.low)
+        one_more = 1 / trials
     else:
         weight, spent = (math.fsum(getattr(b, of) for b in bounds) for of in ("weight", "spent"))
         mean = math.fsum(one.centre for one in bounds) / weight
@@ -213,8 +214,9 @@ def outlook_of_cells(
         spread = math.sqrt(2 * spent) / weight
         # in the end the rounds of a cell cost half of its precision, as `rounds` stakes them
         spent = max(spent, min(1.0, 2 / math.sqrt(len(drawn))) * precision * weight / 2)
-        reach = (spent - math.log(error)) / weight
-    return CellOutlook(abs(limit - mean), spread, reach)
+        reach, one_more = (spent - math.log(error)) / weight, 1 / weight
+    # where nothing failed so far, the next trial may: what was seen is never all
+    return CellOutlook(abs(limit - mean), math.hypot(spread, one_more), reach)
 
 
 _MULTIPLIERS = np.concatenate([[0.0], np.geomspace(0.25, 4.0, 33)])

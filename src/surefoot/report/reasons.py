@@ -42,6 +42,11 @@ def _radii(low: float, high: float) -> str:
     return radius_range(Interval(low, high))
 
 
+def _chance(chance: float) -> str:
+    """Of a forecast, which is never certain."""
+    return "over 99 %" if chance > 0.995 else f"{100 * chance:.0f} %"
+
+
 def _trials_needed(trials: float) -> str:
     """To two digits, downwards: no more is known than that fewer are not enough."""
     if math.isinf(trials):
@@ -128,10 +133,10 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.SEVERAL: lambda *clauses: "; ".join(clauses),
     # Forecasts.
     Why.LIKELY_DECIDES: lambda many, unit, chance: (
-        f"with about {many:,} {unit} in all the chance to decide it is {100 * chance:.0f} %"
+        f"with about {many:,} {unit} in all the chance to decide it is {_chance(chance)}"
     ),
     Why.PRECISION_LIKELY_DECIDES: lambda precision, chance: (
-        f"with --precision {precision:g} the chance to decide it is {100 * chance:.0f} %"
+        f"with --precision {precision:g} the chance to decide it is {_chance(chance)}"
     ),
     Why.MANY_MAY_DECIDE: lambda many, unit, chance: (
         f"even with {many:,} {unit} the chance to decide it is {100 * chance:.0f} %: the truth may "
@@ -141,6 +146,9 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "a new run with a smaller precision (--precision) and another seed may decide it"
     ),
     Why.NARROWER_MAY_DECIDE: "a smaller precision (--precision) may decide it",
+    Why.MORE_INPUTS_MAY_DECIDE: (
+        "more inputs, or a smaller --precision where this one was reached, may decide it"
+    ),
     Why.MORE_TIME_MAY_DECIDE: "more time may decide it",
     Why.TRIALS_NEEDED: _trials_needed,
     Why.PROOFS_MAY_DECIDE: "more seconds, or nodes, for the open ones may decide it",
