@@ -37,6 +37,11 @@ _GROUP_ROWS = 32
 by hand; only the time depends on it."""
 
 
+def _by_columns(h: Array) -> bool:
+    """Whether rows are laid out one column after the other: so is the result then."""
+    return bool(is_numpy_array(h) and h.ndim == 2 and h.flags.fnc)
+
+
 @dataclass(frozen=True, eq=False)
 class Dense:
     """A matrix."""
@@ -65,11 +70,11 @@ class Dense:
 
     def forward(self, h: Array) -> Array:
         """The map."""
-        return h @ self.matrix.T
+        return (self.matrix @ h.T).T if _by_columns(h) else h @ self.matrix.T
 
     def back(self, z: Array) -> Array:
         """Its transpose."""
-        return z @ self.matrix
+        return (self.matrix.T @ z.T).T if _by_columns(z) else z @ self.matrix
 
     def converted(self, change: Convert) -> Dense:
         """The map with other numbers."""
@@ -199,7 +204,11 @@ class Convolution:
         most = _PIECE_VALUES if is_numpy_array(h) else _DEVICE_VALUES
         each = self.taken[0] * len(self._places) * prod(self.space)
         piece = max(1, most // max(1, each))
+        if _by_columns(h) and 0 < len(h) <= piece:
+            return change(h)
         parts = [change(flat[i : i + piece]) for i in range(0, len(flat), piece)]
+        if _by_columns(h) and parts:
+            return xp.concat([part.T for part in parts], axis=1).T
         out = xp.concat(parts) if parts else change(flat)  # also makes rows contiguous again
         return out.reshape(*h.shape[:-1], out.shape[-1])
 

@@ -7,7 +7,8 @@ convolution keeps its shape. `linear_relaxation.py` says how rounding is covered
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,61 +65,105 @@ def optimise_multipliers(
     It ends early where the time has `expired`.
     In float32, which is twice as fast: multipliers are only proposed, and bounded in float64 after.
     """
-    rows, constant = exact_rows.astype(np.float32), exact_constant.astype(np.float32)
-    lines = exact_lines.float32()
-    best_value = np.full(len(rows), -np.inf, rows.dtype)
-    best = Multipliers(start.alpha.copy(), start.beta.copy())
-    active = np.arange(len(rows))
-    current = start
-    moments = tuple(np.zeros_like(a) for a in (start.alpha, start.alpha, start.beta, start.beta))
+    lines, found = exact_lines.float32(), Multipliers(start.alpha.copy(), start.beta.copy())
+    fixed = np.zeros(0, np.intp) if sign is None else np.flatnonzero(sign.any(axis=0))
+    side = np.zeros((len(exact_rows), 0)) if sign is None else sign[:, fixed]
+    now = _searched_rows(exact_rows, exact_constant, side, start.alpha, start.beta[:, fixed])
+    places = layers.places(fixed)
     for step in range(steps + 1):
-        unfinished = best_value[active] <= enough
+        unfinished = now.best <= enough
         if not unfinished.any() or (step and expired()):
             break
-        if unfinished.sum() < _COMPACT_BELOW * len(active):
+        if unfinished.sum() < _COMPACT_BELOW * len(unfinished):
+            now.put(found, fixed)
             index = np.flatnonzero(unfinished)
-            active, rows, constant = active[index], rows[index], constant[index]
-            lines = lines.take(index)
-            sign = None if sign is None else sign[index]
-            beta = current.beta if sign is None else current.beta[index]
-            current = Multipliers(current.alpha[index], beta)
-            moments = tuple(a[index] if len(a) == len(unfinished) else a for a in moments)
-        signed_beta = None if sign is None else current.beta * sign
-        relaxed = relax.Relaxation(layers, rows, constant, lines, current.alpha, signed_beta)
+            now, lines = now.take(index), lines.take(index)
+        signed_beta = now.beta * now.sign if len(fixed) else None
+        known = (now.rows, now.constant, lines, now.alpha, signed_beta, places)
+        relaxed = relax.Relaxation(layers, *known)
         gradient = relaxed.value_and_gradient() if step < steps else None
-        value = relaxed.value() if gradient is None else gradient.value
-        better = value > best_value[active]
-        place = active[better]
-        best_value[place] = value[better]
-        best.alpha[place] = current.alpha[better]
-        if sign is not None:
-            best.beta[place] = current.beta[better]
+        now.keep_best(relaxed.value() if gradient is None else gradient.value)
         if gradient is None:  # after the last step there is only a bound to take
             break
-        alpha = current.alpha + rates[0] * _adam_direction(gradient.alpha, moments[:2], step)
+        alpha, beta = now.alpha, now.beta
+        alpha += _adam_step(gradient.alpha, now.alpha_moments, step, rates[0])
         np.clip(alpha, lines.least_slope, lines.most_slope, out=alpha)
-        beta = current.beta
-        if sign is not None:
-            ascent = _adam_direction(gradient.signed_beta * sign, moments[2:], step)
-            beta = beta + rates[1] * ascent
+        if len(fixed):
+            beta += _adam_step(gradient.signed_beta * now.sign, now.beta_moments, step, rates[1])
             np.maximum(beta, 0.0, out=beta)
-            beta *= sign != 0
-        current = Multipliers(alpha, beta)
-    return best
+            beta *= now.sign != 0
+    now.put(found, fixed)
+    return found
 
 
-def _adam_direction(gradient: Array, moments: tuple[Array, ...], step: int) -> Array:
-    """Adam's direction (Kingma & Ba 2015, their constants); the moments are updated in place."""
-    first, second = moments
+@dataclass(frozen=True, eq=False)
+class _SearchedRows:
+    """Rows that are searched together, `place` among all, with the best multipliers met so far.
+
+    One column after the other in memory; of β only the columns that are fixed in some row.
+    """
+
+    place: NDArray[np.intp]
+    rows: Array
+    constant: Array
+    sign: Array
+    alpha: Array
+    beta: Array
+    best: Array
+    best_alpha: Array
+    best_beta: Array
+    alpha_moments: Array
+    beta_moments: Array
+
+    def take(self, index: NDArray[np.intp]) -> _SearchedRows:
+        """Some of the rows."""
+        parts: Any = (relax.rows_by_columns(getattr(self, f.name), index) for f in fields(self))
+        return _SearchedRows(*parts)
+
+    def keep_best(self, value: Array) -> None:
+        """Keep the multipliers where they are the best so far."""
+        better = value > self.best
+        np.copyto(self.best, value, where=better)
+        np.copyto(self.best_alpha, self.alpha, where=better[:, None])
+        np.copyto(self.best_beta, self.beta, where=better[:, None])
+
+    def put(self, found: Multipliers, fixed: NDArray[np.intp]) -> None:
+        """Write the best into those of all rows."""
+        found.alpha[self.place] = self.best_alpha
+        found.beta[np.ix_(self.place, fixed)] = self.best_beta
+
+
+def _searched_rows(
+    rows: Floats, constant: Floats, sign: Array, alpha: Array, beta: Array
+) -> _SearchedRows:
+    def single(a: Array) -> Array:
+        return np.array(a, np.float32, order="F")
+
+    row, lift, side, slope, start = map(single, (rows, constant, sign, alpha, beta))
+    worst = np.full(len(rows), -np.inf, np.float32)
+    first, second = (np.zeros((2, *a.shape[::-1]), np.float32).T for a in (alpha, beta))
+    best = worst, single(alpha), single(beta)
+    known = np.arange(len(rows)), row, lift, side, slope, start
+    return _SearchedRows(*known, *best, first, second)
+
+
+def _adam_step(gradient: Array, moments: Array, step: int, rate: float) -> Array:
+    """Adam's step (Kingma & Ba 2015, their constants); the moments are updated in place.
+
+    They are kept without the factors .1 and .001, which only the result needs.
+    """
+    first, second = moments[..., 0], moments[..., 1]
     first *= 0.9
-    first += 0.1 * gradient
+    first += gradient
     second *= 0.999
-    second += 0.001 * gradient * gradient
-    root = np.sqrt(second)
-    root *= 1 / np.sqrt(1 - 0.999 ** (step + 1))
-    root += 1e-8
-    step_size = 1 / (1 - 0.9 ** (step + 1))
-    return np.asarray(first * np.float32(step_size) / root)
+    np.square(gradient, out=gradient)
+    second += gradient
+    root = np.sqrt(second, out=gradient)
+    scale = np.sqrt(0.001 / (1 - 0.999 ** (step + 1)))
+    root += 1e-8 / scale
+    np.divide(first, root, out=root)
+    root *= rate * 0.1 / (1 - 0.9 ** (step + 1)) / scale
+    return root
 
 
 _SEARCH_STEPS = 15

@@ -15,6 +15,21 @@ from surefoot.graph.linear_map import Diagonal, LinearMap, composed
 from surefoot.graph.network import Floats
 from surefoot.verify.ball import Array, Box, Moves
 
+Places = tuple[tuple[slice | NDArray[np.intp], slice], ...]
+"""For each layer, where its columns of an array of some columns stand in it, and in the array."""
+
+
+def picked(a: Array, columns: slice | NDArray[np.intp]) -> Array:
+    """Some columns, in the layout of the array."""
+    if isinstance(columns, slice):
+        return a[:, columns]
+    return np.take(a.T, columns, axis=0).T if a.flags.f_contiguous else a[:, columns]
+
+
+def rows_by_columns(a: Array, index: NDArray[Any]) -> Array:
+    """Some rows, one column after the other in memory: columns are picked all the time."""
+    return np.asarray(np.take(a.T, index, axis=-1).T)
+
 
 @dataclass(frozen=True, eq=False)
 class HiddenLayers:
@@ -43,6 +58,15 @@ class HiddenLayers:
     def scaled_weights(self) -> LinearMap:
         """The first layer's weights times the half widths of the box."""
         return composed(Diagonal(self.half_width), self.weights[0])
+
+    def places(self, columns: NDArray[np.intp]) -> Places:
+        """Where some of the undecided neurons stand, in the order of their columns."""
+        found = []
+        for cols, own in zip(self.columns, self.undecided, strict=True):
+            first, last = np.searchsorted(columns, (cols.start, cols.stop))
+            at = columns[first:last] - cols.start
+            found.append((at if isinstance(own, slice) else own[at], slice(first, last)))
+        return tuple(found)
 
     def float32(self) -> HiddenLayers:
         """The same in float32, for searching."""
@@ -79,11 +103,11 @@ class ActivationLines:
         """The lines of some nodes."""
         if len(self.upper_slope) == 1:  # the same lines for all
             return self
-        return self._changed(lambda part: part[index])
+        return self._changed(lambda part: rows_by_columns(part, index))
 
     def float32(self) -> ActivationLines:
-        """The same in float32, for searching."""
-        return self._changed(lambda part: part.astype(np.float32))
+        """The same in float32, for searching, one column after the other."""
+        return self._changed(lambda part: np.asfortranarray(part, np.float32))
 
     def _changed(self, change: Callable[[Array], Array]) -> ActivationLines:
         above, lift, least, most = map(
@@ -159,6 +183,18 @@ def _line_above_tanh(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
+class ChosenLine:
+    """Of a layer's undecided neurons: their outputs' coefficients, and the lines in their place."""
+
+    coefficients: Array
+    slope: Array
+    offset: Array
+
+
+_NO_LINE = ChosenLine(*(np.zeros((0, 0)),) * 3)
+
+
+@dataclass(frozen=True, eq=False)
 class BackwardPass:
     """rows·h ≥ sum_coefficients[0]·v_0 + constant, where v_0 are the first layer's sums.
 
@@ -167,6 +203,7 @@ class BackwardPass:
 
     output_coefficients: list[Array]
     sum_coefficients: list[Array]
+    lines: list[ChosenLine]
     constant: Array
 
 
@@ -184,7 +221,8 @@ class Relaxation:
     """rows·h + constant, h the outputs of the last of the layers, with lines about its neurons.
 
     `alpha` are the slopes of the lines below undecided neurons; `signed_beta`, where branching has
-    fixed sides of neurons, their multipliers times the side.
+    fixed sides of neurons, their multipliers times the side: of all of them, or of those that
+    stand at `places`.
     """
 
     layers: HiddenLayers
@@ -193,28 +231,39 @@ class Relaxation:
     lines: ActivationLines
     alpha: Array
     signed_beta: Array | None
+    places: Places | None = None
 
     def propagate_back(self) -> BackwardPass:
         """A bound from below by the sums of the first layer."""
-        layers, lines, depth = self.layers, self.lines, len(self.layers.weights)
+        layers, depth = self.layers, len(self.layers.weights)
         after: list[Array] = [self.rows] * depth
-        before: list[Array] = [self.rows] * depth
+        before, chosen = after.copy(), [_NO_LINE] * depth
         coefficients, constant = self.rows, self.constant
         for j in range(depth - 1, -1, -1):
             cols, own = layers.columns[j], layers.undecided[j]
-            z, mine = coefficients * layers.slope[j], coefficients[:, own]
-            below = np.minimum(mine, 0.0)
-            above = mine - below
-            constant = constant + (below * lines.upper_offset[:, cols]).sum(axis=1)
-            if lines.lower_offset is not None:
-                constant = constant + (above * lines.lower_offset[:, cols]).sum(axis=1)
-            sums = below * lines.upper_slope[:, cols] + above * self.alpha[:, cols]
-            z[:, own] = sums if self.signed_beta is None else sums - self.signed_beta[:, cols]
-            after[j], before[j] = coefficients, z
+            line = self._chosen_line(picked(coefficients, own), cols)
+            constant = constant + np.einsum("ij,ij->i", line.coefficients, line.offset)
+            z = coefficients * layers.slope[j]
+            z[:, own] = line.coefficients * line.slope
+            if self.signed_beta is not None:
+                at, part = (own, cols) if self.places is None else self.places[j]
+                z[:, at] -= self.signed_beta[:, part]
+            after[j], before[j], chosen[j] = coefficients, z, line
             if j:
                 constant = constant + z @ layers.bias[j]
                 coefficients = layers.weights[j].back(z)
-        return BackwardPass(after, before, constant)
+        return BackwardPass(after, before, chosen, constant)
+
+    def _chosen_line(self, coefficients: Array, cols: slice) -> ChosenLine:
+        """By products with 0 and 1, which are exact: ten times as fast where signs are mixed."""
+        lines, negative = self.lines, (coefficients < 0).astype(coefficients.dtype)
+        positive, slope = 1 - negative, negative * lines.upper_slope[:, cols]
+        offset = negative * lines.upper_offset[:, cols]
+        if lines.lower_offset is not None:
+            offset += positive * lines.lower_offset[:, cols]
+        positive *= self.alpha[:, cols]
+        slope += positive
+        return ChosenLine(coefficients, slope, offset)
 
     def value(self) -> Array:
         """The bound over the whole box."""
@@ -225,26 +274,27 @@ class Relaxation:
 
         The gradient is one forward pass of the relaxed network at the bound's worst point.
         """
-        layers, lines, depth = self.layers, self.lines, len(self.layers.weights)
+        layers, depth = self.layers, len(self.layers.weights)
         backward = self.propagate_back()
         value, moved = self._value_at_worst_point(backward)
         moving = layers.scaled_weights if layers.moves is None else layers.weights[0]
         v = layers.sums_at_centre - moving.forward(moved)
-        to_alpha, to_signed_beta = np.empty_like(self.alpha), np.empty_like(self.alpha)
+        to_alpha = np.empty_like(self.alpha)
+        to_beta = to_alpha if self.signed_beta is None else np.empty_like(self.signed_beta)
         for j in range(depth):
             cols, own = layers.columns[j], layers.undecided[j]
-            coefficients, sums = backward.output_coefficients[j][:, own], v[:, own]
-            to_alpha[:, cols] = np.maximum(coefficients, 0.0) * sums
-            to_signed_beta[:, cols] = -sums
+            line, sums = backward.lines[j], picked(v, own)
+            np.multiply(np.maximum(line.coefficients, 0.0), sums, out=to_alpha[:, cols])
+            if self.signed_beta is not None:
+                at, part = (own, cols) if self.places is None else self.places[j]
+                to_beta[:, part] = -v[:, at]
             if j + 1 < depth:
                 h = v * layers.slope[j]
-                chord = lines.upper_slope[:, cols] * sums + lines.upper_offset[:, cols]
-                low = self.alpha[:, cols] * sums
-                if lines.lower_offset is not None:
-                    low = low + lines.lower_offset[:, cols]
-                h[:, own] = np.where(coefficients < 0, chord, low)
+                outputs = line.slope * sums
+                outputs += line.offset
+                h[:, own] = outputs
                 v = layers.weights[j + 1].forward(h) + layers.bias[j + 1]
-        return BoundGradient(value, to_alpha, to_signed_beta)
+        return BoundGradient(value, to_alpha, to_beta)
 
     def _value_at_worst_point(self, backward: BackwardPass) -> tuple[Array, Array]:
         """The bound, and how far its worst point lies below the centre: of a box in half widths."""
