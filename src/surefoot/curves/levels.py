@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -255,14 +256,11 @@ def _fewest(n: int, right: int, size: int, error: float) -> int:
     """The smallest number of `size` with which `right` or more of n have a chance above error."""
     from scipy.stats import hypergeom
 
-    low, high = right, size - (n - right) if right else right
-    while low < high:
-        middle = (low + high) // 2
-        if hypergeom.sf(right - 1, size, middle, n) * (1 + 1e-9) > error:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    def has_a_chance(number: int) -> bool:
+        return bool(hypergeom.sf(right - 1, size, number, n) * (1 + 1e-9) > error)
+
+    most = size - (n - right) if right else right
+    return right + bisect_left(range(right, most), True, key=has_a_chance)
 
 
 @lru_cache(maxsize=65_536)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -310,11 +311,8 @@ def assumed(local: Groups) -> tuple[Assumption, ...]:
 
 def _last(levels: NDArray[np.float64], holds: Callable[[float], bool], none: float) -> float:
     """The last of the levels at which it holds, where it holds up to one of them and not beyond."""
-    first, beyond = 0, len(levels)
-    while first < beyond:
-        middle = (first + beyond) // 2
-        first, beyond = (middle + 1, beyond) if holds(float(levels[middle])) else (first, middle)
-    return float(levels[first - 1]) if first else none
+    beyond = bisect_left(levels, True, key=lambda level: not holds(float(level)))
+    return float(levels[beyond - 1]) if beyond else none
 
 
 def _sample_quantile(local: Groups, share: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -143,14 +144,9 @@ def best_worst_match(overlap: NDArray[np.float64]) -> float:
     if len(set(best.tolist())) == rows:
         return float(overlap.max(axis=1).min())
     values = np.unique(overlap)
-    low, high = 0, len(values) - 1  # values[low] is reached by any matching
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _all_matched(overlap >= values[middle]):
-            low = middle
-        else:
-            high = middle - 1
-    return float(values[low])
+    above = range(1, len(values))  # the first is reached by any matching
+    last = bisect_left(above, True, key=lambda i: not _all_matched(overlap >= values[i]))
+    return float(values[last])
 
 
 def _all_matched(allowed: NDArray[np.bool_]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from bisect import bisect_left
 from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -239,26 +240,18 @@ def _number_to_draw(kinds: _Sizes, total: int, share: float, single: bool) -> in
         return total
     if single:
         return max(1, math.ceil(share * total))
-    low, high = 1, total
-    while high - low > 0:
-        middle = (low + high + 1) // 2
-        if _expected_trials(kinds, total, middle) <= share * total:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    more = range(2, total + 1)
+    return 1 + bisect_left(
+        more, True, key=lambda drawn: _expected_trials(kinds, total, drawn) > share * total
+    )
 
 
 def draws_for(total: int) -> int:
     """Draws, at most all, that notice `ALTERED` of the trials with probability `NOTICED`."""
-    altered, low, high = math.ceil(ALTERED * total), 1, total
-    while low < high:
-        middle = (low + high) // 2
-        if catch_probability(total, altered, middle) >= NOTICED:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    altered = math.ceil(ALTERED * total)
+    return 1 + bisect_left(
+        range(1, total), NOTICED, key=lambda drawn: catch_probability(total, altered, drawn)
+    )
 
 
 def _expected_trials(kinds: _Sizes, number: int, drawn: int) -> float:

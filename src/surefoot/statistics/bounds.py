@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -103,12 +104,9 @@ def chernoff(within: Interval, width: float, error: float) -> int:
     if abs(p - 0.5) <= width / 2:
         return ceiling
     below, above = (divergence(q, p) if 0 <= q <= 1 else math.inf for q in (p - width, p + width))
-    low, high = 0, ceiling
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = math.exp(-middle * below) + math.exp(-middle * above) <= error
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    return 1 + bisect_left(
+        range(1, ceiling), True, key=lambda n: math.exp(-n * below) + math.exp(-n * above) <= error
+    )
 
 
 def worst_miss(n: int, width: float) -> float:

@@ -9,6 +9,7 @@ they are alike, bets on the values themselves are sharper, and have a small part
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -196,11 +197,7 @@ class Side:
             ones = np.repeat([1.0, 0.0], [yes, inputs - yes])
             return replace(self, values=ones, slack=0.0).p_value(mean, error) <= error
 
-        low, high = 0, inputs + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if shows(middle) else (middle, high)
-        return high
+        return 1 + bisect_left(range(1, inputs + 1), True, key=shows)
 
 
 @dataclass(frozen=True)

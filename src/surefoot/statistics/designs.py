@@ -8,6 +8,7 @@ report k/n. z is calibrated so that the proved worst-case miss is at most the er
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -70,15 +71,12 @@ def draft(width: float, error: float, z: float, pseudo: float) -> Design:
 
 def _first_look(width: float, z: float, pseudo: float, last: int) -> int:
     """The smallest n at which no failure at all is enough to stop."""
-    low, high = 1, last
-    while low < high:
-        n = (low + high) // 2
+
+    def stops(n: int) -> bool:
         near = pseudo / (n + 2 * pseudo)
-        if z * z * near * (1 - near) <= width * width * n:
-            high = n
-        else:
-            low = n + 1
-    return low
+        return z * z * near * (1 - near) <= width * width * n
+
+    return 1 + bisect_left(range(1, last), True, key=stops)
 
 
 def _limits(looks: NDArray[np.int64], width: float, z: float, pseudo: float) -> NDArray[np.int64]:

@@ -149,11 +149,12 @@ def clean_trials(failed: int, kappa: float, error: float) -> int:
     low, high = failed, max(failed, 1)
     while log_evidence_below(failed, high, kappa) < target:
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = log_evidence_below(failed, middle, kappa) >= target
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    between = range(low + 1, high)
+    return (
+        low
+        + 1
+        + bisect_left(between, target, key=lambda trials: log_evidence_below(failed, trials, kappa))
+    )
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,13 +135,13 @@ def _draws(classes: int, each: int) -> int:
     """The most draws, each of a class at random, that are expected to find few inputs missing."""
     from scipy.special import bdtrc
 
-    low, high = each, classes * each + 1
-    while high - low > 1:
-        n = (low + high) // 2
-        p = 1 / classes
+    p = 1 / classes
+
+    def too_many(n: int) -> bool:
         missing = n * bdtrc(each - 1, n - 1, p) - classes * each * bdtrc(each, n, p)
-        low, high = (n, high) if missing <= _MISSING else (low, n)
-    return low
+        return bool(missing > _MISSING)
+
+    return each + bisect_left(range(each + 1, classes * each + 1), True, key=too_many)
 
 
 def _mixture(first: Floats, second: Floats, pairing: Pairing, number: int) -> tuple[int, int]:
