@@ -400,6 +400,12 @@ def test_an_answer_is_no_longer_than_its_shape_allows(server):
     failed("more than such an answer", sf.load_model, server.address)
 
 
+def test_the_first_answer_is_bounded_too(server, monkeypatch):
+    monkeypatch.setattr(endpoint, "_FIRST_BYTES", 2**10)
+    server.fault = lambda number, request, right: right | {"more": "x" * 2**21}
+    failed("more than .* bytes.*state the shape of the output", sf.load_model, server.address)
+
+
 def wider_every_second_time(number, request, right):
     """One class more in every second answer."""
     rows, columns = right["outputs"][0]["shape"]

@@ -18,6 +18,7 @@ from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFai
 from surefoot.executors import dispatch, pool, processes, worker
 from surefoot.executors.devices import Work
 from surefoot.executors.pool import Inline
+from surefoot.models import call_limit
 from surefoot.system import child_process
 from tests.unit import worker_models
 from tests.unit.small_models import batch, linear_net
@@ -151,6 +152,15 @@ def test_workers_that_are_killed_again_and_again_end_the_run_with_one_sentence(m
     with pytest.raises(WorkerFailed, match=r"lost its worker 2 times.*fewer workers"):
         killing_study().run(workers=2, executor="processes", batch=16, on_workers=notes.append)
     assert {str(note) for note in notes[1:]} == {"a worker process was killed; a new one took over"}
+
+
+@pytest.mark.slow
+def test_a_prediction_that_never_ends_in_a_worker_ends_the_run(monkeypatch):
+    model = sf.load_model(worker_models.never_ends_in_a_worker, shape=SHAPE)
+    setup = study(model=model)
+    monkeypatch.setattr(call_limit._watch, "seconds", 0.5)
+    with pytest.raises(ModelFailed, match=r"longer than 0.5 s.*--call-limit"):
+        setup.run(workers=2, executor="processes", batch=16)
 
 
 @pytest.mark.parametrize(("workers", "why"), [(2, "as requested"), (None, "one for each core")])

@@ -6,10 +6,12 @@ Every attack here is shown to work on whoever reads the file without care, and t
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -25,6 +27,7 @@ import pytest
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.models import load_model, torch_modules
 from surefoot.models.archive import is_formula
+from surefoot.system import confinement
 from surefoot.system.confinement import can_confine
 from surefoot.system.user_code import missing_code
 from surefoot.testing import check_model
@@ -43,7 +46,7 @@ from tests.unit.small_models import (
 torch = pytest.importorskip("torch")
 
 CONFINED = """
-import os, socket, subprocess, threading
+import fcntl, os, socket, subprocess, threading
 from surefoot.system.confinement import confine
 confine()
 for attempt in (
@@ -51,6 +54,7 @@ for attempt in (
     lambda: socket.socket(), lambda: os.kill(os.getppid(), 15),
     lambda: os.execv("/bin/true", ["x"]),
     lambda: os.open(".", os.O_TMPFILE | os.O_RDWR), lambda: os.symlink("a", "b"),
+    lambda: fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid()),
 ):
     try:
         attempt()
@@ -312,7 +316,7 @@ def test_a_scripted_program_that_writes_files_is_refused(network, tmp_path):
     assert marker.exists(), "the attack is a dud: it proves nothing"
 
 
-@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux on x86-64")
+@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux")
 @pytest.mark.parametrize("network", [WritesWhenUsed, WritesWhenRead])
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_a_script_that_the_list_of_words_lets_pass_writes_nothing(network, tmp_path, monkeypatch):
@@ -327,16 +331,76 @@ def test_a_script_that_the_list_of_words_lets_pass_writes_nothing(network, tmp_p
     assert marker.exists(), "the attack is a dud: it proves nothing"
 
 
-@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux on x86-64")
+@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux")
 def test_a_confined_process_computes_and_reads_and_does_nothing_else(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", CONFINED], cwd=tmp_path, text=True, capture_output=True, check=True
     )
-    assert done.stdout.split() == ["refused"] * 8 + ["read", "3"], done.stderr
+    assert done.stdout.split() == ["refused"] * 9 + ["read", "3"], done.stderr
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux on x86-64")
+def verdict(machine: str, number: int, *arguments: int, architecture: int) -> int:
+    """What the filter says of a call: its four instructions, by hand."""
+    call = struct.pack("=iIQ6Q", number, architecture, 0, *arguments, *[0] * (6 - len(arguments)))
+    steps = list(struct.iter_unpack("HBBI", confinement._program(machine)))
+    at = held = 0
+    while True:
+        code, if_true, if_false, value = steps[at]
+        if code == 0x06:
+            return value
+        if code == 0x20:
+            (held,) = struct.unpack_from("=I", call, value)
+            if_true = if_false = 0
+        holds = held == value if code == 0x15 else held & value
+        at += 1 + (if_true if holds else if_false)
+
+
+@pytest.mark.parametrize(
+    ("machine", "architecture", "calls"),
+    [
+        ("x86_64", 0xC000003E, dict(openat=257, clone=56, fcntl=72, socket=41, execve=59, kill=62)),
+        ("aarch64", 0xC00000B7,
+         dict(openat=56, clone=220, fcntl=25, socket=198, execve=221, kill=129)),
+    ],
+)  # fmt: skip
+def test_both_machines_refuse_the_same_calls(machine, architecture, calls):
+    numbers = confinement._numbers(machine)
+    say = functools.partial(verdict, machine, architecture=architecture)
+    assert {name: numbers[name] for name in ("openat", "clone", "fcntl")}.items() <= calls.items()
+    for allowed in (
+        *((numbers[name],) for name in ("read", "write", "mmap", "futex", "exit_group")),
+        *((calls["openat"], 0, 0, 0), (calls["clone"], 0x10000), (calls["fcntl"], 3, 1)),
+    ):
+        assert say(*allowed) == confinement._ALLOW
+    for refused_call in (
+        *((calls[name],) for name in ("socket", "execve", "kill")),
+        *((calls["openat"], 0, 0, 0x41), (calls["clone"], 0x11), (calls["fcntl"], 3, 8)),
+    ):
+        assert say(*refused_call) == confinement._REFUSE
+    assert say(435) == confinement._UNKNOWN
+    assert verdict(machine, numbers["read"], architecture=1) == confinement._REFUSE
+
+
+@pytest.mark.parametrize(
+    ("machine", "header"),
+    [
+        ("x86_64", "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
+        ("aarch64", "/usr/include/asm-generic/unistd.h"),
+    ],
+)
+def test_numbers_of_calls_are_those_of_the_kernel(machine, header):
+    if not Path(header).is_file():
+        pytest.skip("headers of the kernel are not installed")
+    found = re.findall(r"#define __NR(3264)?_(\w+)\s+(\d+)", Path(header).read_text())
+    kernel = {("newfstatat" if name == "fstatat" else name): int(n) for _, name, n in found}
+    numbers = confinement._numbers(machine)
+    assert numbers == {name: kernel.get(name) for name in numbers}
+    every = {*numbers, *confinement._numbers("x86_64")}
+    assert every - numbers.keys() == {name for name in every if name not in kernel}
+
+
+@pytest.mark.skipif(not can_confine(), reason="seccomp of Linux")
 def test_a_script_answers_in_its_own_process_as_it_does_in_this_one(tmp_path):
     path = scripted(tmp_path / "model.pt")
     own, trusted = load_model(path, shape=IMAGE), load_model(path, shape=IMAGE, trust=True)

@@ -29,6 +29,12 @@ def fails_in_the_middle(x):
     return linear(x)
 
 
+def never_ends_in_a_worker(x):
+    while is_worker() and len(x) == 16:
+        pass
+    return linear(x)
+
+
 FLAG = "SUREFOOT_TEST_FLAG"
 
 

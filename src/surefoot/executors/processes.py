@@ -8,10 +8,11 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 
 from surefoot.core.tasks import Answers, Task
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.executors import worker
 from surefoot.executors.dispatch import Dispatch, WorkerLost
 from surefoot.executors.worker import Package, Reply, T
+from surefoot.models.call_limit import LATE, late_words
 from surefoot.system.child_process import Child, start_child
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -81,9 +82,13 @@ class WorkerProcess:
                         pipe.send(tasks)
                         _settle(waiting, pipe.recv())
                 except (EOFError, OSError) as error:
+                    if child.exit_code() == LATE:
+                        raise ModelFailed(late_words(package.call_limit)) from None
                     raise WorkerLost("killed") from error
         except Exception as error:  # noqa: BLE001  the future carries it
             waiting.set_exception(error)
+            while (batch := self._batches.get()) is not None:
+                batch[1].set_exception(error)
 
 
 def _settle(future: Future[T], reply: Reply) -> None:

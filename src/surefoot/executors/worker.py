@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import io
+import os
 import pickle
 import sys
 import threading
@@ -13,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing import spawn
 from multiprocessing.connection import Connection
 from operator import attrgetter
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from surefoot.compiled.library import compiled_library
 from surefoot.core.tasks import Answers, AnyBench, Subject, Task
 from surefoot.errors import InvalidArgument, SurefootError, WorkerFailed
+from surefoot.models.call_limit import LATE, USUAL_SECONDS, end_late_calls, limit_of_program
 from surefoot.models.python import import_file, is_file_module, source_digest
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import digest_of_object
@@ -109,13 +111,14 @@ class CannotSend(InvalidArgument):
 class Package:
     """A bench as bytes, with their digest and what it answers to a few fixed questions.
 
-    `main` is the running script, where a part is defined in it.
+    `main` is the running script, where a part is defined in it; `call_limit`: of a prediction.
     """
 
     digest: str
     content: bytes = field(repr=False, compare=False)
     expected: list[Values] = field(repr=False, compare=False)
     main: str = field(default="", compare=False)
+    call_limit: float = field(default=USUAL_SECONDS, compare=False)
 
     def open(self) -> AnyBench:
         """The bench; files are read and functions imported here, and its answers compared."""
@@ -142,8 +145,9 @@ def pack(bench: AnyBench) -> Package:
         raise CannotSend(
             f"the model or the perturbation cannot be sent to other processes ({text}): {_WAY_OUT}"
         ) from error
-    content = buffer.getvalue()
-    return Package(hashlib.sha256(content).hexdigest(), content, self_check(bench), pickler.main)
+    content, limit = buffer.getvalue(), limit_of_program()
+    digest = hashlib.sha256(content).hexdigest()
+    return Package(digest, content, self_check(bench), pickler.main, limit)
 
 
 class _Pickler(pickle.Pickler):
@@ -251,14 +255,18 @@ _state = _State()
 def serve(pipe: Connection[Reply, Item], parent: int) -> None:
     """The life of a worker process: open the bench that comes first, then answer batch by batch.
 
-    It ends with the other end of `parent`, a pipe that the parent process holds.
+    It ends with the other end of `parent`, a pipe that the parent process holds, and with a
+    prediction that is late, which only the end of the process stops.
     """
+    leave = partial(os._exit, LATE)
     _state.begun = True
     ignore_number_warnings()
     begin_child()
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     with suppress(EOFError, OSError):  # the parent has ended, or closed its end
-        load(pipe.recv())
+        package = pipe.recv()
+        end_late_calls(lambda _: leave(), package.call_limit)
+        load(package)
         pipe.send(_reply(ready))
         while True:
             pipe.send(_reply(answer, pipe.recv()))

@@ -13,6 +13,8 @@ from surefoot.errors import InvalidArgument
 
 USUAL_SECONDS = 600.0
 """Of one prediction of one batch: those of large models take seconds."""
+LATE = 97
+"""Exit code of a worker process that ends itself for a late prediction: no usual one."""
 
 
 def checked_limit(seconds: float) -> float:
@@ -44,7 +46,7 @@ class _Watch:
 
     def __init__(self) -> None:
         self.end: Callable[[str], object] | None = None
-        self.seconds = USUAL_SECONDS
+        self.seconds, self.fixed = USUAL_SECONDS, False
         self.forget()
 
     def forget(self) -> None:
@@ -89,14 +91,21 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_watch.forget)
 
 
-def end_late_calls(end: Callable[[str], object]) -> None:
-    """From now on a call that cannot be stopped itself ends the program: `end` gets a sentence."""
+def end_late_calls(end: Callable[[str], object], limit: float | None = None) -> None:
+    """From now on a call that cannot be stopped itself ends the program: `end` gets a sentence.
+
+    With a limit, that one counts from now on, whatever models are loaded with.
+    """
     _watch.end = end
+    if limit is not None:
+        _watch.seconds, _watch.fixed = limit, True
 
 
-def limit_of_program(seconds: float) -> None:
-    """How long any prediction of this process may take, where it can be ended at all."""
-    _watch.seconds = seconds
+def limit_of_program(seconds: float | None = None) -> float:
+    """How long any prediction of this process may take, where it can be ended at all; set it."""
+    if seconds is not None and not _watch.fixed:
+        _watch.seconds = seconds
+    return _watch.seconds
 
 
 @contextmanager

@@ -227,6 +227,9 @@ def _numbers(data: Json, dtype: type[np.generic]) -> HostArray | None:
 _HEAD_BYTES, _NUMBER_BYTES = 2**20, 64
 """Bytes of an answer beside its numbers, error pages included, and of one number in JSON: 25 with
 its comma, more where a server writes each on a line of its own."""
+_FIRST_BYTES, _OPEN_BYTES = 2**26, 2**20
+"""Bytes of the first answer, which may have another shape than stated, and of each input in it
+where none is stated: 16,384 numbers."""
 _SAME_ANSWER = 1e-4
 """Part of the largest score by which answers to the same input may differ: single precision,
 whatever other requests the server puts into the batch."""
@@ -292,12 +295,12 @@ class EndpointModel:
                 "use another store (--store)"
             )
 
-    def _ask(self, x: HostArray) -> Answer:
-        """One request; another version than the first one's is refused."""
+    def _ask(self, x: HostArray, most: int | None = None) -> Answer:
+        """One request; an answer of more bytes or another version than the first is refused."""
         connection, address = self.connection, self.connection.address
         body, headers = infer_request(self.tensor, x, self.output, binary=self.binary)
         try:
-            most = _most_bytes(self.row, len(x))
+            most = most or _most_bytes(self.row, len(x))
             reply = connection.post(f"{address.metadata}/infer", body, headers, most)
         except OutOfMemory as error:
             if len(x) == 1:
@@ -323,10 +326,9 @@ class EndpointModel:
 
 def _most_bytes(row: tuple[int | None, ...] | None, rows: int) -> int:
     """Bytes of the largest answer for so many inputs: in JSON, which is longer than binary."""
-    if row is None or None in row:
-        return MOST_BYTES
-    values = rows * math.prod(length or 1 for length in row)
-    return min(MOST_BYTES, _HEAD_BYTES + _NUMBER_BYTES * values)
+    known = row is not None and None not in row
+    each = _NUMBER_BYTES * math.prod(n or 1 for n in row or ()) if known else _OPEN_BYTES
+    return min(MOST_BYTES, _HEAD_BYTES + rows * each)
 
 
 def _answers(model: EndpointModel) -> HostArray:
@@ -368,7 +370,9 @@ def open_endpoint(source: str, options: LoadOptions) -> EndpointModel:
     x = answers.probe(shape, options.bounds)[:1]
     one = answers.cast_to(model.normalise(x), DTYPES[tensor.datatype])
     # Some servers state another shape than they give, such as that of one input without a batch.
-    answer = replace(model, row=None)._ask(np.repeat(one, tensor.shape[0] or 1, axis=0))
+    rows = tensor.shape[0] or 1
+    most = _most_bytes(row, rows) + _FIRST_BYTES
+    answer = replace(model, row=None)._ask(np.repeat(one, rows, axis=0), most)
     version, model = answer.version, replace(model, row=answer.values.shape[1:])
     name = connection.address.name
     parts = (name, version, tensor.name, tensor.datatype, output or "")

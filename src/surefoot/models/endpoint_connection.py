@@ -221,7 +221,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 3
 """Within one host: a missing slash, a renamed prefix. More is a circle."""
 MOST_BYTES = 2**30
-"""Bytes of an answer whose shape is not known: 1 GiB, 8,192 inputs and 32,000 classes."""
+"""Bytes of any answer: 1 GiB, 8,192 inputs and 32,000 classes."""
 _MOST_METADATA_BYTES = 2**24
 """Bytes of what a server says of itself or of a model: those of real ones are a few kilobytes."""
 _LONGEST_QUOTE = 200
@@ -436,7 +436,10 @@ class Connection:
             for chunk in answer.iter_raw():
                 body += chunk
                 if len(body) > most:
-                    way_out = "look into the log of the server, or use smaller batches (--batch)"
+                    way_out = (
+                        "look into the log of the server, state the shape of the output in the "
+                        "metadata of the model, or use smaller batches (--batch)"
+                    )
                     raise ModelFailed(
                         f"{self.address.server} answers with more than {most:,} bytes, which is "
                         f"more than such an answer takes: {way_out}"

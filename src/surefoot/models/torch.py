@@ -195,8 +195,8 @@ class TorchModel:
 _CONFINED = "in a process that can write no file, start no program and use no network (seccomp)"
 _UNCONFINED = (
     "in this process, where a list of words is all that keeps code in the file from writing files: "
-    "a kernel with seccomp (Linux on x86-64) confines it on the processor, not on a GPU; convert "
-    "the model to ONNX if you do not know who made it"
+    "a kernel with seccomp (Linux on x86-64 or ARM) confines it on the processor, not on a GPU; "
+    "convert the model to ONNX if you do not know who made it"
 )
 _WAYS = "pass cpu, cuda (every GPU), or GPUs by number, such as cuda:0,2"
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, spawn
 from multiprocessing.connection import Connection, Pipe
@@ -45,6 +45,12 @@ class Child:
     pipe: Connection[Any, Any]
     parent: int
     pid: int
+
+    def exit_code(self) -> int | None:
+        """Of a process that has closed its pipe; None where it goes on without it."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_SECONDS_TO_END)
+        return self.process.returncode
 
     def end(self) -> None:
         """Terminate the process, whatever it does; once."""
