@@ -28,7 +28,9 @@ test:
 	$(MAKE) --jobs=2 $(VENV)/.dev servers
 	$(MAKE) --jobs=2 everything lint docs
 
+# First one process compiles, beside the linters, what each worker would compile for itself.
 everything: $(VENV)/.dev
+	-$(BIN)/pytest --collect-only > /dev/null
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.check

@@ -6,6 +6,7 @@ test that is marked `slow`: one that takes more than a second of processor time.
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import sys
@@ -66,6 +67,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.fast:
         config.hook.pytest_deselected(items=[item for item in items if is_slow(item)])
         items[:] = [item for item in items if not is_slow(item)]
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and items stay to the end: no collection of garbage walks over them
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,10 +17,12 @@ from tests.claims.worlds import Outcome, World, add_up, missed, of_kind
 
 LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
-RUNS = {0.1: 5, 0.2: 7}
-"""By the error that is stated: four false of five, or six of seven, are too many, so that a claim
-which is false in 0.9 of the runs is noticed with probability 0.85 at least. The rate itself is for
-the promises, and for the thousand runs of `benchmarks/claims.py`."""
+RUNS = {0.0: 3, 0.1: 5, 0.2: 7}
+"""By the error that is stated. Where that is none, no claim may be false; otherwise four false of
+five, or six of seven, are too many, so that a claim which is false in 0.9 of the runs is noticed
+with probability 0.85 at least. Runs that can no longer change the answer are left out: two true
+ones are enough. The rate itself is for the promises, and for the thousand runs of
+`benchmarks/claims.py`."""
 FAST_RUNS = 2
 """In the fast tier: every kind of claim is made and compared with its truth, no rate is tested."""
 
@@ -49,10 +51,13 @@ def test_claims_are_false_no_more_often_than_stated(
     world: World, pytestconfig: pytest.Config
 ) -> None:
     runs = FAST_RUNS if pytestconfig.getoption("fast") else runs_of(world)
-    outcome = add_up([world.run(seed) for seed in range(runs)])
-    assert not too_often(outcome, world.error), (
-        f"{outcome.false} of {outcome.claims} claims are false, stated {world.error}"
-    )
+    outcome = Outcome(0, 0)
+    for seed in range(runs):
+        one = world.run(seed)
+        outcome, rest = add_up([outcome, one]), (runs - seed - 1) * one.claims
+        if not too_often(Outcome(outcome.claims + rest, outcome.false + rest), world.error):
+            return
+    pytest.fail(f"{outcome.false} of {outcome.claims} claims are false, stated {world.error}")
 
 
 @pytest.mark.slow

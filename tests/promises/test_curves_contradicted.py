@@ -5,8 +5,9 @@ import pytest
 
 from surefoot.core.reasons import Why
 from surefoot.curves import SequentialCurve
-from tests.curve_worlds import drive, false_too_often, ordered, within
+from tests.curve_worlds import drive, ordered, within
 from tests.in_words import condition
+from tests.rates import Runs
 from tests.step_curves import StepCurve, follow
 
 RISE = "a stronger level never raises accuracy by more than "
@@ -38,8 +39,8 @@ def crossing_paths(rng, n):
 @pytest.mark.parametrize("size", [20, 200])
 @pytest.mark.parametrize("assume", ["bounded-rise", "monotone", "one-crossing"])
 def test_a_curve_that_comes_back_is_not_read_as_one_that_does_not(assume, size):
-    false = 0
-    for seed in range(4):
+    runs = Runs(4, ERROR)
+    for seed in runs:
         curve = valley(np.random.default_rng(seed), size)
         result = run(curve, assume, seed)
         assert result.contradiction.why is Why.ASSUMED_INSTEAD
@@ -48,13 +49,13 @@ def test_a_curve_that_comes_back_is_not_read_as_one_that_does_not(assume, size):
         (reading,) = result.readings
         assert condition(reading.guarantee).startswith(RISE)
         assert condition(reading.guarantee).endswith("(after a contradiction)")
-        false += not within(curve.share_at_least(0.8), reading.interval)
-    assert not false_too_often(false, 4, ERROR)
+        runs.false += not within(curve.share_at_least(0.8), reading.interval)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize("size", [50, 300])
 def test_inputs_that_recover_contradict_monotone_though_the_curve_only_falls(size):
-    for seed in range(4):
+    for seed in range(2):
         curve = crossing_paths(np.random.default_rng(seed), size)
         result = run(curve, "monotone", seed)
         assert [part.why for part in result.contradiction.parts] == [Why.INPUTS_COME_BACK]
@@ -71,7 +72,7 @@ def test_a_single_input_that_recovers_is_a_contradiction_of_monotone_in_a_small_
     assert run(StepCurve.of(turns), "one-crossing", 1).contradiction is None
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_nothing_is_contradicted_where_the_assumption_is_true(seed):
     curve = StepCurve.of([[x] for x in np.random.default_rng(seed).normal(0.5, 0.2, 200)])
     for assume in ("monotone", "one-crossing", "bounded-rise"):
@@ -84,17 +85,22 @@ def dip(at, n, width=0.05, depth=0.1):
 
 
 def test_ten_points_over_a_twentieth_of_the_range_are_noticed():
-    """In nine of ten runs; fewer than 13 of 20 would be a chance of one in 1,000 or less."""
+    """In nine of ten runs; fewer than 13 of 20 would be a chance of one in 1,000 or less.
+
+    It ends with the thirteenth.
+    """
     assumptions = ("bounded-rise", "one-crossing", "monotone")
     said = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        curve = dip(rng.uniform(0.02, 0.9), 200)
+        curve = dip(rng.uniform(0.02, 0.9), 100)
         result = run(curve, assumptions[seed % 3], seed, shift=rng.uniform())
         said += result.contradiction is not None
         if result.readings[0].guarantee.assumptions[0].contradicted:
             assert within(curve.share_at_least(0.8), result.readings[0].interval)
-    assert said >= 13
+        if said == 13:
+            return
+    pytest.fail(f"noticed in {said} of 20 runs")
 
 
 def test_a_contradiction_doubles_the_rise_that_is_seen():

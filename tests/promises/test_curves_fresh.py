@@ -15,7 +15,8 @@ from surefoot.core.reasons import Why
 from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
 from surefoot.curves.levels import MOST_DRAWS, MOST_NOISY_LEVELS
-from tests.curve_worlds import drive_fresh, false_too_often, within
+from tests.curve_worlds import drive_fresh, within
+from tests.rates import Runs
 
 ERROR = 0.05
 ASSUMPTIONS = ("bounded-rise", "one-crossing")
@@ -46,20 +47,22 @@ def linear_run(assume, seed):
 @pytest.mark.parametrize("assume", ASSUMPTIONS)
 def test_the_expected_crossing_of_a_linear_model_is_covered(assume):
     """With one draw for each input the interval was false in 40 of 40 seeds."""
-    results = [linear_run(assume, seed).readings[0].interval for seed in range(6)]
-    false = sum(not within(LINEAR_CROSSING, interval) for interval in results)
-    assert not false_too_often(false, 6, ERROR)
+    runs = Runs(6, ERROR)
+    for seed in runs:
+        (reading,) = linear_run(assume, seed).readings
+        runs.false += not within(LINEAR_CROSSING, reading.interval)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize(("assume", "widest"), [("bounded-rise", 0.085), ("one-crossing", 0.05)])
 def test_the_expected_crossing_of_a_linear_model_is_narrowed_down(assume, widest):
     """The curve falls by 0.9 there, so a rise of a point is 0.011 of the range."""
-    widths = [linear_run(assume, seed).readings[0].interval.width for seed in range(4)]
+    widths = [linear_run(assume, seed).readings[0].interval.width for seed in range(3)]
     assert np.mean(widths) < widest
 
 
 def test_the_noise_of_draws_contradicts_nothing():
-    for seed in range(4):
+    for seed in range(3):
         assert run(lambda level: 0.9 - 0.4 * level, "bounded-rise", seed).contradiction is None
 
 
@@ -76,22 +79,22 @@ def test_a_flat_at_the_threshold_ends_undecided(assume):
 @pytest.mark.parametrize("assume", ASSUMPTIONS)
 @pytest.mark.parametrize("beside", [-0.004, 0.001])
 def test_a_flat_beside_the_threshold_is_seldom_on_the_wrong_side(beside, assume):
-    false = 0
-    for seed in range(4):
+    runs = Runs(4, ERROR)
+    for seed in runs:
         (reading,) = run(lambda level: 0.8 + beside, assume, seed).readings
-        false += not within(float(beside > 0), reading.interval)
-    assert not false_too_often(false, 4, ERROR)
+        runs.false += not within(float(beside > 0), reading.interval)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize("assume", ASSUMPTIONS)
 def test_a_cliff_between_levels_is_covered(assume):
-    false = 0
-    for seed in range(6):
+    runs = Runs(6, ERROR)
+    for seed in runs:
         at = np.random.default_rng(seed).uniform(0.05, 0.95)
         (reading,) = run(lambda x, at=at: 0.9 if x < at else 0.3, assume, seed).readings
-        false += not within(at, reading.interval)
+        runs.false += not within(at, reading.interval)
         assert reading.interval.width < 0.03
-    assert not false_too_often(false, 6, ERROR)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize("assume", ASSUMPTIONS)
@@ -101,30 +104,30 @@ def test_two_falls_contradict_what_is_assumed(assume):
     def accuracy(level):
         return float(np.interp(level, levels, accuracies))
 
-    truth, false = 0.25 + (0.85 - 0.55), 0
-    for seed in range(3):
+    truth, runs = 0.25 + (0.85 - 0.55), Runs(3, ERROR)
+    for seed in runs:
         curve = run(accuracy, assume, seed)
         assert [part.why for part in curve.contradiction.parts] == [Why.RISES]
-        false += not within(truth, curve.readings[0].interval)
-    assert not false_too_often(false, 3, ERROR)
+        runs.false += not within(truth, curve.readings[0].interval)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize("assume", ASSUMPTIONS)
 def test_each_of_several_thresholds_is_covered(assume):
-    thresholds, false = (0.9, 0.8, 0.7), 0
+    thresholds, runs = (0.9, 0.8, 0.7), Runs(3, ERROR)
     truths = [brentq(lambda level, t=t: linear(level) - t, 0.01, 1.0) for t in thresholds]
-    for seed in range(3):
+    for seed in runs:
         readings = run(linear, assume, seed, thresholds).readings
-        false += not all(within(t, r.interval) for t, r in zip(truths, readings, strict=True))
-    assert not false_too_often(false, 3, ERROR)
+        runs.false += not all(within(t, r.interval) for t, r in zip(truths, readings, strict=True))
+    assert not runs.too_often
 
 
 def test_points_of_noise_hold_together():
-    false = 0
-    for seed in range(6):
+    runs = Runs(6, ERROR)
+    for seed in runs:
         points = linear_run("bounded-rise", seed).points
-        false += any(not within(linear(point.level), point.interval) for point in points)
-    assert not false_too_often(false, 6, ERROR)
+        runs.false += any(not within(linear(point.level), point.interval) for point in points)
+    assert not runs.too_often
 
 
 def test_monotone_inputs_say_nothing_where_every_trial_has_its_own_draw():
@@ -136,11 +139,11 @@ def test_monotone_inputs_say_nothing_where_every_trial_has_its_own_draw():
 
 
 def test_a_range_with_the_clean_level_inside():
-    false = 0
-    for seed in range(3):
+    runs = Runs(3, ERROR)
+    for seed in runs:
         curve = run(lambda x: 0.95 - 0.5 * abs(x - 0.4387), "bounded-rise", seed, clean=0.4387)
         assert 0.4387 in {point.level for point in curve.points}
         (reading,) = curve.readings
         assert [c.falls for c in reading.crossings] == [False, True]
-        false += not within(0.6, reading.interval)
-    assert not false_too_often(false, 3, ERROR)
+        runs.false += not within(0.6, reading.interval)
+    assert not runs.too_often

@@ -6,7 +6,8 @@ import pytest
 from surefoot.core.reasons import Why
 from surefoot.core.results import Interval
 from surefoot.curves import SequentialCurve
-from tests.curve_worlds import breaking, drive, false_too_often, within
+from tests.curve_worlds import breaking, drive, within
+from tests.rates import Runs
 
 RANKS, WALKS = ("monotone",), ("bounded-rise", "one-crossing")
 BOTH = RANKS + WALKS
@@ -23,16 +24,16 @@ def run(critical, assume, thresholds=(0.8,), **more):
 
 
 @pytest.mark.parametrize("assume", BOTH)
-@pytest.mark.parametrize(("size", "runs"), [(1, 6), (20, 12), (200, 8), (1000, 6)])
-def test_uniform_critical_levels_are_covered(size, runs, assume):
+@pytest.mark.parametrize(("size", "many"), [(1, 6), (20, 12), (200, 8), (1000, 6)])
+def test_uniform_critical_levels_are_covered(size, many, assume):
     """A new sample each time; both thresholds are to hold at once. A search for ranks is slow."""
-    false, thresholds = 0, (0.8, 0.5) if assume in WALKS else (0.8,)
-    runs = runs if assume in WALKS else runs // 2
-    for seed in range(runs):
+    thresholds = (0.8, 0.5) if assume in WALKS else (0.8,)
+    runs = Runs(many if assume in WALKS else many // 2, ERROR)
+    for seed in runs:
         critical = np.random.default_rng([seed, size]).uniform(size=size)
         readings = run(critical, assume, thresholds).readings
-        false += not all(within(1 - r.threshold, r.interval) for r in readings)
-    assert not false_too_often(false, runs, ERROR)
+        runs.false += not all(within(1 - r.threshold, r.interval) for r in readings)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize("assume", BOTH)
@@ -42,7 +43,7 @@ def test_intervals_are_not_much_wider_than_the_data_ask_for(size, threshold, ass
     widths = [
         run(np.random.default_rng([seed, 3]).uniform(size=size), assume, (threshold,))
         .readings[0].interval.width
-        for seed in range(4)
+        for seed in range(2)
     ]  # fmt: skip
     besides = max(0.005, 2 / size) if assume == "bounded-rise" else 0.0
     assert np.mean(widths) <= 1.5 * REFERENCE[size, threshold] + besides
@@ -75,20 +76,21 @@ WORLDS = {
 def test_cliffs_and_flats_are_covered(name, assume):
     """On a flat exactly at the threshold an interval must hold its end: there it still is."""
     sample, (truth, _) = WORLDS[name]
-    false = 0
-    for seed in range(10):
+    runs = Runs(10, ERROR)
+    for seed in runs:
         (reading,) = run(sample(np.random.default_rng([seed, 9]), 100), assume).readings
-        false += not within(truth, reading.interval)
-    assert not false_too_often(false, 10, ERROR)
+        runs.false += not within(truth, reading.interval)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize("assume", BOTH)
 @pytest.mark.parametrize("clean", [0.5, 0.3])
 def test_a_range_with_the_clean_level_inside_is_covered(clean, assume):
     """Inputs fail at a uniform distance from the clean level, another one on each side."""
-    false, reach = 0, 0.5
+    runs = Runs(4, ERROR)
+    reach = 0.5
     truth = min(0.2 * reach, clean) + min(0.2 * reach, 1 - clean)
-    for seed in range(4):
+    for seed in runs:
         left, right = np.random.default_rng([seed, 4]).uniform(0, reach, (2, 200))
 
         def world(level, left=left, right=right):
@@ -102,8 +104,8 @@ def test_a_range_with_the_clean_level_inside_is_covered(clean, assume):
         assert curve.contradiction is None
         assert all(c.interval.high <= clean or c.interval.low >= clean for c in reading.crossings)
         assert [c.falls for c in reading.crossings] == [False, True]
-        false += not within(truth, reading.interval)
-    assert not false_too_often(false, 4, ERROR)
+        runs.false += not within(truth, reading.interval)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize("assume", BOTH)
@@ -121,12 +123,12 @@ def test_inputs_that_are_always_right_or_always_wrong(size, assume):
 
 
 def test_two_thresholds_at_once_are_covered_by_ranks():
-    false = 0
-    for seed in range(4):
+    runs = Runs(4, ERROR)
+    for seed in runs:
         critical = np.random.default_rng([seed, 2]).uniform(size=50)
         readings = run(critical, "monotone", (0.8, 0.5), resolution=0.01).readings
-        false += not all(within(1 - r.threshold, r.interval) for r in readings)
-    assert not false_too_often(false, 4, ERROR)
+        runs.false += not all(within(1 - r.threshold, r.interval) for r in readings)
+    assert not runs.too_often
 
 
 @pytest.mark.parametrize("assume", BOTH)
@@ -140,9 +142,10 @@ def test_one_input_says_next_to_nothing(assume):
 @pytest.mark.parametrize("assume", WALKS)
 def test_a_population_that_flickers_is_covered_by_walks(assume):
     """Half of the inputs are flipped once, for 0.08 of the range: the curve itself is smooth."""
-    false, flipped = 0, 0.5 * 0.08 / 1.08
+    runs = Runs(10, ERROR)
+    flipped = 0.5 * 0.08 / 1.08
     truth = 1 - (0.8 - flipped) / (1 - 2 * flipped)
-    for seed in range(10):
+    for seed in runs:
         rng = np.random.default_rng([seed, 6])
         critical, begin = rng.uniform(size=300), rng.uniform(-0.08, 1, 300)
         begin[rng.random(300) < 0.5] = 2.0
@@ -153,8 +156,8 @@ def test_a_population_that_flickers_is_covered_by_walks(assume):
         procedure = SequentialCurve(
             0.0, 1.0, (0.8,), ERROR, assume=assume, scope="population", size=300
         )
-        false += not within(truth, drive(procedure, world).curve.readings[0].interval)
-    assert not false_too_often(false, 10, ERROR)
+        runs.false += not within(truth, drive(procedure, world).curve.readings[0].interval)
+    assert not runs.too_often
 
 
 def test_inputs_that_recover_give_no_interval_by_ranks():
@@ -171,8 +174,8 @@ def test_inputs_that_recover_give_no_interval_by_ranks():
 @pytest.mark.parametrize("size", [1, 25, 300])
 def test_mean_confidence_of_a_population_is_covered(size, assume):
     """Every input's confidence falls from its own start by its own slope, in the mean by 0.5."""
-    false = 0
-    for seed in range(6):
+    runs = Runs(6, ERROR)
+    for seed in runs:
         rng = np.random.default_rng(seed)
         start, slope = rng.uniform(0.8, 1.0, size), rng.uniform(0.2, 0.8, size)
         procedure = SequentialCurve(
@@ -180,5 +183,5 @@ def test_mean_confidence_of_a_population_is_covered(size, assume):
             size=size,
         )  # fmt: skip
         (reading,) = drive(procedure, lambda x, a=start, b=slope: a - b * x).curve.readings
-        false += not within(0.6, reading.interval)
-    assert not false_too_often(false, 6, ERROR)
+        runs.false += not within(0.6, reading.interval)
+    assert not runs.too_often

@@ -6,7 +6,8 @@ import pytest
 from surefoot.core.reasons import Why
 from surefoot.core.results import Curve, Interval
 from surefoot.curves import SequentialCurve
-from tests.curve_worlds import drive, drive_fresh, false_too_often, ordered, within
+from tests.curve_worlds import drive, drive_fresh, ordered, within
+from tests.rates import Runs
 from tests.step_curves import StepCurve, follow
 
 ASSUMPTIONS = ("bounded-rise", "one-crossing", "monotone", "curvature:60")
@@ -73,9 +74,9 @@ def test_a_set_stopped_at_any_question(name, assume):
         0.0, 1.0, THRESHOLDS, ERROR, 0.01, assume=assume, clean=clean, size=curve.size
     )
     truths = [curve.share_at_least(threshold) for threshold in THRESHOLDS]
-    begin = 2 * ASSUMPTIONS.index(assume)  # together they stop at every other question
+    begin = 4 * ASSUMPTIONS.index(assume)  # together they stop at every fourth question
     questions, false = stopped_everywhere(
-        lambda k: drive(procedure, ordered(curve, 5), k).curve, truths, curve.size, begin, 8
+        lambda k: drive(procedure, ordered(curve, 5), k).curve, truths, curve.size, begin, 16
     )
     assert questions >= 1
     if assume in {"bounded-rise", "monotone"} and name != "comes back":
@@ -84,7 +85,7 @@ def test_a_set_stopped_at_any_question(name, assume):
 
 @pytest.mark.parametrize(
     ("assume", "begin", "every"),
-    [("bounded-rise", 0, 5), ("one-crossing", 2, 5), ("monotone", 2, 15)],
+    [("bounded-rise", 0, 9), ("one-crossing", 4, 9), ("monotone", 2, 25)],
 )
 @pytest.mark.parametrize("clean", [0.0, 0.4])
 def test_a_population_stopped_at_any_question(clean, assume, begin, every):
@@ -110,7 +111,7 @@ def test_stopped_with_the_clean_level_alone_nothing_is_stated(scope):
     assert [reading.interval for reading in curve.readings] == [Interval(0.0, 1.0)] * 2
 
 
-@pytest.mark.parametrize(("assume", "every"), [("bounded-rise", 9), ("one-crossing", 9)])
+@pytest.mark.parametrize(("assume", "every"), [("bounded-rise", 15), ("one-crossing", 15)])
 def test_fresh_draws_stopped_at_any_question(assume, every):
     def accuracy(level):
         return 0.97 if level < 1 / 3 else 0.65 if level < 5 / 6 else 0.2
@@ -142,12 +143,12 @@ def test_stopped_before_anything_is_known_nothing_is_stated(scope, assume):
 
 def test_stopping_makes_no_interval_false_more_often():
     """At a moment that has nothing to do with the data."""
-    false = 0
-    for seed in range(12):
+    runs = Runs(12, ERROR)
+    for seed in runs:
         curve = StepCurve.of([[x] for x in np.random.default_rng(seed).normal(0.5, 0.2, 200)])
         procedure = SequentialCurve(0.0, 1.0, THRESHOLDS, ERROR, size=200)
         result = drive(procedure, ordered(curve, seed), 3 + seed % 10).curve
-        false += any(
+        runs.false += any(
             not within(curve.share_at_least(r.threshold), r.interval) for r in result.readings
         )
-    assert not false_too_often(false, 12, ERROR)
+    assert not runs.too_often

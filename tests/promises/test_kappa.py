@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Session
-from surefoot.core.results import Decision, Undecided
+from surefoot.core.results import Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.family import KappaFamily
 from surefoot.statistics import ExactBinomial, KappaTest
@@ -40,20 +40,21 @@ def ends(procedure, p):
         for (failed, trials), chance in states.items():
             ask, result = position(procedure, failed, trials)
             if ask is None:
-                match result:
-                    case Decision(holds=holds):
-                        outcome["yes" if holds else "no"] += chance
-                    case Undecided():
-                        outcome["open"] += chance
+                outcome[result] += chance
                 continue
-            for more in range(ask + 1):
-                share = math.comb(ask, more) * p**more * (1 - p) ** (ask - more)
+            for more, share in enumerate(shares(ask, p)):
                 if chance * share > 1e-12:
                     key = (failed + more, trials + ask)
                     grown[key] = grown.get(key, 0.0) + chance * share
         states = grown
     assert sum(outcome.values()) == pytest.approx(1, abs=1e-6)
     return outcome
+
+
+@cache
+def shares(trials, p):
+    """The chance of each number of failures in so many trials."""
+    return [math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(trials + 1)]
 
 
 below, above = cache(log_evidence_below), cache(log_evidence_above)
@@ -63,14 +64,13 @@ below, above = cache(log_evidence_below), cache(log_evidence_above)
 def position(procedure, failed, trials):
     """What the procedure asks, or concludes, once it has seen these counts."""
     target = math.log(1 / procedure.error)
-    counts = Counts(trials, trials - failed)
     if trials and below(failed, trials, procedure.kappa) >= target:
-        return None, procedure._decide(counts, procedure.error, holds=True)
+        return None, "yes"
     if trials and above(failed, trials, procedure.kappa) >= target:
-        return None, procedure._decide(counts, procedure.error, holds=False)
+        return None, "no"
     if trials >= procedure.max_trials:
-        return None, procedure._undecided(counts)
-    return procedure._more(counts), None
+        return None, "open"
+    return procedure._more(Counts(trials, trials - failed)), None
 
 
 def drive(procedure, failures):
