@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent import futures
-from concurrent.futures import BrokenExecutor, Future, InvalidStateError
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +17,7 @@ from typing import Protocol
 
 from surefoot.core.tasks import Answers, Task
 from surefoot.errors import WorkerFailed
-from surefoot.executors.worker import BatchPool, T
+from surefoot.executors.worker import BatchPool, T, settle
 
 
 class WorkerLost(BrokenExecutor):
@@ -175,7 +175,7 @@ class Dispatch(BatchPool):
         if self._error is None:
             self._queue.append(batch)
         else:
-            _set_error(batch.future, self._error)
+            settle(batch.future, None, self._error)
 
     def _add_worker(self) -> None:
         worker = self._start()
@@ -206,12 +206,8 @@ class Dispatch(BatchPool):
             self._lose(place, error)
             return
         self._durations.append(time.monotonic() - place.since)
-        if batch.future.done():  # another worker was faster
-            return
-        if error is not None:
-            batch.future.set_exception(error)
-        else:
-            batch.future.set_result(answer.result())
+        # nothing where another worker was faster
+        settle(batch.future, answer.result() if error is None else None, error)
 
     def _take_back(self, batch: _Batch) -> None:
         """A batch whose worker was lost, for another one."""
@@ -302,15 +298,9 @@ class Dispatch(BatchPool):
         """The same for everybody who waits, and for whoever comes."""
         self._error = error
         self._queue.clear()
-        _set_error(self._first, error)
+        settle(self._first, None, error)
         for future in list(self._submitted):
-            _set_error(future, error)
-
-
-def _set_error(future: Future[T], error: Exception) -> None:
-    """Unless it is done, or nobody waits for it any more."""
-    with suppress(InvalidStateError):
-        future.set_exception(error)
+            settle(future, None, error)
 
 
 def _error_of(future: Future[T]) -> Exception | None:

@@ -19,7 +19,7 @@ from surefoot.executors.devices import Devices, Work
 from surefoot.executors.dispatch import Dispatch
 from surefoot.executors.processes import open_processes
 from surefoot.executors.ray_connection import Ray, require_installed
-from surefoot.executors.worker import BatchPool, CannotSend, P, Package, Reduced, T, pack
+from surefoot.executors.worker import BatchPool, CannotSend, P, Package, Reduced, T, pack, settle
 
 
 class Inline(Executor):
@@ -239,12 +239,9 @@ class LateProcesses(BatchPool):
     def _on_answer(self, future: Future[Answers], own: Future[Answers]) -> None:
         with self._giving_out:
             self._running -= 1
-        if own.cancelled():
-            future.set_exception(WorkerFailed("workers were ended: begin the run again"))
-        elif (error := own.exception()) is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(own.result())
+        ended = WorkerFailed("workers were ended: begin the run again")
+        error = ended if own.cancelled() else own.exception()
+        settle(future, None if error else own.result(), error)
         if self._current is None:  # else whoever submits gives out: a pool's own thread must not
             self._give_out()
 

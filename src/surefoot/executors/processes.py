@@ -8,10 +8,10 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 
 from surefoot.core.tasks import Answers, Task
-from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.errors import ModelFailed
 from surefoot.executors import worker
 from surefoot.executors.dispatch import Dispatch, WorkerLost
-from surefoot.executors.worker import Package, Reply, T
+from surefoot.executors.worker import Package, settle
 from surefoot.models.call_limit import LATE, late_words
 from surefoot.system.child_process import Child, start_child
 
@@ -23,11 +23,7 @@ def open_processes(
     package: Package, workers: int, on_replace: Callable[[], None] = lambda: None
 ) -> Dispatch:
     """An executor over processes that each open the package; a killed one is replaced."""
-    if worker.is_worker():
-        raise InvalidArgument(
-            "a worker process runs the script that started it, and the script begins a run "
-            'again: put what it does below if __name__ == "__main__":'
-        )
+    worker.refuse_nested()
     # No batch is given out twice: cores of one machine are alike, and proofs differ in length.
     return Dispatch(
         lambda: WorkerProcess(package),
@@ -76,11 +72,11 @@ class WorkerProcess:
             with child.pipe as pipe:
                 try:
                     pipe.send(package)
-                    _settle(self.opened, pipe.recv())
+                    settle(self.opened, *pipe.recv())
                     while (batch := self._batches.get()) is not None:
                         tasks, waiting = batch
                         pipe.send(tasks)
-                        _settle(waiting, pipe.recv())
+                        settle(waiting, *pipe.recv())
                 except (EOFError, OSError) as error:
                     if child.exit_code() == LATE:
                         raise ModelFailed(late_words(package.call_limit)) from None
@@ -89,11 +85,3 @@ class WorkerProcess:
             waiting.set_exception(error)
             while (batch := self._batches.get()) is not None:
                 batch[1].set_exception(error)
-
-
-def _settle(future: Future[T], reply: Reply) -> None:
-    answer, error = reply
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(answer)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -25,7 +25,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from surefoot.errors import WorkerFailed
-from surefoot.executors.worker import T, sendable
+from surefoot.executors.worker import sendable, settle
 
 SECONDS_TO_CLOSE = 5.0
 """For the bridge to leave a cluster, before it is killed."""
@@ -85,13 +85,13 @@ class Bridge:
         with suppress(EOFError, OSError):
             while True:
                 number, error, value = self._connection.recv()
-                _settle(self._open.pop(number), error, value)
+                settle(self._open.pop(number), value, error)
         with self._lock:
             self._ended, left = True, list(self._open.values())
             self._open.clear()
         self._remove_rest()
         for future in left:
-            _settle(future, WorkerFailed(_LOST), None)
+            settle(future, None, WorkerFailed(_LOST))
 
     def close(self) -> None:
         """End the bridge, and the cluster that it started."""
@@ -113,14 +113,6 @@ class Bridge:
         _end_session(self._process.pid)
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _settle(future: Future[T], error: BaseException | None, value: T) -> None:
-    with suppress(InvalidStateError):  # nobody waits for it any more
-        if error is None:
-            future.set_result(value)
-        else:
-            future.set_exception(error)
 
 
 def _end_session(session: int) -> None:

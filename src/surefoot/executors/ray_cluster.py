@@ -186,8 +186,7 @@ def _translated(reference: ObjectRef, check: Callable[[T], None] = lambda _: Non
 
     def on_done(done: Future[T]) -> None:
         try:
-            value = done.result()
-            check(value)
+            check(value := done.result())
         except BaseException as error:  # noqa: BLE001  the future carries it
             future.set_exception(_our_error(error))
         else:
@@ -224,11 +223,7 @@ def open_ray(
     options: Ray, work: Work, cores: int, on_replace: Callable[[], None]
 ) -> tuple[Dispatch, str]:
     """The executor, once a worker is ready, and a sentence on where it works."""
-    if worker.is_worker():
-        raise InvalidArgument(
-            "a worker runs the script that started it, and the script begins a run again: put "
-            'what it does below if __name__ == "__main__":'
-        )
+    worker.refuse_nested()
     asked = work.workers if work.requested else None
     if None not in (options.workers, asked) and options.workers != asked:
         raise InvalidArgument(

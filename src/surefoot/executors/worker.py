@@ -11,7 +11,7 @@ import sys
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache, partial
@@ -290,6 +290,24 @@ def sendable(error: BaseException) -> BaseException:
             "threads (--executor threads)"
         )
     return error
+
+
+def settle(future: Future[T], value: Any, error: BaseException | None) -> None:  # noqa: ANN401  its own
+    """What came of it, unless it is done, or nobody waits for it any more."""
+    with suppress(InvalidStateError):
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+
+def refuse_nested() -> None:
+    """Refuse a run within a worker."""
+    if _state.begun:
+        raise InvalidArgument(
+            "a worker process runs the script that started it, and the script begins a run "
+            'again: put what it does below if __name__ == "__main__":'
+        )
 
 
 def load(package: Package) -> None:
