@@ -1,4 +1,4 @@
-"""Ten small networks of the shapes that people export, built by hand, with any batch."""
+"""Eight small networks of the shapes that people export, built by hand, with any batch."""
 
 import numpy as np
 import onnx
@@ -94,24 +94,6 @@ def residual(rows):
     net.op("GlobalAveragePool")
     net.op("Flatten", axis=1)
     net.op("Gemm", net.w(5, 6), net.w(5), transB=1)
-    return net.model()
-
-
-def mobile(rows):
-    """Depthwise convolutions, HardSwish, squeeze and excite, ReLU6."""
-    net = Net(PLANE, rows)
-    net.conv(3, 8)
-    net.op("HardSwish")
-    wide = net.conv(8, 8, group=8)
-    net.op("GlobalAveragePool")
-    net.conv(8, 4, size=1)
-    net.op("Relu")
-    net.conv(4, 8, size=1)
-    net.op("HardSigmoid", alpha=1 / 6)
-    net.op("Mul", wide)
-    net.op("Clip", net.const(np.float32(0)), net.const(np.float32(6)))
-    net.op("ReduceMean", axes=[2, 3], keepdims=0)
-    net.linear(8, 5)
     return net.model()
 
 
@@ -215,27 +197,6 @@ def transformer(rows):
     return net.model()
 
 
-def layer_norm_parts(rows):
-    """LayerNormalization in parts: ReduceMean, Sub, Pow, Sqrt, Div; then the sequence first."""
-    net = Net((4, 6), rows)
-    x = net.v
-    mean = net.op("ReduceMean", axes=[-1])
-    net.v = x
-    centred = net.op("Sub", mean)
-    net.op("Pow", net.const(np.float32(2)))
-    net.op("ReduceMean", axes=[-1])
-    net.op("Add", net.const(np.float32(1e-5)))
-    root = net.op("Sqrt")
-    net.v = centred
-    net.op("Div", root)
-    net.op("Transpose", perm=[1, 0, 2])
-    net.linear(6, 8)
-    net.op("Tanh")
-    net.op("ReduceMax", axes=[0], keepdims=0)
-    net.linear(8, 5)
-    return net.model()
-
-
 def quantised(rows):
     """Weights and values as 8-bit integers with QuantizeLinear and DequantizeLinear around."""
     net = Net(PLANE, rows)
@@ -308,7 +269,6 @@ def encoder(rows):
 NETWORKS = {
     made.__name__: made
     for made in (
-        dense, residual, mobile, inception, unet, transformer, layer_norm_parts, quantised,
-        sequence, encoder,
+        dense, residual, inception, unet, transformer, quantised, sequence, encoder,
     )
 }  # fmt: skip

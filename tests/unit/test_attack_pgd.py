@@ -105,19 +105,6 @@ def test_batches_change_nothing_and_more_starts_lose_nothing(tmp_path):
         )
 
 
-def test_the_words_name_the_attack_and_its_effort(tmp_path):
-    study = attack_study(
-        as_onnx(tmp_path), small.batch(5), 8 / 255, method=sf.methods.KappaTest(0.1, 0.1, 60)
-    )
-    result = study.run(attack=sf.methods.PGD(step=2 / 255, iterations=10))
-    text = result.explain()
-    assert "withstood PGD" in text
-    assert "from 1 random point of the ball, 10 steps of length 2/255 each" in " ".join(
-        text.split()
-    )
-    assert result.details.attack.method == "pgd"
-
-
 @pytest.mark.parametrize(
     ("parts", "says"),
     [

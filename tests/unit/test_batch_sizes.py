@@ -150,15 +150,3 @@ def test_a_model_that_changes_once_is_noticed():
     calls.clear()
     checks = {c.name: c for c in examine(sf.load_inputs(*inputs()), model, None)}
     assert checks["answers repeat"].status is CheckStatus.FAILED
-
-
-def test_a_long_batch_that_is_the_fastest_is_timed_once(monkeypatch):
-    timed: list[int] = []
-
-    def seconds(run, size):
-        timed.append(size)
-        return 0.02 + size / 10_000  # a larger batch is always faster for each trial
-
-    monkeypatch.setattr(batching, "_seconds", seconds)
-    assert batching.fastest_batch_size(lambda n: None, largest=4096) == 1024
-    assert [timed.count(size) for size in (8, 64, 128, 512, 1024)] == [3, 3, 1, 1, 1]

@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 import pytest
@@ -11,18 +11,15 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.catalogue.methods import ESTIMATORS, METHODS
+from surefoot.catalogue.methods import METHODS
 from surefoot.cli import parsing
 from surefoot.cli.main import app
 from surefoot.commands import functions
 from surefoot.commands.caller import Caller, choose_display, show_nothing
 from surefoot.commands.functions import python_function
-from surefoot.commands.methods import estimate_method
-from surefoot.core.procedure import Needs
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.options import option
-from surefoot.study.external import brackets
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -267,22 +264,6 @@ def test_where_nobody_watches_nothing_is_shown_unless_it_is_wanted():
         watch(Progress(0, 1, 0, 1))
 
 
-@dataclass(frozen=True)
-class Halves:
-    """A method that names no width."""
-
-    error: float
-    needs = Needs.SAMPLES
-
-
-def test_a_method_is_given_the_options_that_it_names(monkeypatch):
-    monkeypatch.setitem(ESTIMATORS, "halves", Halves)
-    assert estimate_method(None, 0.9, "halves") == Halves(error=0.1)
-    with pytest.raises(InvalidArgument) as refused:
-        estimate_method(0.1, 0.9, "halves")
-    assert (refused.value.option, refused.value.value) == ("each", 0.1)
-
-
 ESTIMATE = ("estimate", *FILES, "--perturb", "linf:8/255", "--each", "0.3", "--confidence", "0.9",
             "--bounds", "0,1")  # fmt: skip
 
@@ -380,14 +361,6 @@ def test_a_contact_sheet_is_the_same_in_python(folder, words, more, arguments):
         assert np.array_equal(np.asarray(written), np.asarray(sheet))
 
 
-def test_a_contact_sheet_takes_an_array_and_a_perturbation():
-    image = np.zeros((3, 8, 8), np.float32)
-    text, value = "blur:1", sf.perturb.GaussianBlur(1.0)
-    assert sf.parse_perturbation(text) == value
-    sheets = [np.asarray(sf.contact_sheet(image, made)) for made in (text, value)]
-    assert np.array_equal(*sheets)
-
-
 def test_brackets_are_summarised_the_same_in_python(folder):
     rows = "".join(f"net,test,{i},0.0{i},0.0{i}5,1\n" for i in range(1, 9))
     (folder / "radii.csv").write_text("network,split,image,lower,upper,runtime_s\n" + rows)
@@ -427,19 +400,6 @@ def test_help_is_running_text_and_ends_with_an_example(name):
     assert all("\n" not in part for part in paragraphs)
     assert example.startswith(f"Example: surefoot {name}")
     assert "\n" not in example  # what is pasted from two lines runs as two commands
-
-
-def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line():
-    with_error = {
-        name: f.default
-        for name, kind in METHODS.items()
-        for f in fields(kind)
-        if f.name == "error" and f.default is not MISSING
-    }
-    assert {"sequential-curve", "critical-level", "normal-tail"} <= set(with_error)
-    assert with_error.pop("smoothed-radius") == 0.001  # as certificates are published
-    assert set(with_error.values()) == {0.05}
-    assert inspect.signature(brackets).parameters["error"].default == 0.05
 
 
 def invoke(*words):

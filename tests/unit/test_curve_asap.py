@@ -90,14 +90,6 @@ def test_levels_are_shares_of_the_range_whatever_its_unit(span):
     assert other.curve.readings[0].value == pytest.approx(plain.curve.readings[0].value, abs=1e-9)
 
 
-def test_several_thresholds_share_their_levels():
-    one, other = (adaptive(smile, 16.0, (t,)) for t in (0.6, 0.75))
-    both = adaptive(smile, 16.0, (0.6, 0.75))
-    assert set(both.trials_by_level) == set(one.trials_by_level) | set(other.trials_by_level)
-    for alone, reading in zip((one, other), both.curve.readings, strict=True):
-        assert reading.value == pytest.approx(alone.curve.readings[0].value, abs=1e-3)
-
-
 def test_the_smallest_step_says_the_same_as_the_grid():
     by_grid, by_step = adaptive(smile, grid=256), adaptive(smile, step=1 / 256)
     assert by_step == by_grid

@@ -73,16 +73,6 @@ def test_stratified_bounds_are_false_no_more_often_than_stated(error):
             assert false / len(subsets) <= error
 
 
-def test_strata_narrow_what_one_sample_leaves_open():
-    """Inputs that are right elsewhere are mostly right here too, the others mostly wrong."""
-    reference = np.tile([1.0, 1.0, 1.0, 0.0], 100)
-    values = reference[:100]
-    apart = _stratified(values, reference, 0.01)
-    together = Sampling(400, 0.01, frozenset({0})).bounds(0, values, None)
-    assert apart.width < 0.6 * together.width
-    assert 0.75 in apart
-
-
 @pytest.mark.parametrize("fresh", [False, True])
 def test_all_levels_and_all_looks_at_them_share_one_error(fresh):
     sampling = Sampling(1000, 0.05, frozenset({0, 3, 7, 9}), fresh)

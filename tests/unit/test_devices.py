@@ -63,15 +63,6 @@ def test_an_exported_file_runs_on_several_devices(half, torch, tmp_path):
     assert masked(one.run(batch=50)) == masked(two.run(batch=50))
 
 
-def test_fewer_workers_than_devices_use_as_many_devices(torch):
-    notes = []
-    plain = masked(study_on("cpu").run(batch=50))
-    for workers in (1, 2):
-        own = study_on("cpu:0,1,2").run(workers=workers, batch=50, on_workers=notes.append)
-        assert masked(own) == plain
-    assert [str(note) for note in notes] == ["2 threads on 2 devices: cpu:0, cpu:1"]
-
-
 def test_an_executor_of_the_callers_own_gets_one_copy_and_that_is_said(torch):
     notes = []
     with ThreadPoolExecutor(1) as own:
@@ -238,19 +229,3 @@ def test_a_full_gpu_is_out_of_memory_also_while_inputs_are_perturbed(torch):
     object.__setattr__(setup, "perturbation", Hungry(0.1))
     with pytest.raises(OutOfMemory, match="out of memory"):
         setup.bench().answer([Task(setup.fitted.subjects()[0], 0.1, 0, 4)])
-
-
-def test_a_gpu_is_prepared_beside_the_program_once_and_its_errors_are_met_elsewhere(monkeypatch):
-    begun = []
-
-    def fails():
-        begun.append(threading.current_thread().name)
-        raise OSError("no such library")
-
-    monkeypatch.setattr(devices, "import_torch", fails)
-    monkeypatch.setattr(devices, "_begun", {})
-    for device in ("cuda", None, "cpu", 3, "cuda"):
-        thread = devices.prepare_gpu(device)
-        assert (thread is not None) == (device == "cuda")
-    devices.prepare_gpu("cuda").join()
-    assert begun == ["gpu"]

@@ -136,11 +136,6 @@ def hooks():
     return runpy.run_path(str(ROOT / "scripts" / "site" / "hooks.py"))
 
 
-def write(folder, name, text=""):
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(text)
-
-
 def pages(part):
     """Of the navigation or a part of it."""
     match part:
@@ -157,32 +152,6 @@ def test_every_page_is_in_the_navigation_once(hooks):
     written = {page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")}
     assert written <= set(placed)
     assert len(placed) == len(set(placed))
-
-
-def test_a_new_page_of_a_folder_comes_last_and_one_without_a_place_is_refused(hooks, tmp_path):
-    write(tmp_path, "README.md", "[b](how-to/b.md) [a](how-to/a.md)")
-    for name in ("a", "b", "0-new"):
-        write(tmp_path, f"how-to/{name}.md")
-    (section,) = (s for s in hooks["navigation"](tmp_path) if "Do" in s)
-    assert section == {"Do": ["how-to/b.md", "how-to/a.md", "how-to/0-new.md"]}
-    write(tmp_path, "lost.md")
-    with pytest.raises(Exception, match=r"docs/lost\.md is in no section of the site: move it"):
-        hooks["navigation"](tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("page", "written", "on_the_site"),
-    [
-        ("how-to/python.md", "[a](../claims.md#one-input)", "[a](../claims.md#one-input)"),
-        ("how-to/python.md", "[a](../../examples/ci.py)", "[a](../repository/examples/ci.py)"),
-        ("repository/CHANGELOG.md", "[a](docs/faq.md)", "[a](../faq.md)"),
-        ("repository/CONTRIBUTING.md", "[a](LICENSE)", "[a](LICENSE)"),
-        ("faq.md", "`[a](../b)` [c](https://d.org)", "`[a](../b)` [c](https://d.org)"),
-        ("faq.md", "```\n[a](../b)\n```", "```\n[a](../b)\n```"),
-    ],
-)
-def test_a_link_leads_to_the_same_file_on_the_site(hooks, page, written, on_the_site):
-    assert hooks["with_links_of_the_site"](written, page) == on_the_site
 
 
 @pytest.mark.parametrize(
@@ -213,7 +182,3 @@ def test_one_version_is_written_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert project["version"] == surefoot.__version__ == cited
-
-
-def test_the_image_of_the_readme_is_light():
-    assert (ROOT / "docs" / "figures" / "demo-page.png").stat().st_size <= 200_000

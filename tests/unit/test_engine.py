@@ -98,14 +98,6 @@ def test_no_trial_is_used_twice(plain):
     assert len(spy.trials) == len(set(spy.trials)) == sum(r.trials for r in results)
 
 
-def test_batches_are_full_and_hold_many_subjects():
-    spy = Spy(study().bench())
-    run(bench=spy, batch_size=512)
-    sizes = [sum(t.units for t in tasks) for tasks in spy.batches]
-    assert np.mean(sizes[:-2]) > 0.7 * 512
-    assert max(len({t.subject.name for t in tasks}) for tasks in spy.batches) > 3
-
-
 class Crash(Exception):
     pass
 

@@ -303,13 +303,6 @@ def test_what_cannot_be_recomputed_is_never_passed_over(made):
     assert check.exit_code == 1  # the run has the name of another study
 
 
-def test_a_thousand_inputs_take_less_than_200_kb(tmp_path):
-    x = np.random.default_rng(3).uniform(-1, 1, (1000, 6)).astype(np.float32)
-    inputs = sf.load_inputs(x, ids=[f"image-{i:05}.png" for i in range(1000)])
-    run = study(inputs=inputs, method=sf.methods.ExactSequential(0.2, 0.05)).run(batch=4096)
-    assert run.evidence(tmp_path / "large.json").stat().st_size < 200_000
-
-
 def test_options_that_no_run_has_are_refuted_and_never_a_crash(made):
     path, statement = made
     for value in ("wide", None, -1, 1e-300, [], {"a": 1}):

@@ -19,6 +19,7 @@ _FOUND, _NOT_FOUND = AttackOutcome.FOUND, AttackOutcome.NOT_FOUND
 LEVEL = 0.1
 POINTS = [(0.5, 0.55), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5), (0.3, 0.6), (0.7, 0.9)]
 """Their critical radii are |sum - 1| / 2: 0.025, 0.35, 0.35, 0.025, 0.05, 0.3."""
+ATTACK = sf.methods.Attack(starts=1, iterations=10)
 BROKEN, KEPT = 0, 1
 """An input that the attack breaks at 0.1, and one that no attack can."""
 
@@ -32,7 +33,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(study):
-    return study.run(attack=sf.methods.Attack())
+    return study.run(attack=ATTACK)
 
 
 def forged(run, row, path, **change):
@@ -99,10 +100,10 @@ def test_an_attack_that_cannot_be_run_again_is_open_with_the_reason(
 
     in_python = worlds.study(inputs=worlds.points(4), method=study.method)
     own = in_python.run(attack=sf.methods.AttackFunction(corner))
-    monkeypatch.setattr(trials, "_MOST_STEPS", 2 * 20 * 9 - 1)
+    monkeypatch.setattr(trials, "_MOST_STEPS", ATTACK.most_steps - 1)
     for of, result, reason in (
         (in_python, own, "the method attack-function is code of its user"),
-        (study, run, "it makes 2,100 gradient steps an input"),
+        (study, run, f"it makes {ATTACK.most_steps:,} gradient steps an input"),
     ):
         answer = check(result.evidence(tmp_path / "run.json"), of)
         assert answer.exit_code == 2, str(answer)

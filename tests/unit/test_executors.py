@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, WorkerFailed
-from surefoot.executors import dispatch, pool, processes, worker
+from surefoot.executors import pool, processes, worker
 from surefoot.executors.devices import Work
 from surefoot.executors.pool import Inline
 from surefoot.models import call_limit
@@ -37,10 +36,6 @@ def masked(result):
     return repr((record.digest, record.claims, rows, record.details, record.trials))
 
 
-def first_task(setup):
-    return Task(setup.fitted.subjects()[0], setup.level, 0, 32)
-
-
 def test_an_executor_of_the_callers_own_is_used_and_left_open():
     plain = masked(study().run())
     with ThreadPoolExecutor(2) as own:
@@ -54,16 +49,6 @@ def test_an_executor_of_the_callers_own_is_used_and_left_open():
 def test_what_is_no_executor_is_refused(executor):
     with pytest.raises(InvalidArgument, match="threads, processes or ray"):
         study().run(executor=executor)
-
-
-def test_a_bench_travels_without_what_it_cached():
-    setup = study()
-    bench = setup.bench()
-    before = len(worker.pack(bench).content)
-    bench.answer([first_task(setup)])
-    assert len(worker.pack(bench).content) == before
-    copy = worker.pack(bench).open()
-    assert copy.answer([first_task(setup)]) == bench.answer([first_task(setup)])
 
 
 def test_a_file_named_by_its_path_is_read_again_by_its_path(tmp_path, monkeypatch):
@@ -145,38 +130,12 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(tmp_path, monkey
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_again_and_again_end_the_run_with_one_sentence(monkeypatch):
-    monkeypatch.setattr(dispatch, "MOST_LOSSES", 1)
-    monkeypatch.delenv(FLAG, raising=False)
-    notes = []
-    with pytest.raises(WorkerFailed, match=r"lost its worker 2 times.*fewer workers"):
-        killing_study().run(workers=2, executor="processes", batch=16, on_workers=notes.append)
-    assert {str(note) for note in notes[1:]} == {"a worker process was killed; a new one took over"}
-
-
-@pytest.mark.slow
 def test_a_prediction_that_never_ends_in_a_worker_ends_the_run(monkeypatch):
     model = sf.load_model(worker_models.never_ends_in_a_worker, shape=SHAPE)
     setup = study(model=model)
     monkeypatch.setattr(call_limit._watch, "seconds", 0.5)
     with pytest.raises(ModelFailed, match=r"longer than 0.5 s.*--call-limit"):
         setup.run(workers=2, executor="processes", batch=16)
-
-
-@pytest.mark.parametrize(("workers", "why"), [(2, "as requested"), (None, "one for each core")])
-def test_only_a_number_that_the_user_chose_is_called_requested(monkeypatch, workers, why):
-    class Here(Inline):
-        def __init__(self, *_):
-            super().__init__()
-
-        def wait_until_ready(self):
-            return self
-
-    monkeypatch.setattr(pool, "open_processes", Here)
-    setup, notes = study(), []
-    work = pool.Work(setup.bench(), workers or 2, requested=workers is not None)
-    pool.open_work(work, "processes", notes.append)
-    assert str(notes[0]) == f"2 processes, {why}"
 
 
 def test_a_file_that_has_changed_since_it_was_imported_is_not_sent_on(tmp_path):

@@ -18,7 +18,6 @@ from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 import surefoot as sf
-from papers import PAPERS
 from surefoot.catalogue.methods import METHODS
 from surefoot.cli.main import app
 from surefoot.core.assumptions import Jointly, Together
@@ -153,19 +152,6 @@ def test_hugging_face_reads_the_numbers_back(hostile):
     for name, id_ in (("Fashion-MNIST test", "fashion-mnist-test"), ("猫", "data")):
         text = hostile.export(to="hugging-face", dataset=name, task="tabular-classification")
         assert f'type: "{id_}"' in text
-
-
-def test_a_benchmark_of_the_hub_gets_the_first_number(hostile):
-    cards = pytest.importorskip("huggingface_hub")
-    yaml = pytest.importorskip("yaml")
-    place = {"dataset_id": "org/benchmark", "benchmark_task": "blur"}
-    text = hostile.export(to="hugging-face", **place)
-    (entry,) = cards.parse_eval_result_entries(yaml.safe_load(text))
-    assert (entry.dataset_id, entry.task_id) == ("org/benchmark", "blur")
-    assert entry.value == in_kept(hostile.claims[0]).value
-    assert entry.notes.startswith(sentence(hostile.claims[0]))
-    with pytest.raises(InvalidArgument, match="--dataset-id"):
-        hostile.export(to="hugging-face", benchmark_task="blur")
 
 
 def test_cyclonedx_is_valid_and_has_the_numbers(hostile):
@@ -319,9 +305,6 @@ def test_a_model_card_says_how_often_any_of_its_statements_is_wrong():
     assert "add up to 1 or more" in many
 
 
-ROOT = Path(__file__).parents[2]
-
-
 def text_with(plain, *headline):
     view = replace(plain.view, headline=headline)
     return claim_sentence(ExportedRun(plain.record, {}, (), view))
@@ -363,15 +346,6 @@ def test_a_run_without_a_claim_at_its_top_is_refused(plain):
         text_with(plain)
 
 
-def test_all_models_of_a_comparison_are_named(tmp_path):
-    runs = {"a": study(inputs=points(5)), "b": study(inputs=points(5), seed=1)}
-    both = sf.compare(runs).require(not_worse=("a", 0.5))
-    first, verdict, *_ = both.export(to="sentence").split("\n\n")
-    assert all(part.record.study.model.digest[:12] in first for part in both.parts.values())
-    assert first.endswith(sentence(both.view.headline[0]))
-    assert re.match("(PASS|FAIL|UNDECIDED): ", verdict)
-
-
 def test_outcomes_of_others_are_said_to_be_unchecked(tmp_path):
     (tmp_path / "o.csv").write_text("case,passed\n" + "".join(f"{i},{i % 2}\n" for i in range(9)))
     text = sf.tally(tmp_path / "o.csv").export(to="sentence")
@@ -393,19 +367,6 @@ def test_every_method_has_its_paper_or_is_our_own():
     for kind in METHODS:
         assert (len(citations("1", [kind])) == 2) == (kind != "attack-function")
     assert len(citations("1", ["mine.Method"])) == 1
-
-
-def test_the_papers_are_those_of_the_catalogue_of_the_citation_and_of_the_pages():
-    cited = [text.partition(", ")[2] for text in {*PUBLISHED.values(), *AFTER.values()}]
-    stated = (ROOT / "CITATION.cff").read_text("utf-8")
-    pages = " ".join(p.read_text("utf-8") for p in (ROOT / "docs").rglob("*.md"))
-    pages = " ".join(pages.split()).lower()
-    for paper in PAPERS.values():
-        assert paper.title in stated
-        assert sum(paper.title in text for text in cited) == 1
-    for text in cited:
-        names = text.split(", ")
-        assert any(name.lower() in pages for name in names if len(name) > 30), text
 
 
 def test_tables_hold_the_numbers_of_the_claims_and_no_name_is_markup(plain, hostile):

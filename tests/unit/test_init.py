@@ -51,11 +51,6 @@ def images(_folder):
     return ("model.onnx", "test.npz"), {}, "gaussian:0.05", "true"
 
 
-def images_of_floats(_folder):
-    np.savez("floats.npz", x=batch(6, SHAPE))
-    return ("model.onnx", "floats.npz"), {}, "gaussian:0.05", "same"
-
-
 def table(_folder):
     x = np.random.default_rng(0).normal(0, 3, (20, 2))
     y = (x[:, 0] > 0).astype(int)
@@ -93,7 +88,7 @@ def values(_folder):
     return ("mine.py:value", "x.npy"), {"scores": "values"}, "table:0.1sd", "close:5%"
 
 
-KINDS = (images, images_of_floats, table, texts, other_texts, sounds, arrays, values)
+KINDS = (images, table, texts, other_texts, sounds, arrays, values)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

@@ -93,11 +93,6 @@ def test_what_makes_no_inputs_is_refused_in_a_sentence(source, options, match):
     refused(match, load_inputs, source, **options)
 
 
-def test_a_class_without_a_name_is_called_by_its_number():
-    inputs = load_inputs(POINTS, [0, 1, 2, 3], class_names=["cat", "dog"])
-    assert [inputs.class_name(c) for c in (0, 1, 2, -1)] == ["cat", "dog", "2", "-1"]
-
-
 def shuffled(inputs: Inputs, order: np.ndarray) -> Inputs:
     return load_inputs(
         inputs.x[order],

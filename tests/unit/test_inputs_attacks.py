@@ -46,13 +46,6 @@ def test_real_numbers_that_keep_their_differences_are_read(column):
     np.testing.assert_array_equal(inputs.x[:, 0], np.float32(column))
 
 
-def test_many_random_numbers_are_read_though_some_coincide_in_single_precision():
-    pandas = pytest.importorskip("pandas")
-    column = np.random.default_rng(0).uniform(0.5, 1, 20_000)
-    assert len(np.unique(np.float32(column))) < len(np.unique(column))
-    assert len(sf.load_inputs(pandas.DataFrame({"t": column}))) == 20_000
-
-
 @pytest.mark.parametrize(
     "names", [[3, 4, 8], [3.0, 4.0, 8.0], np.array([3.0, 4, 8]), ["3", "4", "8"]]
 )

@@ -278,18 +278,6 @@ def test_a_pattern_that_could_take_for_ever_is_refused(text, tmp_path):
     refused("", lambda: LabelPattern(text).label(tmp_path / ("a" * 200 + ".png")))
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        (r"(?P<label>[a-z]+)_\d+", "a" * 230),
-        (r".*_(?P<label>[^_]+)", "1"),
-        (r"(?:a|b)(?P<label>\w+?)(?:_\d)?", "a" * 229),
-    ],
-)
-def test_a_usual_pattern_is_taken_for_the_longest_name(text, label, tmp_path):
-    assert LabelPattern(text).label(tmp_path / ("a" * 230 + "_1.png")) == label
-
-
 def test_images_are_resized_to_what_the_model_takes_and_the_reading_says_so(tmp_path):
     save(tmp_path / "a.png", COLOUR)
     save(tmp_path / "b.png", COLOUR[:4])
@@ -323,10 +311,6 @@ def test_grey_and_coloured_images_become_what_the_model_takes(shape, expected, w
     assert words in inputs.reading
     first = inputs.x[0] if inputs.x.ndim == 3 else inputs.x[0, :, :, 1]
     np.testing.assert_allclose(first, GREY / 255, rtol=1e-6)
-
-
-def test_a_size_that_fills_the_memory_is_refused(flat):
-    refused("GiB", load_inputs, flat, size=(200_000, 200_000))
 
 
 def test_a_list_needs_no_labels(flat):

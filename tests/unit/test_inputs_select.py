@@ -33,17 +33,6 @@ def rows(inputs):
     return inputs.x[:, 0].astype(int).tolist()
 
 
-def test_nothing_asked_is_everything():
-    inputs = world()
-    assert select(inputs, Selection(), unasked) is inputs
-
-
-def test_the_first_n_are_the_first_n():
-    chosen = select(world(), Selection(first=4), unasked)
-    assert rows(chosen) == [0, 1, 2, 3]
-    assert chosen.selection == "4 of 30 inputs: the first 4"
-
-
 def test_a_choice_keeps_ids_labels_and_names_together():
     chosen = select(world(), Selection(random=7, seed=3), unasked)
     assert list(chosen.ids) == [f"p{i}" for i in rows(chosen)]

@@ -189,21 +189,6 @@ def test_the_gradient_of_a_module_that_writes_is_that_of_one_that_does_not():
         torch.testing.assert_close(one, two)
 
 
-def test_a_function_that_only_reads_pays_nothing():
-    """It gets the very memory of the batch, read-only."""
-    batches = []
-
-    def watching(x):
-        batches.append(x)
-        return pure(x)
-
-    x = points().x
-    sf.load_model(watching, shape=SHAPE).predict(x)
-    assert np.shares_memory(batches[-1], x)
-    assert not batches[-1].flags.writeable
-    assert x.flags.writeable
-
-
 def test_a_function_through_torch_warns_of_nothing_and_says_so_each_time():
     """PyTorch warns of read-only arrays once a process; every such function must be noticed."""
 

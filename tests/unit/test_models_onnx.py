@@ -135,12 +135,6 @@ def test_a_std_alone_divides_and_a_mean_alone_shifts(tmp_path):
     np.testing.assert_allclose(shifted, by_hand(x - three), rtol=1e-4, atol=1e-4)
 
 
-def test_a_mean_of_zero_and_a_std_of_one_change_nothing_and_say_nothing(tmp_path):
-    model = load_model(linear_net(tmp_path / "m.onnx"), mean=0.0, std=1.0)
-    assert model.signature.preparation == ""
-    np.testing.assert_allclose(model.predict(batch(3)), by_hand(batch(3)), rtol=1e-5, atol=1e-5)
-
-
 def test_logits_are_told_from_probabilities(tmp_path):
     logits = load_model(linear_net(tmp_path / "logits.onnx"))
     shares = load_model(linear_net(tmp_path / "shares.onnx", tail="Softmax"))

@@ -14,13 +14,13 @@ from onnx import TensorProto, helper
 import surefoot as sf
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.graph.onnx_file import quiet_session
-from surefoot.models import archive, as_probabilities, load_model
+from surefoot.models import archive, load_model
 from surefoot.models import exported as exports
 from surefoot.models.scores import model_errors
 from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
 from tests.refusals import failed, refused
-from tests.unit.small_models import IMAGE, batch, by_hand, exported, module, scripted, softmax
+from tests.unit.small_models import IMAGE, batch, by_hand, exported, module, scripted
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -211,13 +211,6 @@ def test_normalisation_equals_doing_it_by_hand():
     ready = (x - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
     close(model, x, by_hand(ready))
     check_model(model, x)
-
-
-def test_softmax_of_a_module_stays_in_torch():
-    model = as_probabilities(load_model(module(), shape=IMAGE))
-    x = batch(5)
-    assert isinstance(model.predict(model.place(x)), torch.Tensor)
-    close(model, x, softmax(by_hand(x)))
 
 
 class Failing(nn.Module):

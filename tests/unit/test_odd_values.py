@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from surefoot.catalogue import registry
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.inputs.labels import read_labels
 from surefoot.models.archive import read_parts
-from surefoot.models.scores import PROBES, probe
 from surefoot.perturb.table_columns import load_features
 from surefoot.study.draw_sheet import read_image
 from surefoot.system.user_code import error_text, named_errors
@@ -98,29 +96,6 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         sf.load_inputs(tmp_path / "x.npy", tmp_path / "labels.npy")
     with pytest.raises(InvalidArgument, match=r"no image file .*: check the path"):
         read_image(tmp_path / "image.png")
-
-
-def most_bytes(run) -> int:
-    tracemalloc.start()
-    try:
-        run()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def test_pixels_take_little_more_memory_than_the_inputs_they_become() -> None:
-    pixels = np.zeros((20, 500, 500), np.uint8)
-    sf.load_inputs(pixels[:1])  # what is imported on first use does not count
-    assert most_bytes(lambda: sf.load_inputs(pixels)) < 1.5 * 4 * pixels.size
-
-
-def test_the_first_inputs_of_a_large_model_are_drawn_one_at_a_time() -> None:
-    shape = (1, 1000, 1000)
-    drawn = probe(shape, None)
-    whole = np.random.default_rng(20240607).uniform(0, 1, (PROBES, *shape)).astype(np.float32)
-    assert np.array_equal(drawn, whole), "models in memory would get another digest"
-    assert most_bytes(lambda: probe(shape, None)) < 1.5 * drawn.nbytes
 
 
 class Mute(Exception):

@@ -56,26 +56,6 @@ def test_counterexamples_stand_beside_inputs_and_names_of_networks_stay_text(tmp
     assert "the proved radius" in parts(page, "points")[0]
 
 
-@pytest.mark.parametrize(
-    ("cell", "others", "style"),
-    [
-        ("5 %", ["1 %"], "number"),
-        ("0.2383 (0.1953 to 0.2657)", ["1"], "number long"),
-        ("none: 3 inputs have a critical level of zero", ["1", "2"], "number text"),
-        ("undecided", ["fails"], "text"),
-        ("oracle within its own step", ["no guarantee", ""], "text long"),
-        ("undecided", ["1", "2"], "number"),
-        ("", [""], "number"),
-    ],
-)
-def test_a_column_of_words_is_set_left_and_only_long_cells_break(cell, others, style):
-    table = Table("t", ("name", "value"), tuple(("n", text) for text in (cell, *others)))
-    assert table.style(1, cell) == style
-    assert table.style(0, "n") == ""
-    assert table.style(0, "a_model_of_a_long_name.onnx") == "long"
-    assert (1 in table.text_columns) == ("number" not in style)
-
-
 def test_a_warning_stands_in_full_below_the_verdict_and_many_do_not_hide_the_figure():
     result = study(perturbation=sf.perturb.LinfNoise(0.0001)).run().require(0.5)
     (warning,) = (line for line in result.view.cautions if "hardly a change" in line)
@@ -136,10 +116,6 @@ def test_text_and_marks_stand_out_from_every_ground(scheme):
         assert min(contrast(scheme[name], ground) for ground in grounds) >= TEXT, name
     for name in ("steady", "warm", "quiet"):
         assert contrast(scheme[name], scheme["paper"]) >= GRAPHIC, name
-
-
-def test_the_two_main_colours_of_figures_differ_in_grey():
-    assert contrast(LIGHT["steady"], LIGHT["warm"]) > 2
 
 
 def test_both_screens_define_every_colour_that_a_figure_or_the_style_uses():

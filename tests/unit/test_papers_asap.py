@@ -8,7 +8,6 @@ from papers import asap, paper
 from papers.asap import ALL, ASAP, INTEGRAL, PERTURBATIONS, PUBLISHED, name_of
 from papers.asap_figures import LINE, VALLEY, WAVE, lines_through, replay, share_of_lines
 from surefoot.catalogue.parse import parse_range
-from surefoot.errors import InvalidArgument
 from tests.exhibits import checked
 
 AdaptiveCurve, QuadCurve = sf.methods.AdaptiveCurve, sf.methods.QuadCurve
@@ -63,18 +62,6 @@ def test_table_1_has_each_method_as_it_is_by_itself(net):
             assert row["saved"] == row["seconds"] / rows["oracle"]["seconds"] - 1
     assert rows["ours"]["interval"] == curve_of(net).readings[0].interval
     assert "interval" not in rows["uniform, same #p"]
-
-
-@pytest.mark.slow
-def test_table_1_takes_several_thresholds_and_noise_with_one_draw_an_image(net):
-    exhibit = papers.make(
-        "asap", table=1, perturb="gaussian:0..0.5", threshold=(0.8, 0.6), points=24, **net
-    )
-    rows = exhibit.sheets[0].rows
-    assert [row["threshold"] for row in rows] == [0.8] * 5 + [0.6] * 5
-    assert "threshold" in exhibit.sheets[0].headings
-    fixed = curve_of(net, "gaussian:0..0.5", 0.6, fixed_draws=True)
-    assert rows[-1]["interval"] == fixed.readings[0].interval
 
 
 @pytest.mark.slow
@@ -200,18 +187,3 @@ def test_figures_8_to_10_have_what_asap_does_on_the_network_itself(net, figure, 
     (chart,) = exhibit.charts.values()
     lines = chart.to_dict()["layer"][0]["encoding"]["color"]["scale"]["domain"]
     assert len(lines) == series
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"points": "24,48"}, r"points \(--points\) takes one number here, got 2"),
-        ({"points": 20}, r"points \(--points\) must be an integer ≥ 21, got 20"),
-        ({"points": 24.5}, "must be an integer ≥ 21, got 24.5"),
-        ({"threshold": 1.5}, "a threshold is a share above 0 and below 1"),
-        ({"repeats": 3}, r"repeats \(--repeats\) plays no part in table 1"),
-    ],
-)
-def test_what_makes_no_table_is_refused(net, options, sentence):
-    with pytest.raises(InvalidArgument, match=sentence):
-        papers.make("asap", table=1, perturb=BLUR, **options, **net)

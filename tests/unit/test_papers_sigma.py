@@ -98,14 +98,6 @@ def test_the_coverage_counts_intervals_and_allows_for_the_bracket():
     assert first["coverage"] in first["between"]
 
 
-def test_runs_are_the_same_for_the_same_seed_and_others_for_another():
-    places = [resample(LOCAL, AlgorithmOne(), Drawing(2, seed))[0][0].places for seed in (1, 1, 2)]
-    assert places[0] == places[1] != places[2]
-    assert all(len(set(own)) == len(own) for own in places)  # without replacement
-    few = resample(LOCAL, AlgorithmOne(bins=32), Drawing(2, 1, sample=9, replacement=True))[0]
-    assert all(len(draw.places) <= 9 and len(draw.posterior.masses) == 32 for draw in few)
-
-
 def test_table_4_1_counts_overlaps_with_both_ground_truths(file):
     right, theirs = exhibit(file, table="4.1").sheets
     for row in (*right.rows, *theirs.rows):

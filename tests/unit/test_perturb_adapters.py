@@ -219,13 +219,6 @@ def test_an_adapted_transform_has_the_levels_0_and_1_only(level):
     assert made.levels(UNIT) == Interval(0, 1)
 
 
-def test_a_transform_that_changes_the_size_is_refused():
-    made = from_albumentations(lambda image: {"image": image[:2]}, name="crop")
-    x = np.zeros((1, 3, 4, 4), np.float32)
-    with pytest.raises(InvalidArgument, match=r"crop must return shape \(3, 4, 4\), got shape"):
-        made.apply(x, x[:, 0, 0, :2], 1.0, UNIT)
-
-
 def test_a_transform_is_described_by_its_settings_and_not_by_its_state():
     made = from_albumentations(Compose([Albumentation(0.25)]))
     told = json.dumps(made.describe(), allow_nan=False)

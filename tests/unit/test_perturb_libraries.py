@@ -11,7 +11,6 @@ import pytest
 from surefoot.core.results import Interval
 from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
-from surefoot.errors import InvalidArgument
 from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk
 from surefoot.perturb.own_function import InputFormat
 from surefoot.testing import check_image_perturbation
@@ -28,10 +27,6 @@ def alb(monkeypatch):
     return pytest.importorskip("albumentations")
 
 
-def darker(image, **_):
-    return image / 2
-
-
 def photometric(kind):
     pytest.importorskip("nrtk")
     from nrtk.impls.perturb_image.photometric import blur, enhance
@@ -41,13 +36,6 @@ def photometric(kind):
         if kind == "blur"
         else enhance.BrightnessPerturber(factor=0.5)
     )
-
-
-def translation():
-    pytest.importorskip("nrtk")
-    from nrtk.impls.perturb_image.geometric.random import RandomTranslationPerturber
-
-    return RandomTranslationPerturber()
 
 
 def as_maite(perturber):
@@ -103,26 +91,6 @@ def test_albumentations_is_adapted(alb, which, input_format):
     check_as_any_other(from_albumentations(transform, input_format=input_format), images())
 
 
-def test_albumentations_is_described_by_what_it_would_save(alb):
-    """Its objects also hold what was drawn last, and tables in an order of the process."""
-    told = [
-        json.dumps(from_albumentations(alb.Compose([alb.Affine(rotate=(-20, most))])).describe())
-        for most in (20, 20, 30)
-    ]
-    assert told[0] == told[1] != told[2]
-    assert "rotate: [-20.0, 20.0]" in told[0] and "_key2func" not in told[0]
-    nameless = from_albumentations(alb.Lambda(image=darker))
-    assert "darker" in json.dumps(nameless.describe())
-
-
-def test_albumentations_does_what_it_does_alone(alb):
-    x = images()
-    out, _ = applied(from_albumentations(alb.VerticalFlip(p=1.0)), x)
-    assert np.array_equal(out, x[:, :, ::-1])
-    out, _ = applied(from_albumentations(alb.GaussNoise(p=1.0)), x[:1], 16)
-    assert len({row.tobytes() for row in out}) == 16
-
-
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("kind", ["blur", "brightness"])
 def test_nrtk_is_adapted(kind, channels):
@@ -131,13 +99,6 @@ def test_nrtk_is_adapted(kind, channels):
     if kind == "brightness":
         x = np.rint(images(channels) * 255) / np.float32(255)
         np.testing.assert_allclose(applied(made, x)[0], x / 2, atol=1 / 255)
-
-
-def test_nrtk_draws_what_is_random_anew_for_each_row():
-    x = images()
-    made = from_nrtk(translation())
-    check_as_any_other(made, x)
-    assert len({row.tobytes() for row in applied(made, x[:1], 16)[0]}) > 4
 
 
 @pytest.mark.parametrize("input_format", [InputFormat.MODEL, InputFormat.BYTES])
@@ -149,10 +110,3 @@ def test_maite_is_adapted(input_format):
     grey, _ = applied(made, images(1))
     colour, _ = applied(made, images(1).repeat(3, axis=1))
     np.testing.assert_allclose(grey, colour[:, :1], atol=1 / 255)
-
-
-def test_what_a_library_cannot_do_is_told_with_its_own_words():
-    """NRTK's augmentation hands Pillow a grey image with three axes."""
-    made = from_maite(as_maite(photometric("brightness")), input_format=InputFormat.BYTES)
-    with pytest.raises(InvalidArgument, match="raised TypeError: Cannot handle this data type"):
-        applied(made, images(1))

@@ -52,23 +52,6 @@ def test_pixels_are_the_array_bit_by_bit(memory: int, monkeypatch: pytest.Monkey
     assert np.array_equal(pickle.loads(pickle.dumps(moved)), moved)
 
 
-def test_a_row_is_read_once_and_only_where_it_is_asked_for() -> None:
-    read: list[int] = []
-
-    def rows_at(places: np.ndarray) -> np.ndarray:
-        read.extend(places.tolist())
-        return BYTES[places]
-
-    x = Pixels(LazyRows(BYTES.shape, rows_at), 255.0)
-    chosen = x.subset([30, 2, 7])
-    assert np.array_equal(chosen, ARRAY[[30, 2, 7]])
-    assert sorted(read) == [2, 7, 30]
-    read.clear()
-    for _ in range(3):
-        assert np.array_equal(x[4:6], ARRAY[4:6])
-    assert read == [4, 5]
-
-
 def _scores(x: np.ndarray) -> np.ndarray:
     mean = np.asarray(x).reshape(len(x), -1).mean(axis=1)
     return np.stack([mean, 1 - mean], axis=1)

@@ -209,39 +209,6 @@ def test_evidence_leads_to_the_same_verdict_and_a_doubt_left_out_is_noticed(worl
     assert check_statement(hidden).exit_code == 1
 
 
-def test_a_study_file_takes_floor_and_acceptance(world):
-    study = f"""
-    error = 0.05
-    [defaults]
-    model = "{world}/constant.onnx"
-    data = "{world}/test.npz"
-    perturb = "gaussian:0.001"
-    property = "same"
-    store = "{world}/gate.db"
-    normalise = "imagenet"
-    precision = 0.1
-    [[study]]
-    name = "blocked"
-    command = "estimate"
-    require = 0.6
-    [[study]]
-    name = "accepted"
-    command = "estimate"
-    require = 0.6
-    accept-clean-accuracy = true
-    [[study]]
-    name = "floor"
-    command = "estimate"
-    clean-accuracy = 0.9
-    """
-    (world / "study.toml").write_text(study)
-    outcomes = sf.run_studies(world / "study.toml")
-    every = {one.name: [v.claim.verdict for v in one.verdicts] for one in outcomes.studies}
-    assert every == {
-        "blocked": [Verdict.UNDECIDED], "accepted": [Verdict.PASS], "floor": [Verdict.FAIL]
-    }  # fmt: skip
-
-
 def test_the_assertion_of_a_test_is_undecided(world):
     model, data, options = files(world, "constant")
     options = {k: v for k, v in options.items() if k not in ("store", "workers", "progress")}
@@ -304,23 +271,6 @@ def test_images_of_0_to_255_do_not_pass_where_the_network_takes_0_to_1(net, doub
     result = sf.estimate(net, (images["x"], y), "gaussian:0.1", **ask)  # bytes, read as 0 to 1
     assert result.record.blocks is None
     assert verdicts(result) == {Verdict.PASS}
-
-
-def test_a_slow_model_sees_few_inputs_more():
-    """Of ImageNet's size four wrong ones of each preparation, where none of them helps."""
-    rows, rng = [], np.random.default_rng(0)
-
-    def scores(x):
-        rows.append(len(x))
-        return np.tile(np.eye(10)[3], (len(x), 1))
-
-    x = rng.random((40, 3, 224, 224), dtype=np.float32)
-    model, labels = sf.load_model(scores, shape=(3, 224, 224), scores="logits"), np.arange(40) % 10
-    rows.clear()
-    predicted = np.where(np.arange(40) < 20, labels, (labels + 1) % 10)
-    seen = Classified(x, labels, predicted, labels == predicted)
-    assert preparation_doubt(seen, (3, 224, 224), model) is None
-    assert sum(rows) <= 40
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,16 @@
 """Properties of outputs that are no class scores: edges, ties, rounding, and what is refused."""
 
-import functools
 from itertools import permutations
 
 import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.catalogue.registry import describe, parse_property
+from surefoot.catalogue.registry import parse_property
 from surefoot.engine.devices import in_double_precision
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, Close, Kept, LabelsKept, MaskIoU, PixelsKept
-from surefoot.properties.detection import best_worst_match, overlaps, read_boxes
+from surefoot.properties.detection import best_worst_match, read_boxes
 from surefoot.subject.protocols import Scores
 
 
@@ -186,23 +185,6 @@ def test_an_answer_that_is_none_is_refused(prop, match):
         prop.severity(["a"], ["a"])
 
 
-def test_the_description_of_a_function_changes_with_its_source_and_settings():
-    def within(limit, a, b):
-        return abs(a - b) <= limit
-
-    texts = {
-        str(describe(Kept(function), {}))
-        for function in (
-            same_length,
-            lambda a, b: a == b,
-            functools.partial(within, 1),
-            functools.partial(within, 2),
-        )
-    }
-    assert len(texts) == 4
-    assert describe(Kept(same_length), {}) == describe(Kept(same_length), {})
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -315,15 +297,6 @@ def test_boxes_are_read_from_every_form(value):
     np.testing.assert_allclose(read.corners, [SQUARE])
     np.testing.assert_allclose(read.scores, [0.7])
     assert read.labels.tolist() == [2]
-
-
-def test_boxes_of_torch_are_read(torch):
-    value = {
-        "boxes": torch.tensor([SQUARE]).float(),
-        "labels": torch.tensor([2]),
-        "scores": torch.tensor([0.5]),
-    }
-    assert overlaps(read_boxes(value), read_boxes(value)).tolist() == [[1.0]]
 
 
 @pytest.mark.parametrize(

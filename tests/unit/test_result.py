@@ -110,7 +110,7 @@ def test_json_for_machines_holds_every_claim_with_its_sentence(results, kind):
 
 
 @pytest.mark.slow
-@every_kind
+@pytest.mark.parametrize("kind", ["estimates", "curve", "radii", "models"])
 def test_a_result_is_shown_in_words_and_in_a_notebook(results, kind):
     result = results[kind]
     headline = sentence(briefly(result.view.headline[0]))
@@ -178,25 +178,6 @@ def test_a_frame_has_one_row_an_input_or_a_level(results, kind):
         claim = result.claim_about(result.inputs[0].id)
         assert (row["quantity"], row["trials"]) == (quantity_words(claim), claim.trials)
         assert row["low"] == claim.interval.low if claim.interval else math.isnan(row["low"])
-
-
-def test_a_frame_of_a_curve_rises_with_the_level_and_names_the_classes(results):
-    pytest.importorskip("pandas")
-    table = results["curve"].to_frame()
-    assert set(table["curve"]) == {"all inputs", "class 0", "class 1", "class 2"}
-    for _, rows in table.groupby("curve"):
-        assert rows["level"].is_monotonic_increasing
-        assert (rows["low"] <= rows["value"]).all()
-        assert (rows["value"] <= rows["high"]).all()
-
-
-@every_kind
-def test_a_result_is_one_short_line_for_a_debugger(results, kind):
-    line = repr(results[kind])
-    assert "\n" not in line
-    assert len(line) < 200
-    assert line.startswith("<Result ")
-    assert f"{results[kind].record.trials:,} trials" in line
 
 
 ABOUT = {

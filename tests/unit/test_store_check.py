@@ -212,10 +212,6 @@ def test_one_flipped_bit_changes_no_result(sound, tmp_path):
 
 
 def test_the_command_says_what_is_damaged_and_what_to_do(path):
-    whole = show(path, "--check")
-    assert whole.returncode == 0
-    assert "is sound" in whole.stdout
-    assert "1 run, 0 damaged" in whole.stdout
     change(path, f"UPDATE {J} SET evidence = evidence + 1 WHERE number = 7")
     damaged = show(path, "--check")
     assert damaged.returncode == 3
@@ -225,7 +221,8 @@ def test_the_command_says_what_is_damaged_and_what_to_do(path):
     assert as_json["sound"] == 7
     repaired = show(path, as_json["run"][:12], "--repair")
     assert (repaired.returncode, "keeps 7 of" in repaired.stdout) == (0, True)
-    assert show(path, "--check").returncode == 0
+    whole = show(path, "--check")
+    assert (whole.returncode, "1 run, 0 damaged" in whole.stdout) == (0, True)
 
 
 def test_what_cannot_be_repaired_is_one_sentence(path):

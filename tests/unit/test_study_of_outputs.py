@@ -13,8 +13,6 @@ from typer.testing import CliRunner
 import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.core.claims import Height
-from surefoot.core.results import Interval
-from surefoot.engine.examples import Shown, png
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, Close, Kept, LabelsKept, PixelsKept, SameLabel
 from surefoot.study.read_store import read_study
@@ -90,26 +88,6 @@ def test_boxes_are_drawn_into_the_images():
     example = result.details.examples[0]
     assert example.clean_class == "1 box of class 1"
     assert pixels(example.image)[0, 0].tolist() == [214, 39, 40]
-
-
-def test_masks_are_painted_over_the_images():
-    """Bright pixels are class 1, which is red; class 0 stays grey. Also a mask of fewer pixels."""
-    grey = np.array([[0.0, 1.0], [0.25, 0.75]])
-    for side, image in ((2, grey), (4, np.kron(grey, np.ones((2, 2))))):
-        drawn = pixels(
-            png(image, (side, side), Interval(0, 1), Shown("", mask=(grey > 0.5).astype(int)))
-        )
-        mixed = (1 - 128 / 255) * 255 * image[..., None] + 128 / 255 * np.array([214, 39, 40])
-        expected = np.where(image[..., None] > 0.5, mixed, 255 * image[..., None])
-        np.testing.assert_allclose(drawn, expected, atol=1)
-    model = sf.load_model(masks, shape=(12, 12), bounds=(0, 1), scores="values")
-    parts = {"property": PixelsKept(0.99), "method": METHOD, "perturbation": NOISE}
-    result = sf.Study(model, sf.load_inputs(IMAGES), **parts).run(**QUICK)
-    example = result.details.examples[0]
-    before, after = pixels(example.image), pixels(example.perturbed)
-    row = [*result.record.inputs].index(next(r for r in result.inputs if r.id == example.id))
-    assert ((before[..., 0] != before[..., 1]) == (IMAGES[row] > 0.5)).all()
-    assert ((after[..., 0] != after[..., 1]) != (IMAGES[row] > 0.5)).any()
 
 
 def test_replay_gives_both_outputs_and_no_label():

@@ -11,7 +11,6 @@ from surefoot.core.claims import About, Verdict
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
 from surefoot.core.results import Interval
-from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
 from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
 from surefoot.statistics.stratified_mean import MeanBounds
@@ -182,23 +181,6 @@ def test_what_cannot_be_asked_of_a_suite_is_refused(images):
     ):
         with pytest.raises(InvalidArgument):
             run(images, **wrong)
-
-
-@pytest.mark.parametrize("text", ["gaussian:0.2", "shot:0.2", "glass:3", "fog:3", "rotation:-9..9"])
-def test_one_call_for_many_inputs_perturbs_as_one_call_for_each(text, images):
-    x = np.repeat(images[0], 3, axis=1)
-    model = sf.load_model(scores, shape=(3, 8, 8), bounds=(0, 1))
-    study = sf.Study(
-        model, sf.load_inputs(x, images[1]), sf.parse_perturbation(text, (3, 8, 8)),
-        sf.methods.SetMean(0.1, 0.05),
-    )  # fmt: skip
-    bench = study.bench()
-    tasks = [
-        Task(subject, study.level, i % 3, i % 3 + 1 + i % 4)
-        for i, subject in enumerate(study.fitted.subjects())
-    ]
-    alone = np.concatenate([bench.perturbed(task) for task in tasks])
-    assert np.array_equal(bench.perturbed_all(tasks), alone)
 
 
 def test_several_perturbations_of_estimate_are_a_suite(images, tmp_path):

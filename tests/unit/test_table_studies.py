@@ -190,22 +190,6 @@ def test_noise_that_is_strong_in_one_column_and_weak_in_another_is_said_with_the
     assert remark(TableNoise(1.0, stated)) == ""
 
 
-def test_the_page_names_columns_units_and_categories(tmp_path):
-    stated = load_features({"job": 1.0, "dose": {"unit": "mg"}})
-    result = study_of(inputs_of(), TableNoise(0.5, stated, relative_to="sd")).run()
-    changes = [c for e in result.details.examples for c in e.changes]
-    assert {c.unit for c in changes if c.where == "age"} == {"years"}
-    assert {c.unit for c in changes if c.where == "dose"} == {"mg"}
-    assert {n for c in changes if c.where == "job" for n in c.names} <= {"admin", "boss", "clerk"}
-    assert all(c.before != c.after for c in changes)
-    page = tmp_path / "report.html"
-    result.report(page)
-    text = page.read_text()
-    assert " years</td>" in text
-    assert " mg</td>" in text
-    assert "value 0" not in text
-
-
 def test_the_digest_covers_what_codes_stand_for():
     renamed = (*COLUMNS[:2], replace(COLUMNS[2], categories=("x", "y", "z")), COLUMNS[3])
     heading = (replace(COLUMNS[0], column="age"), *COLUMNS[1:])

@@ -155,17 +155,6 @@ def test_a_record_keeps_the_histograms_of_a_few_inputs(result):
     assert again == result.record
 
 
-def test_a_record_of_before_without_fits_is_still_read_and_shown(result):
-    plain = json.loads(record_to_json(result.record))
-    for row in plain["inputs"]:
-        row["result"].pop("fits")
-    plain["details"].pop("clean_loss")
-    old = record_from_json(json.dumps(plain))
-    assert old.details.clean_loss is None
-    view = sf.Result(old).view
-    assert "scores" not in [section.id for section in view.sections]
-
-
 def test_the_page_shows_the_histograms_and_a_table_of_fits(result, page):
     sections = {section.id: section for section in result.view.sections}
     assert sections["scores"].figures

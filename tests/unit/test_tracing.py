@@ -73,27 +73,6 @@ def unbounded():
     return sf.load_model(brightness_model, shape=(1, 4, 4))
 
 
-@pytest.mark.slow
-def test_classes_and_models_side_by_side(tmp_path):
-    rng = np.random.default_rng(5)
-    values = rng.uniform(0, 0.5, 240).astype(np.float32)
-    labels = (rng.random(240) < 0.3).astype(np.int64)
-    x = np.repeat(values, 16).reshape(-1, 1, 4, 4)
-    inputs = sf.load_inputs(x, labels, class_names=["dark", "bright"])
-    asked = sf.methods.SequentialCurve(0.0, 0.5, (0.6,))
-    first = study(inputs, asked, by_class=True)
-    found = first.run()
-    rows = found.details.classes
-    assert {row.name for row in rows} == {"dark", "bright"}
-    assert sum(row.inputs for row in rows) == 240
-    both = sf.compare({"one": first, "two": study(inputs, asked, by_class=False)})
-    assert both.parts["one"].details.curve == both.parts["two"].details.curve
-    assert {claim.names for claim in both.claims} == {("one",), ("two",)}
-    page = both.report(tmp_path / "c.html").read_text()
-    assert page.count("<svg") == 4  # one figure for both, one for the classes, each for a phone too
-    assert all(f"{name}: accuracy on these 240 inputs" in page for name in ("one", "two"))
-
-
 def verdict(result, least):
     (claim,) = result.require(least).verdicts
     return claim.verdict
@@ -178,11 +157,3 @@ def test_ranges_of_levels_are_written_short(text, kind, low, high):
     assert low is None or span.low == low
     assert high is None or span.high == high
     assert span.low < span.high
-
-
-@pytest.mark.parametrize(
-    "text", ["blur:2..0", "blur:-1..1", "nothing:0..1", "linf", "gaussian:0..0"]
-)
-def test_bad_ranges_are_refused_with_the_value(text):
-    with pytest.raises(InvalidArgument, match=text.partition(":")[0]):
-        parse_range(text)

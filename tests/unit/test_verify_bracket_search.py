@@ -56,41 +56,8 @@ def refinement(nodes: int):
     return refine
 
 
-def test_linear_network_has_the_radius_of_its_margin() -> None:
-    network = Network(
-        (linear_layer(np.array([[1.0, 2.0], [-1.0, 0.0]]), np.array([0.0, 0.4])),), (2,)
-    )
-    x = np.array([0.5, 0.5])
-    # margin 2x + 2y − 0.4 = 1.6, falls by 4 per unit of radius
-    bracket = bracket_radius(network, x, 0, tolerance=1e-5)
-    assert bracket.low <= 0.4 <= bracket.high
-    assert bracket.high - bracket.low <= 1.001e-5
-
-
-def test_one_relu_breaks_where_its_sum_reaches_the_bias() -> None:
-    bracket = bracket_radius(two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3]), 0, tolerance=1e-5)
-    assert bracket.low <= 0.2 <= bracket.high <= bracket.low + 1.001e-5
-    assert bracket.reason == "closed"
-
-
-def test_leaky_relu_breaks_on_its_lower_side() -> None:
-    hidden = dense_layer(np.array([[-1.0, -1.0]]), np.zeros(1), np.array([0.25]))
-    network = Network((hidden, linear_layer(np.array([[1.0], [0.0]]), np.array([0.2, 0.0]))), (2,))
-    # margin 0.2 − 0.25·(x + y): zero at x + y = 0.8
-    bracket = bracket_radius(network, np.array([0.2, 0.2]), 0, tolerance=1e-5)
-    assert bracket.low <= 0.2 <= bracket.high <= bracket.low + 1.001e-5
-
-
-def test_carried_neurons_are_exact() -> None:
-    # h = relu(x − 0.5), x carried; margin 0.9 − (x + h): zero at x = 0.7
-    hidden = dense_layer(np.array([[1.0], [1.0]]), np.array([-0.5, 0.0]), np.array([0.0, 1.0]))
-    last = linear_layer(np.array([[-1.0, -1.0], [0.0, 0.0]]), np.array([0.9, 0.0]))
-    bracket = bracket_radius(Network((hidden, last), (1,)), np.array([0.3]), 0, tolerance=1e-5)
-    assert bracket.low <= 0.4 <= bracket.high <= bracket.low + 1.001e-5
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(8))
 def test_brackets_hold_the_exact_radius_of_random_networks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     slopes = [[0.0], [0.0, 0.1], [0.0, 1.0, 0.3], [0.0]][seed % 4]
@@ -183,13 +150,6 @@ def test_constant_networks() -> None:
     assert bracket_radius(tied, np.array([0.5, 0.5]), 1).reason == "misclassified"
 
 
-def test_all_neurons_dead() -> None:
-    hidden = dense_layer(np.array([[1.0, 1.0]]), np.array([-9.0]), np.zeros(1))
-    last = linear_layer(np.array([[1.0], [0.0]]), np.array([0.3, 0.0]))
-    bracket = bracket_radius(Network((hidden, last), (2,)), np.array([0.5, 0.5]), 0)
-    assert bracket.reason == "proved for the whole domain"
-
-
 @pytest.mark.parametrize("tolerance", [0.19, 0.1999, 0.2, 0.5])
 def test_a_tolerance_as_wide_as_the_radius_ends_at_once(tolerance: float) -> None:
     network = two_ways([1.0, 1.0], 0.9)
@@ -261,15 +221,6 @@ def test_brackets_are_told_as_they_tighten_and_end_as_returned() -> None:
         assert higher <= high
 
 
-def test_the_same_seed_gives_the_same_bracket() -> None:
-    rng = np.random.default_rng(9)
-    network = random_network(rng, 6, [10, 10], 3, [0.0])
-    x = rng.uniform(0, 1, 6)
-    how = {"seed": 4, "nodes": 2000, "seconds": 600.0}  # no clock decides
-    first, second = (bracket_radius(network, x, network.label(x), **how) for _ in range(2))
-    assert (first.low, first.high, first.nodes) == (second.low, second.high, second.nodes)
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -288,11 +239,6 @@ def test_inputs_and_labels_must_fit_the_network() -> None:
     refused("one input", bracket_radius, two_ways([1.0], 0.9), np.array([0.2, 0.2]), 0)
     refused("labels 0 to 1", margin_question, two_ways([1.0], 0.9), 5)
     refused("convex", dense_layer, np.ones((1, 1)), np.zeros(1), np.full(1, 2.0))
-
-
-def test_misclassified_inputs_have_radius_zero() -> None:
-    bracket = bracket_radius(two_ways([1.0], 0.9), np.array([0.2]), 1)
-    assert (bracket.low, bracket.high, bracket.reason) == (0.0, 0.0, "misclassified")
 
 
 def test_the_model_as_run_says_what_is_misclassified() -> None:

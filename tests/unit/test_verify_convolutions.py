@@ -125,19 +125,6 @@ def test_the_bracket_holds_the_exact_radius() -> None:
     assert bracket.high - bracket.low <= TOLERANCE * 1.001
 
 
-def test_intervals_prove_a_part_of_what_bounds_prove() -> None:
-    rng = np.random.default_rng(2)
-    network = network_of(rng, 5, 2, 0.0)
-    x = rng.uniform(0, 1, 25)
-    for one in (network, as_matrices(network)):
-        question = margin_question(one, one.label(x), arithmetic=Arithmetic.FLOAT32)
-        proved = []
-        for work in (INTERVALS, 0.0):
-            bounds = bound_layers(question, Box(x, 0.004, 0.0, 1.0), lambda: False, work)
-            proved.append(bound_nodes(bounds, root_nodes(bounds), 0, (0.0, 0.0))[0].radius.min())
-        assert 0 < proved[0] <= proved[1] * (1 + 1e-9)
-
-
 @pytest.mark.parametrize("work", [0.0, MOST_SEARCH_WORK])
 def test_bounds_through_a_pool_hold_at_every_point(work: float) -> None:
     rng = np.random.default_rng(5)

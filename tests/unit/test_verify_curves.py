@@ -9,7 +9,7 @@ from surefoot.core.assumptions import Arithmetic
 from surefoot.graph.activation import CURVE_ERROR, CURVES, SIGMOID, TANH, activated
 from surefoot.graph.network import margin_question
 from surefoot.graph.onnx_file import quiet_session
-from surefoot.verify import Network, bracket_radius, dense_layer, read_network
+from surefoot.verify import bracket_radius, read_network
 from surefoot.verify.ball import Box
 from surefoot.verify.branch_and_bound import bound_nodes, root_nodes
 from surefoot.verify.layer_bounds import INTERVALS, MOST_SEARCH_WORK, bound_layers
@@ -92,10 +92,3 @@ def test_curves_that_tie_as_run_have_no_radius() -> None:
     x = np.full(2, 0.5)
     assert network.label(x) == 1
     assert bracket_radius(network, x, 1, nodes=50).low == 0.0
-
-
-def test_a_saturated_curve_costs_nothing() -> None:
-    hidden = dense_layer(np.array([[400.0], [-400.0]]), np.array([900.0, 0.0]), np.full(2, TANH))
-    last = dense_layer(np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros(2), np.ones(2))
-    network = Network((hidden, last), (1,))
-    assert bracket_radius(network, np.array([0.5]), 0, nodes=50).reason.startswith("proved")

@@ -89,25 +89,6 @@ def around(radius: float) -> BoxProperty:
     return box_property(np.array([0.25, 0.25]), 0, radius, 2)
 
 
-@pytest.mark.slow
-def test_an_exact_prover_and_ours_agree_on_a_network_that_both_read(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    path = write_onnx(random_network(rng, 2, [4, 3], 3, [0.0]), tmp_path / "net.onnx")
-    network, label = read_network(path), model_label(path)
-    x = np.array([0.4, 0.6])
-    ours = bracket_radius(network, x, label(x), tolerance=1e-3, replay=label, low=-9, high=9)
-    assert np.isfinite(ours.high)
-    inside = box_property(x, label(x), 0.999 * ours.low, 3, low=-9, high=9)
-    outside = box_property(x, label(x), 1.001 * ours.high, 3, low=-9, high=9)
-    proved = run_verifier(EXACT, path, inside, 600, label)
-    assert isinstance(proved, Proved)
-    assert "exact_verifier.py" in proved.by
-    answer = run_verifier(EXACT, path, outside, 600, label)
-    assert isinstance(answer, Refuted)
-    assert label(answer.witness) != label(x)
-    assert np.abs(answer.witness - x).max() <= 1.001 * ours.high + 1e-12
-
-
 def test_a_bracket_by_another_prover_closes_around_the_true_radius(slope: Path) -> None:
     label = model_label(slope)
     brackets: list[tuple[float, float]] = []
@@ -236,13 +217,6 @@ def test_the_written_box_holds_the_exact_box() -> None:
         assert Fraction(upper) >= min(Fraction(centre) + Fraction(radius), 1)
     assert (box.lower >= 0).all()
     assert (box.upper <= 1).all()
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("label", [0, 1])
-def test_small_properties(classes: int, label: int) -> None:
-    read = read_property(write_property(box_property(np.array([0.5]), label, 0.1, classes)))
-    assert (read.label, read.classes) == (label, classes)
 
 
 def test_a_negative_tiny_bound_survives() -> None:

@@ -152,9 +152,7 @@ def test_a_table_with_intervals_states_its_confidence_or_the_headline_does(resul
 
 
 def test_the_first_section_has_the_main_figure(result):
-    first = result.view.sections[0]
-    assert first.figures
-    assert all(figure.svg.startswith("<svg") for figure in first.figures)
+    assert result.view.sections[0].figures
 
 
 @pytest.mark.slow

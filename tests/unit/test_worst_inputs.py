@@ -38,16 +38,6 @@ def test_inputs_that_are_wrong_when_clean_are_counted_and_are_no_examples():
     assert "A wrong input fails here only where its label changes." in kept.explain()
 
 
-def test_where_all_are_wrong_when_clean_there_is_no_example():
-    result = true_study(*range(12)).run()
-    assert result.details.examples == ()
-    text = result.explain()
-    assert "12 of 12 inputs are wrong already when clean" in " ".join(
-        result.view.sections[-2].lines
-    )
-    assert "failed most often" not in text or "it fails already when clean" in text
-
-
 def test_the_weakest_input_may_be_wrong_when_clean_and_says_so():
     worst = [c for c in true_study(0).run().claims if c.kind == "worst"]
     others = [c for c in study().run().claims if c.kind == "worst"]
