@@ -1,7 +1,5 @@
 """An external verifier for tiny networks: every activation pattern, as a VNN-COMP tool answers."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -6,8 +6,6 @@ what the margin needs: below the smallest number, beside a large bias, in a diff
 sums, or in Softmax. The failing points fill a corner of the box that uniform draws do not meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Is the label constant within one radius: asked of the bracket search with that radius as goal."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small classifiers for tests, in every form we read, and the same sums done by hand."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Small networks whose critical radius is known: by construction, or by trying every pattern."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,16 +1,26 @@
-"""A model whose answers depend on the size of its batch is refused before a run, by its reason."""
+"""Sizes of batches: a model whose answers depend on them is refused; memory limits them."""
 
+import base64
+import hashlib
+import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import surefoot as sf
+from surefoot.core.results import Interval
 from surefoot.engine import batching
+from surefoot.engine.batching import ON_GPU, fastest_batch_size
+from surefoot.engine.examples import png
 from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.preflight import compare_batches, examine
 from surefoot.errors import InvalidArgument, OutOfMemory
+from surefoot.inputs import load_inputs
 from surefoot.study import run
+from surefoot.system import memory_limits
 
 BATCH = 100
 
@@ -150,3 +160,168 @@ def test_a_model_that_changes_once_is_noticed():
     calls.clear()
     checks = {c.name: c for c in examine(sf.load_inputs(*inputs()), model, None)}
     assert checks["answers repeat"].status is CheckStatus.FAILED
+
+
+MIB = 2**20
+
+
+@pytest.fixture
+def memory(tmp_path, monkeypatch):
+    """Sets the memory that the system says is free, in bytes."""
+
+    def set_free(available):
+        file = tmp_path / "meminfo"
+        file.write_text(f"MemTotal: 99999999 kB\nMemAvailable: {available // 1024} kB\n")
+        monkeypatch.setattr(memory_limits, "_MEMINFO", file)
+        monkeypatch.setattr(memory_limits, "_CONTROL_GROUP", tmp_path / "none")
+
+    return set_free
+
+
+def test_free_memory_is_what_the_system_and_the_container_leave(memory, tmp_path, monkeypatch):
+    memory(512 * MIB)
+    assert memory_limits.free_bytes() == 512 * MIB
+    group = tmp_path / "group"
+    group.mkdir()
+    for name, text in (
+        ("max", 300 * MIB),
+        ("current", 250 * MIB),
+        ("stat", "a 1\ninactive_file 9"),
+    ):
+        (group / f"memory.{name}").write_text(str(text))
+    monkeypatch.setattr(memory_limits, "_CONTROL_GROUP", group)
+    assert memory_limits.free_bytes() == 50 * MIB + 9
+    (group / "memory.max").write_text("max\n")
+    assert memory_limits.free_bytes() == 512 * MIB
+
+
+@pytest.mark.parametrize("row_bytes", [1, 4096, MIB, 200 * MIB, 10**12])
+@pytest.mark.parametrize("workers", [1, 7])
+def test_batches_take_a_quarter_of_the_free_memory_or_hold_one_trial(memory, row_bytes, workers):
+    memory(1000 * MIB)
+    trials = memory_limits.most_trials(row_bytes, workers)
+    assert trials == 1 or 4 * workers * trials * row_bytes <= 250 * MIB
+    assert memory_limits.most_workers(10**12) == 1
+
+
+@pytest.mark.parametrize(("largest", "sizes"), [(1, []), (2, [1, 2]), (20, [2, 4, 8, 16])])
+def test_the_search_for_a_batch_of_large_inputs_begins_small_and_stays_below_the_limit(
+    largest, sizes
+):
+    tried = []
+    assert fastest_batch_size(tried.append, largest=largest) <= largest
+    assert list(dict.fromkeys(tried)) == sizes[: len(set(tried))]
+
+
+def test_the_search_begins_anew_with_small_batches_where_its_first_does_not_fit():
+    tried = []
+
+    def run(size):
+        tried.append(size)
+        if size > 100:
+            raise OutOfMemory("too large")
+
+    assert fastest_batch_size(run, ON_GPU) <= 64
+    assert tried[0] == 128
+    assert set(tried[1:]) <= {8, 16, 32, 64, 128}
+
+
+@pytest.fixture
+def cut_off(tmp_path):
+    """A folder of images with sound headers whose pixels cannot be read."""
+    folder = tmp_path / "images"
+    folder.mkdir()
+    buffer = io.BytesIO()
+    Image.fromarray(np.zeros((6, 6), np.uint8)).save(buffer, "PNG")
+    for name in "ab":
+        (folder / f"{name}.png").write_bytes(buffer.getvalue()[:45])
+    return folder
+
+
+def test_images_that_do_not_fit_into_memory_are_refused_before_one_is_read(memory, cut_off):
+    memory(20 * MIB)
+    with pytest.raises(InvalidArgument, match=r"0\.00745 GiB .* 0\.0195 GiB .* smaller --size"):
+        load_inputs(cut_off, size=(1000, 1000))
+    with pytest.raises(InvalidArgument, match="cannot be read as an image"):
+        load_inputs(cut_off, size=(100, 100))
+
+
+def test_a_size_that_the_model_does_not_take_is_refused_before_an_image_is_read(cut_off):
+    with pytest.raises(InvalidArgument, match=r"shape \(1, 6, 6\), and --size 9x6 .* leave it out"):
+        load_inputs(cut_off, size=(9, 6), shape=(1, 6, 6))
+    for shape in ((1, None, 6), (36,), (6, 6)):
+        with pytest.raises(InvalidArgument, match="cannot be read as an image"):
+            load_inputs(cut_off, size=(6, 6), shape=shape)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "npy"])
+def test_arrays_that_do_not_fit_into_memory_are_refused_by_their_header(memory, tmp_path, suffix):
+    path, x = tmp_path / f"x.{suffix}", np.zeros((3, MIB), np.uint8)
+    if suffix == "npz":
+        np.savez_compressed(path, x=x)
+    else:
+        np.save(path, x)
+    memory(30 * MIB)
+    with pytest.raises(InvalidArgument, match=r"0\.0117 GiB .* store a part of it"):
+        load_inputs(path)
+    memory(40 * MIB)
+    assert len(load_inputs(path)) == 3
+
+
+def study(batches):
+    rng = np.random.default_rng(4)
+    weights = rng.normal(size=(72, 3))
+
+    def scores(x):
+        batches.append(len(x))
+        return x.reshape(len(x), -1) @ weights
+
+    x = rng.uniform(0, 1, (2, 3, 6, 4)).astype(np.float32)
+    model = sf.load_model(scores, shape=(3, 6, 4), bounds=(0, 1))
+    inputs = load_inputs(x, [0, 1])
+    method = sf.methods.ExactSequential(width=0.2, error=0.1)
+    return sf.Study(model, inputs, sf.perturb.LinfNoise(0.3), method)
+
+
+def test_pieces_and_small_batches_never_change_a_result(monkeypatch):
+    whole, pieces = [], []
+    ordinary = study(whole)
+    expected = ordinary.run()
+    monkeypatch.setattr(memory_limits, "_PIECE_BYTES", 1)
+    monkeypatch.setattr(memory_limits, "_MOST_BATCH_BYTES", 1)
+    bounded = study(pieces)
+    result = bounded.run()
+    assert bounded.digest == ordinary.digest
+    assert result.claims == expected.claims
+    seen, known = ([(f.name, f.status) for f in r.record.findings] for r in (result, expected))
+    assert seen == known
+    got, want = result.record.details, expected.record.details
+    assert got.clean_loss.mean == pytest.approx(want.clean_loss.mean, rel=1e-9)  # sums in pieces
+    assert replace(got, clean_loss=None) == replace(want, clean_loss=None)
+    assert max(pieces) == 2 < max(whole)  # two only to learn whether inputs of a batch mix
+
+
+def test_digests_name_the_values_and_not_how_they_lie_in_memory():
+    x = np.random.default_rng(1).uniform(0, 1, (2, 3, 4)).astype(np.float32)
+    inputs = load_inputs(x, [0, 1])
+    expected = [
+        hashlib.sha256(f"{i}\0{i}\0(3, 4)\0".encode() + x[i].tobytes()).digest() for i in (0, 1)
+    ]
+    assert inputs.row_digests() == expected
+    turned = load_inputs(np.asfortranarray(x), [0, 1])
+    assert turned.digest() == inputs.digest()
+
+
+@pytest.mark.parametrize("frame", [(9, 30), (3, 9, 30), (9, 30, 3)])
+def test_an_image_on_a_page_is_whole_and_shrunk_only_where_it_is_larger_than_a_page(frame):
+    x = np.random.default_rng(2).uniform(-0.1, 1.1, frame).astype(np.float32)
+    shaped = np.moveaxis(x, 0, -1) if frame[0] == 3 else x
+    pixels = np.clip(np.rint(shaped.astype(np.float64) * 255), 0, 255).astype(np.uint8)
+    for most_side in (None, 30):
+        shown = _image(png(x, frame, Interval(0, 1), None, most_side))
+        np.testing.assert_array_equal(np.asarray(shown), pixels)
+    assert _image(png(x, frame, Interval(0, 1), None, 10)).size == (10, 3)
+
+
+def _image(text):
+    return Image.open(io.BytesIO(base64.b64decode(text)))

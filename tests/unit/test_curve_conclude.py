@@ -1,6 +1,7 @@
-"""From levels to a share of the range, to crossings, and to ranks and walks of a population."""
+"""What is concluded of a curve, and by its comparators: even levels, random ones, an integrator."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -9,13 +10,127 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.core.procedure import Session
-from surefoot.core.results import Interval
+from surefoot.core.reasons import Why
+from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.curves import SequentialCurve
 from surefoot.curves.assumptions import Assumption
 from surefoot.curves.conclude import POPULATION_CELLS, STEPS, Walks, length_within, rank_thresholds
-from surefoot.curves.levels import Grid
-from tests.curve_worlds import breaking, drive, ordered
+from surefoot.curves.levels import MOST_DRAWS, Grid, Level, Sampling
+from surefoot.curves.published import QuadCurve, RandomCurve, UniformCurve
+from surefoot.records.record import CurveRow, Curves
+from surefoot.report.figures import svg
+from surefoot.report.formatting import points
+from surefoot.report.provenance import findings_sections
+from surefoot.report.views.curve import (
+    _unfinished_classes,
+    class_caption,
+    class_chart,
+    class_row,
+    reading_row,
+    weakest_classes,
+)
+from tests.curve_worlds import breaking, drive, drive_until, drive_whole, ordered
 from tests.step_curves import StepCurve, follow
+from tests.worlds import study
+
+KINDS = [UniformCurve, RandomCurve, QuadCurve]
+
+
+def compared(kind, curve, thresholds=(0.8,), size=1000, **more):
+    return drive_whole(kind(0.0, 1.0, thresholds, size=size, **more), curve)
+
+
+def line(level):
+    return 1 - 0.5 * level
+
+
+def test_uniform_levels_give_the_share_of_them_at_or_above():
+    """1 - x/2 is 0.8 at 0.4 itself: 0, 0.1 ... 0.4 of eleven."""
+    found = compared(UniformCurve, line, levels=11)
+    assert found.curve.readings[0].value == pytest.approx(5 / 11)
+    assert sorted(found.trials_by_level) == pytest.approx(np.linspace(0, 1, 11))
+    assert compared(UniformCurve, lambda x: 0.8).curve.readings[0].value == 1
+    assert compared(UniformCurve, lambda x: 0.7).curve.readings[0].value == 0
+
+
+def test_random_levels_are_those_of_the_seed():
+    one, same = (compared(RandomCurve, line, levels=50, seed=4) for _ in range(2))
+    other = compared(RandomCurve, line, levels=50, seed=5)
+    assert one.trials_by_level == same.trials_by_level != other.trials_by_level
+    assert one.curve.readings[0].value == np.mean([level <= 0.4 for level in one.trials_by_level])
+
+
+@pytest.mark.parametrize("span", [(0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (3.0, 3.01), (0.0, 1e-9)])
+@pytest.mark.parametrize(
+    ("levels", "thresholds"), [(21, (0.8,)), (41, (0.8,)), (63, (0.7, 0.8, 0.9))]
+)
+@pytest.mark.parametrize("value", [0.2, 0.85])
+def test_quad_settles_on_a_constant_with_a_single_part(value, levels, thresholds, span):
+    """With one part SciPy warns even when its error is 0."""
+    recipe = QuadCurve(*span, thresholds, levels, size=1000)
+    found = drive_whole(recipe, lambda x: value).curve
+    assert found.notes == ()
+    assert [r.value for r in found.readings] == pytest.approx(
+        [float(value >= t) for t in thresholds]
+    )
+
+
+@pytest.mark.parametrize("span", [(-1.0, 1.0), (0.0, 255.0), (3.0, 3.01), (0.0, 1e-9)])
+def test_quad_is_as_exact_in_every_unit(span):
+    def curve(level):
+        return line((level - span[0]) / (span[1] - span[0]))
+
+    found = drive_whole(QuadCurve(*span, (0.71,), size=1000), curve).curve
+    assert found.readings[0].value == pytest.approx(0.58, abs=2e-3)
+
+
+@pytest.mark.parametrize("levels", [21, 63, 100, 1024])
+def test_quad_keeps_its_budget_and_makes_the_most_of_it(levels):
+    found = compared(QuadCurve, lambda x: 1 - 0.7 * x, levels=levels)
+    assert len(found.trials_by_level) <= levels
+    assert found.curve.readings[0].value == pytest.approx(2 / 7, abs=0.05 if levels < 63 else 0.02)
+    if levels < 1024:
+        assert found.curve.notes[0] == Why.INTEGRAL_OPEN.of(0.8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_comparators_promise_nothing_but_their_points(kind):
+    found = compared(kind, line, levels=30).curve
+    (reading,) = found.readings
+    assert reading.guarantee.footing is Footing.NONE
+    assert reading.interval == Interval(0.0, 1.0)
+    assert found.guarantee.footing is Footing.SOUND
+    assert found.between == ()
+    assert all(p.value == pytest.approx(line(p.level), abs=1e-3) for p in found.points)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("after", [0, 1, 2, 7, 20])
+def test_a_comparator_that_is_stopped_concludes_from_the_levels_it_has(kind, after):
+    found = drive_until(kind(0.0, 1.0, (0.8, 0.6), size=1000), line, after).curve
+    assert found.notes == (Why.STOPPED_EARLY.of(after),)
+    assert (len(found.points), found.trials) == (after, 1000 * after)
+    for reading in found.readings:
+        assert reading.interval == Interval(0.0, 1.0)
+        assert reading.guarantee.footing is Footing.NONE
+        assert 0 <= reading.value <= 1
+    if after == 20:
+        assert [r.value for r in found.readings] == pytest.approx([0.4, 0.8], abs=0.15)
+
+
+def test_quad_keeps_the_integrals_it_has_when_it_is_stopped():
+    recipe = QuadCurve(0.0, 1.0, (0.71, 0.6), size=1000)
+    alone = drive_whole(QuadCurve(0.0, 1.0, (0.71,), levels=512, size=1000), line)
+    found = drive_until(recipe, line, len(alone.trials_by_level) + 3).curve
+    assert found.readings[0].value == alone.curve.readings[0].value
+    assert found.readings[1].value == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_crossing_without_guarantee_is_shown_as_the_levels_around_it():
+    """The share of eleven levels, 5/11, and a point between 0.4 and 0.5 would contradict it."""
+    curve = compared(UniformCurve, lambda x: 0.99 - 0.45 * x, levels=11).curve
+    row = reading_row("even", curve, curve.readings[0])
+    assert row[2:5] == ("0.4 to 0.5", "45.45 %", "no guarantee")
 
 
 @settings(max_examples=100, deadline=None)
@@ -134,3 +249,64 @@ def test_walks_on_both_sides_of_the_clean_level():
 def test_a_walk_that_does_not_begin_goes_nowhere():
     places, reached = places_in_order(3, 0.5)
     assert (places, reached) == ([0, 1024], {})
+
+
+SOUND = Guarantee(Footing.CONDITIONAL, 0.05, ("it is smooth",))
+
+
+def curve(share, *, notes=()):
+    """At or above 80 % on this share of the levels; not evaluated at all if there is none."""
+    around = UNIT if share is None else Interval(share, share + 0.01)
+    points = () if share is None else (Point(0.0, 64, 1.0, Interval(0.9, 1.0)),)
+    reading = Reading(0.8, share or 0.0, around, (), SOUND)
+    return Curve(UNIT, 2, points, (reading,), SOUND, 64 * len(points), notes=notes)
+
+
+def classes(*shares):
+    rows = tuple(CurveRow(f"class {i}", 2, curve(share)) for i, share in enumerate(shares))
+    return Curves(curve(0.5), rows, None)
+
+
+def test_a_class_that_was_not_evaluated_is_not_among_the_weakest():
+    curves = classes(None, 0.4, 0.2, None)
+    assert [row.name[-1] for row in weakest_classes(curves)] == ["2", "1", "0", "3"]
+    cells = class_row("class 0", curve(None), curve(None).readings[0], several=False)
+    assert cells == ("class 0", "2", "not evaluated", "not known", "", "")
+
+
+def test_of_many_classes_the_weakest_are_drawn_and_the_caption_says_of_how_many():
+    many = classes(*(i / 100 for i in range(60)))
+    assert class_caption(many).startswith("The 20 weakest of 60 classes, and all inputs.")
+    drawn = set(re.findall(r">(class \d+)<", svg(class_chart(None, many))))
+    assert drawn == {f"class {i}" for i in range(20)}
+    few = classes(0.3, *[None] * 40)
+    assert class_caption(few).startswith("1 of 41 classes were evaluated. At most 20")
+    assert set(re.findall(r">(class \d+)<", svg(class_chart(None, few)))) == {"class 0"}
+
+
+def test_classes_that_a_time_limit_left_out_are_counted():
+    stopped = CurveRow("late", 2, curve(0.3, notes=("stopped early",)))
+    begun = Curves(curve(0.5), (*classes(None, 0.4, None).classes, stopped), None)
+    assert _unfinished_classes(begun) == [
+        "the time limit was reached before 2 of 4 classes were evaluated.",
+        "the curves of 1 of 4 classes were stopped early by the time limit.",
+    ]
+    assert _unfinished_classes(classes(0.1, 0.2)) == []
+
+
+def test_a_level_of_fresh_draws_takes_memory_for_the_draws_that_were_run():
+    level = Level(3, 0.5, Sampling(2, 0.05, frozenset(), fresh=True))
+    (ask,) = level.asks(np.arange(MOST_DRAWS) < level.next_look)
+    level.put(ask.start, np.ones(ask.units))
+    assert (level.first, len(level.values)) == (44, 44)
+
+
+def test_checks_of_several_runs_say_once_what_is_the_same():
+    one, other = study().run().record, study(seed=2).run().record
+    (section,) = findings_sections({"one": one, "other": other})
+    assert {row[2] for row in section.table.rows} == {"all"}
+    assert [row[:2] for row in section.table.rows] == [(f.name, f.finding) for f in one.findings]
+
+
+def test_no_difference_has_no_sign():
+    assert (points(0.0), points(-0.0), points(-0.01)) == ("0.00", "0.00", "-1.00")

@@ -1,7 +1,5 @@
 """Maps of layers against their matrices: both directions, blocks, products, NumPy and PyTorch."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

@@ -1,7 +1,5 @@
 """ONNX files as dense layers: the same scores as onnxruntime, or a clear no."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -18,7 +18,7 @@ from surefoot.commands.run import GateOptions
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.gate.read_gate import read_gate
 from tests.unit.small_models import batch, relu_net
-from tests.unit.test_inputs_sounds import tone
+from tests.unit.test_inputs_images import tone
 
 SHAPE = (1, 6, 6)
 CODE = """

@@ -1,7 +1,5 @@
 """Anything with `predict_proba`, Python callables, and names of them."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

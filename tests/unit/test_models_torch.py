@@ -1,7 +1,5 @@
 """PyTorch: modules in memory, exported files, scripted files."""
 
-from __future__ import annotations
-
 import warnings
 from importlib.resources import files
 from typing import NamedTuple

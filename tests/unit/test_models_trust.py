@@ -3,8 +3,6 @@
 Every attack here is shown to work on whoever reads the file without care, and to fail on us.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

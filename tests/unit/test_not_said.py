@@ -1,7 +1,5 @@
 """False sentences that were once printed and must not come back, each in a small world."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Values and files that nobody means: one sentence with the way out, in little memory."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,6 +1,4 @@
-"""Exact tests of pairs, and the draw of one trial of each input."""
-
-from __future__ import annotations
+"""Exact tests of pairs, the draw of one trial of each input, and the search for a zero."""
 
 import math
 
@@ -10,6 +8,7 @@ from scipy.special import gammaln, xlogy
 
 from surefoot.core.results import Interval
 from surefoot.statistics import paired
+from surefoot.statistics.intervals import last_cell
 from surefoot.statistics.paired import (
     ONE_TRIAL,
     Pairing,
@@ -125,3 +124,53 @@ def test_where_too_few_can_be_drawn_bets_have_all_of_the_error() -> None:
     assert pairing([0] * 10 + [1] * 10).exact == ONE_TRIAL
     unknown = Pairing.of(single=True, stratified=True, classes=(), inputs=20)
     assert unknown == Pairing(0.0)
+
+
+HALVINGS = 36
+
+
+def halved(lacking):
+    """As it is defined."""
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if lacking(middle) <= 0 else (low, middle)
+    return low
+
+
+SHAPES = {
+    "a line": lambda x, zero: x - zero,
+    "a jump": lambda x, zero: 1.0 if x > zero else -1.0,
+    "a jump from nothing": lambda x, zero: math.inf if x > zero else -1e-300,
+    "a pole at 0": lambda x, zero: math.log(x / zero) if zero else 1.0,
+    "flat before it": lambda x, zero: max(0.0, x - zero) ** 9,
+    "steep": lambda x, zero: 1e12 * (x - zero),
+    "almost flat": lambda x, zero: 1e-12 * (x - zero) ** 3,
+    "not a number beyond": lambda x, zero: math.nan if x > zero else -1.0,
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_is_the_cell_that_halving_gives(shape):
+    zeros = [0.0, 1.0, 0.5, 2.0**-36, 1 - 2.0**-36, 1e-13, *np.random.default_rng(1).random(40)]
+    for zero in zeros:
+
+        def lacking(x, zero=zero):
+            assert 0 < x < 1
+            return SHAPES[shape](x, zero)
+
+        assert last_cell(lacking, HALVINGS) == halved(lacking)
+
+
+def test_a_smooth_function_takes_few_evaluations():
+    counted = []
+    for zero in np.random.default_rng(2).random(40):
+        last_cell(lambda x, zero=zero: counted.append(x) or math.expm1(5 * (x - zero)), HALVINGS)
+    assert len(counted) <= 40 * HALVINGS / 3
+
+
+@pytest.mark.parametrize("halvings", [0, 1, 2])
+def test_of_few_cells_each_can_be_the_last(halvings):
+    for cell in range(2**halvings):
+        zero = (cell + 0.5) / 2**halvings
+        assert last_cell(lambda x, zero=zero: x - zero, halvings) == cell / 2**halvings

@@ -1,7 +1,5 @@
 """Images in eight bits: the same numbers as an array, read when they are needed."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

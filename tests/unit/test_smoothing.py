@@ -1,7 +1,5 @@
 """Smoothed models: noise on a grid, the test of radii, refusals, evidence, the vote."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

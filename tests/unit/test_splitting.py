@@ -1,7 +1,5 @@
 """Splitting through the engine: particles by their names, resume, evidence, refusals, the page."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Proofs for the model as run: rounding bounds in rational arithmetic, and networks that break."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Radii in L2, L1, per feature and for the best k, against closed forms and points tried."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The bracket of the critical radius: against exact answers, at edges, under a clock."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

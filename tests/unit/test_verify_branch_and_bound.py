@@ -1,7 +1,5 @@
 """The proof tree and its bounds: true at every point, also where rounding could hide a failure."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Proofs through convolutions kept as such: against points, matrices and every pattern."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

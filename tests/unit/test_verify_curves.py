@@ -1,7 +1,5 @@
 """Proofs through Sigmoid and Tanh: their lines, what runtimes make of them, and whole networks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Other provers as commands: real answers, and all the ways in which a command can go wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import importlib.util

@@ -1,7 +1,5 @@
 """How far a model as run is from real arithmetic: measured, and said to be no more than that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
