@@ -28,12 +28,6 @@ PGD = sf.methods.PGD(iterations=20, starts=2)
 BALLS = [(sf.perturb.LinfNoise, np.inf), (sf.perturb.L2Noise, 2)]
 
 
-def outcomes(study, one_by_one=False):
-    tasks = [Task(subject, study.level, 0, 1) for subject in study.fitted.subjects()]
-    batches = [[task] for task in tasks] if one_by_one else [tasks]
-    return [proof.reason for batch in batches for proof in bench(study).answer(batch)]
-
-
 @pytest.mark.parametrize("form", ["onnx", "module", "probabilities"])
 @pytest.mark.parametrize(("noise", "order"), BALLS)
 def test_of_two_classes_it_finds_a_point_exactly_where_the_radius_exceeds_the_known_one(
@@ -89,20 +83,6 @@ def test_it_takes_the_published_steps(noise, order):
         moved *= level / moved.norm()
     expected = (x + moved.clamp(-level, level).numpy()).clip(0, 1)
     assert overheard.last == pytest.approx(expected, abs=1e-6)
-
-
-def test_batches_change_nothing_and_more_starts_lose_nothing(tmp_path):
-    for model in (as_onnx(tmp_path), as_fixed_batch(tmp_path)):
-        study = attack_study(model, small.batch(11), 0.12, method=PGD)
-        together = outcomes(study)
-        assert set(together) == {AttackOutcome.FOUND, AttackOutcome.NOT_FOUND}
-        assert outcomes(study, one_by_one=True) == together
-        fewer = outcomes(attack_study(model, small.batch(11), 0.12, method=sf.methods.PGD(None)))
-        assert all(
-            many == AttackOutcome.FOUND
-            for one, many in zip(fewer, together, strict=True)
-            if one == AttackOutcome.FOUND
-        )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from surefoot.report.views.attack import attack_notes
 from surefoot.store.sql import SqlStore
 from tests.unit import small_models as small
 from tests.unit import test_attack
-from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx, as_softmax
+from tests.unit.test_attack import QUICK, Cut, as_onnx, as_softmax
 
 SAMPLED = sf.methods.KappaTest(0.1, 0.1, 60)
 
@@ -124,27 +124,3 @@ def test_stopping_an_attack_keeps_what_was_measured(stored):
     result = study.run(path, attack=QUICK)
     assert result.from_store
     assert result.details.attack == study.run(attack=QUICK).details.attack
-
-
-@pytest.mark.slow
-def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
-    x = small.batch(8)
-    studies = {
-        name: sampled_study(model, x, 0.15)
-        for name, model in (
-            ("net", as_onnx(tmp_path)),
-            ("module", as_module(tmp_path)),
-            ("function", sf.load_model(small.by_hand, shape=small.IMAGE)),
-        )
-    }
-    result = sf.compare(studies, attack=QUICK)
-    rates = {m.name: m.attack.withstood for m in result.details.members}
-    assert rates["net"] == rates["module"]
-    assert 0 < rates["net"] < 1
-    assert rates["function"] is None
-    text = result.explain()
-    assert "withstood the attack" in text
-    assert "function: No attack: the model gives scores but no gradients" in text
-    page = result.report(tmp_path / "c.html").read_text()
-    assert '<th scope="col" class="number">withstood the attack</th>' in page
-    assert "withstood the attack" not in sf.compare(studies).explain()

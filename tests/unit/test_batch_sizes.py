@@ -1,6 +1,5 @@
 """Sizes of batches: a model whose answers depend on them is refused; memory limits them."""
 
-import base64
 import hashlib
 import io
 import re
@@ -11,15 +10,12 @@ import pytest
 from PIL import Image
 
 import surefoot as sf
-from surefoot.core.results import Interval
 from surefoot.engine import batching
 from surefoot.engine.batching import ON_GPU, fastest_batch_size
-from surefoot.engine.examples import png
 from surefoot.engine.outputs import CheckStatus
 from surefoot.engine.preflight import compare_batches, examine
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.inputs import load_inputs
-from surefoot.study import run
 from surefoot.system import memory_limits
 
 BATCH = 100
@@ -126,27 +122,6 @@ def test_copies_of_an_input_are_noted_and_a_few_are_not():
     x, y = inputs(100)
     one = sf.estimate(linear, (x[np.r_[0, :99]], y), "linf:0.1", each=0.2, **options())
     assert not re.search("cop(y|ies)", str(one))
-
-
-def test_a_slow_network_answers_few_rows_before_its_first_trial(monkeypatch):
-    """Beside its clean inputs, which every study needs: 40 ms a row, as of ImageNet on one core."""
-    clock, rows = [0.0], []
-
-    def slow(x):
-        rows.append(len(x))
-        clock[0] += 0.04 * len(x)
-        return linear(x.mean(axis=(2, 3)))
-
-    def first_trial(*_, **__):
-        raise StopIteration
-
-    monkeypatch.setattr(batching.time, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(run, "run_measurement", first_trial)
-    x = np.random.default_rng(0).random((30, 3, 224, 224), dtype=np.float32)
-    y = linear(x.mean(axis=(2, 3))).argmax(axis=1)  # right when clean: nothing to doubt
-    with pytest.raises(StopIteration):
-        sf.estimate(slow, (x, y), "linf:0.1", precision=0.1, **options(batch=None))
-    assert sum(rows) <= 30 + 40
 
 
 def test_a_model_that_changes_once_is_noticed():
@@ -310,18 +285,3 @@ def test_digests_name_the_values_and_not_how_they_lie_in_memory():
     assert inputs.row_digests() == expected
     turned = load_inputs(np.asfortranarray(x), [0, 1])
     assert turned.digest() == inputs.digest()
-
-
-@pytest.mark.parametrize("frame", [(9, 30), (3, 9, 30), (9, 30, 3)])
-def test_an_image_on_a_page_is_whole_and_shrunk_only_where_it_is_larger_than_a_page(frame):
-    x = np.random.default_rng(2).uniform(-0.1, 1.1, frame).astype(np.float32)
-    shaped = np.moveaxis(x, 0, -1) if frame[0] == 3 else x
-    pixels = np.clip(np.rint(shaped.astype(np.float64) * 255), 0, 255).astype(np.uint8)
-    for most_side in (None, 30):
-        shown = _image(png(x, frame, Interval(0, 1), None, most_side))
-        np.testing.assert_array_equal(np.asarray(shown), pixels)
-    assert _image(png(x, frame, Interval(0, 1), None, 10)).size == (10, 3)
-
-
-def _image(text):
-    return Image.open(io.BytesIO(base64.b64decode(text)))

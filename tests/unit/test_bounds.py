@@ -20,7 +20,6 @@ from surefoot.statistics import (
     BuSun,
     ExactSequential,
     FixedSize,
-    KappaTest,
     Okamoto,
     anderson_darling,
     chernoff,
@@ -42,7 +41,7 @@ from surefoot.statistics.kappa import (
     tail_above,
     tail_below,
 )
-from surefoot.statistics.planning import simulate, simulate_trials
+from surefoot.statistics.planning import simulate_trials
 from surefoot.statistics.tail import TRANSFORMS
 
 
@@ -297,8 +296,3 @@ def test_yeo_johnson_moves_the_limit_as_its_definition_does(limit, seed):
 def test_a_rehearsal_agrees_with_the_exact_expectation(p):
     simulated = simulate_trials(ExactSequential(0.05, 0.05), p, runs=400)
     assert simulated.mean == pytest.approx(expected_trials(design_for(0.05, 0.05), p), rel=0.05)
-
-
-def test_a_simulated_run_says_what_it_asked():
-    result, questions = simulate(KappaTest(0.01, 0.05), 1.0, np.random.default_rng(0))
-    assert result.trials == sum(questions) == 326

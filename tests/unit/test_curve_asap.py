@@ -91,13 +91,6 @@ def test_levels_are_shares_of_the_range_whatever_its_unit(span):
     assert other.curve.readings[0].value == pytest.approx(plain.curve.readings[0].value, abs=1e-9)
 
 
-def test_the_smallest_step_says_the_same_as_the_grid():
-    by_grid, by_step = adaptive(smile, grid=256), adaptive(smile, step=1 / 256)
-    assert by_step == by_grid
-    widths = [b.level - a.level for a, b in pairwise(adaptive(smile, step=0.3).curve.points)]
-    assert min(widths) == 0.25
-
-
 def smile(level):
     """Falls below 0.75 in the middle, twice."""
     return 0.75 + 0.2 * np.cos(4 * np.pi * np.asarray(level))

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from pytest import approx
 from scipy.stats import binom
 
-import surefoot as sf
-from surefoot.commands.curve import CurveOptions
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
 from surefoot.core.results import Interval
@@ -254,12 +252,6 @@ def test_no_value_is_stated_where_nothing_is_known():
     assert (claim.value, claim.interval) == (None, Interval(0.0, 1.0))
     curve = result.details.curve
     assert reading_row("", curve, curve.readings[0])[3] == "not known"
-
-
-def test_a_threshold_may_be_repeated_or_listed():
-    repeated, listed = (CurveOptions(threshold=texts) for texts in (["0.8", "0.6"], ["0.8,0.6"]))
-    methods = [options.method_on(Interval(0, 2), 1, "sequential") for options in (repeated, listed)]
-    assert methods[0] == methods[1] == sf.methods.SequentialCurve(0, 2, (0.8, 0.6))
 
 
 def steps_down(size):

@@ -119,28 +119,6 @@ def test_a_module_that_cannot_be_copied_is_refused_on_several_devices_only(torch
         sf.load_model(network, shape=IMAGE, device="cpu:0,1")
 
 
-def test_a_model_that_runs_on_one_device_only_is_refused(torch):
-    class Tied(torch.nn.Module):
-        """Does not notice that it was copied."""
-
-        def __init__(self):
-            super().__init__()
-            self.inner, self.copied = module(), False
-
-        def __deepcopy__(self, memo):
-            other = Tied()
-            other.copied = True
-            return other.eval()
-
-        def forward(self, x):
-            if self.copied:
-                raise RuntimeError("Expected all tensors to be on the same device")
-            return self.inner(x)
-
-    with pytest.raises(InvalidArgument, match=r"runs on cpu:0, but not on cpu:1 .*same device"):
-        sf.load_model(Tied().eval(), shape=IMAGE, device="cpu:0,1")
-
-
 class Faulty:
     """Answers, unless its device has no room or has failed."""
 

@@ -14,7 +14,6 @@ from surefoot.evidence import within_limits
 from surefoot.evidence.within_limits import OutOfTime, within
 from surefoot.inputs import tables
 from surefoot.models import call_limit
-from surefoot.store import open_store
 from tests.refusals import refused
 
 
@@ -88,28 +87,6 @@ def test_a_parquet_file_of_endless_equal_rows_is_refused_before_it_is_decoded(
     if library == "polars":
         monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     refused(r"has 2,000 rows, more than 1,999", sf.load_inputs, path, "label")
-
-
-def test_a_run_reads_no_record_of_another_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Thousands of studies in one store: each looks at what the others asked, and no more."""
-
-    def scores(x: np.ndarray) -> np.ndarray:
-        mean = x.mean(axis=1)
-        return np.stack([mean, 1 - mean], axis=1)
-
-    store, data = str(tmp_path / "s.db"), (np.full((3, 2), 0.4), [1, 1, 0])
-    options = {"bounds": (0, 1), "each": 0.3, "store": store}
-    for level in (0.1, 0.2):
-        sf.estimate(scores, data, perturb=f"linf:{level}", **options)
-    kind, read = type(open_store(store)), []
-    stored = kind.stored
-    monkeypatch.setattr(kind, "runs", lambda _: pytest.fail("all runs were read"))
-    monkeypatch.setattr(kind, "finished", lambda _: pytest.fail("all records were read"))
-    monkeypatch.setattr(kind, "stored", lambda self, d: read.append(d) or stored(self, d))
-    result = sf.estimate(scores, data, perturb="linf:0.3", **options)
-    assert set(read) == {result.record.digest}
 
 
 SECONDS = 60

@@ -1,7 +1,6 @@
 """The one loop when something goes wrong: no room, a failing model, a procedure that misbehaves."""
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -121,14 +120,6 @@ def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
 
     with pytest.raises(ModelFailed, match=r"input p\d+, trial \d+: the model returned NaN"):
         run(study(model=breaks_after(6, nan)))
-
-
-def test_progress_grows_and_ends_complete():
-    reports: list[Progress] = []
-    results = run(watch=reports.append, batch_size=20)
-    assert reports[-1].finished == reports[-1].subjects == 12
-    assert reports[-1].trials == reports[-1].expected == sum(r.trials for r in results)
-    assert all(a.trials <= b.trials for a, b in pairwise(reports))
 
 
 class Coins:

@@ -339,13 +339,6 @@ def test_a_folder_is_no_model_file(tmp_path):
             refused("it is a folder; give the file in it", load, str(tmp_path / name))
 
 
-def test_other_models_state_no_shape(tmp_path):
-    assert declared_shape("os:getcwd") is None
-    assert declared_shape(lambda x: x) is None
-    (tmp_path / "m.pt").write_bytes(b"anything")
-    assert declared_shape(tmp_path / "m.pt") is None
-
-
 def test_a_forest_has_the_same_digest_each_time_it_is_loaded(tmp_path):
     joblib = pytest.importorskip("joblib")
     from sklearn.ensemble import RandomForestClassifier

@@ -69,13 +69,6 @@ def test_given_values_come_before_quick_ones_and_those_before_the_papers():
     assert chosen_options(part, {"kappa": None}, quick=False)["kappa"] == (0.1,)
 
 
-def test_all_parts_of_a_paper_skip_what_cannot_be_made(monkeypatch):
-    paper = PAPERS["mu-lim"]
-    parts = [replace(paper.parts[0], needs=("brackets",))]
-    monkeypatch.setitem(PAPERS, "mu-lim", replace(paper, parts=parts))
-    assert list(papers.make_all("mu-lim")) == []
-
-
 def test_a_table_is_written_as_text_that_other_programs_read():
     assert SHEET.csv().splitlines()[0] == "name,interval_low,interval_high,n"
     assert SHEET.csv().splitlines()[1] == "a_1|b,0.25,0.5,1200"

@@ -194,13 +194,6 @@ def test_texts_that_stay_as_they_are_are_named_before_a_run():
     assert any(c.name == check.name for c in examine_perturbation(setup.fitted, setup.model, open_))
 
 
-def test_a_page_marks_the_characters_that_changed_and_escapes_the_others(tmp_path):
-    setup = study(["bad & <b>"], sf.perturb.custom(lambda text, rng, level: text + "<i>good", 0.1))
-    path = tmp_path / "page.html"
-    setup.run().report(path)
-    assert "“bad &amp; &lt;b&gt;<mark>&lt;i&gt;good</mark>”" in path.read_text()
-
-
 @pytest.mark.parametrize(
     ("before", "after", "marked"),
     [

@@ -131,16 +131,6 @@ def test_rows_of_another_width_are_refused_with_both_numbers():
         TableNoise(1.0, ALL).draw(stream(1, "s", "table", 0, ROW), 2, (4,))
 
 
-def test_the_phrase_says_what_is_done_to_each_feature_and_is_short():
-    said = TableNoise(0.5, ALL).phrase.format(level="0.5")
-    assert "times 0.5 (age sd 2, whole numbers, at least 0, at most 120" in said
-    assert "sex to another of 0, 1 with probability 0.25" in said
-    assert "dose uniform ±0.5" in said
-    assert "and 1 more; 1 never change" in said
-    odd = TableNoise(0.5, (Feature("a{b}", 1.0),)).phrase.format(level="0.5")
-    assert "a{b} sd 1" in odd
-
-
 @pytest.mark.parametrize(
     ("make", "says"),
     [

@@ -8,9 +8,7 @@ from scipy import stats
 
 import surefoot as sf
 from surefoot.core.counts import Outcomes
-from surefoot.core.results import Interval
 from surefoot.core.tasks import Subject, Task
-from surefoot.engine.examples import png, strip
 from surefoot.engine.streams import base_of, picks, row_keys
 from surefoot.errors import InvalidArgument
 from tests.worlds import SHAPE, points, study
@@ -144,25 +142,6 @@ def test_rows_and_keys_of_a_device_are_those_of_each_trial(torch_model):
     ]
     assert keys.tolist() == expected
     assert len(set(expected)) == len(expected)
-
-
-def test_the_strip_shows_the_input_that_its_trial_picked():
-    rng = np.random.default_rng(2)
-    x = rng.uniform(0.2, 0.8, (40, 1, 4, 4)).astype(np.float32)
-
-    def bright(batch):
-        total = batch.astype(np.float64).mean(axis=(1, 2, 3)) - 0.5
-        return np.stack([-total, total], axis=1)
-
-    model = sf.load_model(bright, shape=(1, 4, 4), bounds=(0, 1))
-    inputs = sf.load_inputs(x, bright(x).argmax(axis=1))
-    made = study(model=model, inputs=inputs, perturbation=sf.perturb.GaussianNoise(0.3)).bench()
-    subject = Subject("all", tuple(range(40)), picks=True)
-    shown = strip(made, subject, Interval(0.0, 1.0))
-    assert shown is not None
-    row = made.inputs.ids.index(shown.id)
-    assert shown.frames[0].image == png(made.inputs.x[row], made.inputs.frame, Interval(0.0, 1.0))
-    assert shown.frames[0].label == str(made.references[row])
 
 
 def test_a_trial_of_a_curve_is_not_replayed_and_the_reason_is_said():

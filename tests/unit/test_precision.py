@@ -48,21 +48,6 @@ def test_the_mean_of_these_inputs_is_known_to_the_precision(name: str, precision
     assert mean.value in mean.interval
 
 
-def test_trials_go_where_the_mean_is_uncertain() -> None:
-    p = np.array([0.0] * 40 + [0.5] * 10)
-    counts = run(SetMean(0.005, 0.05, 50), p).counts
-    trials = [counts[i].trials if i in counts else 0 for i in range(50)]
-    certain, uncertain = trials[:40], trials[40:]
-    assert min(uncertain) > 5 * max(certain)
-
-
-def test_a_coarse_precision_takes_few_trials_of_many_inputs() -> None:
-    p = np.full(5000, 0.1)
-    result = run(SetMean(0.05, 0.05, 5000), p)
-    assert result.failure.trials < 700
-    assert len(result.counts) < 1000
-
-
 @pytest.mark.parametrize("precision", [0.02, 0.01, 0.005])
 def test_thousands_of_inputs_that_never_fail_take_few_trials(precision: float) -> None:
     """Over the allocation that knows every probability."""

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from surefoot import population
-from surefoot.commands.caller import SecondsLeft, TimeLeft, progress_words
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About
 from surefoot.core.counts import Counts
 from surefoot.core.results import Interval
-from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     mean_radii,
@@ -206,26 +204,6 @@ def test_brackets_that_are_open_only_widen_the_difference():
     wide = [[bracket(0.9 * r, 1.1 * r) for r in rs] for rs in radii]
     around = population.unpaired_quantile_difference(*wide, 0.3, 0.05)
     assert around.low < exact.low < exact.high < around.high
-
-
-def test_of_several_networks_the_time_left_is_that_of_all(monkeypatch):
-    clock = iter([10.0, 12.0, 20.0, 24.0])
-    monkeypatch.setattr("surefoot.commands.caller.time.monotonic", lambda: next(clock))
-    left = TimeLeft()
-    first, second = ("model 1 of 3, proving", 1, 3), ("model 2 of 3, proving", 2, 3)
-
-    def progress(trials, doing, part, parts):
-        return Progress(trials, 100, 0, 5, doing, "questions", part, parts)
-
-    assert left.update(progress(0, *first)) is None
-    assert left.update(progress(20, *first)) == SecondsLeft(8 + 2 * 10)
-    assert left.update(progress(0, *second)) is None
-    now = progress(50, *second)
-    seconds = left.update(now)
-    assert seconds == SecondsLeft(4 + (14 + 4) / 2)
-    assert progress_words(now, "inputs", seconds).endswith(
-        "0/5 inputs done, about 13 s left in all"
-    )
 
 
 def test_splits_are_never_paired_though_their_images_have_the_same_names(file):

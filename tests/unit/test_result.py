@@ -19,7 +19,7 @@ from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.records.record import AttackSummary, Comparison, Curves, QuantileRow, Radii, Samples
 from surefoot.report.clauses import quantity_words
 from surefoot.report.export.table import table_names
-from surefoot.report.page import FIGURE_BYTES, ROWS
+from surefoot.report.page import ROWS
 from surefoot.report.sentences import briefly, sentence
 from tests.unit.small_models import batch, relu_net
 
@@ -346,23 +346,6 @@ def test_a_result_of_300_inputs_is_light_and_says_what_is_left_out():
     assert len(html.encode()) < 200_000
     assert "<svg" not in html
     assert html.count("<tr>") <= 2 * (ROWS + 1)
-
-
-def test_a_figure_that_is_too_heavy_is_left_out(monkeypatch):
-    result = run((np.random.default_rng(2).random((4, 4)), [0, 1, 0, 1]))
-    assert "<img" in result._repr_html_()
-    monkeypatch.setattr("surefoot.report.page.FIGURE_BYTES", 10)
-    assert "<img" not in result._repr_html_()
-    assert FIGURE_BYTES > 10
-
-
-def test_a_result_from_a_store_says_so(tmp_path):
-    data = np.random.default_rng(3).random((4, 4)), [0, 1, 0, 1]
-    store = str(tmp_path / "runs.db")
-    first, again = run(data, store=store), run(data, store=store)
-    assert "finished before" not in first._repr_html_()
-    assert f"its result is from {store}" in again._repr_html_()
-    assert first.record.digest == again.record.digest
 
 
 def test_verdicts_come_first_and_decide_the_exit_code():

@@ -5,7 +5,6 @@ import json
 import sqlite3
 from contextlib import aclosing, closing
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from surefoot.core.counts import Counts
 from surefoot.core.tasks import Subject, Task
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.record import Source
-from surefoot.serve.runs import State, state_of, state_words
+from surefoot.serve.runs import State, state_of
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import BoundedCache
 from surefoot.store import open_store, reading
@@ -141,26 +140,6 @@ def test_a_run_goes_on_only_while_something_is_written(where):
     assert state_of(replace(line, written=old, finished=old, stopped=True)) is State.STOPPED
     goes_on = replace(line, finished=old, stopped=True)
     assert state_of(goes_on) is State.IN_PROGRESS
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (30, "in progress"),
-        (61, "unfinished, last written 1 minute ago"),
-        (3599, "unfinished, last written 59 minutes ago"),
-        (7300, "unfinished, last written 2 hours ago"),
-        (3e6, "unfinished, last written 34 days ago"),
-    ],
-)
-def test_a_run_that_has_not_written_for_a_while_says_since_when(where, seconds, words):
-    now = datetime.now(UTC)
-    line = served_stores([where])[0].lines()[0]
-    quiet = replace(line, written=(now - timedelta(seconds=seconds)).isoformat())
-    assert state_words(state_of(quiet, now), quiet.written, now) == words
-    assert (
-        state_words(State.UNFINISHED, "nonsense") == "unfinished, last written at an unknown time"
-    )
 
 
 def test_the_list_and_its_live_messages_agree_on_the_state_of_every_run(where):

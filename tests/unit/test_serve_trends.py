@@ -8,7 +8,6 @@ import pytest
 
 import surefoot as sf
 from surefoot.records.record import Source
-from surefoot.report.trend import trend_figure
 from surefoot.report.view import Figure
 from surefoot.store import reading
 from surefoot.store.outcomes import keep_outcome
@@ -103,20 +102,6 @@ def test_a_trend_has_its_figure_and_every_page_leads_to_it(runs, monkeypatch):
     assert "/trends?" not in client.get(f"/runs/0/{alone}").text
     assert client.get(f"/trends?run=0:{alone}").status_code == 404
     assert client.get("/trends?run=9:0").status_code == 404
-
-
-def test_a_figure_of_a_trend_has_every_version_its_interval_and_the_requirement(runs):
-    where, digests = runs
-    claims = [read_result(where, digests[name]).record.claims[0] for name in WEIGHTS]
-    versions = dict(zip(WEIGHTS, claims, strict=True))
-    chart = trend_figure(versions, [0.9] * 3, 0.5).draw().to_dict()
-    rows, limit = chart["datasets"].values()
-    assert [row["version"] for row in rows] == list(WEIGHTS)
-    assert [(row["low"], row["high"]) for row in rows] == [
-        (100 * claim.interval.low, 100 * claim.interval.high) for claim in claims
-    ]
-    assert {row["clean"] for row in rows} == {90.0}
-    assert list(limit) == [{"limit": 50.0}]
 
 
 def test_a_suite_shows_its_cells_and_the_list_leaves_them_out(runs, monkeypatch):

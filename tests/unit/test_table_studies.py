@@ -109,19 +109,6 @@ def test_a_toml_file_says_the_same_as_a_dict(tmp_path):
     assert (job["values"], job["categories"]) == ([1.0, 2.0], ["boss", "clerk"])
 
 
-def test_features_are_matched_by_name_without_a_spread_too():
-    study = study_of(inputs_of(), TableNoise(1.0, load_features({"dose": 0.2})))
-    noise = [f["noise"] for f in study.spec.perturbation.options["features"]]
-    assert noise == [0, 0.2, 0, 0]
-
-
-def test_columns_without_names_are_numbered():
-    plain = inputs_of(features=())
-    words = study_of(plain).spec.words.perturbation
-    assert "value 0 sd" in words
-    assert "value 2 sd" in words
-
-
 REFUSED = [
     ({"weight": 1.0}, "no column 'weight': its columns are age, dose, job, site"),
     ({"job": {"noise": 1.0, "categories": ["chief", "boss"]}}, "no category 'chief': it has admin"),

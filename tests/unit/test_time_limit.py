@@ -127,13 +127,6 @@ def test_all_that_was_answered_is_in_the_journal(workers):
     assert curve.trials <= bench.answered < curve.trials + Climb().trials
 
 
-def test_a_question_that_the_last_batches_complete_is_answered():
-    """One batch a question: every answer that was awaited counts."""
-    bench = Slow(0.02)
-    (curve,) = run(bench=bench, batch_size=40, time_limit=SHORT)
-    assert curve.trials == bench.answered > 0
-
-
 @pytest.mark.parametrize("batch_after", [5, 1000])
 def test_the_run_goes_on_from_its_journal_and_ends_the_same(whole, batch_after):
     journal, bench = MemoryJournal(), Slow()
@@ -214,17 +207,6 @@ def test_evidence_of_an_open_question_is_left_for_the_next_run():
     assert one.finished
     assert (one.answered_trials, one.missing_trials) == (8, 0)
     assert one.session.result.trials == 0
-
-
-def test_progress_expects_no_more_than_the_limit_allows():
-    reports = []
-    run(Climb(trials=4000), time_limit=8 * SHORT, watch=reports.append)
-    trials = [p.trials for p in reports]
-    assert trials == sorted(trials)
-    middle = [p for p in reports if p.trials > 0 and not p.finished]
-    assert middle
-    assert all(p.expected < 450 for p in middle), "at 800 trials a second, for 0.5 seconds"
-    assert reports[-1].finished == reports[-1].subjects == 1
 
 
 @pytest.mark.parametrize("method", [Stubborn(), sf.methods.BuSun(0.1, 0.1)])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.catalogue.parse import parse_range
 from surefoot.core.claims import Randomness, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.study.study import join_results
@@ -136,24 +135,3 @@ def test_confidence_is_both_measured_and_held_to_or_neither(change):
     inputs, _ = shades(10)
     with pytest.raises(InvalidArgument, match=r"sf\.properties\.Confidence"):
         study(inputs, **{"method": sf.methods.SequentialCurve(0.0, 0.5), **change})
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "low", "high"),
-    [
-        ("blur:0..2", "blur", 0, 2),
-        ("blur:1.5", "blur", 0, 1.5),
-        ("rotation:-30..10", "rotation", -30, 10),
-        ("fog", "fog", 0, None),
-        ("rotation", "rotation", 0, 180),
-        ("blur:s1..s3", "blur", None, None),
-        ("blur:2+jpeg:0.5", "chain", 0, 1),
-        ("rotation:0..20,edge=black", "rotation", 0, 20),
-    ],
-)
-def test_ranges_of_levels_are_written_short(text, kind, low, high):
-    made, span = parse_range(text, (28, 28), sf.results.Interval(0.0, 1.0))
-    assert made.kind == kind
-    assert low is None or span.low == low
-    assert high is None or span.high == high
-    assert span.low < span.high

@@ -1,7 +1,6 @@
 """The bracket of the critical radius: against exact answers, at edges, under a clock."""
 
 import itertools
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -323,12 +322,3 @@ def test_a_lower_end_that_rises_with_the_logarithm_is_forecast_exactly() -> None
     # 0.058 at 16 s, 0.002 for each doubling: 0.064 at 128 s
     assert progress.expected_seconds(16.0, 0.064) == pytest.approx(128.0)
     assert progress.expected_seconds(16.0, 0.058) == 16.0
-
-
-def test_a_lower_end_that_does_not_rise_never_arrives() -> None:
-    progress = TreeProgress()
-    assert progress.expected_seconds(5.0, 0.1) == math.inf
-    progress.record(1.0, 0.03)
-    assert progress.expected_seconds(5.0, 0.1) == math.inf
-    assert progress.expected_seconds(1.5, 0.1) < math.inf
-    assert progress.expected_seconds(1.5, 1e9) == math.inf

@@ -20,7 +20,7 @@ from surefoot.verify.branch_and_bound import (
 )
 from surefoot.verify.counterexample_search import attack_problem
 from surefoot.verify.layer_bounds import bound_layers
-from surefoot.verify.linear_relaxation import Relaxation, proved_linear_bounds
+from surefoot.verify.linear_relaxation import proved_linear_bounds
 from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, random_network
 from tests.unit.test_verify_bracket_search import refinement
@@ -148,26 +148,6 @@ def test_rounding_is_paid_for(scale: float, shift: float) -> None:
             ):
                 form = sum((Fraction(v) * p for v, p in zip(a, rational, strict=True)), Fraction(c))
                 assert form <= margin
-
-
-def test_the_gradient_is_the_slope_of_the_bound() -> None:
-    rng = np.random.default_rng(4)
-    network = random_network(rng, 4, [7, 6, 5], 3, [0.0, 0.2])
-    x = rng.uniform(0, 1, 4)
-    bounds = bound_layers(margin_question(network, network.label(x)), Box(x, 0.3, 0.0, 1.0), never)
-    nodes = root_nodes(bounds)
-    lines = nodes.lines(bounds.slope)
-    alpha = rng.uniform(lines.least_slope, lines.most_slope)
-    signed_beta = rng.normal(0, 0.1, alpha.shape)
-    args = (bounds.layers, bounds.rows, bounds.offsets, lines)
-    slopes = Relaxation(*args, alpha, signed_beta).value_and_gradient()
-    for _ in range(20):
-        i = rng.integers(alpha.shape[1])
-        for which, gradient in enumerate((slopes.alpha, slopes.signed_beta)):
-            moved = [alpha.copy(), signed_beta.copy()]
-            moved[which][:, i] += 1e-7
-            change = (Relaxation(*args, *moved).value() - slopes.value) / 1e-7
-            assert np.allclose(change, gradient[:, i], atol=1e-4, rtol=1e-4)
 
 
 def test_what_rounding_loses_widens_the_bounds_of_every_neuron() -> None:

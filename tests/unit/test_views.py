@@ -63,13 +63,6 @@ def test_a_flattened_image_is_still_seen_as_one():
     np.testing.assert_array_equal(flat, whole.reshape(5, 80))
 
 
-def test_a_chain_of_values_and_images_runs_through_the_engine():
-    chain = sf.perturb.Chain((sf.perturb.LinfNoise(0.1), example("rotation")))
-    found = study_of(HWC, chain).run()
-    assert found.record.study.perturbation.kind == "chain"
-    assert "then" in found.record.study.words.perturbation
-
-
 def test_signals_may_have_time_first_or_last():
     x = rng.random((4, 2, 30), dtype=np.float32)
     last = perturbed(study_of(x, example("time-shift")))
