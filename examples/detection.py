@@ -9,7 +9,7 @@ from scipy.ndimage import find_objects, label
 
 import surefoot as sf
 
-SIZE, IMAGES = 48, 30
+SIZE, IMAGES = 48, 20
 
 
 def draw(rng: np.random.Generator) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -60,7 +60,7 @@ curve = sf.Study(
     model,
     inputs,
     sf.perturb.GaussianBlur(),
-    sf.methods.SequentialCurve(0.0, 8.0, thresholds=(0.8,)),
+    sf.methods.SequentialCurve(0.0, 8.0, thresholds=(0.8,), resolution=0.02),
     property=sf.properties.BoxesKept(0.75),
 ).run()
 print(curve)

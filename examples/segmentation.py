@@ -8,7 +8,7 @@ import numpy as np
 
 import surefoot as sf
 
-SIZE, DISCS = 32, 60
+SIZE, DISCS = 32, 40
 
 
 def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -35,7 +35,7 @@ curve = sf.Study(
     model,
     inputs,
     sf.perturb.Brightness(),
-    sf.methods.SequentialCurve(-0.5, 0.0, thresholds=(0.8,)),
+    sf.methods.SequentialCurve(-0.5, 0.0, thresholds=(0.8,), resolution=0.01),
     property=sf.properties.MaskIoU(0.8, label=1, of="true"),
 ).run()
 print(curve)

@@ -49,7 +49,7 @@ inputs = sf.load_inputs(
     class_names=["bad", "good"],
 )
 model = sf.load_model(classifier, examples=inputs)
-method = sf.methods.ExactSequential(width=0.05, error=0.05)
+method = sf.methods.ExactSequential(width=0.1, error=0.05)
 for perturbation in (sf.perturb.Typos(0.1), sf.perturb.custom(paraphrase, level=0.5)):
     result = sf.Study(model, inputs, perturbation, method).run()
     print(f"{perturbation.kind} at {perturbation.level}: {result.view.headings[0]}")

@@ -8,7 +8,7 @@ import numpy as np
 import surefoot as sf
 from surefoot.statistics.planning import simulate_trials
 
-QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--each", "0.1")
+QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--each", "0.2")
 
 
 def test_estimate_prints_the_claim_and_keeps_stdout_clean(workspace):

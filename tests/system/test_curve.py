@@ -20,12 +20,12 @@ def shift(x, u, level):
 
 @pytest.fixture
 def full(workspace):
-    workspace.save("more.npz", x=workspace.x[:200], y=workspace.y[:200])
+    workspace.save("more.npz", x=workspace.x[:80], y=workspace.y[:80])
     return workspace
 
 
 def test_a_curve_says_up_to_which_level_and_how_sure(full):
-    words = (*BLUR, "--threshold", "0.8,0.6", "--explain")
+    words = (*BLUR, "--threshold", "0.8,0.6", "--resolution", "0.02", "--explain")
     done = full.succeed(*words, "--report", "c.html", "--figure", "c.svg")
     first = done.stdout.splitlines()[0]
     assert re.search(r"[\d.]+ pixels \([\d.]+ to [\d.]+, confidence", first)
@@ -45,7 +45,7 @@ def test_several_perturbations_models_and_classes_in_one_call(full):
     shutil.copy(full.folder / "model.onnx", full.folder / "twin.onnx")
     done = full.succeed("curve", "model.onnx", "twin.onnx", "more.npz", "--perturb", "blur:0..3",
                     "--perturb", "rotation:-40..40", "--by-class", "--report", "c.html",
-                    "--json", "--resolution", "0.1", "--first", "60")  # fmt: skip
+                    "--json", "--resolution", "0.1", "--first", "40")  # fmt: skip
     parts = json.loads(done.stdout)["parts"]
     assert set(parts) == {f"{m}.onnx, {a}" for m in ("model", "twin")
                          for a in ("blur:0..3", "rotation:-40..40")}  # fmt: skip
@@ -101,13 +101,22 @@ def test_draws_are_fresh_unless_they_are_fixed(full):
 
 def test_a_contradicted_assumption_is_said_beside_the_result(full):
     words = ("--perturb", "rotation:-60..60", "--assume", "monotone", "--resolution", "0.2")
-    done = full.succeed(*FILES, *words, "--first", "40")
+    done = full.succeed(*FILES, *words, "--first", "20")
     assert "contradict the assumption monotone" in done.stdout
     assert "it is assumed instead" in done.stdout
 
 
 def test_a_sequence_goes_from_nothing_to_all_of_it(full):
-    words = ("curve", "model.onnx", "more.npz", "--first", "40", "--perturb")
+    words = (
+        "curve",
+        "model.onnx",
+        "more.npz",
+        "--first",
+        "20",
+        "--resolution",
+        "0.05",
+        "--perturb",
+    )
     done = full.succeed(*words, "blur:0..3+jpeg:0.5")
     assert " of blur + jpeg " in done.stdout.splitlines()[0]
     same = full.run(*words, "blur:3+jpeg:0.5")
@@ -115,7 +124,7 @@ def test_a_sequence_goes_from_nothing_to_all_of_it(full):
 
 
 def test_a_time_limit_ends_a_curve_with_what_is_known_and_it_goes_on(full):
-    words = (*BLUR, "--first", "60")
+    words = (*BLUR, "--first", "20", "--resolution", "0.05")
     done = full.succeed(*words, "--time-limit", "0.000001", "--report", "c.html")
     assert "Note: stopped early: the time limit was reached after" in done.stdout
     assert "the same command continues the run" in done.stderr
