@@ -25,8 +25,7 @@ def certify(
     requirement: o.DecisionRequirementOptions,
     clean: o.CleanOptions,
     inputs: FileOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
+    running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Decide whether each input is wrong under at most a share kappa of the perturbations.
@@ -41,6 +40,4 @@ def certify(
 
     method, gradient_attack = kappa_method(measurement), attack.method()
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
-    return run_sampling(
-        request, levels, requirement, running, batches, clean, caller, gradient_attack
-    )
+    return run_sampling(request, levels, requirement, running, clean, caller, gradient_attack)

@@ -105,8 +105,7 @@ def compare(
     attack: o.AttackOptions,
     clean: o.CleanOptions,
     inputs: FileOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
+    running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Rank models by their accuracy on the same perturbed inputs, with intervals.
@@ -134,7 +133,7 @@ def compare(
         )
     gradient_attack = attack.method()
     running.check()
-    limits = batches.arguments()
+    more = running.arguments()
     margin = None
     if measurement.not_worse is not None:
         margin = v.share("not_worse", measurement.not_worse)
@@ -161,9 +160,7 @@ def compare(
             sources = None if known is None or sources is None else {**sources, key: known[name]}
     along = MODELS if len(perturbations) == 1 else PERTURBED
     run = partial(run_all, studies, reference=values, attack=gradient_attack, along=along)
-    result = run_each(
-        run, list(studies), sources, caller, part=along, **running.arguments(), **limits
-    )
+    result = run_each(run, list(studies), sources, caller, part=along, **more)
     not_worse = None if margin is None else (next(iter(several)), margin)
     result = clean.require(result, not_worse=not_worse)
     return running.write(result, caller.command)

@@ -16,7 +16,6 @@ from surefoot.records.options import FileOptions, option, refused
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
-    from surefoot.commands.request import Subjects
     from surefoot.population import CriticalQuantile
     from surefoot.records.record import Record
     from surefoot.region import CriticalLevel
@@ -213,8 +212,7 @@ def critical(
     outcome: RadiusOutcome,
     clean: o.CleanOptions,
     inputs: FileOptions,
-    running: o.RunOptions,
-    ending: o.ProofTimeOptions,
+    running: o.ProofTimeOptions,
     caller: Caller,
 ) -> Result:
     """Bracket the radius at which each label can change, between proof and counterexample.
@@ -226,6 +224,7 @@ def critical(
     """
     from surefoot.commands.request import named_models, read_subjects, run_each
     from surefoot.region import CriticalLevel
+    from surefoot.study import Study
     from surefoot.study.external import check_estimator, with_estimator
     from surefoot.study.study import compare
 
@@ -246,14 +245,19 @@ def critical(
     subjects = read_subjects(models, data, inputs, running.seed)
     clean.check(subjects.inputs)
     kept_if = v.property_for(radius.property, subjects.inputs)
-    studies = _studies(subjects, radius, kept_if, method, outcome.by_class, running.seed)
+    studies = {
+        name: Study(
+            network, subjects.inputs, radius.ball(subjects.inputs.frame), method,
+            property=v.as_property(kept_if), seed=running.seed, by_class=outcome.by_class or None,
+        )
+        for name, network in subjects.models.items()
+    }  # fmt: skip
     export.check_region(next(iter(studies.values())))
     sources = subjects.sources(caller, radius.perturb, kept_if)
     unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
     run = partial(compare, studies, on_interrupt=caller.on_interrupt)
     result = run_each(
         run, list(studies), sources, caller, part="model", unit=unit, **running.arguments(),
-        **ending.arguments(),
     )  # fmt: skip
     result = with_estimator(result, outcome.estimator, gamma)
     for name, path in models.items():
@@ -263,28 +267,3 @@ def critical(
         result = result.at_radius(*radii)
     result = clean.require(result, least)
     return running.write(result, caller.command, outcome.figure)
-
-
-def _studies(
-    subjects: Subjects,
-    radius: RadiusOptions,
-    kept_if: v.Given,
-    method: CriticalLevel | CriticalQuantile,
-    by_class: bool,
-    seed: int,
-) -> dict[str, Study]:
-    """A study for every network, by name."""
-    from surefoot.study import Study
-
-    return {
-        name: Study(
-            model,
-            subjects.inputs,
-            radius.ball(subjects.inputs.frame),
-            method,
-            property=v.as_property(kept_if),
-            seed=seed,
-            by_class=True if by_class else None,
-        )
-        for name, model in subjects.models.items()
-    }

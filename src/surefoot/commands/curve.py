@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
-from surefoot.commands.methods import fields_of
+from surefoot.commands.methods import fields_of, named_method
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import (
     FileOptions,
@@ -126,10 +126,7 @@ class CurveOptions:
         """The fields that the options set; of a method to compare with, what it shares."""
         from surefoot.catalogue.methods import CURVES
 
-        if method not in CURVES:
-            raise InvalidArgument(
-                f"there is no method {method!r}: choose one of {', '.join(CURVES)}"
-            )
+        named_method(method, CURVES)
         takes = {name: fields_of(kind) for name, kind in CURVES.items()}
         chosen = {}
         for name, value in self._values().items():
@@ -200,8 +197,7 @@ def curve(
     outcome: CurveOutcome,
     clean: o.CleanOptions,
     inputs: FileOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
+    running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Measure accuracy against the level, and find where it falls below a threshold.
@@ -216,7 +212,7 @@ def curve(
     from surefoot.study.study import compare
 
     running.check()
-    limits = batches.arguments()
+    more = running.arguments()
     v.check_figure_file(outcome.figure)
     perturbations = list(perturb) if isinstance(perturb, list | tuple) else [perturb]
     least = None
@@ -245,7 +241,6 @@ def curve(
     studies, sources = _studies(
         subjects, measurement, perturbations, outcome.by_class, running.seed, caller
     )
-    more = {**running.arguments(), **limits}
     result = run_each(
         partial(compare, studies), list(studies), sources, caller, part="curve", unit="curves",
         **more,

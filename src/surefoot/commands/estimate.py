@@ -25,8 +25,7 @@ def estimate(
     requirement: o.RequirementOptions,
     clean: o.CleanOptions,
     inputs: FileOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
+    running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Estimate how accurate a model is under random perturbations, with intervals.
@@ -58,7 +57,7 @@ def estimate(
         )  # fmt: skip
         return suite(
             model, data, measurement=cells, clean=clean, inputs=inputs, running=running,
-            batches=batches, caller=caller,
+            caller=caller,
         )  # fmt: skip
     of_each = levels.levels is not None or requirement.require_each is not None
     method = mean_or_each(measurement, stages, of_each=of_each)
@@ -72,4 +71,4 @@ def estimate(
         measurement.planned or measurement.anytime,
         measurement.by_class,
     )
-    return run_sampling(request, levels, requirement, running, batches, clean, caller)
+    return run_sampling(request, levels, requirement, running, clean, caller)

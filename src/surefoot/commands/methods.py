@@ -102,7 +102,7 @@ def estimate_method(
     """
     from surefoot.catalogue.methods import ESTIMATORS
 
-    kind = _named(method or "exact-sequential", ESTIMATORS)
+    kind = named_method(method or "exact-sequential", ESTIMATORS)
     takes, chosen = fields_of(kind), dict[str, float | tuple[float, ...]]()
     for name, value in {**vars(stages), "each": each}.items():
         if value is None:
@@ -141,7 +141,7 @@ def kappa_method(options: o.KappaOptions) -> v.AnyMethod:
     """The method that tests whether a failure probability is at most kappa."""
     from surefoot.catalogue.methods import TESTS
 
-    kind = _named(options.method, TESTS)
+    kind = named_method(options.method, TESTS)
     takes = fields_of(kind)
     own = {"looks": options.looks, "extra_trials": options.extra_trials}
     for name, value in own.items():
@@ -174,19 +174,9 @@ def tail_method(options: o.TailOptions) -> v.AnyMethod:
     """RoMA or splitting, with the settings that it has fields for."""
     from surefoot.catalogue.methods import RARE
 
-    kind, values = _named(options.method or next(iter(RARE)), RARE), dict[str, Any]()
-    for field in (
-        "draws",
-        "normality",
-        "transforms",
-        "particles",
-        "runs",
-        "chain",
-        "least",
-        "about",
-    ):
-        value = getattr(options, field)
-        if value is None:
+    kind, values = named_method(options.method or next(iter(RARE)), RARE), dict[str, Any]()
+    for field, value in vars(options).items():
+        if value is None or field in ("method", "limit", "property", "confidence"):
             continue
         if field not in fields_of(kind):
             able = next(n for n, other in RARE.items() if field in fields_of(other))
@@ -210,7 +200,8 @@ def fields_of(kind: type[v.AnyMethod]) -> set[str]:
     return {field.name for field in fields(kind)}
 
 
-def _named(method: str, known: Mapping[str, type[v.AnyMethod]]) -> type[v.AnyMethod]:
+def named_method(method: str, known: Mapping[str, type[v.AnyMethod]]) -> type[v.AnyMethod]:
+    """The method of this name among those known."""
     if method not in known:
         raise InvalidArgument(
             f"there is no method {method!r}: choose one of {', '.join(known)}",

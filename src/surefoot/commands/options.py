@@ -318,8 +318,8 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
-class BatchOptions:
-    """How the work is divided in time."""
+class BatchOptions(RunOptions):
+    """The same, and how the work is divided in time."""
 
     batch: int | None = _of_run(None, "Trials per batch (default: measured).", least=1)
     time_limit: v.Number | None = _of_run(
@@ -331,12 +331,12 @@ class BatchOptions:
     def arguments(self) -> dict[str, v.Given]:
         """For `Study.run`, `compare` and `sweep`."""
         limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
-        return {"batch": self.batch, "time_limit": limit}
+        return {**super().arguments(), "batch": self.batch, "time_limit": limit}
 
 
 @dataclass(frozen=True)
-class ProofTimeOptions:
-    """When a run of proofs concludes."""
+class ProofTimeOptions(RunOptions):
+    """The same, and when a run of proofs concludes."""
 
     time_limit: v.Number | None = _of_run(
         None,
@@ -347,7 +347,7 @@ class ProofTimeOptions:
     def arguments(self) -> dict[str, v.Given]:
         """For `Study.run` and `compare`."""
         limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
-        return {"time_limit": limit}
+        return {**super().arguments(), "time_limit": limit}
 
 
 def chosen_levels(levels: v.Numbers, perturb: v.AnyPerturbation) -> tuple[float, ...]:

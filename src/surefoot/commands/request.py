@@ -177,8 +177,7 @@ def run_sampling(
     request: SamplingRequest,
     levels: o.LevelsOptions,
     requirement: o.RequirementOptions | o.DecisionRequirementOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
+    running: o.BatchOptions,
     clean: o.CleanOptions,
     caller: Caller,
     attack: AnyAttack | None = None,
@@ -196,7 +195,7 @@ def run_sampling(
             "use kappa-test (--method kappa-test), or leave out require (--require) and levels "
             "(--levels)",
         )
-    more = {**running.arguments(), **batches.arguments(), "attack": attack}
+    more = {**running.arguments(), "attack": attack}
     if levels.levels is not None:
         if demands:
             raise InvalidArgument(

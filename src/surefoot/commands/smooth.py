@@ -113,8 +113,7 @@ def smooth(
     requirement: CertifiedRequirementOptions,
     clean: o.CleanOptions,
     inputs: FileOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
+    running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Certify the smoothed model, a vote over noise: no input nearby has another class.
@@ -141,8 +140,7 @@ def smooth(
     study = Study(loaded, chosen, noise, method, seed=running.seed)
     clean.check(chosen)
     source = subjects.source("", caller, "", study.property.kind)
-    more = {**running.arguments(), **batches.arguments()}
-    result = run_one(study, source, caller, **more)
+    result = run_one(study, source, caller, **running.arguments())
     return running.write(clean.require(result, **vars(wanted)), caller.command)
 
 

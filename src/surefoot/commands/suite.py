@@ -87,8 +87,7 @@ def suite(
     measurement: SuiteOptions,
     clean: o.CleanOptions,
     inputs: FileOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
+    running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """Measure accuracy under every perturbation of a suite, with an interval in each cell.
@@ -153,8 +152,7 @@ def suite(
         )  # fmt: skip
 
     quiet = replace(caller, announce=lambda _: None)  # the progress says which cell it is
-    options = {**running.arguments(), **batches.arguments()}
-    result = run_each(run, list(studies), sources, quiet, part="cell", **options)
+    result = run_each(run, list(studies), sources, quiet, part="cell", **running.arguments())
     least = measurement.require
     result = clean.require(result, None if least is None else v.share("require", least))
     return running.write(result, caller.command, measurement.figure)

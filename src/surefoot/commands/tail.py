@@ -27,8 +27,7 @@ def tail(
     requirement: o.RequirementOptions,
     clean: o.CleanOptions,
     inputs: FileOptions,
-    running: o.RunOptions,
-    batches: o.BatchOptions,
+    running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
     """The probability of a rare confident mistake: extrapolated (RoMA), or by splitting.
@@ -55,4 +54,4 @@ def tail(
             "(surefoot certify --kappa 1e-4)"
         )
     request = SamplingRequest(model, data, perturb, inputs, measured, method)
-    return run_sampling(request, levels, requirement, running, batches, clean, caller)
+    return run_sampling(request, levels, requirement, running, clean, caller)

@@ -127,16 +127,11 @@ def _read(curve: Curve, reading: Reading) -> tuple[bool, float | None, Interval 
         return span.high if share == 1 else span.low + share * span.width
 
     around = Interval(level(reading.interval.low), level(reading.interval.high))
-    if known and _is_whole(reading.interval):
+    if known and (reading.interval.low <= _ROUNDING and reading.interval.high >= 1 - _ROUNDING):
         return True, None, UNIT
     if known and _falls_once(reading, around, span):
         return False, level(reading.value), around
     return True, reading.value, reading.interval if known else None
-
-
-def _is_whole(interval: Interval) -> bool:
-    """Whether it leaves everything open."""
-    return interval.low <= _ROUNDING and interval.high >= 1 - _ROUNDING
 
 
 def _falls_once(reading: Reading, around: Interval, span: Interval) -> bool:

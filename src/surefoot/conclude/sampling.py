@@ -194,7 +194,19 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     if isinstance(facts.method, PublishedDoubling):
         claims = [_declared(common, rows, facts.method)]
     elif kappa is not None:
-        claims = _about_kappa(common, rows, kappa, facts.method.error)
+        # the error pays for how many inputs were looked at, once: added ones would cost again
+        local = right_results(rows)
+        decided = [r.holds for r in local if isinstance(r, Decision)]
+        claims = [
+            kinds.CountKappa(
+                common.these(Guarantee.sound(facts.method.error)),
+                kappa=kappa,
+                fragile=decided.count(False),
+                robust=decided.count(True),
+                at_least=fragile_at_least(local, facts.method.error),
+                clean=wrong_when_clean(rows),
+            )
+        ]
     else:
         claims = _about_these(facts.spec, common, rows, details)
     own_scales = facts.scales_from_inputs
@@ -225,27 +237,6 @@ def _about_these(
         said = common.these(tail.guarantee)
         claims.append(kinds.Tail(said, value=tail.failure, fitted=tail.fitted))
     return claims
-
-
-def _about_kappa(
-    common: Common, rows: Sequence[InputRow], kappa: float, error: float
-) -> list[Claim]:
-    """How many inputs fail too often, and whether none does; those wrong when clean are apart.
-
-    Both pay for how many inputs were looked at, once: added ones would have to be paid for again.
-    """
-    local = right_results(rows)
-    decided = [r.holds for r in local if isinstance(r, Decision)]
-    return [
-        kinds.CountKappa(
-            common.these(Guarantee.sound(error)),
-            kappa=kappa,
-            fragile=decided.count(False),
-            robust=decided.count(True),
-            at_least=fragile_at_least(local, error),
-            clean=wrong_when_clean(rows),
-        )
-    ]
 
 
 def _declared(common: Common, rows: Sequence[InputRow], method: PublishedDoubling) -> Claim:
@@ -395,19 +386,12 @@ def with_few_histograms(rows: Sequence[InputRow]) -> tuple[InputRow, ...]:
     """The rows with the scores of a weak input, a typical one, one without a fit, and one whose
     extrapolation contradicts its count; without those of the others.
     """
-    places = _examples(rows)
-    return tuple(row if i in places else _without_scores(row) for i, row in enumerate(rows))
-
-
-def _examples(rows: Sequence[InputRow]) -> set[int]:
-    """Places of the inputs: smallest and median z, the first without a fit, the first that
-    contradicts its count.
-    """
     tails = {i: row.result for i, row in enumerate(rows) if isinstance(row.result, Extrapolation)}
     by_z = sorted(tails, key=lambda i: tails[i].z)
     contradicted = [i for i, tail in tails.items() if tail.contradicted]
     without = [i for i, r in enumerate(rows) if isinstance(r.result, Undecided) and r.result.fits]
-    return {*by_z[:1], *by_z[len(by_z) // 2 :][:1], *without[:1], *contradicted[:1]}
+    places = {*by_z[:1], *by_z[len(by_z) // 2 :][:1], *without[:1], *contradicted[:1]}
+    return tuple(row if i in places else _without_scores(row) for i, row in enumerate(rows))
 
 
 def _without_scores(row: InputRow) -> InputRow:

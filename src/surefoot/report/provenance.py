@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from surefoot.core.claims import About
+from surefoot.core.claims import About, Claim
 from surefoot.records.input_table import groups_of
 from surefoot.records.record import Radii, Record
 from surefoot.report.clauses import capitalised, perturbation_at_level
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
-from surefoot.report.view import Caution, Section
+from surefoot.report.view import Caution, Section, View
 from surefoot.statistics.counted import rung
 
 Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
@@ -19,6 +20,22 @@ _NAMED = 3
 """Models or perturbations by name in a title; of more, their number."""
 _TABLES = 3
 """Runs with a table of their own; more have a row each, or they would fill sheets of paper."""
+
+
+def run_view(record: Record, verdicts: tuple[Claim, ...], command: str, **own: Any) -> View:  # noqa: ANN401  fields of a view
+    """The view of one run: what all of them show, in place of it or beside it what is its `own`."""
+    shared: dict[str, Any] = {
+        "title": page_title({"": record}),
+        "headline": record.claims[:1],
+        "about": about_run(record),
+        "warnings": preflight_cautions(record),
+        "claims": record.claims[1:],
+        "verdicts": verdicts,
+        "command": command,
+        "provenance": (("", tuple(provenance(record))),),
+    }
+    sections = (*own.pop("sections"), findings_section(record))
+    return View(**(shared | own), sections=sections)
 
 
 def models_in(records: Mapping[str, Record]) -> list[str]:

@@ -131,10 +131,10 @@ class View:
     claims: tuple[Claim, ...]
     verdicts: tuple[Claim, ...]
     facts: tuple[str, ...]
-    assumptions: tuple[str, ...]
     sections: tuple[Section, ...]
     command: str
     provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    assumptions: tuple[str, ...] = ()
     continuing: str = ""
     what_fails: str = ""
     claims_note: str = ""

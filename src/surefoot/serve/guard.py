@@ -11,13 +11,12 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import h11
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -204,11 +203,7 @@ def _cookie_name(headers: Headers) -> str:
 
 
 def _cookie(headers: Headers) -> str:
-    try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(_cookie_name(headers))
-    except CookieError:
-        return ""
-    return "" if cookie is None else cookie.value
+    return str(cookie_parser(headers.get("cookie", "")).get(_cookie_name(headers), ""))
 
 
 def _same(given: str, right: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
@@ -215,11 +216,8 @@ class ListedRun:
         claim, verdict = headline(self.claims), self.verdict
         if claim is None or verdict is None:
             return False
-        return (claim.kind, claim.about, claim.names) == (
-            verdict.kind,
-            verdict.about,
-            verdict.names,
-        )
+        same = attrgetter("kind", "about", "names")
+        return bool(same(claim) == same(verdict))
 
     @property
     def required(self) -> str:

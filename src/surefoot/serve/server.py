@@ -41,12 +41,6 @@ def bound_socket(settings: Settings) -> socket.socket:
     return listening
 
 
-def address_of(settings: Settings, listening: socket.socket) -> str:
-    """The address for a browser."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listening.getsockname()[1]}/"
-
-
 class Server:
     """A dashboard that runs in a thread of its own, until it is stopped."""
 
@@ -59,7 +53,8 @@ class Server:
             with reading(where):  # refuse what cannot be read
                 pass
         self._socket = bound_socket(settings)
-        self.address = address_of(settings, self._socket)
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.address = f"http://{host}:{self._socket.getsockname()[1]}/"
         config = uvicorn.Config(
             create_app(settings),
             http=partial(TimedConnection, waiting={}),

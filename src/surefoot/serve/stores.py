@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
-from surefoot.store import SavedStore, reading
+from surefoot.store import reading
 from surefoot.store.locations import path_of, public_location, scheme_of
-from surefoot.store.runs import FirstFailure, RunEnding, RunLine, RunListing
+from surefoot.store.runs import FirstFailure, RunEnding, RunLine
+from surefoot.store.sql import Listing
 
 if TYPE_CHECKING:
     from surefoot.study.result import Result
@@ -98,18 +98,12 @@ class ServedStore:
         """The place without a password."""
         return public_location(self.where)
 
-    @contextmanager
-    def reader(self) -> Iterator[SavedStore]:
-        """The store, for reading alone."""
+    def ask(self, question: Callable[[Listing], V]) -> V:
+        """What its list of runs answers; the store is opened for reading alone."""
         if scheme_of(self.where) == "sqlite" and not path_of(self.where).is_file():
             # whoever reads a page needs no names of the stores beside it
             raise NotThere(f"there is no store at {self.name}: check the path")
         with reading(self.where) as store:
-            yield store
-
-    def ask(self, question: Callable[[RunListing], V]) -> V:
-        """What its list of runs answers."""
-        with self.reader() as store:
             return question(store.listing())
 
     def lines(self) -> list[RunLine]:

@@ -1,7 +1,6 @@
 """Where evidence and records are stored.
 
-The URL's scheme chooses the store. Another store takes one module, whose class conforms to
-`SavedStore` and `StoreClass`, and one line in `_STORES`.
+In memory for one process; else an SQLite file or a PostgreSQL server, both by `SqlStore`.
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from importlib import import_module
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from surefoot.core.counts import Answer
 from surefoot.core.tasks import Entry, Task
@@ -18,7 +16,10 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.record import Record, Source
 from surefoot.records.spec import StudySpec
 from surefoot.store.locations import POSTGRES, check_location, scheme_of
-from surefoot.store.runs import RunCheck, RunListing, RunSummary
+from surefoot.store.runs import RunSummary
+
+if TYPE_CHECKING:
+    from surefoot.store.sql import SqlStore
 
 
 class MemoryJournal:
@@ -84,12 +85,6 @@ class MemoryStore:
         """Nothing to release."""
 
 
-_STORES = {"sqlite": "surefoot.store.sql:SqlStore"} | dict.fromkeys(
-    POSTGRES, "surefoot.store.sql:SqlStore"
-)
-"""URL scheme to module and class. A path without a scheme is an SQLite file."""
-
-
 class Journal(Protocol):
     """The evidence of one run, batch by batch."""
 
@@ -133,47 +128,18 @@ class Store(Protocol):
         """Release files and connections."""
 
 
-class SavedStore(Store, Protocol):
-    """A store that outlives the process: its runs can be listed and read again."""
-
-    def listing(self) -> RunListing:
-        """What a list of runs shows, without reading journals and whole records."""
-
-    def record(self, prefix: str = "") -> Record:
-        """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
-
-    def check(self) -> list[RunCheck]:
-        """Read and check every run: what is sound, and what is wrong."""
-
-    def repair(self, prefix: str) -> RunCheck:
-        """Keep of a damaged run the rows before the first damaged one, and no record."""
-
-
-class StoreClass(Protocol):
-    """How a saved store is opened."""
-
-    def __call__(self, url: str, *, create: bool = True, read_only: bool = False) -> SavedStore:
-        """Open the store at `url`; without `create` it must exist.
-
-        `read_only`: the file or server itself refuses every write.
-        """
-
-    def exists(self, url: str) -> bool:
-        """Whether there is a store at `url`."""
-
-
 def open_store(where: str | None) -> Store:
     """The store at this path or URL, created if necessary; in memory for None."""
     return MemoryStore() if where is None else _store_class(where)(where)
 
 
-def open_existing(where: str) -> SavedStore:
+def open_existing(where: str) -> SqlStore:
     """The store at this path or URL, which must exist."""
     return _store_class(where)(where, create=False)
 
 
 @contextmanager
-def reading(where: str) -> Iterator[SavedStore]:
+def reading(where: str) -> Iterator[SqlStore]:
     """The same for reading alone: the file or server itself refuses every write."""
     with closing(_store_class(where)(where, create=False, read_only=True)) as store:
         yield store
@@ -184,19 +150,19 @@ def store_exists(where: str | None) -> bool:
     return where is not None and _store_class(where).exists(where)
 
 
-def _store_class(where: str) -> StoreClass:
+def _store_class(where: str) -> type[SqlStore]:
     if not isinstance(where, str):
         raise InvalidArgument(
             f'a store must be text, a path such as "surefoot.db", got {type(where).__name__}'
         )
     check_location(where)
     scheme = scheme_of(where)
-    if scheme not in _STORES:
+    if scheme not in ("sqlite", *POSTGRES):
         given = scheme if scheme.isidentifier() else "another form"
         raise InvalidArgument(
             "a store must be a file, sqlite:///file or postgresql://user@host:port/database, got a "
             f"URL of {given}: give one of these"
         )
-    module, name = _STORES[scheme].split(":")
-    store_class: StoreClass = getattr(import_module(module), name)
-    return store_class
+    from surefoot.store.sql import SqlStore
+
+    return SqlStore

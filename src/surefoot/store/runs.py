@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from surefoot.core.claims import Claim
 from surefoot.errors import StoreFailed
@@ -166,25 +165,3 @@ class FirstFailure:
         if self.stop - self.start == 1:
             return f"trial {self.start}"
         return f"among trials {self.start} to {self.stop - 1}"
-
-
-class RunListing(Protocol):
-    """How a store answers a list of runs."""
-
-    def lines(self) -> list[RunLine]:
-        """All runs, in the order in which they were begun."""
-
-    def headlines(self, keys: Sequence[int]) -> Mapping[int, tuple[Claim, ...]]:
-        """The first claims of finished runs, as they are stored."""
-
-    def endings(self, keys: Sequence[int]) -> Mapping[int, RunEnding]:
-        """What the ends of records say; of a damaged one nothing."""
-
-    def positions(self, since: str, most: int) -> list[RunPosition]:
-        """Runs without a record, and those written to after `since`; the last `most` of them."""
-
-    def subjects(self, key: int, first: int, most: int) -> list[str]:
-        """The inputs of at most so many rows of a journal, from row number `first`."""
-
-    def first_failures(self, key: int, subjects: Sequence[str]) -> dict[str, FirstFailure]:
-        """Where each of these inputs first failed, as far as its journal says."""

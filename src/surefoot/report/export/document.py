@@ -62,18 +62,14 @@ def _scalar(value: Any) -> str:  # noqa: ANN401  plain data
         case str():
             return f'"{"".join(map(_character, value))}"'
         case float():
-            return _number(value)
+            # to its last digit; YAML 1.1 takes 1e-09 for text and 1.0e-09 for a number
+            text = repr(value)
+            mantissa, e, exponent = text.partition("e")
+            return f"{mantissa}{'' if '.' in mantissa else '.0'}{e}{exponent}" if e else text
         case Mapping() | Sequence():
             return "{}" if isinstance(value, Mapping) else "[]"
         case _:
             return "null" if value is None else str(value).lower()
-
-
-def _number(value: float) -> str:
-    """To its last digit; YAML 1.1 takes 1e-09 for text and 1.0e-09 for a number."""
-    text = repr(value)
-    mantissa, e, exponent = text.partition("e")
-    return f"{mantissa}{'' if '.' in mantissa else '.0'}{e}{exponent}" if e else text
 
 
 def _character(character: str) -> str:

@@ -137,21 +137,13 @@ _CAPTION = "Broken: the model fails at a point of the ball, or at the input itse
 def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], command: str) -> View:
     """How many inputs an attack broke."""
     figure = Figure(partial(attack_chart, record), _CAPTION, description=_withstood(attack))
-    return View(
-        title=provenance.page_title({"": record}),
-        headline=record.claims[:1],
-        about=provenance.about_run(record),
+    return provenance.run_view(
+        record,
+        verdicts,
+        command,
         warnings=(*provenance.preflight_cautions(record), *no_gradient_cautions({"": attack})),
-        claims=record.claims[1:],
-        verdicts=verdicts,
         facts=(_withstood(attack), *attack_notes({"": attack})),
-        assumptions=(),
-        sections=(
-            Section("attack", "How many inputs the attack broke", (), (figure,)),
-            provenance.findings_section(record),
-        ),
-        command=command,
-        provenance=(("", tuple(provenance.provenance(record))),),
+        sections=[Section("attack", "How many inputs the attack broke", (), (figure,))],
     )
 
 

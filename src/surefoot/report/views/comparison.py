@@ -236,7 +236,6 @@ def view(
         key_claims=own if headline == best else (),
         verdicts=verdicts,
         facts=tuple(_facts(record, comparison, same_draws=not _generators_differ(parts))),
-        assumptions=(),
         sections=_sections(record, comparison),
         answer=member_table(record, comparison),
         command=command,

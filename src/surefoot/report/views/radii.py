@@ -85,8 +85,9 @@ def _farthest(rows: Iterable[Row]) -> float:
 def radii_chart(records: Mapping[str, Record]) -> alt.ChartType:
     """Share of inputs with a critical radius of at most x, between proof and counterexample."""
     names = [name or "inputs" for name in records]
-    rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
-    most, ends = _farthest(rows), ("refuted", "not proved")
+    ends = ("refuted", "not proved")
+    rows = [r for n, part in records.items() for r in _steps(n or "inputs", part, ends, left=False)]
+    most = _farthest(rows)
     lines, x, y, colour = _step_lines(
         records, rows, "inputs (%)", ends, most, names, columnPadding=40
     )
@@ -106,54 +107,39 @@ def radii_chart(records: Mapping[str, Record]) -> alt.ChartType:
     return chart.properties(width=WIDTH, height=260)
 
 
-def _steps(name: str, record: Record) -> list[Row]:
+def _steps(name: str, record: Record, ends: tuple[str, str], *, left: bool) -> list[Row]:
+    """How many are refuted within a radius, and how many not proved there; or the share `left`."""
     brackets = [b for _, b in tables.brackets_of(record)]
-    n = len(brackets)
-    lows = sorted(b.low for b in brackets)
-    highs = sorted(b.high for b in brackets if math.isfinite(b.high))
-    rows: list[Row] = [
-        {"name": name, "end": end, "radius": value, "share": 100 * (i + 1) / n}
-        for end, values in (("not proved", lows), ("refuted", highs))
-        for i, value in enumerate(values)
-    ]
-    starts: list[Row] = [{"name": name, "end": end, "radius": 0.0, "share": 0.0}
-                         for end in ("not proved", "refuted")]  # fmt: skip
-    return [*starts, *rows]
+    n, rows = len(brackets), list[Row]()
+    most = max((x for b in brackets for x in (b.low, b.high) if math.isfinite(x)), default=1.0)
+    both = ([b.high for b in brackets], [b.low for b in brackets])
+    for end, radii in zip(ends, both, strict=True):
+        at = sorted(x for x in radii if math.isfinite(x))
+        for i, radius in enumerate([0.0, *at, *([most] if left else [])]):
+            passed = min(i, len(at))
+            share = 100 * (n - passed if left else passed) / n
+            rows.append({"name": name, "end": end, "radius": radius, "share": share})
+    return rows
 
 
 def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> alt.ChartType:
     """Share of inputs proved at a radius, and of those not refuted there; and the population's."""
     names = [name or "inputs" for name in parts]
-    rows = [row for name, part in parts.items() for row in _robust_steps(name or "inputs", part)]
+    ends = ("not refuted", "proved")
+    rows = [
+        r for name, part in parts.items() for r in _steps(name or "inputs", part, ends, left=True)
+    ]
     bars: list[Row] = [
         {"radius": c.radius, "low": 100 * c.interval.low, "high": 100 * c.interval.high,
          "name": c.names[0] if c.names else "inputs"}
         for c in record.claims
         if isinstance(c, claims.RobustPopulation) and c.interval is not None
     ]  # fmt: skip
-    most, ends = _farthest((*rows, *bars)), ("not refuted", "proved")
+    most = _farthest((*rows, *bars))
     lines, x, _, colour = _step_lines(parts, rows, "robust accuracy (%)", ends, most, names)
     spans = marks(bars).mark_rule(strokeWidth=6, opacity=0.45)
     chart = lines + spans.encode(x=x, y="low:Q", y2="high:Q", color=colour) if bars else lines
     return chart.properties(width=WIDTH, height=220)
-
-
-def _robust_steps(name: str, record: Record) -> list[Row]:
-    """The share falls at every refuted radius, and right behind every proved one."""
-    brackets = [b for _, b in tables.brackets_of(record)]
-    n = len(brackets)
-    rows: list[Row] = []
-    most = max((x for b in brackets for x in (b.low, b.high) if math.isfinite(x)), default=1.0)
-    ends = {"not refuted": [b.high for b in brackets], "proved": [b.low for b in brackets]}
-    for end, values in ends.items():
-        falls = sorted(v for v in values if math.isfinite(v))
-        rows.append({"name": name, "end": end, "radius": 0.0, "share": 100.0})
-        rows += [
-            {"name": name, "end": end, "radius": v, "share": 100 * (n - i - 1) / n}
-            for i, v in enumerate(falls)
-        ]
-        rows.append({"name": name, "end": end, "radius": most, "share": 100 * (n - len(falls)) / n})
-    return rows
 
 
 def times_chart(record: Record) -> alt.ChartType:
@@ -346,7 +332,6 @@ def view(
         claims=tuple(c for c in whole if not isinstance(c, claims.RadiusQuantile)),
         verdicts=verdicts,
         facts=_facts(parts),
-        assumptions=(),
         sections=radii_sections(record, parts),
         answer=tables.pair_table(record) if len(parts) > 1 else None,
         command=command,

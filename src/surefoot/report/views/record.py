@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 
 from surefoot.core.claims import Claim
 from surefoot.records.record import (
@@ -30,57 +29,48 @@ from surefoot.report.views import (
     suite,
     tally,
 )
-from surefoot.report.views.sampling_figures import inputs_chart
-
-_Shown = tuple[Callable[[tuple[Claim, ...], str], View], Callable[[], "alt.ChartType"]]
-"""How to make the view, of verdicts and a command, and how to draw the figure."""
 
 
-def view_of_record(
+def view_of_record(  # noqa: PLR0911  one for each kind
     record: Record,
     parts: Mapping[str, Record],
     verdicts: tuple[Claim, ...] = (),
     command: str = "",
     store: str = "",
 ) -> View:
-    """The outcome in its parts; `parts` are the records of a comparison, by name."""
-    view, _ = _shown(record, parts, store)
-    return view(verdicts, command)
+    """The outcome in its parts; `parts` are the records of a comparison, by name.
+
+    Curves, radii and tallies are shown alike alone and side by side; the others are not.
+    """
+    details, members = record.details, parts or {"": record}
+    match next(iter(members.values())).details:
+        case Curves():
+            return curve.view(record, members, verdicts, command)
+        case Radii():
+            return radii.view(record, members, verdicts, command)
+        case Tally():
+            return tally.view(record, members, verdicts, command)
+    match details:
+        case Samples():
+            return sampling.view(record, details, store, verdicts, command)
+        case AttackSummary():
+            return attack.view(record, details, verdicts, command)
+        case RareFailures():
+            return splitting.view(record, details, store, verdicts, command)
+        case Certificates():
+            return smoothing.view(record, details, verdicts, command)
+        case Comparison(along="cell"):
+            return suite.view(record, details, parts, verdicts, command)
+        case Comparison():
+            return comparison.view(record, details, parts, verdicts, command)
+    raise TypeError(f"there is no view of {type(details).__name__} of such parts")
 
 
 def chart_of_record(record: Record, parts: Mapping[str, Record]) -> alt.ChartType:
-    """The main figure, for the same cases."""
-    _, draw = _shown(record, parts)
-    return draw()
-
-
-def _shown(record: Record, parts: Mapping[str, Record], store: str = "") -> _Shown:
-    """Curves, radii and tallies are shown alike alone and side by side; the others are not."""
+    """The main figure; of curves and of a suite with all of its panels."""
     details, members = record.details, parts or {"": record}
-    first = next(iter(members.values())).details
-    match details:
-        case Samples():
-            view = partial(sampling.view, record, details, store)
-            return view, partial(inputs_chart, record)
-        case AttackSummary():
-            return partial(attack.view, record, details), partial(attack.attack_chart, record)
-        case Comparison() if not isinstance(first, Curves | Radii | Tally):
-            draw = partial(comparison.comparison_chart, record, details)
-            view = partial(comparison.view, record, details, parts)
-            if details.along == "cell":
-                draw = partial(suite.suite_chart, record, details, parts)
-                view = partial(suite.view, record, details, parts)
-            return view, draw
-        case RareFailures():
-            view = partial(splitting.view, record, details, store)
-            return view, partial(splitting.levels_chart, record)
-    shown: _Shown = partial(tally.view, record, members), partial(tally.tally_chart, record)
-    if isinstance(details, Certificates):
-        draw = partial(smoothing.certified_chart, record, details)
-        shown = partial(smoothing.view, record, details), draw
-    elif isinstance(first, Curves):
-        draw = partial(curve.curves_chart, members)
-        shown = partial(curve.view, record, members), draw
-    elif isinstance(first, Radii):
-        shown = partial(radii.view, record, members), partial(radii.radii_chart, members)
-    return shown
+    if isinstance(next(iter(members.values())).details, Curves):
+        return curve.curves_chart(members)
+    if isinstance(details, Comparison) and details.along == "cell":
+        return suite.suite_chart(record, details, parts)
+    return view_of_record(record, parts).sections[0].figures[0].draw()

@@ -157,10 +157,11 @@ def view(
     """The headline is about these inputs; the population comes next."""
     plain = [c for c in record.claims if c.about.of is not About.CLASS and c.verdict is None]
     overall, single = by_scope(verdicts)
-    return View(
-        title=provenance.page_title({"": record}),
+    return provenance.run_view(
+        record,
+        overall,
+        command or ("" if record.source is None else record.source.command),
         headline=tuple(plain[:1]),
-        about=provenance.about_run(record),
         warnings=(
             *provenance.preflight_cautions(record),
             *_missed_precision(record),
@@ -171,15 +172,12 @@ def view(
         continuing=continuation_note(record.claims),
         what_fails=provenance.what_fails(record),
         claims_note=_how_to_narrow(record, samples),
-        verdicts=overall,
         facts=tuple(facts_of(record, samples)),
         page_facts=page_facts_of(samples),
         assumptions=_assumptions(record, samples),
         sections=_sections(record, samples, single, store),
         answer=_answer(record, samples, single),
         then=_replay(record, samples, store),
-        command=command or repeat_command(record),
-        provenance=(("", tuple(provenance.provenance(record))),),
     )
 
 
@@ -206,11 +204,6 @@ def _requirements(record: Record, single: list[Claim]) -> Table:
         robust = any(isinstance(c, ShareKappa) for c in single)
         words = ("robust share" if robust else quantity_heading(record), "at least")
     return verdict_table(single, *words, class_word(*single))
-
-
-def repeat_command(record: Record) -> str:
-    """The command that repeats the whole run, if it came from the command line."""
-    return "" if record.source is None else record.source.command
 
 
 def _missed_precision(record: Record) -> list[Caution]:
@@ -289,9 +282,7 @@ def _not_drawn(record: Record) -> str:
     return words
 
 
-def _sections(
-    record: Record, samples: Samples, single: list[Claim], store: str
-) -> tuple[Section, ...]:
+def _sections(record: Record, samples: Samples, single: list[Claim], store: str) -> list[Section]:
     few = few_trials_words(record)
     described = sampling_figures.describe_inputs(record)
     figures = [Figure(partial(sampling_figures.inputs_chart, record), few, "histogram", described)]
@@ -326,4 +317,4 @@ def _sections(
         tables = {"required": _requirements(record, single), **tables}
     sections += [replace(one, folded=one.id == "contrasts") for one in table_sections(tables)]
     sections.append(weakest_section(record, samples, store))
-    return (*sections, provenance.findings_section(record))
+    return sections

@@ -234,26 +234,23 @@ def weakest_section(record: Record, samples: Samples, store: str) -> Section:
 def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
     what = "class" if record.study.model.classes else "output"
     true_class = f"; true {what} {e.true_class}" if e.true_class else ""
-    images = (
-        LabelledImage(e.image, f"{e.id}, clean", "clean: ", e.clean_class),
-        LabelledImage(
-            e.perturbed,
-            f"{e.id}, perturbed in trial {e.trial}",
-            f"trial {e.trial}: ",
-            e.failed_class,
-            failed=True,
-        ),
-    )
-    labels = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
     often = fails_under(record, result)
     often = often if is_count(often) else f"{failing_words(record)} under {often}"
+    title, command = f"{e.id} {often}{true_class}", replay_command(record, e.id, e.trial, store)
+    return example_card(e, title, f"perturbed in trial {e.trial}", f"trial {e.trial}", command)
+
+
+def example_card(e: Example, title: str, how: str, found: str, command: str) -> Card:
+    """An input before and after: as images, or else in words; `how` it failed, where `found`."""
+    failed = LabelledImage(e.perturbed, f"{e.id}, {how}", f"{found}: ", e.failed_class, failed=True)
+    clean = LabelledImage(e.image, f"{e.id}, clean", "clean: ", e.clean_class)
     return Card(
-        title=f"{e.id} {often}{true_class}",
-        text="" if e.image else labels,
-        images=images if e.image else (),
+        title=title,
+        text="" if e.image else f"clean: {e.clean_class}; {found}: {e.failed_class}",
+        images=(clean, failed) if e.image else (),
         changes=e.changes,
         texts=(e.before, e.after) if shows_texts(e) else (),
-        command=replay_command(record, e.id, e.trial, store),
+        command=command,
     )
 
 

@@ -144,21 +144,12 @@ def view(record: Record, details: Certificates, verdicts: tuple[Claim, ...], com
         partial(certified_chart, record, details), _CAPTION, "figure", f"Certified: {words}."
     )
     first = Section("certified", table.title, (_BASE, _MEANS), (figure,), table)
-    return View(
-        title=provenance.page_title({"": record}),
-        headline=record.claims[:1],
-        about=provenance.about_run(record),
-        warnings=provenance.preflight_cautions(record),
-        claims=record.claims[1:],
-        verdicts=verdicts,
+    return provenance.run_view(
+        record,
+        verdicts,
+        command,
         facts=(*_facts(record, details), *provenance.group_facts(record)),
         assumptions=(_BASE,),
-        sections=(
-            first,
-            *table_sections({"inputs": input_table(record)}),
-            provenance.findings_section(record),
-        ),
-        command=command,
-        provenance=(("", tuple(provenance.provenance(record))),),
+        sections=[first, *table_sections({"inputs": input_table(record)})],
         answer=table,
     )

@@ -7,7 +7,7 @@ from functools import partial
 
 from surefoot.core.claims import Claim
 from surefoot.core.results import RareFailure, Undecided
-from surefoot.records.record import Example, RareFailures, Record
+from surefoot.records.record import RareFailures, Record
 from surefoot.report import alt, provenance
 from surefoot.report.figures import INK, STEADY, WEAK, WIDTH, Row, marks
 from surefoot.report.formatting import (
@@ -19,8 +19,8 @@ from surefoot.report.formatting import (
 )
 from surefoot.report.reasons import reason_words
 from surefoot.report.tables import Table
-from surefoot.report.view import Card, Figure, LabelledImage, Section, View, table_sections
-from surefoot.report.views.sampling_tables import replay_command
+from surefoot.report.view import Card, Figure, Section, View, table_sections
+from surefoot.report.views.sampling_tables import example_card, replay_command
 
 _PAGE_ROWS = 1000
 """Inputs that a page lists: more make it slow to open, and --json has all."""
@@ -164,29 +164,13 @@ def _expected_ancestors(moves: int, particles: int) -> float:
 def _cards(record: Record, details: RareFailures, store: str) -> tuple[Card, ...]:
     cards = []
     for e in details.examples:
-        images = (
-            LabelledImage(e.image, f"{e.id}, clean", "clean: ", e.clean_class),
-            LabelledImage(e.perturbed, f"{e.id}, failed", "found: ", e.failed_class, failed=True),
-        )
-        labels = f"clean: {e.clean_class}; found: {e.failed_class}"
         true_class = f"; true class {e.true_class}" if e.true_class else ""
-        cards.append(
-            Card(
-                title=f"{e.id}, one of about {rare_share(e.failure)} perturbations{true_class}",
-                text="" if e.image else labels,
-                images=images if e.image else (),
-                changes=e.changes,
-                command=_replay_command(record, e, store),
-            )
-        )
+        title = f"{e.id}, one of about {rare_share(e.failure)} perturbations{true_class}"
+        command = f"study.replay({e.id!r}, result.by_id[{e.id!r}].runs[{e.run - 1}].found)"
+        if record.source is not None:
+            command = replay_command(record, e.id, f"found-{e.run}", store)
+        cards.append(example_card(e, title, "failed", "found", command))
     return tuple(cards)
-
-
-def _replay_command(record: Record, e: Example, store: str) -> str:
-    """The command that makes this failure again."""
-    if record.source is None:
-        return f"study.replay({e.id!r}, result.by_id[{e.id!r}].runs[{e.run - 1}].found)"
-    return replay_command(record, e.id, f"found-{e.run}", store)
 
 
 def view(
@@ -202,22 +186,13 @@ def view(
     figure = Figure(partial(levels_chart, record), _CAPTION, "figure", f"Fails under: {said}.")
     first = Section("levels", "How rare failures are", (_MEANS,), (figure,), table)
     examples = Section("examples", "Failures that were found", cards=_cards(record, details, store))
-    return View(
-        title=provenance.page_title({"": record}),
-        headline=record.claims[:1],
-        about=provenance.about_run(record),
-        warnings=provenance.preflight_cautions(record),
-        claims=record.claims[1:],
-        verdicts=verdicts,
+    sections = [first, *([examples] if details.examples else ())]
+    return provenance.run_view(
+        record,
+        verdicts,
+        command,
         facts=(f"{record.trials:,} trials.",),
         assumptions=(_MEANS,),
-        sections=(
-            first,
-            *([examples] if details.examples else ()),
-            *table_sections({"runs": run_table(record)}),
-            provenance.findings_section(record),
-        ),
-        command=command,
-        provenance=(("", tuple(provenance.provenance(record))),),
+        sections=[*sections, *table_sections({"runs": run_table(record)})],
         answer=table,
     )

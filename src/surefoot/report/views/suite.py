@@ -286,7 +286,6 @@ def view(
             "numbers of its own.",
             *rung_facts(max(parts.values(), key=lambda part: part.rung)),
         ),
-        assumptions=(),
         sections=(section,),
         answer=suite_table(record, grid, clean, alone=False),
         command=command,

@@ -151,7 +151,6 @@ def view(
         claims=tuple(claims[1:]),
         verdicts=overall,
         facts=tuple(_facts(record, parts)),
-        assumptions=(),
         sections=sections,
         answer=sections[0].table,
         command=command,
