@@ -255,8 +255,8 @@ def replay(
     fields = {
         "input": subject,
         "trial": int(trial) if trial.isdecimal() else trial,
-        "clean": _output_words(study, repeated.clean_label, repeated.clean_output),
-        "perturbed": _output_words(study, repeated.label, repeated.output),
+        "clean": output_words(study, repeated.clean_label, repeated.clean_output),
+        "perturbed": output_words(study, repeated.label, repeated.output),
         "severity": repeated.severity,
         "kept": repeated.kept,
     }
@@ -290,7 +290,7 @@ def _trial(store: str, run: str, subject: str, name: str) -> int | Particle:
     return known[name]
 
 
-def _output_words(study: Study, label: int | None, output: object) -> str:
+def output_words(study: Study, label: int | None, output: object) -> str:
     """The class of an output, or the output itself where the model has no classes."""
     prop: Any = study.property
     return prop.words(output) if label is None else study.fitted.class_name(label)

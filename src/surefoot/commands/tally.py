@@ -151,13 +151,8 @@ def run_tally(
         result = result.require(not_worse=(next(iter(result.parts)), margin))
     elif least is not None or least_of_each is not None:
         result = result.require(least, of_each_class=least_of_each)
-    if caller.command:
-        result = result.repeated_by(caller.command)
-    if options.figure is not None:
-        result.plot(options.figure)
-    if options.report is not None:
-        result.report(options.report)
-    return result
+    running = o.RunOptions(report=options.report, store=None)
+    return running.write(result, caller.command, options.figure)
 
 
 def run_brackets(

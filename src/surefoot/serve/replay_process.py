@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.commands.stored import output_words
 from surefoot.core.results import Interval
 from surefoot.engine.examples import MOST_SIDE, png
 from surefoot.errors import SurefootError
@@ -136,18 +137,10 @@ def _names_code(record: Record) -> bool:
 
 
 def _values(study: Study, trial: int, repeated: Replay) -> dict[str, Any]:
-    prop: Any = study.property
-    words = [
-        prop.words(output) if label is None else study.fitted.class_name(label)
-        for label, output in (
-            (repeated.clean_label, repeated.clean_output),
-            (repeated.label, repeated.output),
-        )
-    ]
     values = {
         "trial": trial,
-        "clean": words[0],
-        "perturbed": words[1],
+        "clean": output_words(study, repeated.clean_label, repeated.clean_output),
+        "perturbed": output_words(study, repeated.label, repeated.output),
         "kept": bool(repeated.kept),
         "severity": float(repeated.severity),
         "limit": repeated.limit,

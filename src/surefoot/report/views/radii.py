@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -86,7 +86,7 @@ def radii_chart(records: Mapping[str, Record]) -> alt.ChartType:
     """Share of inputs with a critical radius of at most x, between proof and counterexample."""
     names = [name or "inputs" for name in records]
     ends = ("refuted", "not proved")
-    rows = [r for n, part in records.items() for r in _steps(n or "inputs", part, ends, left=False)]
+    rows = [r for n, part in records.items() for r in _steps(n, part, ends[::-1], left=False)]
     most = _farthest(rows)
     lines, x, y, colour = _step_lines(
         records, rows, "inputs (%)", ends, most, names, columnPadding=40
@@ -107,18 +107,18 @@ def radii_chart(records: Mapping[str, Record]) -> alt.ChartType:
     return chart.properties(width=WIDTH, height=260)
 
 
-def _steps(name: str, record: Record, ends: tuple[str, str], *, left: bool) -> list[Row]:
+def _steps(name: str, record: Record, ends: Sequence[str], *, left: bool) -> list[Row]:
     """How many are refuted within a radius, and how many not proved there; or the share `left`."""
     brackets = [b for _, b in tables.brackets_of(record)]
     n, rows = len(brackets), list[Row]()
     most = max((x for b in brackets for x in (b.low, b.high) if math.isfinite(x)), default=1.0)
-    both = ([b.high for b in brackets], [b.low for b in brackets])
-    for end, radii in zip(ends, both, strict=True):
+    for end in ends:
+        radii = (b.low if "proved" in end else b.high for b in brackets)
         at = sorted(x for x in radii if math.isfinite(x))
         for i, radius in enumerate([0.0, *at, *([most] if left else [])]):
             passed = min(i, len(at))
             share = 100 * (n - passed if left else passed) / n
-            rows.append({"name": name, "end": end, "radius": radius, "share": share})
+            rows.append({"name": name or "inputs", "end": end, "radius": radius, "share": share})
     return rows
 
 
@@ -126,9 +126,7 @@ def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> alt.ChartType
     """Share of inputs proved at a radius, and of those not refuted there; and the population's."""
     names = [name or "inputs" for name in parts]
     ends = ("not refuted", "proved")
-    rows = [
-        r for name, part in parts.items() for r in _steps(name or "inputs", part, ends, left=True)
-    ]
+    rows = [r for n, part in parts.items() for r in _steps(n, part, ends, left=True)]
     bars: list[Row] = [
         {"radius": c.radius, "low": 100 * c.interval.low, "high": 100 * c.interval.high,
          "name": c.names[0] if c.names else "inputs"}
