@@ -20,6 +20,7 @@ from papers.asap import (
     CurveRun,
     bound_of,
     each_curve,
+    kind_of,
     name_of,
     near,
     paper_depth,
@@ -55,11 +56,12 @@ def replay(method: Any, accuracy: Accuracy) -> sf.results.Curve:
 
 @dataclass(frozen=True)
 class Synthetic:
-    """A curve on levels from 0 to 1, its threshold, and what the paper prints for it in percent."""
+    """A curve on levels from 0 to 1, its threshold, and the shares that the paper prints for it."""
 
     name: str
     accuracy: Accuracy
     threshold: float
+    real: float
     uniform: float
     asap: float | None = None
     asap_levels: int | None = None
@@ -70,15 +72,15 @@ class Synthetic:
         return float(np.mean(above))
 
 
-WAVE = Synthetic("a wave", lambda x: 0.8 + 0.1 * math.cos(18 * math.pi * x), 0.8, 100.0)
+WAVE = Synthetic("a wave", lambda x: 0.8 + 0.1 * math.cos(18 * math.pi * x), 0.8, 0.5, 1.0)
 """Figure 2: ten even levels see only its tops, 50 % is real. The paper's curve is not given."""
-LINE = Synthetic("a line", lambda x: 1 - x / 2, 0.8, 38.8, 39.06, 15)
+LINE = Synthetic("a line", lambda x: 1 - x / 2, 0.8, 0.4, 0.388, 0.3906, 15)
 """Figures 5 (a) and (b), 40 % is real. The paper's curve is not given; its two numbers are those of
 every curve that falls once through the threshold at 0.4: 19/49 and 25/64."""
 VALLEY = Synthetic(
     "a valley with waves",
     lambda x: min(1.0, 0.5 + abs(x - 0.5) / 2 + 0.25 + 0.05 * math.sin(50 * x)),
-    *(0.8, 77.9, 81.2, 34),
+    *(0.8, 0.804, 0.779, 0.812, 34),
 )
 """Figures 5 (c) and (d), 80.4 % is real: the curve of the authors' first sketch (ROBY,
 adaptive/compute.py)."""
@@ -110,7 +112,7 @@ def figure_5(request: Request) -> Exhibit:
     exhibit = _synthetic(request, (LINE, VALLEY))
     first = " ".join(
         f"{row['curve'].capitalize()}: ASAP gives {percent(row['value'])} from {row['points']} "
-        f"levels, published {row['published']:g} % from {row['published_points']}."
+        f"levels, published {percent(row['published_value'])} from {row['published_points']}."
         for row in exhibit.sheets[0].rows
         if row["method"] == "ASAP, as printed"
     )
@@ -149,8 +151,8 @@ def _synthetic(request: Request, curves: tuple[Synthetic, ...]) -> Exhibit:
             ("ASAP, corrected", corrected, corrected.readings[0].value, (None, None)),
         ):
             row = {"curve": curve.name, "real": real, "method": method, "points": len(shown.points)}
-            row |= {"value": value, "error": value - real, "published": published[0]}
-            row |= {"published_points": published[1]}
+            row |= {"value": value, "error": value - real, "published_value": published[0]}
+            row |= {"published_points": published[1], "published_real": curve.real}
             if shown is not even:
                 row["interval"] = shown.readings[0].interval
             rows.append(row)
@@ -160,7 +162,8 @@ def _synthetic(request: Request, curves: tuple[Synthetic, ...]) -> Exhibit:
             drawn[caption] = _curve_chart(line, shown, "level", curve.threshold)
     columns_shown = (
         "*curve; *method; levels=points; published=published_points; real:percent; "
-        "robustness=value:percent; Δ (points)=error:points; interval:range; published (%)=published"
+        "published=published_real:percent; robustness=value:percent; "
+        "published=published_value:percent; Δ (points)=error:points; interval:range"
     )
     note = (
         "Right ends: the paper's sum, in which a step has the value of its right end. Intervals: "
@@ -300,8 +303,8 @@ def figure_6(request: Request) -> Exhibit:
             f"{len(quad.points)} levels of numerical integration"
         )
         line = [(p.level, 100 * p.value) for p in one.run.curve.points]
-        kind = one.perturb.partition(":")[0]
-        drawn[caption] = _curve_chart(line, quad, f"level of {kind}", one.threshold)
+        what = f"level of {kind_of(one.perturb)}"
+        drawn[caption] = _curve_chart(line, quad, what, one.threshold)
     end = "its error estimate had settled"
     if stopped:
         end = f"in {stopped} of {len(curves)} curves its levels ran out first (timeout)"

@@ -11,9 +11,9 @@ import io
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,8 @@ _SEVERAL = (
     "Each of the {} claims with a confidence holds with its own: they are not corrected for being "
     "many, so that some of them may be wrong."
 )
+_SHARES = ("percent", "share", "points", "change", "hundredfold")
+"""Ways in which shares are written: differences of such are in points."""
 _TEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"} | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"\\": r"\textbackslash{}"}
@@ -71,11 +73,58 @@ class Column:
         """The cell of this row; empty where the row has no value."""
         value = row.get(self.key)
         if self.less:
-            ours = row.get(self.less)
-            value = None if value is None or ours is None else ours - value
+            return _difference(row.get(self.less), value, 100 if self.way in _SHARES else 1)
         if value is None:
             return ""
         return words.WAYS[self.way](value) if self.way in words.WAYS else format(value, self.way)
+
+
+def _difference(ours: Any, theirs: Any, unit: int) -> str:
+    """How much ours is above what is printed; of two intervals at both ends."""
+    if isinstance(ours, Interval) and isinstance(theirs, Interval):
+        return f"({ours.low - theirs.low:+.3g}, {ours.high - theirs.high:+.3g})"
+    numbers = isinstance(ours, int | float) and isinstance(theirs, int | float)
+    return f"{round(unit * (ours - theirs), 12):+.3g}" if numbers else ""
+
+
+@cache
+def published(table: str) -> tuple[Row, ...]:
+    """The rows of a table as it is printed: `published("asap table 1")`."""
+    text = (Path(__file__).parent / "published.txt").read_text(encoding="utf-8")
+    head, *lines = text.split(f"[{table}] ")[1].split("\n\n")[0].splitlines()
+    keys = head.split(" | ")
+    every = ([_read_cell(cell.strip()) for cell in f"{line} ".split(" |")] for line in lines)
+    return tuple(dict(zip(keys, cells, strict=True)) for cells in every)
+
+
+def _read_cell(text: str) -> Any:
+    """A number, a share of 43.8%, an interval low..high, a text, or nothing."""
+    low, dots, high = text.partition("..")
+    try:
+        if dots:
+            return Interval(float(low), float(high))
+        share = text.endswith("%")
+        return round(float(text[:-1]) / 100, 6) if share else json.loads(text or "null")
+    except ValueError:
+        return text
+
+
+def beside(printed: Iterable[Row], ours: Sequence[Row], *on: str) -> list[Row]:
+    """Each printed row with every row of ours that has the same `on`, or alone.
+
+    Its numbers get the prefix "published_". `network` is the name of our model; where none of ours
+    has such a name, a printed network stands beside all of them.
+    """
+    rows, every = list[Row](), list(printed)
+    own = [{**row, "network": str(row.get("model")).partition(".")[0]} for row in ours]
+    names = {row.get("network") for row in every}
+    keys = [k for k in on if k != "network" or any(row["network"] in names for row in own)]
+    for row in every:
+        numbers = {f"published_{k}": v for k, v in row.items() if k not in on}
+        head = {k: row[k] for k in on}
+        same = [one for one in own if all(one.get(k) == row[k] for k in keys)]
+        rows += [{**one, **head, **numbers} for one in same or [{}]]
+    return rows
 
 
 @dataclass(frozen=True)
@@ -98,13 +147,11 @@ class Sheet:
         """Its columns, from the left."""
         every = list[Column]()
         for column in map(Column.read, self.shown.split(";")):
-            before = every[-1].key if every else ""
+            before = every[-1].key if every else "published"
             every.append(column)
-            values = [row.get(name) for row in self.rows for name in (before, column.key)]
-            numbers = all(isinstance(value, int | float | None) for value in values)
-            ours = not before.startswith("published") and column.way != "one less" and numbers
-            if ours and column.key.startswith("published_"):
-                every.append(Column("difference", column.key, "+.3g", less=before))
+            if column.key.startswith("published_") and not before.startswith("published"):
+                heading = "difference (points)" if column.way in _SHARES else "difference"
+                every.append(Column(heading, column.key, column.way, less=before))
         known = {key for row in self.rows for key, value in row.items() if value is not None}
         return tuple(c for c in every if c.key in known or not self.only_known)
 

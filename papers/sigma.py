@@ -16,7 +16,7 @@ from scipy.special import bdtr
 
 import surefoot as sf
 from papers import charts
-from papers.exhibit import Exhibit, Row, Sheet
+from papers.exhibit import Exhibit, Row, Sheet, published
 from papers.paper import MODELS, PROVABLE, InvalidArgument, Paper, Request, error_of, exact_interval
 from papers.words import Interval, spread
 
@@ -51,81 +51,19 @@ _ROUNDING = 1e-9
 _HOUR, _PRINTED = 3600.0, 0.011
 _NEAR = 0.1
 """Relative difference up to which two ratios are about the same."""
-# What the thesis prints, network by network: L. L. Kielhöfer, Robustness Measure for Deep Neural
-# Networks, Leiden 2024.
-
-
-def read_table(text: str, *keys: str) -> dict[str, dict[str, Any]]:
-    """The rows of a published table, by network: numbers in the order of the keys, or low..high."""
-    table = {}
-    for line in text.strip().splitlines():
-        network, _, cells = line.strip().partition(": ")
-        values = [
-            Interval(*map(float, cell.split(".."))) if ".." in cell
-            else float(cell) if "." in cell else int(cell)
-            for cell in cells.split()
-        ]  # fmt: skip
-        table[network] = dict(zip(keys, values, strict=True))
-    return table
-
-
-OVERLAPS = read_table(
-    """
-    mnist-net: 95 0.65 0.48
-    mnist-net 256x4: 81 0.34 0.22
-    mnist relu 4 1024: 86 0.42 0.28
-    """,
-    *("frequency", "probability", "ratio"),
-)
-"""Table 4.1: intervals of 100 that overlap, mean probability and mean size ratio."""
-SPREADS = read_table(
-    """
-    mnist-net: 0.0102 0.0173 0.009..0.017 0.0023..0.0077 0.0151..0.0254 0.0001 0.0109 0.0072
-    mnist-net 256x4: 0.0172 0.0306 0.017..0.025 0.0043..0.01 0.0258..0.0468 0.0002 0.021 0.0134
-    mnist relu 4 1024: 0.0097 0.0218 0.007..0.015 0.0014..0.0077 0.0213..0.0371 0.0004 0.0203 0.0121
-    mnist-net 256x2: 0.0126 0.0184 0.007..0.021 0.0073..0.0149 0.0179..0.0261 0.0001 0.0089 0.0058
-    mnist-net 256x6: 0.0181 0.0304 0.005..0.033 0.0046..0.0178 0.039..0.0549 0.0019 0.0192 0.0123
-    mnist nn: 0.004 0.0082 0.001..0.011 0.0015..0.0046 0.0083..0.0164 0.0003 0.0081 0.0042
-    mnist relu 3 100: 0.0142 0.0253 0.005..0.031 0.0024..0.0091 0.0304..0.0438 0.0001 0.0169 0.0111
-    mnist relu 3 50: 0.0166 0.0264 0.007..0.027 0.0082..0.019 0.0242..0.0366 0.0005 0.0138 0.0098
-    mnist relu 6 100: 0.0169 0.0293 0.009..0.027 0.0077..0.0191 0.0251..0.0418 0.0019 0.0184 0.0123
-    mnist relu 6 200: 0.0176 0.031 0.005..0.033 0.0066..0.0193 0.0326..0.0516 0.0002 0.019 0.0134
-    mnist relu 9 100: 0.0119 0.022 0.009..0.027 0.0024..0.0094 0.0193..0.0358 0.0001 0.0176 0.0102
-    mnist relu 9 200: 0.0174 0.0303 0.009..0.033 0.0068..0.022 0.0281..0.047 0.0002 0.0188 0.0129
-    """,
-    *("lower", "upper", "truth", "lowest", "highest", "shortest", "longest", "length"),
-)
-"""Table 4.2, without its last column."""
-HOURS = read_table(
-    """
-    mnist-net: 19.85 45.38 30.32 4049.16
-    mnist-net 256x4: 43.67 79.39 61.94 9631.47
-    mnist relu 4 1024: 40.50 74.62 57.73 10791.52
-    mnist-net 256x2: 2.68 14.58 8.09 432.95
-    mnist-net 256x6: 49.53 80.41 62.12 1716.84
-    mnist nn: 3.80 19.55 11.52 360.63
-    mnist relu 3 100: 38.02 64.08 49.29 1155.38
-    mnist relu 3 50: 12.29 30.64 21.81 827.41
-    mnist relu 6 100: 44.55 66.67 53.70 1184.82
-    mnist relu 6 200: 45.34 67.69 56.10 1219.33
-    mnist relu 9 100: 39.76 65.84 51.86 1153.48
-    mnist relu 9 200: 51.18 77.18 62.74 1737.23
-    """,
-    *("least", "most", "mean", "all_inputs"),
-)
-"""Table 4.3."""
 _MANY = ("mnist-net", "mnist-net 256x4", "mnist relu 4 1024")
 """Networks of which the thesis had about 1000 inputs; of the others about 100."""
 
 
-def printed(table: Mapping[str, Row], network: str, inputs: int) -> Row:
-    """What the thesis prints of this network; mnist_relu_3_50 is its "mnist relu 3 50".
+def printed(table: str, network: str, inputs: int) -> Row:
+    """What a table of the thesis prints of this network; its "mnist relu 3 50" is mnist_relu_3_50.
 
     Nothing where the thesis had another number of inputs: then it is about something else.
     """
     name = network.replace("_", " ")
     alike = inputs >= 900 if name in _MANY else 70 <= inputs <= 130
-    return {f"published_{k}": v for k, v in table[name].items()} if alike and name in table else {}
+    rows = (row for row in published(f"sigma table {table}") if alike and row["network"] == name)
+    return {f"published_{k}": v for row in rows for k, v in row.items()}
 
 
 # Runs of algorithm 1 on samples of the brackets at hand, which are then the population
@@ -448,7 +386,7 @@ def table_4_1(request: Request) -> Exhibit:
     networks = networks_of(request)
     right = tuple(_overlap(n, n.truth) for n in networks.every)
     theirs = tuple(
-        {**_overlap(n, n.thesis), **printed(OVERLAPS, n.name, len(n.local))}
+        {**_overlap(n, n.thesis), **printed("4.1", n.name, len(n.local))}
         for n in networks.every
         if n.thesis
     )
@@ -568,7 +506,7 @@ def _statistics(network: Network) -> Row:
         "longest": float(lengths.max()),
         "length": float(lengths.mean()),
         "truth_length": network.truth.width,
-        **printed(SPREADS, network.name, len(network.local)),
+        **printed("4.2", network.name, len(network.local)),
     }
 
 
@@ -613,7 +551,7 @@ def table_4_3(request: Request) -> Exhibit:
         row = {"network": n.name, "least": min(own), "most": max(own), "mean": mean}
         row |= {"all_inputs": every, "share": len(n.local) / n.mean_inputs, "ratio": every / mean}
         row["calls"] = n.calls or None
-        rows.append(row | printed(HOURS, n.name, len(n.local)))
+        rows.append(row | printed("4.3", n.name, len(n.local)))
     near = all(abs(row["ratio"] / row["share"] - 1) <= _NEAR for row in rows)
     why = "That is about the number of inputs divided by the number taken: the " if near else "The "
     known = [row for row in rows if "published_all_inputs" in row]

@@ -1,11 +1,13 @@
 """The tables and figures of ASAP at a tiny scale: each value is that of the public API."""
 
+import numpy as np
 import pytest
 
 import papers
 import surefoot as sf
 from papers import paper
 from papers.asap_figures import LINE, VALLEY, WAVE, lines_through, replay, share_of_lines
+from papers.roby import Roby
 from tests.exhibits import checked
 
 AdaptiveCurve, QuadCurve = sf.methods.AdaptiveCurve, sf.methods.QuadCurve
@@ -96,6 +98,29 @@ def test_table_2_has_the_error_and_the_bound_of_the_api(net):
     assert row["held"] == (abs(row["error"]) <= row["bound"])
     corrected = curve_of(net, method="asap", curvature=128, grid=24).readings[0]
     assert (row["corrected"], row["interval"]) == (corrected.value, corrected.interval)
+
+
+def test_the_perturbations_of_roby_are_those_of_its_source():
+    """An image of 20 by 20 in two grey values, and what ROBY makes of it, worked out by hand."""
+    x = np.zeros((1, 1, 20, 20), np.float32)
+    x[..., 10:] = 100 / 255
+    none = np.zeros((1, 0))
+
+    def of(name, level):
+        return np.rint(255 * Roby(None, name).apply(x, none, level, None))[0, 0]
+
+    assert (of("brightness", 0.5)[:, 10:] == 125).all()
+    assert (of("brightness", -0.5)[:, 10:] == 75).all()
+    # at level 1 the ten columns in the middle fill the frame
+    assert (of("zoom", 1.0)[0] >= 50).sum() == 10
+    # 12 pixels become 19, less than the frame: the last column alone is stretched
+    assert len(np.unique(of("zoom", 0.62))) == 1
+    # of 200 columns 159 are left, and it moves by 20 of them at level 1
+    moved = [(of("translate-x", level)[0] > 50).sum() for level in (-1.0, 1e-5, 1.0)]
+    assert moved == [7, 10, 12]
+    noise = Roby(None, "gaussian").apply(x, np.ones((1, 1, 20, 20)), 0.25, None)
+    assert noise - x == pytest.approx(0.05, abs=1e-6)  # the variance at level 1 is 0.01
+    assert (of("jpeg", 0.0) == of("blur", 0.0)).all()
 
 
 def test_figure_2_is_a_curve_that_even_levels_miss():

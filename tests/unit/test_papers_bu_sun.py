@@ -8,6 +8,7 @@ import pytest
 import papers
 import surefoot as sf
 from papers import bu_sun
+from papers.exhibit import published
 from surefoot.errors import InvalidArgument
 from surefoot.statistics import BuSun, design_for, okamoto
 from surefoot.statistics.designs import expected_trials
@@ -54,8 +55,9 @@ def test_table_1_has_the_published_averages_and_ours():
 
 
 def test_every_published_okamoto_number_but_the_misprint_is_right():
-    published = {pair: row[0] for pair, row in bu_sun.PUBLISHED_1.items()}
-    wrong = {pair: trials for pair, trials in published.items() if okamoto(*pair) != trials}
+    rows = published("bu-sun table 1")
+    numbers = {(r["width"], r["error"]): r["okamoto"] for r in rows}
+    wrong = {pair: trials for pair, trials in numbers.items() if okamoto(*pair) != trials}
     assert wrong == {(0.01, 0.01): 24692}
     assert okamoto(0.01, 0.01) == 26492
 

@@ -5,10 +5,8 @@ import pytest
 
 import papers
 import surefoot as sf
+from papers.exhibit import published
 from papers.sigma import (
-    HOURS,
-    OVERLAPS,
-    SPREADS,
     Drawing,
     Network,
     printed,
@@ -183,13 +181,15 @@ def test_a_file_that_lacks_what_a_part_needs_is_refused_with_what_it_lacks(
 
 
 def test_published_numbers_stand_beside_the_same_number_of_inputs_only():
-    assert printed(SPREADS, "mnist-net_256x4", 1000)["published_upper"] == 0.0306
-    assert printed(SPREADS, "mnist-net_256x4", 99) == {}
-    assert printed(HOURS, "mnist_relu_3_50", 98)["published_all_inputs"] == 827.41
-    assert printed(OVERLAPS, "other", 1000) == {}
-    assert set(SPREADS) == set(HOURS) >= set(OVERLAPS)
-    sizes = [row["truth"].width for row in SPREADS.values()]  # the last column of table 4.2
+    assert printed("4.2", "mnist-net_256x4", 1000)["published_upper"] == 0.0306
+    assert printed("4.2", "mnist-net_256x4", 99) == {}
+    assert printed("4.3", "mnist_relu_3_50", 98)["published_all_inputs"] == 827.41
+    assert printed("4.1", "other", 1000) == {}
+    names = [[row["network"] for row in published(f"sigma table 4.{i}")] for i in (1, 2, 3)]
+    assert names[1] == names[2] and names[0] == names[1][:3]
+    intervals = published("sigma table 4.2")
+    sizes = [row["truth"].width for row in intervals]  # the last column of table 4.2
     assert sizes == pytest.approx(
         [0.008, 0.008, 0.008, 0.014, 0.028, 0.01, 0.026, 0.02, 0.018, 0.028, 0.018, 0.024]
     )
-    assert all(row["shortest"] < row["length"] < row["longest"] for row in SPREADS.values())
+    assert all(row["shortest"] < row["length"] < row["longest"] for row in intervals)
