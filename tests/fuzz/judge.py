@@ -80,7 +80,7 @@ def _problem(case: Case, ended: forked.Ended, left: set[str]) -> str:
 
 def _expected(case: Case) -> tuple[str, ...]:
     """Names of files that a command may write: its store, what it was given, and caches."""
-    named = tuple(word for word in case.words if word and not word.startswith("-"))
+    named = tuple(word for word in case.words if word and not word.startswith("--"))
     return ("surefoot.db", "page.html", "report.html", "__pycache__", *named)
 
 

@@ -229,7 +229,7 @@ class MarginSearch:
             return Value(loss, gradient, margin < -slack[rows])
 
         begin = self.model.place(start.reshape(n * many, *start.shape[2:]))
-        if stage.start == self.attack.starts and ball.ball is Ball.L1:
+        if stage.start and ball.ball is not Ball.LINF:  # a random point: see the function
             found, lowest = descent_from_outside(objective, ball, begin, owners, stage.steps)
         else:
             near = stage.start is None
