@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
@@ -135,6 +135,7 @@ def test_sizes_that_are_no_shares_are_refused(candidates):
         BuSun(0.05, 0.05, candidates=candidates)
 
 
+@settings(max_examples=40)
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0.005, 0.3), st.floats(1e-4, 0.3))
 def test_chernoff_never_exceeds_okamoto_and_grows_with_the_bracket(a, b, width, error):
     low, high = sorted((a, b))

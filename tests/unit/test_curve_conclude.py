@@ -133,7 +133,7 @@ def test_a_crossing_without_guarantee_is_shown_as_the_levels_around_it():
     assert row[2:5] == ("0.4 to 0.5", "45.45 %", "no guarantee")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     values=st.lists(st.floats(0, 1), min_size=2, max_size=8),
     meets=st.floats(0.01, 0.99),

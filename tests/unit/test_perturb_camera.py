@@ -55,13 +55,6 @@ def test_what_is_left_of_a_pixel_fades_one_in_and_dead_pixels_stay_dead():
         before = out
 
 
-def test_every_pixel_dies_as_often_as_every_other():
-    x = np.ones((1, 1, 4, 4), dtype=np.float32)
-    made = DeadPixels(0.25)
-    times = 1 - made.apply(x, drawn_for(made, x, 4000), 0.25, UNIT).mean(axis=(0, 1))
-    assert np.abs(times - 0.25).max() < 4.5 * math.sqrt(0.25 * 0.75 / 4000)
-
-
 @pytest.mark.parametrize(("lines", "axis"), [("rows", 3), ("columns", 2)])
 def test_whole_lines_are_dead(lines, axis):
     x = images(4) * 0.5 + 0.4

@@ -49,7 +49,7 @@ def by_multiplying(local, ceiling=0.4):
     return len(local), before
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_algorithm_1_stops_where_products_in_single_precision_are_0(seed):
     local = log_normal(60, seed)
     inputs, ends = by_multiplying(local)

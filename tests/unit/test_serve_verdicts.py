@@ -113,7 +113,7 @@ def test_a_comparison_has_every_page_and_its_number_is_that_of_the_report(
 ):
     monkeypatch.setattr(Figure, "svg", "<svg></svg>")  # drawing takes seconds
     names, rows = runs[1], rows_of(client.get("/"))
-    for name in ("pair", "three", "levels"):
+    for name in ("pair", "levels"):
         result = stored(runs, name)
         key = result.view.key_figures[0]
         row = html.unescape(rows[names[name]]).replace("\u00a0", " ")
