@@ -180,14 +180,14 @@ def test_a_loader_of_a_stream_may_have_no_end(torch, data):
 
 
 def test_rows_without_an_end_are_read_to_a_stated_maximum(monkeypatch):
-    monkeypatch.setattr("surefoot.inputs.datasets._MOST_ROWS_WITHOUT_LENGTH", 100)
+    monkeypatch.setattr("surefoot.inputs.load._MOST_ROWS_WITHOUT_LENGTH", 100)
     with pytest.raises(InvalidArgument, match=r"more than 100 rows .* pass first="):
         load_inputs((np.zeros(3), i % 2) for i in itertools.count())
     inputs = load_inputs(((np.full(3, i), i % 2) for i in itertools.count()), first=150)
     assert len(inputs) == 150
     assert inputs.x[-1, 0] == 149
     assert "at most the first 150 rows" in inputs.reading
-    monkeypatch.setattr("surefoot.inputs.datasets._MOST_BYTES_WITHOUT_LENGTH", 1000)
+    monkeypatch.setattr("surefoot.inputs.load._MOST_BYTES_WITHOUT_LENGTH", 1000)
     with pytest.raises(InvalidArgument, match="does not say how long"):
         load_inputs((np.zeros(50), 0) for _ in itertools.count())
     refused("first must be", load_inputs, [(np.zeros(3), 0)], first=0)

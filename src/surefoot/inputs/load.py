@@ -1,24 +1,29 @@
-"""Load inputs of any kind: arrays, files, folders of images or sounds, datasets."""
+"""Load inputs of any kind: arrays, files, folders of images or sounds, datasets by iteration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.arrays import ReadOptions, from_arrays
-from surefoot.inputs.datasets import from_dataset
+from surefoot.inputs.arrays import ReadOptions, from_arrays, refuse_masked
 from surefoot.inputs.files import from_npy, from_npz, read_npy
-from surefoot.inputs.images import Shape
+from surefoot.inputs.images import MOST_BYTES, Shape, images_in_memory, stack_images
 from surefoot.inputs.items import READ_AS, are_items, from_item_path, from_items, is_text_path
 from surefoot.inputs.labels import Data, GivenLabels, Targets, read_class_names
-from surefoot.inputs.media import from_csv, from_folder
+from surefoot.inputs.media import from_csv, from_folder, with_reading
 from surefoot.inputs.select import with_groups
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.items import ItemDigest
+from surefoot.subject.items import ItemDigest, is_image, on_host
+from surefoot.subject.protocols import Item
 
 
 def load_inputs(
@@ -162,3 +167,221 @@ def _from_path(path: Path, options: ReadOptions) -> Inputs:
         "text,label, tables (.csv and .parquet, with labels=, --labels), .jsonl, .txt, and folders "
         f"of images or .wav files; {suffix or 'no suffix'} is none of them; save the data as one"
     )
+
+
+_POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
+_LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
+_IN_ANY_ORDER = ("BufferShuffled", "Shuffled", "Randomly")
+"""How Hugging Face names the steps of a stream that shuffle it, or mix several at random."""
+_MOST_ROWS_WITHOUT_LENGTH = 100_000
+_MOST_BYTES_WITHOUT_LENGTH = 2**30
+"""Of a source that does not say how long it is, and may have no end."""
+
+
+DataSet = Any
+"""A data set or a loader of another library, by what it can do and not by its class."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """An input, what is true of it (a label or a target), and its id where the dataset has one."""
+
+    x: Any
+    y: Any
+    label_key: str = "label"
+    id: Any = None
+
+    @property
+    def has_target(self) -> bool:
+        """Whether what is true cannot be a label: boxes, a mask."""
+        boxes = isinstance(self.y, Mapping) or hasattr(self.y, "boxes")
+        return boxes or getattr(self.y, "ndim", 0) >= 2
+
+
+def from_dataset(source: DataSet, options: ReadOptions) -> Inputs:
+    """The rows of a dataset, in its order."""
+    if isinstance(source, Mapping):  # names of datasets, as Hugging Face gives them
+        parts = ", ".join(map(str, list(source)[:6]))
+        raise InvalidArgument(
+            f"{type(source).__name__} holds several parts ({parts}): pass one of them, such as "
+            "dataset['test']"
+        )
+    _refuse_shuffled(source)
+    first = options.first
+    if first is not None and first < 1:
+        raise InvalidArgument(f"first must be an integer ≥ 1, got {first}")
+    name, rows = type(source).__name__, list(_bounded(source, first))
+    if not options.class_names.names:
+        names = _names_of(source, rows[0].label_key if rows else "")
+        options = replace(options, class_names=read_class_names(names))
+    truths = None if all(row.y is None for row in rows) else [row.y for row in rows]
+    as_targets = options.targets is True or any(row.has_target for row in rows)
+    labels, targets = (None, truths) if as_targets else (truths, None)
+    options = replace(options, labels=labels, targets=targets)
+    if options.ids is None and rows and all(row.id is not None for row in rows):
+        options = replace(options, ids=[str(row.id) for row in rows])
+    points = [row.x for row in rows]
+    if are_items(points) and not is_image(points[0]):
+        return from_items(points, name, options)
+    with_images = [is_image(x) for x in points]
+    if all(with_images) and points:
+        images = images_in_memory(points, name)
+        pixels = stack_images(images, name, options.size, options.shape)
+        values, more = pixels.values, pixels.reading
+    elif any(with_images):
+        i = with_images.index(False)
+        raise InvalidArgument(f"{name}, index {i} is no image, but others are: give one kind")
+    elif options.size is not None:
+        raise InvalidArgument(
+            "size resizes images in files and datasets only: resize arrays before passing them"
+        )
+    else:
+        values, more = _stacked(points), ""
+    if first is not None:
+        more = "; ".join(filter(None, [f"at most the first {first} rows", more]))
+    return with_reading(from_arrays(values, name, options), more)
+
+
+def _bounded(source: DataSet, first: int | None) -> Iterator[_Row]:
+    """The rows up to `first`; of a source without a length only so many are waited for."""
+    if first is not None:
+        yield from islice(_rows(source), first)
+        return
+    sized = False
+    with suppress(TypeError):  # as that of a loader of a stream
+        sized = len(source) >= 0
+    most = MOST_BYTES if sized else _MOST_BYTES_WITHOUT_LENGTH
+    size = 0
+    for n, row in enumerate(_rows(source)):
+        size += 4 * _number_of_values(row.x)
+        if size > most or (not sized and n >= _MOST_ROWS_WITHOUT_LENGTH):
+            what = "" if sized else " and does not say how long it is"
+            raise InvalidArgument(
+                f"{type(source).__name__} holds more than {n} rows ({size / 2**30:.2g} GiB){what}: "
+                "pass first=1000 to read so many"
+            )
+        yield row
+
+
+def _number_of_values(x: Item) -> int:
+    if isinstance(x, str | bytes):
+        return len(x) // 4
+    if is_image(x):
+        return int(x.width * x.height * len(x.getbands()))
+    return int(np.asarray(x).size)
+
+
+def _rows(source: DataSet) -> Iterator[_Row]:
+    batched = False
+    if _is_loader(source):
+        _refuse_samplers(source)
+        batched = source.batch_sampler is not None
+    items = source if isinstance(source, Iterable) else (source[i] for i in range(len(source)))
+    for row in map(_row, items):
+        if not batched:
+            yield row
+            continue
+        if row.y is not None and len(row.x) != len(row.y):
+            raise InvalidArgument(
+                f"a batch of the DataLoader holds {len(row.x)} inputs and {len(row.y)} labels: let "
+                "it yield (inputs, labels)"
+            )
+        for i in range(len(row.x)):
+            yield _Row(row.x[i], None if row.y is None else _plain(row.y[i]), row.label_key)
+
+
+def _is_loader(source: DataSet) -> bool:
+    """Whether it is a torch `DataLoader` of batches, without importing torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(source, torch.utils.data.DataLoader)
+
+
+def _refuse_samplers(loader: DataSet) -> None:
+    """Refuse any order but that of the dataset, which is the same each time and has each row once.
+
+    The exact types, since a subclass may give another order.
+    """
+    from torch.utils.data import BatchSampler, IterableDataset, SequentialSampler
+
+    _refuse_shuffled(loader.dataset)
+    if isinstance(loader.dataset, IterableDataset):  # has no sampler of its own
+        return
+    sampler = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+    if type(sampler) is BatchSampler:
+        sampler = sampler.sampler
+    if type(sampler) is not SequentialSampler:
+        raise InvalidArgument(
+            f"the DataLoader shuffles its rows or chooses among them ({type(sampler).__name__}), "
+            "so that they could have other ids each time: build it with shuffle=False and without "
+            "a sampler, or pass its dataset"
+        )
+
+
+def _refuse_shuffled(source: DataSet) -> None:
+    """Refuse a stream of Hugging Face that shuffles, by the steps that it goes through."""
+    steps = [getattr(source, "_ex_iterable", None)]
+    while steps:
+        step = steps.pop()
+        if type(step).__name__.startswith(_IN_ANY_ORDER):
+            raise InvalidArgument(
+                f"{type(source).__name__} shuffles its rows, so that they would have other ids "
+                "each time: leave out shuffle() and probabilities="
+            )
+        inner = getattr(step, "ex_iterable", None)
+        steps += [inner] if inner is not None else getattr(step, "ex_iterables", [])
+
+
+def _row(item: Item) -> _Row:
+    if isinstance(item, Mapping):
+        x = next((item[k] for k in _POINT_KEYS if k in item), None)
+        key = next((k for k in _LABEL_KEYS if k in item), "")
+        if x is None:
+            raise InvalidArgument(
+                f"a row of the dataset holds {', '.join(map(str, item))}: none is called "
+                f"{', '.join(_POINT_KEYS)}; rename the one that holds the inputs"
+            )
+        return _Row(x, _plain(item[key]) if key else None, key)
+    if isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[2], Mapping):
+        truth = item[1]
+        boxes = hasattr(truth, "boxes")
+        if not boxes and np.ndim(on_host(truth)) == 1 and len(truth) >= 2:
+            # MAITE's classification gives a score for each class: the highest is the label.
+            truth = int(np.argmax(on_host(truth)))
+        return _Row(item[0], truth, id=item[2].get("id"))
+    if isinstance(item, tuple | list) and len(item) == 2:
+        return _Row(item[0], _plain(item[1]))
+    raise InvalidArgument(
+        f"a row of the dataset is {type(item).__name__}: give (input, label) pairs or dicts"
+    )
+
+
+def _plain(label: Item) -> Item:
+    """A tensor of one number as that number."""
+    return label.item() if hasattr(label, "item") and getattr(label, "ndim", 1) == 0 else label
+
+
+def _stacked(points: Sequence[Item]) -> Item:
+    refuse_masked(points, "the dataset")
+    arrays = [np.asarray(x) for x in points]
+    shapes = {a.shape for a in arrays}
+    if len(shapes) > 1:
+        few = sorted(shapes)[:2]
+        raise InvalidArgument(
+            f"the dataset holds inputs of shapes {few[0]} and {few[1]}: resize them"
+        )
+    return np.stack(arrays) if arrays else np.zeros((0, 1))
+
+
+def _names_of(source: DataSet, label_key: str) -> tuple[str, ...]:
+    """Class names as torchvision, Hugging Face or MAITE datasets carry them, if they do."""
+    inner = getattr(source, "dataset", None) if _is_loader(source) else None
+    if isinstance(getattr(source, "classes", None), list | tuple):
+        return tuple(str(name) for name in source.classes)
+    metadata = getattr(source, "metadata", None)
+    numbered = metadata.get("index2label") if isinstance(metadata, Mapping) else None
+    if numbered and sorted(numbered) == list(range(len(numbered))):
+        return tuple(str(numbered[i]) for i in range(len(numbered)))
+    features = getattr(source, "features", None)
+    feature = features.get(label_key or "label") if isinstance(features, Mapping) else None
+    names = tuple(getattr(feature, "names", None) or ())
+    return names or (() if inner is None else _names_of(inner, label_key))
