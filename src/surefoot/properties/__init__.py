@@ -1,16 +1,17 @@
 """When an output counts as kept."""
 
 from surefoot.properties.detection import BoxesKept, MaskIoU, PixelsKept
-from surefoot.properties.labels import (
+from surefoot.properties.outputs import (
+    Close,
     Confidence,
     GivenLabel,
+    Kept,
     LabelsKept,
     NoConfidentMistake,
     SameLabel,
     TopK,
     TrueLabel,
 )
-from surefoot.properties.outputs import Close, Kept
 
 OF_CLASSES = (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
 """Of class scores, for the registry of names."""
