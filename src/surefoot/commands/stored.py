@@ -21,10 +21,9 @@ from surefoot.commands.values import (
     class_shares,
     share,
 )
-from surefoot.core.claims import UndecidedAs
 from surefoot.core.results import Particle, RareFailure
 from surefoot.errors import InvalidArgument, ReportFailed
-from surefoot.records.options import Option, option
+from surefoot.records.options import DocumentOptions, Option, option
 from surefoot.system.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -365,28 +364,6 @@ class ExportOptions:
     )
     require_these: str | None = option(
         None, "Require it of at least this share of these inputs: 0.95.", common=True
-    )
-
-
-@dataclass(frozen=True)
-class DocumentOptions:
-    """What a document needs and a run does not know, for `Result.export`."""
-
-    name: str = option("", "Name of the model (default: that of its file).", common=True)
-    dataset: str = option("", "Name of the data (default: that of the file).", common=True)
-    dataset_id: str = option(
-        "", "Id of the data on the Hugging Face Hub (default: made of their name)."
-    )
-    task: str = option("", "What the model does: image-classification (default: if shown).")
-    benchmark_task: str = option("", "Task of a Hub benchmark: write its result (.eval_results).")
-    table: str = option(
-        "", "Of csv and latex: which table of the report (default: claims).", common=True
-    )
-    intervals: Literal["range", "plus-minus"] | None = option(
-        None, "Of csv and latex: intervals as ranges (default), or as numbers behind ±."
-    )
-    undecided: UndecidedAs | None = option(
-        None, "What an undecided requirement does in JUnit (default: fail).", common=True
     )
 
 

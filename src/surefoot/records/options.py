@@ -9,8 +9,9 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
+from surefoot.core.claims import UndecidedAs
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 
@@ -165,3 +166,28 @@ class FileOptions:
     first: int | None = _choosing(None, "At most the first N inputs (or groups).", common=True)
     random: int | None = _choosing(None, "N inputs (or groups), chosen at random.")
     correct_only: bool = _choosing(False, "Only inputs that the model classifies correctly.")
+
+
+IntervalsAs = Literal["range", "plus-minus"]
+
+
+@dataclass(frozen=True)
+class DocumentOptions:
+    """What a document needs and a run does not know; empty where the run's own name serves."""
+
+    name: str = option("", "Name of the model (default: that of its file).", common=True)
+    dataset: str = option("", "Name of the data (default: that of the file).", common=True)
+    dataset_id: str = option(
+        "", "Id of the data on the Hugging Face Hub (default: made of their name)."
+    )
+    task: str = option("", "What the model does: image-classification (default: if shown).")
+    benchmark_task: str = option("", "Task of a Hub benchmark: write its result (.eval_results).")
+    table: str = option(
+        "", "Of csv and latex: which table of the report (default: claims).", common=True
+    )
+    intervals: IntervalsAs | None = option(
+        None, "Of csv and latex: intervals as ranges (default), or as numbers behind ±."
+    )
+    undecided: UndecidedAs | None = option(
+        None, "What an undecided requirement does in JUnit (default: fail).", common=True
+    )

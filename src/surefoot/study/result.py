@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from surefoot.core.claims import UndecidedAs
     from surefoot.evidence.statement import Evidence
-    from surefoot.report.export.run import IntervalsAs
+    from surefoot.records.options import IntervalsAs
     from surefoot.report.view import View
 
 
@@ -413,12 +413,13 @@ class Result:
         (default), skip or pass. csv and latex write one table: `table` names it (default: claims),
         `intervals` is range (default) or plus-minus.
         """
+        from surefoot.records.options import DocumentOptions
         from surefoot.report.export.document import document
-        from surefoot.report.export.run import ExportedRun, ExportOptions
+        from surefoot.report.export.run import ExportedRun
 
         run = ExportedRun(self.record, self._records, self.verdicts, self.view)
-        options = ExportOptions(
-            name, dataset, dataset_id, task, benchmark_task, undecided, table, intervals
+        options = DocumentOptions(
+            name, dataset, dataset_id, task, benchmark_task, table, intervals, undecided
         )
         text = document(run, to, options)
         if path is not None:

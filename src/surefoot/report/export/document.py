@@ -11,11 +11,11 @@ from typing import Any
 
 from surefoot.core.claims import UNDECIDED_CHOICES, Claim, Verdict
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import DocumentOptions
 from surefoot.records.spec import StudySpec
 from surefoot.report.clauses import assumptions_of
 from surefoot.report.export.run import (
     ExportedRun,
-    ExportOptions,
     Metric,
     dataset_name,
     metrics_of,
@@ -87,7 +87,7 @@ _IMAGE_AXES = 3
 """Of one image: channels, height and width."""
 
 
-def hugging_face(run: ExportedRun, options: ExportOptions) -> str:
+def hugging_face(run: ExportedRun, options: DocumentOptions) -> str:
     """`model-index` as the Hub and huggingface_hub read it, one metric for each number.
 
     The interval, its error probability and the sentence with its assumptions are in the `args` of
@@ -126,7 +126,7 @@ def hugging_face(run: ExportedRun, options: ExportOptions) -> str:
     return _HEAD + yaml_text({"model-index": index})
 
 
-def _benchmark_result(run: ExportedRun, metric: Metric, options: ExportOptions) -> dict[str, Any]:
+def _benchmark_result(run: ExportedRun, metric: Metric, options: DocumentOptions) -> dict[str, Any]:
     """The first number as the result of a benchmark that is registered on the Hub."""
     unused = [name for name in ("name", "dataset", "task") if getattr(options, name)]
     if unused:
@@ -243,7 +243,7 @@ _WHOLE_FILE = ("the bytes of the ONNX file", "the bytes of the file", "the bytes
 """What a model's digest covers where it is the SHA-256 of one file, as `sha256sum` prints it."""
 
 
-def cyclonedx(run: ExportedRun, options: ExportOptions) -> str:
+def cyclonedx(run: ExportedRun, options: DocumentOptions) -> str:
     """The model as a component with its hash, and the claims as performance metrics.
 
     A bound that a claim does not have is left out. Assumptions, and what was not measured, are
@@ -274,7 +274,7 @@ def cyclonedx(run: ExportedRun, options: ExportOptions) -> str:
     return json.dumps({**bom, "serialNumber": f"urn:uuid:{serial}"}, indent=2) + "\n"
 
 
-def _model_card(run: ExportedRun, study: StudySpec, options: ExportOptions) -> dict[str, Any]:
+def _model_card(run: ExportedRun, study: StudySpec, options: DocumentOptions) -> dict[str, Any]:
     parameters: dict[str, Any] = {"task": visible(options.task)} if options.task else {}
     data = {"type": "dataset", "name": visible(dataset_name(run.record, options))}
     about = f"{study.inputs.number:,} inputs: {study.inputs.selection}"
@@ -331,7 +331,7 @@ _OUTCOMES: dict[Verdict, Outcome] = {
 }
 
 
-def junit(run: ExportedRun, options: ExportOptions) -> str:
+def junit(run: ExportedRun, options: DocumentOptions) -> str:
     """A test case for each requirement, with its verdict; refused where nothing was required."""
     cases = requirement_cases(run)
     if not cases:
@@ -369,7 +369,7 @@ def _case(suite: str, claim: Claim, message: str, seconds: float, about: str) ->
 class Format:
     """How a document is written, which options it uses, and whether it holds verdicts."""
 
-    write: Callable[[ExportedRun, ExportOptions], str]
+    write: Callable[[ExportedRun, DocumentOptions], str]
     options: tuple[str, ...] = ()
     verdicts: bool = True
 
@@ -395,7 +395,7 @@ def format_named(to: str) -> Format:
     return FORMATS[to]
 
 
-def document(run: ExportedRun, to: str, options: ExportOptions) -> str:
+def document(run: ExportedRun, to: str, options: DocumentOptions) -> str:
     """The run as a document; an option that it has no place for is refused."""
     chosen = format_named(to)
     for field in fields(options):

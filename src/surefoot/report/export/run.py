@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Literal
 
 from surefoot.core import claims
 from surefoot.core.claims import (
@@ -19,10 +18,10 @@ from surefoot.core.claims import (
     Randomness,
     RobustAtRadius,
     Tail,
-    UndecidedAs,
 )
 from surefoot.core.results import UNIT, Footing
 from surefoot.errors import InvalidArgument
+from surefoot.records.options import DocumentOptions
 from surefoot.records.record import Record
 from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.report import formatting
@@ -41,29 +40,6 @@ _FACTS = (
 """Lines of a run's provenance that name no place of a file."""
 _PROOFS = Radius | RobustAtRadius | RadiusQuantile | MeanRadius | MeanRadiusPopulation
 """Kinds that speak of every perturbation up to a size, or of the worst one that was searched."""
-
-
-IntervalsAs = Literal["range", "plus-minus"]
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """What a document needs and a run does not know; empty where the run's own name serves.
-
-    `name` is that of the model, `dataset` that of the data, `dataset_id` its id on the Hugging Face
-    Hub, `task` what the model does. `benchmark_task` is a task of a benchmark on the Hub: then its
-    file of results is written. `undecided`: what an undecided requirement does in JUnit. `table`
-    names a table of the page, `intervals` how LaTeX writes them.
-    """
-
-    name: str = ""
-    dataset: str = ""
-    dataset_id: str = ""
-    task: str = ""
-    benchmark_task: str = ""
-    undecided: UndecidedAs | None = None
-    table: str = ""
-    intervals: IntervalsAs | None = None
 
 
 @dataclass(frozen=True)
@@ -136,14 +112,14 @@ def _facts(record: Record) -> list[tuple[str, str]]:
     return [(key, value) for key, value in rows if value]
 
 
-def model_name(record: Record, options: ExportOptions) -> str:
+def model_name(record: Record, options: DocumentOptions) -> str:
     """The name that was given, else that of the model's file."""
     if options.name:
         return options.name
     return PurePath(file_name(record.source.model)).stem if record.source else "model"
 
 
-def dataset_name(record: Record, options: ExportOptions) -> str:
+def dataset_name(record: Record, options: DocumentOptions) -> str:
     """The name that was given, else that of the file with the data."""
     if options.dataset:
         return options.dataset

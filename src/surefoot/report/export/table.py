@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from surefoot.errors import InvalidArgument
-from surefoot.report.export.run import ExportedRun, ExportOptions, metrics_of
+from surefoot.records.options import DocumentOptions
+from surefoot.report.export.run import ExportedRun, metrics_of
 from surefoot.report.sentences import required_statement, sentence
 from surefoot.report.tables import CellNumbers, Table
 from surefoot.report.view import View
@@ -93,7 +94,7 @@ def _claims_table(run: ExportedRun) -> Table:
     return Table("Claims", _HEADINGS, tuple(rows), 2, _NOTE)
 
 
-def csv_table(run: ExportedRun, options: ExportOptions) -> str:
+def csv_table(run: ExportedRun, options: DocumentOptions) -> str:
     """The table with a header: what is a number throughout a column is one, without its unit.
 
     An interval is two columns. Numbers of claims are not rounded; those of other tables are as the
@@ -177,7 +178,7 @@ def _columns_of_cells(
     ]
 
 
-def latex_table(run: ExportedRun, options: ExportOptions) -> str:
+def latex_table(run: ExportedRun, options: DocumentOptions) -> str:
     """A table environment for the package booktabs; the headline stands above it as a comment."""
     if options.intervals not in (None, *INTERVALS):
         raise InvalidArgument(

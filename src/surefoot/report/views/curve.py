@@ -318,10 +318,6 @@ def class_chart(record: Record, curves: Curves) -> alt.ChartType:
     """The curves of all classes where these are few, else what the weakest came to."""
     if len(curves.classes) <= MOST_CLASSES:
         return _lines_of_classes(record, curves)
-    return _weakest_below_each_other(curves)
-
-
-def _weakest_below_each_other(curves: Curves) -> alt.ChartType:
     evaluated = [row for row in weakest_classes(curves) if row.curve.points]
     parts = [*evaluated[:MOST_CLASSES], CurveRow("all inputs", 0, curves.curve)]
     readings = [(row.name, row.curve.readings[0]) for row in parts]
