@@ -48,6 +48,7 @@ curve = sf.Study(
         0.5,
         thresholds=(0.8,),
         error=0.1,
+        assume="one-crossing",
         fixed_draws=True,  # one draw for each file: a second, where the mean over draws takes ten
     ),
 )

@@ -35,6 +35,12 @@ FAST_MODULES = {
 }  # fmt: skip
 """Of those folders, so that the fast tier has error rates and the command line in it too."""
 
+LONG_MODULES = {
+    "test_dashboard_in_browser", "test_demo", "test_examples", "test_kills",
+    "test_ray_on_this_machine", "test_report_in_browser", "test_shared_store",
+}  # fmt: skip
+"""Their tests take longest and come first, so that no worker is left alone with one at the end."""
+
 
 class NoTorch:
     """Makes `import torch` fail in this process, as if it were not installed."""
@@ -67,6 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.fast:
         config.hook.pytest_deselected(items=[item for item in items if is_slow(item)])
         items[:] = [item for item in items if not is_slow(item)]
+    items.sort(key=lambda item: item.path.stem not in LONG_MODULES)
 
 
 def pytest_collection_finish() -> None:

@@ -186,7 +186,7 @@ def test_the_quantile_over_groups_covers_the_population():
     """Every group has one radius, uniform on (0, 1); small radii come in large groups."""
     rng, missed, wrong = np.random.default_rng(16), 0, np.zeros(2)
     runs = 40  # each takes long
-    for share in [0.2, 0.5] * (runs // 2):
+    for done, share in enumerate([0.2, 0.5] * (runs // 2), 1):
         radii, slack = rng.random(25), 0.02 * rng.random(25)
         local = [
             Group((bracket(max(0.0, r - s), r + 0.1 * s),) * (6 if r < 0.5 else 1))
@@ -201,7 +201,9 @@ def test_the_quantile_over_groups_covers_the_population():
             isinstance(above, results.Decision) and above.holds,
             isinstance(below, results.Decision) and not below.holds,
         )
-    assert max(missed, *wrong) <= allowed(runs, ERROR)
+        if max(missed, *wrong) + runs - done <= allowed(runs, ERROR):
+            return
+    pytest.fail(f"{max(missed, *wrong)} of {runs} are false")
 
 
 def test_the_quantile_over_groups_gets_narrow_and_names_what_it_assumes():
