@@ -280,14 +280,13 @@ def points_found(study):
 
 
 @pytest.mark.parametrize(
-    ("noise", "level", "order"),
+    ("noise", "level", "order", "method"),
     [
-        (sf.perturb.LinfNoise, 0.1, np.inf),
-        (sf.perturb.L2Noise, 0.4, 2),
-        (sf.perturb.L1Noise, 1.2, 1),
+        (sf.perturb.LinfNoise, 0.1, np.inf, QUICK),
+        (sf.perturb.L2Noise, 0.4, 2, sf.methods.PGD(iterations=20, starts=2)),
+        (sf.perturb.L1Noise, 1.2, 1, QUICK),
     ],
 )
-@pytest.mark.parametrize("method", [QUICK, sf.methods.PGD(iterations=20, starts=2)])
 def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, level, order, method):
     x = small.batch(30)
     x[:, 0, 0, 0], x[:, 0, 1, 1] = 0.0, 1.0

@@ -132,7 +132,7 @@ def test_the_contradiction_is_found_with_every_seed_where_uniform_draws_find_non
 ) -> None:
     case, run = build(), runner(build().source)
     network, radius = read_network(case.source, (INPUTS,)), proved(case)
-    for seed in range(10):
+    for seed in range(5):
         point = find_contradiction(
             network, lambda p: run(p).argmax(axis=1), case.x, case.label, radius, UNIT, seed
         )
