@@ -482,3 +482,34 @@ def test_every_perturbation_of_signals_takes_sounds(perturbation, tmp_path):
     method = sf.methods.ExactSequential(width=0.2, error=0.2)
     result = sf.Study(model, inputs, perturbation(0.2), method, seed=1).run()
     assert len(result.record.inputs) == 2
+
+
+def test_data_that_are_perturbed_already_are_counted_as_they_are(tmp_path):
+    """A file as those of CIFAR-10-C, a severity of it, and a folder as those of ImageNet-C."""
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(0, 256, (20, 4, 4, 3), dtype=np.uint8), np.tile([0, 1, 1, 0], 5)
+    np.save(tmp_path / "noise.npy", x)
+    np.save(tmp_path / "labels.npy", y)
+    for i in range(8, 12):
+        folder = tmp_path / "noise" / "3" / f"n{y[i]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(x[i]).save(folder / f"{i}.PNG")
+
+    def scores(batch):
+        mean = batch.mean(axis=(1, 2, 3))
+        return np.stack([mean, 1 - mean], axis=1)
+
+    right = (scores(np.moveaxis(x, -1, 1) / 255).argmax(axis=1) == y).astype(float)
+    whole = sf.load_inputs(tmp_path / "noise.npy", tmp_path / "labels.npy")
+    for data, rows in (
+        (whole, slice(None)),
+        ((whole.x[8:12], y[8:12]), slice(8, 12)),
+        (tmp_path / "noise" / "3", slice(8, 12)),
+    ):
+        options = {"shape": (3, 4, 4), "bounds": (0, 1), "method": "bu-sun"}
+        result = sf.estimate(scores, data, perturb="none", **options)
+        claim = next(c for c in result.claims if c.kind == "accuracy_set")
+        assert claim.value == pytest.approx(right[rows].mean())
+        assert claim.random.value == "nothing"
+    with pytest.raises(InvalidArgument, match="no perturbation 'none'"):
+        sf.estimate(scores, whole, perturb="none+linf:0.1", bounds=(0, 1))

@@ -14,7 +14,7 @@ from surefoot.catalogue.registry import PERTURBATIONS, Definition, Options, numb
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import import_object
-from surefoot.perturb import Chain, Mixture, RandomLevel, custom, load_features
+from surefoot.perturb import Chain, Mixture, NoPerturbation, RandomLevel, custom, load_features
 from surefoot.perturb._ops.arrays import level_of
 from surefoot.perturb._ops.definition import LONGEST_SMALL, Units
 from surefoot.subject.protocols import Perturbation
@@ -142,8 +142,11 @@ def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
 
     KIND:LEVEL, KIND:LOW..HIGH (drawn uniformly each time), KIND:s3 (a published severity), further
     options as ,name=value; A+B one after the other; A|B one of them each time; mine.py:f:0.1 or
-    @module:f:0.1 a function of your own. table:0.1sd is in standard deviations of each column.
+    @module:f:0.1 a function of your own. table:0.1sd is in standard deviations of each column. none
+    is for data that are perturbed already.
     """
+    if text.strip() == NoPerturbation.kind:
+        return NoPerturbation()
     choices: list[Perturbation] = []
     for choice in _with_spread(text).split("|"):
         if choice.strip().endswith("+"):

@@ -27,10 +27,10 @@ Options = dict[str, Any]
 """Fields by their names, as JSON or text states them."""
 PERTURBATIONS: dict[str, Definition] = {class_.kind: class_ for class_ in perturb.CATALOGUE}
 """The catalogue, by the name that a command line has for it."""
-ON_A_GRID: dict[str, Definition] = {class_.kind: class_ for class_ in perturb.ON_A_GRID}
+UNLISTED: dict[str, Definition] = {class_.kind: class_ for class_ in perturb.UNLISTED}
 COMBINED: dict[str, Definition] = {
     **dict(zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)),
-    **ON_A_GRID,
+    **UNLISTED,
 }
 """What a record may name beside the catalogue."""
 PROPERTIES: dict[str, Definition] = {class_.kind: class_ for class_ in (*OF_CLASSES, *OF_OUTPUTS)}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.catalogue.methods import METHODS, TAILS, TESTS, SmoothedRadius
-from surefoot.catalogue.registry import ON_A_GRID, PERTURBATIONS
+from surefoot.catalogue.registry import PERTURBATIONS, UNLISTED
 from surefoot.conclude.scope import POPULATIONS, sampling_of, stated_population
 from surefoot.core.claims import LINF, Randomness, Sampling
 from surefoot.core.procedure import Needs
@@ -171,7 +171,7 @@ def draws_of(spec: StudySpec) -> bool | None:
     part, shape = spec.perturbation, spec.model.shape
     side = max(spec.inputs.frame, default=0)
     too_large = not 0 < math.prod(shape) <= _MOST_VALUES or side > _MOST_SIDE
-    known = PERTURBATIONS | ON_A_GRID
+    known = PERTURBATIONS | UNLISTED
     if part.kind not in known or too_large:
         return None
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surefoot.perturb.catalogue import *  # noqa: F403
 
-_LISTS = ("CATALOGUE", "COMBINED", "ON_A_GRID", "SIGNALS", "TEXTS", "__all__")
+_LISTS = ("CATALOGUE", "COMBINED", "UNLISTED", "SIGNALS", "TEXTS", "__all__")
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  any public name

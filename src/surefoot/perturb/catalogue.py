@@ -36,7 +36,14 @@ from surefoot.perturb.image.sensor import (
     SpeckleNoise,
 )
 from surefoot.perturb.image.weather import Fog, Frost, Snow, Spatter
-from surefoot.perturb.noise import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
+from surefoot.perturb.noise import (
+    GaussianNoise,
+    L1Noise,
+    L2Noise,
+    LinfNoise,
+    NoPerturbation,
+    UniformNoise,
+)
 from surefoot.perturb.own_function import Batched, InputFormat, OneByOne, custom
 from surefoot.perturb.signal import (
     BandPass,
@@ -86,8 +93,9 @@ CATALOGUE = (
 
 Noise, blurs, weather, light and files, geometry, hidden parts, camera, signals, tables, texts."""
 COMBINED = (RandomLevel, Chain, Mixture)
-ON_A_GRID = (GaussianGrid, UniformGrid)
-"""Noise that smooths a model: not clipped by itself, and so none that a command line names."""
+UNLISTED = (GaussianGrid, UniformGrid, NoPerturbation)
+"""Noise that smooths a model: not clipped by itself, and so none that a command line names; and
+`none`, which perturbs nothing."""
 
 __all__ = [
     "JPEG",
@@ -135,6 +143,7 @@ __all__ = [
     "LinfNoise",
     "Mixture",
     "MotionBlur",
+    "NoPerturbation",
     "NoiseAtSNR",
     "Occlusion",
     "OneByOne",

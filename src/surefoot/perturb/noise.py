@@ -56,6 +56,20 @@ class _Stretched(OfValues):
 
 
 @perturbation
+class NoPerturbation(OfValues):
+    """The input as it is: for data that are perturbed already. Not random."""
+
+    level: float | None = 0.0
+    kind = "none"
+    levels = Levels(0.0)
+    phrase = "no perturbation but that of the data"
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Nothing."""
+        return x
+
+
+@perturbation
 class LinfNoise(_Stretched):
     """Uniform noise in the L∞ ball: every value moves by its own amount in [-level, level)."""
 

@@ -559,6 +559,8 @@ def perturbation_at_level(study: StudySpec) -> str:
     """
     part, options = study.perturbation, study.perturbation.options
     name, level = perturbation_name(part), part.number("level")
+    if part.kind == "none":
+        return "no further perturbation"
     if level is None or options.get("parts"):
         return name
     inner, lowest = options.get("inner"), part.number("lowest") or 0.0
