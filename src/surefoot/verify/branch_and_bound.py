@@ -385,11 +385,12 @@ class TreeSettings:
     """How a tree is searched; nothing here can make a proof wrong.
 
     Steps are steps of Adam for the multipliers of a node: `steps` where a batch is full, up to
-    `most_steps` where it is not, `root_steps` at the root, `long_steps` every `long_every` levels
-    for nodes that gained nothing; `rates` are its step sizes for α and β. `batch` is the largest
-    number of nodes bounded at once and `work` their multiplications. `candidates` are the neurons
-    tried for a split, `tries` the descents for a counterexample after each batch. `steps`,
-    `long_steps` and `long_every` are measured (docs/decisions/prover.md), the others chosen by
+    `most_steps` where it is not, fewer with more undecided neurons than `batch`: few nodes fill a
+    product then. `root_steps` at the root, `long_steps` every `long_every` levels for nodes that
+    gained nothing; `rates` are its step sizes for α and β. `batch` is the largest number of nodes
+    bounded at once and `work` their multiplications. `candidates` are the neurons tried for a
+    split, `tries` the descents for a counterexample after each batch. `steps`, `long_steps`,
+    `long_every` and the fewer steps are measured (docs/decisions/prover.md), the others chosen by
     hand.
     """
 
@@ -463,6 +464,8 @@ def prove_by_branching(
     # Fewer nodes at once in a large network, so that the clock is read often enough.
     each = 8.0 * settings.steps * sum(w.work for w in bounds.layers.weights)
     batch = int(min(settings.batch, max(_LEAST_BATCH, settings.work / max(1.0, each))))
+    filled = min(1.0, settings.batch / max(1, len(bounds.lower)))
+    longest = max(2 * settings.steps, int(settings.most_steps * filled))
     most = max(settings.batch, _NODE_MEMORY // (_BYTES_PER_NEURON * max(1, len(bounds.lower))))
 
     def aim() -> float:
@@ -503,7 +506,7 @@ def prove_by_branching(
         if not len(nodes):
             continue
         watch.on_nodes(2 * len(nodes))
-        steps = min(settings.most_steps, settings.steps * max(1, batch // len(nodes)))
+        steps = min(longest, settings.steps * max(1, batch // len(nodes)))
         children, slopes = _bound_children(
             bounds, split_nodes(nodes, column), steps, settings, watch.time_over
         )
