@@ -23,7 +23,7 @@ check: $(VENV)/.check
 fast: $(VENV)/.check
 	$(BIN)/pytest --fast -n auto --dist worksteal
 
-# Everything, about a quarter of an hour on two cores: packages of both kinds are installed side by side.
+# Everything, about twenty-one minutes on two cores: packages of both kinds are installed side by side.
 test:
 	$(MAKE) --jobs=2 $(VENV)/.dev servers
 	$(MAKE) --jobs=2 everything lint docs
