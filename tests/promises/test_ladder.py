@@ -15,7 +15,7 @@ from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean
 from surefoot.population.comparison import _spent_by_pair
-from surefoot.population.requirement import requirement
+from surefoot.population.requirement import requirement, spent_by
 from surefoot.statistics import clopper_pearson
 from surefoot.statistics.counted import Side, Sides, rung
 from tests.rates import Runs
@@ -198,6 +198,8 @@ def test_every_pair_of_runs_of_two_models_may_be_compared():
     spent = [_spent_by_pair(Mean(ERROR), m) for m in range(40)]
     assert sum((2 * m + 1) * one for m, one in enumerate(spent)) <= ERROR * (1 + 1e-12)
     assert spent[0] == rung(ERROR, 0)
+    anytime = [spent_by(Mean(ERROR, anytime=True), run) for run in (0, 1)]
+    assert anytime == [ERROR, rung(ERROR, 1)]
 
 
 def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
@@ -216,6 +218,9 @@ def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
     assert [run(10), run(20), run(20), run(10), run(40, seed=3)] == [0, 1, 1, 0, 2]
     assert run(40, each=None, precision=0.1) == 3
     assert run(10, perturb="gaussian:0.4") == 0
+    at_will = {"perturb": "gaussian:0.3", "anytime": True}
+    runs = [run(11, **at_will), run(20, **at_will), run(20, **at_will, seed=2), run(40, **at_will)]
+    assert runs == [0, 0, 2, 0]  # inputs may be added, seeds not be tried
     assert run(10, group=list(range(10))) == 4  # the same inputs under another description
 
 

@@ -129,8 +129,12 @@ def requirement(
 
 
 def spent_by(population: Population, run: int | None) -> float:
-    """What run number `run` of a study may spend on an answer; all of it where there is but one."""
-    if run is None or population.continues is Continues.ANYTIME:
+    """What run number `run` of a study may spend on an answer; all of it where there is but one.
+
+    Inputs may be added to a run with `anytime` for nothing; another run, as with another seed, is
+    paid for like any other.
+    """
+    if not run and (run is None or population.continues is Continues.ANYTIME):
         return population.error
     return rung(population.error, run)
 

@@ -186,6 +186,25 @@ def earlier_runs(study: StudyParts, store: Store, begun: dict[str, StudySpec]) -
     return list(sets).index(study.spec.inputs.digest)
 
 
+def _begun_at(study: StudyParts, store: Store, rung: int) -> int:
+    """The rung; with `anytime` that of a run to which this one adds inputs.
+
+    Only adding inputs is free: with another seed, or other inputs, it is a run like any other.
+    """
+    if study.spec.population is None or not study.spec.population.anytime:
+        return rung
+    own = set(map(bytes.hex, study.row_digests))
+    known = (
+        store.stored(digest)
+        for digest, one in store.specs().items()
+        if digest != study.digest
+        and _answers_the_same(one, study.spec)
+        and _same_question(replace(one, model=study.spec.model), study.spec)
+    )
+    added_to = (r for r in known if r is not None and {row.digest for row in r.inputs} <= own)
+    return min((record.rung for record in added_to), default=rung)
+
+
 def known_trials(
     study: StudyParts, store: Store, begun: dict[str, StudySpec]
 ) -> tuple[str, dict[str, list[Entry]]]:
@@ -378,7 +397,7 @@ def _run_in(
         checked += preflight_of_batches(study, measurement.batch, checked)
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
-    rung = earlier_runs(study, store, begun)
+    rung = _begun_at(study, store, earlier_runs(study, store, begun))
     known: Mapping[str, Sequence[Entry]] = {}
     if study.needs is Needs.MEAN:
         earlier, known = known_trials(study, store, begun)
