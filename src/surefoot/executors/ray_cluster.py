@@ -17,7 +17,7 @@ from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.executors import worker
 from surefoot.executors.devices import Work
 from surefoot.executors.dispatch import Dispatch, WorkerLost
-from surefoot.executors.processes import ONE_THREAD
+from surefoot.executors.pool import ONE_THREAD
 from surefoot.executors.ray_connection import (
     Call,
     Ray,
