@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from surefoot.statistics.designs import calibrate
-from surefoot.statistics.sequential import design_values
+from surefoot.statistics.fixed_width import design_values
 
 SETTINGS = (
     *((0.1, error) for error in (0.1, 0.05, 0.01)),

@@ -18,7 +18,7 @@ from surefoot.statistics.designs import (
     stopping_points,
     worst_in,
 )
-from surefoot.statistics.sequential import design_values, read_design
+from surefoot.statistics.fixed_width import design_values, read_design
 from surefoot.testing import outcomes
 
 SMALL = (0.2, 0.2)

@@ -14,7 +14,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, WorkerFailed
-from surefoot.executors import dispatch, pool, processes, worker
+from surefoot.executors import dispatch, pool, worker
 from surefoot.executors.devices import Work
 from surefoot.executors.dispatch import Dispatch, WorkerLost
 from surefoot.executors.pool import Inline
@@ -199,7 +199,7 @@ def test_where_the_system_starts_no_process_threads_go_on_and_say_why(at_once, m
 
 
 def test_processes_that_two_threads_end_at_once_end_once():
-    own = processes.open_processes(worker.pack(study().bench()), 1)
+    own = pool.open_processes(worker.pack(study().bench()), 1)
     both = threading.Barrier(2)
 
     def end():
@@ -226,7 +226,7 @@ def test_an_error_that_cannot_travel_comes_as_its_words():
 
 
 def test_a_worker_process_starts_no_others(monkeypatch):
-    monkeypatch.setattr(processes.worker._state, "begun", True)
+    monkeypatch.setattr(worker._state, "begun", True)
     with pytest.raises(InvalidArgument, match='if __name__ == "__main__"'):
         study().run(workers=2, executor="processes")
 

@@ -37,10 +37,6 @@ class Inline(Executor):
         return future
 
 
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""Variables by which numerical libraries take one thread for each process, read on import."""
-
-
 def open_processes(
     package: Package, workers: int, on_replace: Callable[[], None] = lambda: None
 ) -> Dispatch:
@@ -89,7 +85,7 @@ class WorkerProcess:
             with self._starting:
                 if self._ended:
                     raise WorkerLost("ended")
-                self._child = child = start_child(worker.__name__, ONE_THREAD)
+                self._child = child = start_child(worker.__name__, worker.ONE_THREAD)
             self.placed.set_result(None)
             with child.pipe as pipe:
                 try:

@@ -17,7 +17,6 @@ from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.executors import worker
 from surefoot.executors.devices import Work
 from surefoot.executors.dispatch import Dispatch, WorkerLost
-from surefoot.executors.pool import ONE_THREAD
 from surefoot.executors.ray_connection import (
     Call,
     Ray,
@@ -27,7 +26,7 @@ from surefoot.executors.ray_connection import (
     release,
     start,
 )
-from surefoot.executors.worker import T, pack
+from surefoot.executors.worker import ONE_THREAD, T, pack
 
 if TYPE_CHECKING:
     from ray import ObjectRef

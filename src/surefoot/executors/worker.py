@@ -41,6 +41,8 @@ _QUESTIONS = 4
 _ALIKE = 1e-3
 """How far answers of two processes may differ, as a share of the largest: libraries add up in
 another order where they have another number of threads."""
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Variables by which numerical libraries take one thread for each process, read on import."""
 Values = NDArray[np.generic] | list[str]
 """Numbers, or a digest of each object."""
 

@@ -22,8 +22,8 @@ from surefoot.population.requirement import assumptions_of_sample, least_number
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
 from surefoot.statistics.counted import Sides, unequal_error
 from surefoot.statistics.designs import SMALLEST_PROVED
+from surefoot.statistics.fixed_width import design_for
 from surefoot.statistics.paired import ONE_TRIAL
-from surefoot.statistics.sequential import design_for
 from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
 
 Asks = Generator[tuple[Ask, ...], list[Counts], "PrecisionResult"]

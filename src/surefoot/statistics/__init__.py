@@ -12,7 +12,7 @@ from surefoot.statistics.bounds import (
 )
 from surefoot.statistics.contrasts import Contrast, contrasts, differing, permutation, welch
 from surefoot.statistics.designs import expected_trials
-from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
+from surefoot.statistics.fixed_width import BuSun, ExactSequential, FixedSize, Okamoto, design_for
 from surefoot.statistics.intervals import betting, betting_trials
 from surefoot.statistics.kappa import (
     ExactBinomial,
@@ -21,7 +21,6 @@ from surefoot.statistics.kappa import (
     doubling,
     falsely_robust,
 )
-from surefoot.statistics.sequential import ExactSequential, design_for
 from surefoot.statistics.smoothing import Norm, SmoothedRadius, Smoothing
 from surefoot.statistics.splitting import Splitting
 from surefoot.statistics.tail import NormalTail, anderson_darling
