@@ -12,7 +12,7 @@ import surefoot as sf
 from papers.exhibit import Exhibit, Row, Sheet, beside, published
 from papers.paper import InvalidArgument, Paper, Request, whole
 from papers.roby import Roby
-from papers.words import percent, spread
+from papers.words import spread
 
 PAPER = Paper(
     "asap",
@@ -46,8 +46,6 @@ _QUICK = {"perturb": FEW, "points": (48,)}
 _QUICK_IMAGES, _QUICK_BATCH = 32, 64
 """Of a quick run. No accuracy of 32 images is 80 %, so that there is no tie; batches of a fixed
 size save the time in which it is measured."""
-FIRST_LOOK = 44
-"""Inputs at which ours looks first at a level."""
 _DIGITS = 12
 """Of a share: sums of steps are rounded in binary."""
 
@@ -181,8 +179,8 @@ def printed_shares_that_are_none(digits: float = 0.005) -> list[Row]:
 
 _INSIDE, _WITHIN = "oracle inside", "oracle within its own step"
 _COLUMNS = (
-    "*perturbation; *model; *method; {}#p=points; passes:passes; seconds:.2f; Δtime=saved:change; "
-    "rob=value:share; Δrob=error:points; interval:range; remark=outcome"
+    "*perturbation; *model; *method; threshold:percent; #p=points; passes:passes; seconds:.2f; "
+    "Δtime=saved:change; rob=value:share; Δrob=error:points; interval:range; remark=outcome"
 )
 
 
@@ -192,10 +190,6 @@ def table_1(request: Request) -> Exhibit:
     rows, results = list[Row](), dict[str, sf.Result]()
     for name, model, perturb in each_curve(request):
         rows += _rows_1(request, name, model, perturb, results)
-    title, shown = "Table 1", _COLUMNS.format("threshold:percent; ")
-    if len(request.options["threshold"]) == 1:
-        title = f"Table 1, threshold {percent(request.options['threshold'][0])}"
-        shown = _COLUMNS.format("")
     note = (
         "#p: levels evaluated. Passes: evaluations for each input, which is #p where all inputs "
         "are looked at. Seconds: of this study alone, none where an earlier run had begun it; they "
@@ -205,7 +199,6 @@ def table_1(request: Request) -> Exhibit:
     )
     return Exhibit.of(
         _seen_1(rows),
-        *_few_inputs(rows),
         "The oracle is itself a sample of levels: it may be off by a step for each crossing, "
         "and shows nothing of what happens between its levels.",
         "The interval column is ours: the paper's table has none. ASAP is run as printed, with â "
@@ -213,7 +206,7 @@ def table_1(request: Request) -> Exhibit:
         "squared range.",
         "A published method gives each image one draw of the noise, the same at every level. So "
         "does ours here, to be compared; a row with fresh draws counts the noise as sampling.",
-        sheets=(Sheet(title, shown, rows, note), _as_published_1(rows)),
+        sheets=(Sheet("Table 1", _COLUMNS, rows, note), _as_published_1(rows)),
         results=results,
     )
 
@@ -289,31 +282,6 @@ def _seen_1(rows: Sequence[Row]) -> str:
     )
 
 
-def _few_inputs(rows: Sequence[Row]) -> tuple[str, ...]:
-    """What ours costs on a small set, in passes: seconds depend on what else is running."""
-    compared = [row for row in rows if row["method"] in (ORACLE, ASAP, OURS)]
-    timeout = any(row.get("value") == TIMEOUT for row in compared)
-    if timeout or all(row["inputs"] > FIRST_LOOK for row in rows):
-        return ()
-    passes: dict[str, list[float]] = {}
-    for row in compared:
-        passes.setdefault(row["method"], []).append(row["passes"])
-    ours, against = passes[OURS], []
-    for other in (ORACLE, ASAP):
-        pairs = list(zip(ours, passes[other], strict=True))
-        more, fewer = sum(own > their for own, their in pairs), sum(a < b for a, b in pairs)
-        name = f"{'the oracle' if other == ORACLE else other} ({spread(passes[other], '.3g')})"
-        words = f"more in {more} and fewer in {fewer} of {len(ours)} rows than {name}"
-        if len(ours) in (more, fewer):
-            words = f"{'more' if more else 'fewer'} than {name}"
-        against.append(words if more or fewer else f"as many as {name}")
-    return (
-        f"Ours looks at up to {FIRST_LOOK} inputs at a level first, and at more only near the "
-        f"threshold; there are no more than that here. It took {spread(ours, '.3g')} passes, "
-        f"{' and '.join(against)}.",
-    )
-
-
 def _as_published_1(ours: Sequence[Row]) -> Sheet:
     oracle = {(r["benchmark"], r["kind"]): r["minutes"] for r in TABLE_1 if r["method"] == ORACLE}
     rows = beside(TABLE_1, ours, "kind", "method")
@@ -363,25 +331,13 @@ def table_2(request: Request) -> Exhibit:
                 printed = run_one(curvature=depth, as_printed=True, **own).reading(threshold)
                 truth, step = oracle.reading(threshold).value, oracle.step(threshold)
                 ours, bound = corrected.reading(threshold), bound_of(printed)
-                rows.append(
-                    {
-                        "perturbation": name_of(perturb),
-                        "kind": kind_of(perturb),
-                        "model": name,
-                        "threshold": threshold,
-                        "curvature": bend,
-                        "oracle": truth,
-                        "value": printed.value,
-                        "error": printed.value - truth,
-                        "bound": bound,
-                        "held": abs(printed.value - truth) <= bound,
-                        "tie": printed.guarantee.footing is sf.results.Footing.NONE,
-                        "step": step,
-                        "corrected": ours.value,
-                        "interval": ours.interval,
-                        "held_corrected": near(truth, ours.interval, step),
-                    }
-                )
+                row: Row = {"perturbation": name_of(perturb), "kind": kind_of(perturb)}
+                row |= {"model": name, "threshold": threshold, "curvature": bend, "oracle": truth}
+                row |= {"value": printed.value, "error": printed.value - truth, "bound": bound}
+                row |= {"held": abs(printed.value - truth) <= bound, "step": step}
+                row["tie"] = printed.guarantee.footing is sf.results.Footing.NONE
+                row |= {"corrected": ours.value, "interval": ours.interval}
+                rows.append({**row, "held_corrected": near(truth, ours.interval, step)})
                 results[f"{name}, {perturb}, {threshold:g}, â = {bend:g}"] = corrected.result
     held, ours = sum(row["held"] for row in rows), sum(row["held_corrected"] for row in rows)
     shown = (

@@ -24,10 +24,9 @@ _NEAR = 0.05
 """What counts as near 0 or 1; the paper does not say it."""
 _NEAR_SHOWN = "*model; *perturbation=perturb; share:percent; published=published_share:percent"
 _TRUE_P = "true probability of being kept, p"
-_WHOLE = 1e-6
-"""A count this close to a whole number is that number: rounding is far smaller."""
-_BESIDE = 1e-9
-"""Distance from a jump at which it is drawn."""
+_WHOLE, _BESIDE = 1e-6, 1e-9
+"""A count this close to a whole number is that number, since rounding is far smaller; and the
+distance from a jump at which it is drawn."""
 _EXAMPLE = 0.2
 """The p at which the paper reads its figure 2."""
 
@@ -60,10 +59,9 @@ def figure_1(request: Request) -> Exhibit:
             )
             low, high = int((kept <= _NEAR).sum()), int((kept >= 1 - _NEAR).sum())
             near.append({"model": name, "perturb": perturb, "share": (low + high) / n})
+            most = f"{low:,} at most {_NEAR:g}, {high:,} at least {1 - _NEAR:g}"
             lines.append(
-                f"{title}: the estimate of {low + high:,} of {n:,} images "
-                f"({percent((low + high) / n)}) is near 0 or 1: {low:,} at most {_NEAR:g}, "
-                f"{high:,} at least {1 - _NEAR:g}."
+                f"{title}: the estimate of {low + high:,} of {n:,} is near 0 or 1: {most}."
             )
     shown = "*model; *perturbation=perturb; from=low; to=high; images"
     return Exhibit.of(

@@ -31,10 +31,9 @@ _THIN, _THICK = 1.4, 4.0
 """Widths of the last and of the first line: lines that coincide all stay visible."""
 _LONG_NAME = 24
 """Characters of a name beyond which names stand below each other: two would not fit on a phone."""
-_REACH = 4.0
-"""Deviations to both sides over which a fitted normal is drawn."""
-_FAR = 3.0
-"""A limit farther away than this many times the width of the curve is named, not drawn."""
+_REACH, _FAR = 4.0, 3.0
+"""Deviations to both sides over which a fitted normal is drawn; a limit farther away than so many
+times the width of the curve is named, not drawn."""
 
 
 def line_chart(

@@ -109,13 +109,19 @@ def _read_cell(text: str) -> Any:
         return text
 
 
-def beside(printed: Iterable[Row], ours: Sequence[Row], *on: str) -> list[Row]:
+def printed(table: str, **keys: Any) -> Row:
+    """What a table prints where it has these values, with the prefix "published_"."""
+    rows = (row for row in published(table) if all(row[k] == v for k, v in keys.items()))
+    return {f"published_{k}": v for row in rows for k, v in row.items()}
+
+
+def beside(theirs: Iterable[Row], ours: Sequence[Row], *on: str) -> list[Row]:
     """Each printed row with every row of ours that has the same `on`, or alone.
 
     Its numbers get the prefix "published_". `network` is the name of our model; where none of ours
     has such a name, a printed network stands beside all of them.
     """
-    rows, every = list[Row](), list(printed)
+    rows, every = list[Row](), list(theirs)
     own = [{**row, "network": str(row.get("model")).partition(".")[0]} for row in ours]
     names = {row.get("network") for row in every}
     keys = [k for k in on if k != "network" or any(row["network"] in names for row in own)]

@@ -11,18 +11,10 @@ from scipy.special import logsumexp, ndtr
 from scipy.stats import binomtest
 
 import surefoot as sf
-from papers import charts
+from papers import charts, words
 from papers.exhibit import Exhibit, Row, Sheet, beside, published
 from papers.paper import InvalidArgument, Paper, Request, error_of, exact_interval
-from papers.words import (
-    Interval,
-    confidence,
-    p_value,
-    percent,
-    percent_range,
-    small_probability,
-    transform,
-)
+from papers.words import Interval, confidence, percent, percent_range, small_probability
 
 PAPER = Paper(
     "roma",
@@ -120,13 +112,9 @@ FIGURE_1 = recomputed("Figure 1", 0.473, 0.053, 0.6, None, 2.396, 0.008288)
 FIGURE_2B = recomputed("Figure 2b", -0.33, 0.020, 0.6, 0.257, 7.45, 4.66e-14)
 """Section 3.3: λ = 0.257, N(−0.33, 0.020²); printed Z-score 7.45 and plr 1 − 4.66e-14."""
 _OF_PAPER = {
-    "Figure 1": "The paper's example has mean {mean:g}, deviation {deviation:g} and limit "
-    "0.6: z = {z:.3f} and plr {plr:.5f}; the paper prints 0.991712, from the rounded "
-    "z.",
-    "Figure 2b": "The paper's example has λ = {power:g}, mean {mean:g} and deviation "
-    "{deviation:g}: the limit 0.6 becomes {limit:.4f}, z = {z:.2f} and plr {plr:.1g}; "
-    "the paper prints z = {published_z:g} and plr 1 - {published_failure:g}, which needs the other "
-    "sign: with its own numbers nearly every perturbation is a confident mistake.",
+    "Figure 1": "The paper's 1 - plr is from the rounded z.",
+    "Figure 2b": "The published plr needs the other sign of z: with the paper's own numbers nearly "
+    "every perturbation is a confident mistake.",
 }
 _COMMON: Row = {"perturb": ("linf:0.04",), "limit": 0.6, "draws": 10_000, "images": (100,)}
 _ONE: Row = _COMMON | {"input": None}
@@ -194,7 +182,7 @@ def _scores(
         lines.append(f"{name}: input {row.id}. {outcome}{note}")
         for fit in _fits(row):
             values = {n: v for n, v in vars(fit).items() if n != "scores"}
-            values |= {"transform": transform(fit), "p": _p_words(fit)}
+            values |= {"transform": words.transform(fit), "p": _p_words(fit)}
             if tail is not None and fit.accepted:
                 values["failure"] = tail.failure
             if counted is not None:
@@ -210,7 +198,7 @@ def _scores(
     again = "The paper's example is of another network; it is recomputed from its own numbers."
     return Exhibit.of(
         *lines,
-        _OF_PAPER[example["name"]].format(**example),
+        _OF_PAPER[example["name"]],
         _COMPLEMENT,
         sheets=(
             Sheet("Fits", _FITS, rows, note),
@@ -222,7 +210,7 @@ def _scores(
 
 
 def _p_words(fit: Any) -> str:
-    return f"< {fit.p_value:.0e}" if fit.p_is_bound else p_value(fit.p_value)
+    return f"< {fit.p_value:.0e}" if fit.p_is_bound else words.p_value(fit.p_value)
 
 
 def _fit_words(fit: Any) -> str:
@@ -230,7 +218,7 @@ def _fit_words(fit: Any) -> str:
     outcome, p = "not rejected" if fit.accepted else "rejected", _p_words(fit)
     power = "" if fit.power is None else f", λ = {fit.power:.3g}"
     return (
-        f"{transform(fit)}{power}: mean {fit.mean:.4g}, deviation {fit.deviation:.4g}, z = "
+        f"{words.transform(fit)}{power}: mean {fit.mean:.4g}, deviation {fit.deviation:.4g}, z = "
         f"{fit.z:.3g}, normality {outcome} at {100 * fit.level:.9g} % (Anderson-Darling, p "
         f"{p if p.startswith('<') else f'= {p}'})"
     )
@@ -322,16 +310,9 @@ def _loss(scores: Any, labels: Any, kind: str) -> Row:
 def _best(rows: Sequence[Row]) -> str:
     """The model that is right most often, or all that are; nothing is said of the population."""
     most = max(row["accuracy"] for row in rows)
-    *others, last = (row["model"] for row in rows if row["accuracy"] == most)
-    right = f"right on {percent(most)} of {rows[0]['inputs']:,} clean inputs"
-    if len(rows) == 1:
-        return f"{last} is {right}."
-    if not others:
-        return f"{last} is {right}, the most of these models."
-    both = f"{', '.join(others)} and {last}"
-    if len(others) + 1 == len(rows):
-        return f"{both} are equal: each is {right}."
-    return f"{both} are each {right}, the most of these models."
+    best = " and ".join(row["model"] for row in rows if row["accuracy"] == most)
+    of_all = ", the most of these models" if len(rows) > 1 else ""
+    return f"{best}: right on {percent(most)} of {rows[0]['inputs']:,} clean inputs{of_all}."
 
 
 # Figures 3 and 4, Table 2: averages by level, by model and by class

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
@@ -16,7 +16,7 @@ from scipy.special import bdtr
 
 import surefoot as sf
 from papers import charts
-from papers.exhibit import Exhibit, Row, Sheet, published
+from papers.exhibit import Exhibit, Row, Sheet, printed
 from papers.paper import MODELS, PROVABLE, InvalidArgument, Paper, Request, error_of, exact_interval
 from papers.words import Interval, spread
 
@@ -40,30 +40,32 @@ OPTIONS: dict[str, Any] = {
 _MANY_RUNS = 200
 """Runs of algorithm 1 that are worth further processes: about ten seconds of one."""
 _exhibit = partial(
-    PAPER.exhibit, options=OPTIONS, quick={"repeats": 20, "seconds": 0.5}, needs=("brackets",)
+    PAPER.exhibit, options=OPTIONS, quick={"repeats": 20, "seconds": None}, needs=("brackets",)
+)
+_DRAWN = (
+    "Inputs are drawn without replacement, as in the thesis, unless --replacement is given: then "
+    "runs are independent of each other."
 )
 GRID = 0.002
 """The step of the thesis' radii, which its code adds to a lower end to get an upper one."""
-_QUICK_INPUTS = 36
-"""A few more than algorithm 1 takes; each is proved in a twentieth of a second."""
+_QUICK_INPUTS, _QUICK_NODES = 36, 500
+"""A few more than algorithm 1 takes; a limit in nodes is the same on every computer."""
 _ROUNDING = 1e-9
 """Of a rank: share · n is a whole number if it is this close to one."""
-_HOUR, _PRINTED = 3600.0, 0.011
-_NEAR = 0.1
-"""Relative difference up to which two ratios are about the same."""
+_HOUR, _PRINTED, _NEAR = 3600.0, 0.011, 0.1
+"""The last: the relative difference up to which two ratios are about the same."""
 _MANY = ("mnist-net", "mnist-net 256x4", "mnist relu 4 1024")
 """Networks of which the thesis had about 1000 inputs; of the others about 100."""
 
 
-def printed(table: str, network: str, inputs: int) -> Row:
+def of_thesis(table: str, network: str, inputs: int) -> Row:
     """What a table of the thesis prints of this network; its "mnist relu 3 50" is mnist_relu_3_50.
 
     Nothing where the thesis had another number of inputs: then it is about something else.
     """
     name = network.replace("_", " ")
     alike = inputs >= 900 if name in _MANY else 70 <= inputs <= 130
-    rows = (row for row in published(f"sigma table {table}") if alike and row["network"] == name)
-    return {f"published_{k}": v for row in rows for k, v in row.items()}
+    return printed(f"sigma table {table}", network=name) if alike else {}
 
 
 # Runs of algorithm 1 on samples of the brackets at hand, which are then the population
@@ -242,10 +244,6 @@ class Networks:
         return f"{spread(given, 'd')} of {repeats} runs of algorithm 1"
 
 
-def _with(options: Mapping[str, Any]) -> bool:
-    return bool(options["replacement"])
-
-
 def networks_of(request: Request) -> Networks:
     """Runs of algorithm 1 for each network of the file, or of the models of the request."""
     options, every = request.options, list[Network]()
@@ -254,7 +252,7 @@ def networks_of(request: Request) -> Networks:
     over = sf.population.AlgorithmOne(share, error, **own)
     read = (_proved if request.brackets is None else _of_file)(request)
     lines, results = [*read.lines], read.results
-    how = Drawing(options["repeats"], request.seed, options["sample"], _with(options))
+    how = Drawing(options["repeats"], request.seed, options["sample"], bool(options["replacement"]))
     runs = resample_all(tuple(read.brackets.values()), over, how)
     for (name, local), (draws, refusals) in zip(read.brackets.items(), runs, strict=True):
         if not draws:
@@ -327,10 +325,10 @@ def _proved(request: Request) -> _Read:
     models = PROVABLE if request.models == MODELS else request.models
     proving = replace(request, files=files)
     own = {name: request.options[name] for name in ("quantile", "confidence")}
+    seconds = request.options["seconds"]
+    limit = "seconds_per_input" if seconds else "nodes_per_input"
     results = {
-        name: proving.run(
-            "critical", model, seconds_per_input=request.options["seconds"], samples=0, **own
-        )
+        name: proving.run("critical", model, **{limit: seconds or _QUICK_NODES}, samples=0, **own)
         for name, model in models.items()
     }
     brackets = {
@@ -386,7 +384,7 @@ def table_4_1(request: Request) -> Exhibit:
     networks = networks_of(request)
     right = tuple(_overlap(n, n.truth) for n in networks.every)
     theirs = tuple(
-        {**_overlap(n, n.thesis), **printed("4.1", n.name, len(n.local))}
+        {**_overlap(n, n.thesis), **of_thesis("4.1", n.name, len(n.local))}
         for n in networks.every
         if n.thesis
     )
@@ -411,18 +409,9 @@ def table_4_1(request: Request) -> Exhibit:
         "To overlap is weaker than to be right: a narrow interval beside the quantile overlaps "
         "with a wide ground truth. Ground truth here: ranks counted from 1, upper ends of the "
         "brackets; the second table has the ranks of the thesis, one too high.",
-        _drawn_words(request),
+        _DRAWN,
         *tried,
         sheets=sheets if theirs else sheets[:1],
-    )
-
-
-def _drawn_words(request: Request) -> str:
-    if _with(request.options):
-        return "Inputs are drawn with replacement, so that runs are independent of each other."
-    return (
-        "Inputs are drawn without replacement, as in the thesis; --replacement draws with it, so "
-        "that runs are independent of each other."
     )
 
 
@@ -436,17 +425,10 @@ def _overlap(network: Network, truth: Interval) -> Row:
     probability = [d.posterior.between(i.low, i.high) for d, i in inside]
     ratio = [i.width / d.interval.width for d, i in inside]
     union = [i.width / (d.interval.width + truth.width - i.width) for d, i in inside]
-    return {
-        "network": network.name,
-        "inputs": len(network.local),
-        "runs": network.repeats,
-        "given": len(network.draws),
-        "frequency": len(inside),
-        "probability": float(np.mean(probability)) if inside else None,
-        "ratio": float(np.mean(ratio)) if inside else None,
-        "union": float(np.mean(union)) if inside else None,
-        "truth": truth,
-    }
+    means = {"probability": probability, "ratio": ratio, "union": union}
+    row: Row = {"network": network.name, "inputs": len(network.local), "runs": network.repeats}
+    row |= {"given": len(network.draws), "frequency": len(inside), "truth": truth}
+    return row | {key: float(np.mean(own)) if inside else None for key, own in means.items()}
 
 
 @_exhibit("table 4.2", "Algorithm 1's intervals, and how often they are right")
@@ -479,7 +461,7 @@ def table_4_2(request: Request) -> Exhibit:
         "not where the data contradict the log-normal; here the same sum is on a grid in log "
         "space, rounded as single precision rounds.",
         "True interval, right ranks: ranks counted from 1, lower ends for the low rank, upper ends "
-        f"for the high one, and nothing proved counts as 0. {_drawn_words(request)}",
+        f"for the high one, and nothing proved counts as 0. {_DRAWN}",
         sheets=(
             Sheet("Average interval and ground truth", _AVERAGES, rows, note, only_known=True),
             Sheet("Lowest and highest interval, and lengths", _EXTREMES, rows, only_known=True),
@@ -492,22 +474,13 @@ def _statistics(network: Network) -> Row:
     intervals = [draw.interval for draw in network.draws]
     lows, highs = np.array([i.low for i in intervals]), np.array([i.high for i in intervals])
     lengths = highs - lows
-    return {
-        "network": network.name,
-        "inputs": len(network.local),
-        "used": network.mean_inputs,
-        "lower": float(lows.mean()),
-        "upper": float(highs.mean()),
-        "truth": network.truth,
-        "thesis": network.thesis,
-        "lowest": intervals[int(lows.argmin())],
-        "highest": intervals[int(highs.argmax())],
-        "shortest": float(lengths.min()),
-        "longest": float(lengths.max()),
-        "length": float(lengths.mean()),
-        "truth_length": network.truth.width,
-        **printed("4.2", network.name, len(network.local)),
-    }
+    row: Row = {"network": network.name, "inputs": len(network.local), "thesis": network.thesis}
+    row |= {"used": network.mean_inputs, "truth": network.truth}
+    row |= {"lower": float(lows.mean()), "upper": float(highs.mean())}
+    row |= {"lowest": intervals[int(lows.argmin())], "highest": intervals[int(highs.argmax())]}
+    row |= {"shortest": float(lengths.min()), "longest": float(lengths.max())}
+    row |= {"length": float(lengths.mean()), "truth_length": network.truth.width}
+    return row | of_thesis("4.2", network.name, len(network.local))
 
 
 _AVERAGES = (
@@ -551,7 +524,7 @@ def table_4_3(request: Request) -> Exhibit:
         row = {"network": n.name, "least": min(own), "most": max(own), "mean": mean}
         row |= {"all_inputs": every, "share": len(n.local) / n.mean_inputs, "ratio": every / mean}
         row["calls"] = n.calls or None
-        rows.append(row | printed("4.3", n.name, len(n.local)))
+        rows.append(row | of_thesis("4.3", n.name, len(n.local)))
     near = all(abs(row["ratio"] / row["share"] - 1) <= _NEAR for row in rows)
     why = "That is about the number of inputs divided by the number taken: the " if near else "The "
     known = [row for row in rows if "published_all_inputs" in row]

@@ -14,6 +14,7 @@ from papers.exhibit import page_of
 from papers.paper import FILE_OPTIONS, PART_OPTIONS, Request, chosen_options
 from papers.words import Interval
 from surefoot.errors import InvalidArgument
+from tests.exhibits import KEPT, values
 
 PARTS = [(paper, part) for paper in PAPERS.values() for part in paper.parts]
 SHEET = Sheet(
@@ -162,3 +163,13 @@ def test_a_number_of_a_paper_is_followed_by_the_difference_where_both_are_number
     assert sheet.headings == ("a", "published", "difference", "another")
     assert [line[2] for line in sheet.cells] == ["+0.5", ""]
     assert sheet.csv().splitlines()[0] == "a,published_a,published_b"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_quick_exhibit_has_the_values_that_are_kept(paper, tmp_path):
+    """`python -m tests.exhibits` writes them anew."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    for part, tables in values(paper, str(tmp_path / "runs.db")).items():
+        for made, table in zip(tables, kept[f"{paper}: {part}"], strict=True):
+            assert made == pytest.approx(table, rel=1e-6, abs=1e-9), part

@@ -65,7 +65,7 @@ def test_its_numbers_are_those_of_the_api(table, files):
 
 
 def test_published_numbers_stand_in_a_table_of_their_own(table):
-    assert table.sheets[2].rows[-1]["observation"] == pytest.approx(0.9063)
+    assert table.sheets[2].rows[-1]["published_observed"] == pytest.approx(0.9063)
     assert all(0.9063 not in row.values() for row in table.sheets[0].rows)
 
 

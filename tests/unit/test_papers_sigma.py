@@ -9,7 +9,7 @@ from papers.exhibit import published
 from papers.sigma import (
     Drawing,
     Network,
-    printed,
+    of_thesis,
     resample,
     thesis_interval,
 )
@@ -181,10 +181,10 @@ def test_a_file_that_lacks_what_a_part_needs_is_refused_with_what_it_lacks(
 
 
 def test_published_numbers_stand_beside_the_same_number_of_inputs_only():
-    assert printed("4.2", "mnist-net_256x4", 1000)["published_upper"] == 0.0306
-    assert printed("4.2", "mnist-net_256x4", 99) == {}
-    assert printed("4.3", "mnist_relu_3_50", 98)["published_all_inputs"] == 827.41
-    assert printed("4.1", "other", 1000) == {}
+    assert of_thesis("4.2", "mnist-net_256x4", 1000)["published_upper"] == 0.0306
+    assert of_thesis("4.2", "mnist-net_256x4", 99) == {}
+    assert of_thesis("4.3", "mnist_relu_3_50", 98)["published_all_inputs"] == 827.41
+    assert of_thesis("4.1", "other", 1000) == {}
     names = [[row["network"] for row in published(f"sigma table 4.{i}")] for i in (1, 2, 3)]
     assert names[1] == names[2] and names[0] == names[1][:3]
     intervals = published("sigma table 4.2")
