@@ -43,7 +43,8 @@ def _sums(sheet: Sheet) -> dict[str, float]:
     sums: dict[str, float] = {"rows": len(sheet.rows)}
     for key in dict.fromkeys(column.key for column in sheet.columns if not column.less):
         timed = key.rpartition("_")[2] in _TIMES[:5] and not key.startswith("published")
-        if timed or (sheet.title.startswith(_TIMED) and key.rpartition("_")[2] in _TIMES):
+        last = key if key in _TIMES else key.rpartition("_")[2]
+        if timed or (sheet.title.startswith(_TIMED) and last in _TIMES):
             continue
         cells = [row.get(key) for row in sheet.rows]
         ends = [e for c in cells for e in ((c.low, c.high) if hasattr(c, "low") else (c,))]
