@@ -185,6 +185,15 @@ def test_the_checks_before_a_run_cannot_be_left_out(tmp_path):
     assert (check.exit_code, check.results[-1].status) == (2, "not recomputed")
 
 
+@pytest.mark.parametrize(("leaf", "value"), [("status", "okx"), ("clean.right", 10**400)])
+def test_a_check_before_the_run_that_cannot_be_is_refuted(made, leaf, value):
+    path, statement = made
+    found = statement["predicate"]["origin"]["findings"]
+    clean = next(i for i, finding in enumerate(found) if finding.get("clean"))
+    at = ("predicate", "origin", "findings", clean, *leaf.split("."))
+    assert sf.check_evidence(write(path, with_leaf(statement, at, value))).exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

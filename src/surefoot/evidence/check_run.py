@@ -100,6 +100,7 @@ def _question(claim: Claim) -> tuple[object, ...]:
     return claim.kind, about.of, about.name, names, quantity_words(claim), limit
 
 
+_STATUSES = ("ok", "warning", "failed")
 _RUN = re.compile("[0-9a-f]{64}")
 _SHARED = ("model", "inputs", "bounds", "perturbation", "property", "seed")
 """What an attack beside a study has in common with it."""
@@ -237,8 +238,12 @@ def _check_origin(record: Record) -> list[Check]:
     if loss is not None:
         numbers += [loss.mean or 0, loss.infinite, loss.inputs - loss.infinite]
     if min(numbers) < 0:
-        reason = f"a count, a time or a loss below 0 cannot be: {min(numbers):g}"
+        reason = f"a count, a time or a loss below 0 cannot be: {str(min(numbers))[:40]}"
         checks.append(Status.REFUTED.of("how the run was made", reason))
+    unknown = [one.status for one in record.findings if one.status not in _STATUSES]
+    if unknown:
+        reason = f"a check is ok, a warning or failed, and not {unknown[0][:40]!r}"
+        checks.append(Status.REFUTED.of("the checks of model and data before the run", reason))
     if not record.findings:
         reason = "the file leaves them out, and every run has some"
         checks.append(Status.OPEN.of("the checks of model and data before the run", reason))
