@@ -244,6 +244,13 @@ def test_wrong_tokens_are_limited_and_known_readers_are_not(where, monkeypatch):
     assert client.get("/", headers=bearer).status_code == 200
 
 
+def test_who_guesses_does_not_keep_out_the_owner_of_a_token_that_nobody_guesses(where):
+    client, token = client_of(where, token="x" * 32), "x" * 32
+    assert [client.get("/?token=wrong").status_code for _ in range(12)][-1] == 429
+    assert client.get("/", headers={"authorization": f"Bearer {token}"}).status_code == 200
+    assert client.get(f"/?token={token}").status_code == 200
+
+
 def test_half_open_connections_take_no_place_of_others(where):
     """More than are served at all: the oldest go, and a whole request is answered."""
     server = Server(Settings((where,), port=0))
