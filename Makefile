@@ -44,7 +44,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "open site/index.html in a browser"
 
-# Two minutes: every table and figure of the five papers, small, on the embedded networks.
+# A minute: every table and figure of the five papers, small, on the embedded networks.
 papers: $(VENV)/.core
 	mkdir -p exhibits
 	for name in bu-sun mu-lim roma sigma asap; do $(BIN)/python -m papers $$name --quick \

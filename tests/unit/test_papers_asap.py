@@ -157,7 +157,9 @@ def test_figure_6_takes_the_levels_of_the_integrator(net):
 
 
 def test_figure_7_scatters_as_a_binomial_does(net):
-    exhibit = checked(papers.make("asap", figure=7, perturb=BLUR, oracle=33, points="10,90", **net))
+    exhibit = checked(
+        papers.make("asap", figure=7, perturb=BLUR, oracle=33, points="10,90", repeats=100, **net)
+    )
     few, many = exhibit.sheets[0].rows
     assert few["repeats"] == 100
     for row in (few, many):
