@@ -59,6 +59,9 @@ NOT_RUN = {
     "--previous-model": "test_gate_run runs such a command",
     "found-1": "needs a failure that splitting found; test_splitting runs such a command",
     "surefoot serve": "runs until it is stopped; test_dashboard_in_browser runs it",
+    "ImageNet-C/": "needs its images, as the next; test_inputs_images runs such studies",
+    "noise3.npz": "",
+    "medical.h5": "needs Keras and a clone of the authors' repository",
     "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",
 }
 """A part of a command: why it is not run here."""

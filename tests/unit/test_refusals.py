@@ -44,6 +44,7 @@ ELSEWHERE = {
     "gate/check_study.py: {gate.path} was": "one for each study that is refused",
     "gate/read_gate.py: study {study}: {p": "what the option is, from its help",
     "models/onnx.py: {late_words(": "models/call_limit.py says it for every kind of model",
+    "executors/pool.py: {late_words(": "the same",
     "models/endpoint_connection.py: {text}": "the words of who calls `failed`",
     "records/options.py: {": "the words that follow the name of the option",
     "serve/replay.py: {str(": "what surefoot replay says",
