@@ -155,5 +155,6 @@ def test_the_page_of_a_paper_shows_every_table_and_figure(paper, browser, tmp_pa
         for i, sheet in enumerate(exhibit.sheets, 1):
             assert count(browser, f"#{exhibit.place}-{i} tbody tr") == len(sheet.rows) > 0
             keys = {key for row in sheet.rows for key in row}
-            assert {column.key for column in sheet.columns} <= keys
+            missing = {column.key for column in sheet.columns} - keys
+            assert not missing or "beside ours" in sheet.title  # nothing of ours is about the same
     assert barriers(browser) == []
