@@ -209,6 +209,22 @@ def test_the_preflight_says_what_the_labels_would_have_to_be():
     assert check.clean.doubt.values[:2] == (1.0, "the labels renamed (0 as 1, 1 as 0)")
 
 
+@pytest.mark.parametrize(
+    ("classes", "number", "said"), [(1, 10, True), (1, 9, False), (2, 10, False)]
+)
+def test_one_answer_for_all_inputs_is_said_where_no_labels_say_whether_it_is_right(
+    classes, number, said
+):
+    def few_classes(x):
+        return np.eye(3)[(classes - 1) * (x[:, 0] > 0.5).astype(int)]
+
+    x = np.linspace(0, 1, number, dtype=np.float32)[:, None]
+    model = sf.load_model(few_classes, shape=(1,), bounds=(0, 1))
+    check = {c.name: c for c in examine(sf.load_inputs(x), model, None)}[NAME]
+    assert check.status is CheckStatus.WARNING
+    assert (f"all {number} inputs class 0" in check.finding) is said
+
+
 def test_the_preflight_refuses_names_of_fewer_classes_than_the_model_has():
     """Of three classes only two are in the data: alphabetical numbers may be wrong."""
     model = sf.load_model(lambda x: x[:, :3], shape=SHAPE)

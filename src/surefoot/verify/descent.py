@@ -287,7 +287,7 @@ def descent_from_outside(
 
     In L1 few values move, and hardly others later. Around the inputs of a network trained against
     attacks the slopes lead nowhere, and random points of an L2 ball are all near its input: from
-    farther out twice as many were broken (`benchmarks/attack.py`, the convolutional network).
+    farther out up to twice as many were broken (`benchmarks/attack.py`, `mnist_conv`).
     """
 
     def passing(points: Array, rows: Array) -> Value:
