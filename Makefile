@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 TORCH := torch==2.13.0
 unexport PYTHONDONTWRITEBYTECODE
 # Modules are compiled once, not by each of the hundreds of commands that the tests start.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
 # Tests that wait for a server or another process leave their core to others.
 BENCHMARKS := startup overhead samples kappa perturb procedure_time claims store
 
