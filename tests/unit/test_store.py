@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 import math
 import sqlite3
 import sys
@@ -18,7 +19,7 @@ from surefoot.errors import StoreFailed
 from surefoot.records.json_records import plain_numbers, record_from_json, record_to_json
 from surefoot.records.record import Source
 from surefoot.store import MemoryJournal
-from surefoot.store.database import META
+from surefoot.store.database import META, open_database
 from surefoot.store.sql import SqlStore
 from surefoot.testing import check_journal, check_store
 from tests.worlds import study
@@ -207,3 +208,21 @@ def test_a_list_of_runs_needs_no_model_no_method_and_no_scipy():
         "sys.exit(', '.join(name for name in heavy if name in sys.modules) or 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
+def test_what_a_stop_does_to_a_connection_is_not_logged(stop, tmp_path):
+    """A statement that runs cannot be rolled back: SQLAlchemy logs that, with the stop before."""
+    logger = open_database(str(tmp_path / "s.db"), create=True).engine.pool.logger
+    try:
+        try:
+            raise stop
+        finally:
+            raise OSError("another command is already in progress")
+    except OSError:
+        records, handler = [], logging.Handler()
+        handler.emit = records.append
+        logger.addHandler(handler)
+        logger.error("during reset", exc_info=True)
+        logger.removeHandler(handler)
+    assert len(records) == (stop is ValueError)

@@ -10,6 +10,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.reasons import Why
 from surefoot.core.tasks import Task
 from surefoot.engine.devices import memory_errors, on_device_of
 from surefoot.engine.input_check import WAY_OUT
@@ -428,8 +429,12 @@ def _accuracy(
     texts: tuple[str, ...] | None = () if NUMBERS in inputs.reading else None
     if LOOKED_UP in inputs.reading or ALPHABETICAL in inputs.reading:
         texts = inputs.class_names
-    doubt = preparation_doubt(seen, inputs.frame, model)
-    doubt = doubt or label_doubt(seen.labels, seen.predicted, model.signature.classes, texts)
+    doubt = label_doubt(seen.labels, seen.predicted, model.signature.classes, texts)
+    prepared = preparation_doubt(seen, inputs.frame, model)
+    if prepared is not None:  # the cure with which more are right is the one to try
+        _, hits, _, tried = prepared.values
+        renamed = doubt is not None and doubt.why is Why.LABELS_READ_OTHERWISE
+        doubt = doubt if renamed and doubt.values[0] > hits / tried else prepared
     status = CheckStatus.WARNING if doubt else CheckStatus.OK
     return status, finding, CleanAnswers(right, number, doubt), None
 

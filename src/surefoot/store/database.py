@@ -197,10 +197,13 @@ def _is_lost(error: Exception) -> bool:
 def _is_no_stop(record: logging.LogRecord) -> bool:
     """Whether to log this: not that a run was stopped while a connection was given back.
 
-    The exception is raised again where the run can end; SQLAlchemy would print its traceback.
+    The exception is raised again where the run can end; SQLAlchemy would print its traceback, or
+    that of a connection which cannot be given back while its statement runs.
     """
-    kind = record.exc_info[0] if record.exc_info else None
-    return kind is None or issubclass(kind, Exception)
+    error = record.exc_info[1] if record.exc_info else None
+    while isinstance(error, Exception):
+        error = error.__context__
+    return error is None
 
 
 SCHEMA = 7
