@@ -299,7 +299,7 @@ def test_less_than_a_grey_level_does_not_pass(world, scale, perturb, passes):
 def test_a_radius_of_less_than_a_grey_level_does_not_pass():
     images, net = np.load(DATA / "fashion_test.npz"), str(DATA / "fashion_mlp_noise.onnx")
     x, y = images["x"].astype(np.float32)[:3], images["y"][:3]
-    ask = {"nodes_per_input": 2, "samples": 0, "quantile": 0.5, "confidence": 0.5, "workers": 1}
+    ask = {"nodes_per_input": 2, "samples": 0, "quantile": 0.5, "confidence": 0.5, "store": None}
     result = sf.critical(net, (x, y), bounds="0,255", **ask)
     assert verdicts(result.require(2)) == {Verdict.PASS}
     below = result.require(8 / 255).verdicts[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,6 +111,14 @@ def label_doubt(
     elif several and (p := permutation_p(labels, predicted)) is not None and p > ERROR:
         doubt = Why.CHANCE_EXPLAINS.of(p)
     return Why.FEW_TO_DOUBT.of(doubt) if doubt and len(labels) < _LEAST_INPUTS else doubt
+
+
+def right_share(cure: Reason) -> float:
+    """Of another reading of the labels, or another preparation: which share it puts right."""
+    if cure.why is Why.LABELS_READ_OTHERWISE:
+        return cast("float", cure.values[0])
+    _, hits, _, tried = cast("tuple[str, int, int, int]", cure.values)
+    return hits / tried
 
 
 def names_doubt(named: int, classes: int) -> str:

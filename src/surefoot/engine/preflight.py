@@ -14,7 +14,7 @@ from surefoot.core.reasons import Why
 from surefoot.core.tasks import Task
 from surefoot.engine.devices import memory_errors, on_device_of
 from surefoot.engine.input_check import WAY_OUT
-from surefoot.engine.label_check import label_doubt, names_doubt, preparation_doubt
+from surefoot.engine.label_check import label_doubt, names_doubt, preparation_doubt, right_share
 from surefoot.engine.outputs import (
     ROUNDING,
     Check,
@@ -431,10 +431,10 @@ def _accuracy(
         texts = inputs.class_names
     doubt = label_doubt(seen.labels, seen.predicted, model.signature.classes, texts)
     prepared = preparation_doubt(seen, inputs.frame, model)
-    if prepared is not None:  # the cure with which more are right is the one to try
-        _, hits, _, tried = prepared.values
-        renamed = doubt is not None and doubt.why is Why.LABELS_READ_OTHERWISE
-        doubt = doubt if renamed and doubt.values[0] > hits / tried else prepared
+    renamed = doubt if doubt and doubt.why is Why.LABELS_READ_OTHERWISE else None
+    # of two cures the one with which more are right
+    if prepared and not (renamed and right_share(renamed) > right_share(prepared)):
+        doubt = prepared
     status = CheckStatus.WARNING if doubt else CheckStatus.OK
     return status, finding, CleanAnswers(right, number, doubt), None
 
