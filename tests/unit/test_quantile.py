@@ -160,7 +160,7 @@ Z = float(ndtri(0.05))
 
 
 def by_integration(local, chances, ceiling=0.4):
-    """Where the posterior has `chances` below, by sums over the quantile and the median as told."""
+    """Where the posterior has `chances` below, by sums over quantile and median."""
     lows = np.log(np.maximum([b.low for b in local], 1e-300))
     highs = np.log([b.high for b in local])
     quantiles = np.linspace(0.0005, 0.1, 400)

@@ -411,9 +411,9 @@ def _accuracy(
             last = inputs.features[-1].name
             hint = f": if a column holds them, name it, such as labels={last!r} (--labels {last})"
         if len(predicted) >= _LEAST_ALIKE and len(np.unique(predicted)) == 1:
-            hint = (
-                f", and the model gives all {len(predicted):,} inputs class {predicted[0]}: an "
-                "answer that is always the same withstands everything"
+            hint += (
+                f"; the model gives all {len(predicted):,} inputs class {predicted[0]}, and an "
+                "answer that is always the same never changes"
             )
         return CheckStatus.WARNING, f"the data have no labels, so clean accuracy is unknown{hint}"
     if inputs.labels.max() >= model.signature.classes:

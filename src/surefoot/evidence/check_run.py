@@ -17,6 +17,7 @@ from surefoot.conclude.requirements import check_requirements
 from surefoot.conclude.scope import as_in_records
 from surefoot.core.claims import Best, Claim, RobustAtRadius, limit_of
 from surefoot.engine.label_check import label_doubt
+from surefoot.engine.outputs import CheckStatus
 from surefoot.errors import ReplayMismatch
 from surefoot.evidence.answers import Check, Status, of_part
 from surefoot.evidence.recompute import DoesNotFollow, NotRecomputed, recompute
@@ -100,7 +101,6 @@ def _question(claim: Claim) -> tuple[object, ...]:
     return claim.kind, about.of, about.name, names, quantity_words(claim), limit
 
 
-_STATUSES = ("ok", "warning", "failed")
 _RUN = re.compile("[0-9a-f]{64}")
 _SHARED = ("model", "inputs", "bounds", "perturbation", "property", "seed")
 """What an attack beside a study has in common with it."""
@@ -240,7 +240,7 @@ def _check_origin(record: Record) -> list[Check]:
     if min(numbers) < 0:
         reason = f"a count, a time or a loss below 0 cannot be: {str(min(numbers))[:40]}"
         checks.append(Status.REFUTED.of("how the run was made", reason))
-    unknown = [one.status for one in record.findings if one.status not in _STATUSES]
+    unknown = [one.status for one in record.findings if one.status not in tuple(CheckStatus)]
     if unknown:
         reason = f"a check is ok, a warning or failed, and not {unknown[0][:40]!r}"
         checks.append(Status.REFUTED.of("the checks of model and data before the run", reason))

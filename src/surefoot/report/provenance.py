@@ -79,13 +79,10 @@ def rung_facts(record: Record) -> list[str]:
     """How many runs of the same question came before, and what that costs."""
     if not record.rung:
         return []
-    keeps = ", so that all of them together keep it"
-    if record.study.population is not None and record.study.population.anytime:
-        keeps = "; inputs may be added to it for nothing"
     others = "on other inputs" if isinstance(record.details, Radii) else "whatever the seeds"
     return [
         f"Run {record.rung + 1:,} of this question in this store, {others}: its verdict spends "
-        f"{rung(1.0, record.rung):.2g} of the error{keeps}."
+        f"{rung(1.0, record.rung):.2g} of the error."
     ]
 
 

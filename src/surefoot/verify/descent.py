@@ -283,7 +283,7 @@ _LARGER = ((3.0, 0.3), (2.0, 0.3), (1.0, 0.4))
 def descent_from_outside(
     objective: Objective, ball: ClippedBall, start: Array, owners: Array, steps: int
 ) -> tuple[Array, Array]:
-    """The same in an L1 or L2 ball, by way of larger ones, wherever these fail.
+    """The same in an L1 or L2 ball, by way of larger ones, in which no failure counts.
 
     In L1 few values move, and hardly others later. Around the inputs of a network trained against
     attacks the slopes lead nowhere, and random points of an L2 ball are all near its input: from
