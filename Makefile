@@ -37,6 +37,7 @@ lint: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file benchmarks/mypy.ini benchmarks/*.py
 	$(BIN)/lint-imports
 
 # Half a minute: a broken link, a page without a place and a public name without a docstring are errors.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
+from surefoot.core.assumptions import Parabolas
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Ask
 from surefoot.core.results import Curve, Footing, Guarantee, Interval, Point, Reading
@@ -67,7 +68,7 @@ class PublishedAsap:
         value = sum(b - a for a, b in pairwise(shares) if known[b] >= self.threshold)
         bound = sum(b - a for a, b in pairwise(shares) if self._intersects(a, b, known))
         sure = Interval(max(value - bound, 0.0), min(value + bound, 1.0))
-        promise = Guarantee(Footing.CONDITIONAL, 0.0, (f"no bend beyond {self.depth:g}",))
+        promise = Guarantee(Footing.CONDITIONAL, 0.0, (Parabolas(self.depth),))
         points = tuple(
             Point(self._level(x), self.size, known[x], Interval(known[x], known[x])) for x in shares
         )

@@ -34,11 +34,16 @@ from tables import print_table
 
 import surefoot as sf
 from surefoot.core.results import Bracket
+from surefoot.subject.protocols import Perturbation
 
 onnx = need_package("onnx")
 torch = need_package("torch")
 
-NOISE = {"linf": sf.perturb.LinfNoise, "l2": sf.perturb.L2Noise, "l1": sf.perturb.L1Noise}
+NOISE: dict[str, Callable[[float], Perturbation]] = {
+    "linf": sf.perturb.LinfNoise,
+    "l2": sf.perturb.L2Noise,
+    "l1": sf.perturb.L1Noise,
+}
 NAMES = {"linf": "Linf", "l2": "L2", "l1": "L1"}
 ATTACK = sf.methods.Attack()
 PUBLISHED = sf.methods.PGD(iterations=20)

@@ -96,7 +96,8 @@ class Perturbed:
         order = np.random.default_rng(SEED).permutation(len(self.inputs))
         subject = Subject("all", tuple(order.tolist()))
         batch_size = fastest_batch_size(
-            lambda n: self._bench.answer([Task(subject, self.high, 0, n)]), len(self.inputs)
+            lambda n: self._bench.answer([Task(subject, self.high, 0, n)]),
+            largest=len(self.inputs),
         )
         for procedure in (asap, ours):
             bench = self.bench(procedure.evidence)

@@ -34,7 +34,7 @@ from surefoot.engine.batching import ON_GPU, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.executors.pool import kept_threads
-from surefoot.models.torch import replicas
+from surefoot.models.torch import TorchModel, replicas
 from surefoot.models.torch_modules import copies_for
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation
@@ -110,7 +110,7 @@ def rows_of(device: str) -> list[Row]:
     """ResNet-18 in full and half precision under four perturbations, and the MLP."""
     torch.manual_seed(0)
     net, small = resnet18().eval(), mlp().eval()
-    noises = {
+    noises: dict[str, Perturbation] = {
         "linf": sf.perturb.LinfNoise(8 / 255),
         "gaussian": sf.perturb.GaussianNoise(0.1),
         "blur": sf.perturb.GaussianBlur(1.0),
@@ -209,6 +209,7 @@ def seconds_by_copies(inputs: Inputs, device: str) -> dict[int, float]:
     name = "cuda:0" if device == "cuda" else device
     other = copies_for(net, [name])
     one = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=name)
+    assert isinstance(one, TorchModel)
     seconds, results = {}, []
     for model in (one, replace(one, replicas=replicas(one, other))):
         study = sf.Study(model, inputs, sf.perturb.LinfNoise(8 / 255), METHOD)

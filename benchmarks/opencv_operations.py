@@ -52,7 +52,7 @@ def _rotate(x: np.ndarray) -> np.ndarray:
 
 
 def _shift(x: np.ndarray, across: float, down: float) -> np.ndarray:
-    return _warp(x, np.float32([[1, 0, across * x.shape[1]], [0, 1, down * x.shape[0]]]))
+    return _warp(x, np.array([[1, 0, across * x.shape[1]], [0, 1, down * x.shape[0]]], np.float32))
 
 
 def _zoom(x: np.ndarray) -> np.ndarray:
@@ -62,7 +62,7 @@ def _zoom(x: np.ndarray) -> np.ndarray:
 
 def _perspective(x: np.ndarray) -> np.ndarray:
     h, w = x.shape[:2]
-    before = np.float32([[0, 0], [w, 0], [0, h], [w, h]])
+    before = np.array([[0, 0], [w, 0], [0, h], [w, h]], np.float32)
     after = before + _rng.uniform(-0.1, 0.1, (4, 2)).astype(np.float32) * [w, h]
     matrix = cv2.getPerspectiveTransform(before, after.astype(np.float32))
     return cv2.warpPerspective(x, matrix, (w, h), borderMode=cv2.BORDER_REFLECT_101)
@@ -150,7 +150,7 @@ OPERATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "translate-x": lambda x: _shift(x, 0.1, 0),
     "translate-y": lambda x: _shift(x, 0, 0.1),
     "zoom": _zoom,
-    "shear": lambda x: _warp(x, np.float32([[1, 0.17, 0], [0, 1, 0]])),
+    "shear": lambda x: _warp(x, np.array([[1, 0.17, 0], [0, 1, 0]], np.float32)),
     "perspective": _perspective,
     "elastic": _elastic,
 }

@@ -20,7 +20,7 @@ import numpy as np
 from processor import print_processor
 from tables import print_table
 
-from surefoot.core.results import InputResult
+from surefoot.core.results import Result
 from surefoot.population.family import KappaFamily
 from surefoot.statistics import KappaTest
 from surefoot.statistics.bounds import divergence
@@ -440,7 +440,7 @@ def certify_rows(quick: bool) -> Iterator[Row]:
 
 def _family(
     kappa: float, failure: np.ndarray, seed: Sequence[int]
-) -> tuple[list[InputResult], np.ndarray]:
+) -> tuple[list[Result], np.ndarray]:
     """Results and trials of inputs that fail with these probabilities."""
     test = KappaTest(kappa, ERROR, max_trials=round(200 / kappa))
     family = KappaFamily(test, 0.0, (None,) * len(failure))
