@@ -12,7 +12,7 @@ from PIL import Image
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
-from surefoot.inputs.media import LabelPattern
+from surefoot.inputs.media import label_pattern
 from tests.refusals import refused
 
 GREY = np.arange(6 * 8, dtype=np.uint8).reshape(6, 8) * 5
@@ -278,7 +278,7 @@ def test_labels_that_cannot_be_read_are_refused_with_the_way_out(given, match, f
 )  # fmt: skip
 def test_a_pattern_that_could_take_for_ever_is_refused(text, tmp_path):
 
-    refused("", lambda: LabelPattern(text).label(tmp_path / ("a" * 200 + ".png")))
+    refused("", lambda: label_pattern(text)(tmp_path / ("a" * 200 + ".png")))
 
 
 def test_images_are_resized_to_what_the_model_takes_and_the_reading_says_so(tmp_path):

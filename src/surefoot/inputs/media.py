@@ -7,7 +7,6 @@ import os
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,7 +20,6 @@ from surefoot.inputs.images import MOST_BYTES, Stacked, image_files, stack_image
 from surefoot.inputs.items import csv_rows, folder_classes, refuse_cells, refuse_other_separators
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.protocols import Item
 from surefoot.system.memory_limits import refuse_too_large
 from surefoot.system.text import first_again
 from surefoot.system.user_code import named_errors
@@ -170,39 +168,30 @@ def _samples(form: SoundFormat, content: bytes) -> NDArray[np.float32]:
 
 
 _EXAMPLE = r'write one such as "(?P<label>[a-z]+)_\d+"'
+LabelOf = Callable[[Path], Any]
+"""What gives the label of a file."""
 
 
-@dataclass(frozen=True)
-class LabelPattern:
-    """A pattern that the whole name of a file, with or without its suffix, must match.
+def label_pattern(text: str) -> LabelOf:
+    """Labels by a pattern that the whole name of a file, with or without suffix, must match.
 
     The group `label`, or the only group, is the label.
     """
+    pattern = BoundedPattern(text, "label pattern", _EXAMPLE)
+    is_named = "label" in pattern.compiled.groupindex
+    if not is_named and pattern.compiled.groups != 1:
+        raise InvalidArgument(f"label pattern {text!r} has no group called label: {_EXAMPLE}")
 
-    text: str
-
-    def __post_init__(self) -> None:
-        compiled = self._pattern.compiled
-        if "label" not in compiled.groupindex and compiled.groups != 1:
-            raise InvalidArgument(
-                f"label pattern {self.text!r} has no group called label: {_EXAMPLE}"
-            )
-
-    def label(self, file: Path) -> str:
-        """The label of a file."""
-        pattern = self._pattern
+    def label(file: Path) -> str:
         match = pattern.fullmatch(file.stem) or pattern.fullmatch(file.name)
         if match is None:
             raise InvalidArgument(
-                f"{file}: the name does not match the label pattern {self.text!r}, which must fit "
+                f"{file}: the name does not match the label pattern {text!r}, which must fit "
                 "the whole name without its suffix: change the pattern, or leave the file out"
             )
-        label = match["label"] if "label" in pattern.compiled.groupindex else match[1]
-        return label or ""
+        return match["label" if is_named else 1] or ""
 
-    @cached_property
-    def _pattern(self) -> BoundedPattern:
-        return BoundedPattern(self.text, "label pattern", _EXAMPLE)
+    return label
 
 
 IMAGE_SUFFIXES = {
@@ -213,7 +202,6 @@ NO_LABELS = "none"
 """As `labels`: leave out the labels that folders or a column give."""
 _MOST_FILES = 2_000_000
 """In one folder: more than any set of images has, so that a wrong path ends soon."""
-LabelOf = Callable[[Path], Any]
 
 
 def media_files(path: Path) -> list[Path]:
@@ -264,10 +252,7 @@ def is_sound(file: Path) -> bool:
 
 
 def folder_labels(
-    path: Path,
-    files: Sequence[Path],
-    options: ReadOptions,
-    label_of: LabelOf | LabelPattern | str | None,
+    path: Path, files: Sequence[Path], options: ReadOptions, label_of: LabelOf | str | None
 ) -> Labels | None:
     """The labels of files below `path`; None where they have none.
 
@@ -276,7 +261,7 @@ def folder_labels(
     """
     if label_of == NO_LABELS:
         return None
-    if callable(label_of) or isinstance(label_of, LabelPattern):
+    if callable(label_of):
         return file_labels(path, files, options, label_of)
     tops = [file.relative_to(path).parts[:-1] for file in files]
     loose = [file for file, top in zip(files, tops, strict=True) if not top]
@@ -294,22 +279,17 @@ def folder_labels(
 
 
 def file_labels(
-    path: Path, files: Sequence[Path], options: ReadOptions, label_of: LabelOf | LabelPattern
+    path: Path, files: Sequence[Path], options: ReadOptions, label_of: LabelOf
 ) -> Labels:
     """One label a file, from a function or a pattern."""
-    labels = [_label(file, label_of) for file in files]
+    labels, way_out = [], "let it return a class number or name"
+    for file in files:
+        with named_errors(f"{file}: the function of labels", way_out):
+            labels.append(label_of(file))
     return read_labels(labels, str(path), options.class_names, lambda i: str(files[i]))
 
 
-def _label(file: Path, label_of: LabelOf | LabelPattern) -> Item:
-    if isinstance(label_of, LabelPattern):
-        return label_of.label(file)
-    way_out = "let it return a class number or name"
-    with named_errors(f"{file}: the function of labels", way_out):
-        return label_of(file)
-
-
-def label_source(path: Path, options: ReadOptions) -> LabelOf | LabelPattern | str | None:
+def label_source(path: Path, options: ReadOptions) -> LabelOf | str | None:
     """What gives labels to files: a function, a pattern, "none", or (None) what the data say."""
     labels = options.labels
     if options.label_pattern is not None:
@@ -318,7 +298,7 @@ def label_source(path: Path, options: ReadOptions) -> LabelOf | LabelPattern | s
                 "labels and label_pattern (--labels, --label-pattern) both give labels: leave out "
                 "one of them"
             )
-        return LabelPattern(options.label_pattern)
+        return label_pattern(options.label_pattern)
     if labels is None or callable(labels):
         function: LabelOf | None = labels
         return function
@@ -384,13 +364,13 @@ def from_csv(path: Path, options: ReadOptions) -> Inputs:
     refuse_irregular(files)
     label_of = label_source(path, options)
     labels: Labels | None = None
-    if label_of is not None and label_of != NO_LABELS and of is not None:
+    if callable(label_of) and of is not None:
         raise InvalidArgument(
             f"{path} has labels of its own: leave out --labels (labels=) and --label-pattern"
         )
     if options.targets is True and of is not None and label_of is None:
         options = replace(options, targets=target_numbers([row[of] for row in rows], str(path)))
-    elif label_of is not None and not isinstance(label_of, str):
+    elif callable(label_of):
         labels = file_labels(path, files, options, label_of)
     elif label_of is None and of is not None and options.targets is None:
         labels = read_labels(

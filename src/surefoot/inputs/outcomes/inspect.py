@@ -210,10 +210,8 @@ def _scorer(path: Path, samples: list[Sample], wanted: str | None) -> str:
             for name in scores
         )
     )
-    if wanted is not None and wanted in scorers:
-        return wanted
-    if wanted is None and len(scorers) == 1:
-        return scorers[0]
+    if wanted in scorers or (wanted is None and len(scorers) == 1):
+        return scorers[0] if wanted is None else wanted
     if not scorers:
         raise InvalidArgument(f"{path} has no scores: score it with `inspect score`")
     said = "" if wanted is None else f"no score {wanted!r}; it has "

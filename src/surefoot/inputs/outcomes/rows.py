@@ -262,12 +262,8 @@ def _rows(count: int) -> str:
 def _gathered(rows: Iterable[Outcome]) -> tuple[Case, ...]:
     cases: dict[str, Case] = {}
     for row in rows:
-        known = cases.get(row.case)
-        if known is None:
-            cases[row.case] = Case(
-                row.case, row.failed, row.trials, row.group, row.class_name, row.content
-            )
-            continue
+        begun = Case(row.case, 0, 0, row.group, row.class_name, row.content)
+        known = cases.setdefault(row.case, begun)
         for what, mine, other in (
             ("group", row.group, known.group),
             ("class", row.class_name, known.class_name),

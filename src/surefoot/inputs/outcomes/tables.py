@@ -203,20 +203,16 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
 
 _OF_CASES = frozenset(("case", "doc", "id", "item", "prompt", "q", "qid", "question", "sample"))
 """Words in the name of a column that names the case."""
-_PERHAPS_OF_CASES = frozenset(
-    (
-        "document", "example", "file", "filename", "hash", "idx", "image", "img", "index", "input",
-        "instance", "key", "name", "path", "problem", "query", "record", "scenario", "task", "test",
-        "text", "uid", "url", "uuid",
-    )
-)  # fmt: skip
+_PERHAPS_OF_CASES = frozenset((
+    "document", "example", "file", "filename", "hash", "idx", "image", "img", "index", "input",
+    "instance", "key", "name", "path", "problem", "query", "record", "scenario", "task", "test",
+    "text", "uid", "url", "uuid",
+))  # fmt: skip
 """Words of one that may; the same in every row, it names what all of them are of."""
-_OF_TRIALS = frozenset(
-    (
-        "attempt", "epoch", "iteration", "rep", "repeat", "repetition", "replicate", "round", "run",
-        "seed", "trial", "try",
-    )
-)  # fmt: skip
+_OF_TRIALS = frozenset((
+    "attempt", "epoch", "iteration", "rep", "repeat", "repetition", "replicate", "round", "run",
+    "seed", "trial", "try",
+))  # fmt: skip
 """Words in the name of a column that numbers the trials of a case."""
 _MAY_NUMBER_ROWS = ("id", "name", "test", "test_id")
 """Columns of cases, chosen by these names, that may number the rows instead."""
