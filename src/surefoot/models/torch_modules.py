@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import hashlib
 import importlib
 import io
@@ -35,6 +34,7 @@ from surefoot.models.exported import NotPlain, is_plain, read_exported
 from surefoot.subject.protocols import Array, Item
 from surefoot.system.child_process import silence
 from surefoot.system.confinement import can_confine, confine
+from surefoot.system.memory_limits import no_garbage_collection
 from surefoot.system.user_code import error_text, missing_code
 
 if TYPE_CHECKING:
@@ -82,33 +82,17 @@ def read_module(path: Path, trust: bool) -> Module:
 
 def _loaded(path: Path, load: Callable[[], Module]) -> Module:
     try:
-        with _collection_paused():
+        # The first export that is read imports a thousand modules, all of which stay: looking for
+        # garbage among them takes a quarter of the time.
+        with no_garbage_collection():
             return load()
     except Exception as error:
-        text, missing = error_text(error), missing_code(error)
+        missing = missing_code(error)
+        kind, way_out = " as a PyTorch model", "export it again"
         if missing:
-            raise InvalidArgument(
-                f"{path} cannot be read ({text}): {missing}; or export it with torch.export.save"
-            ) from error
-        raise InvalidArgument(
-            f"{path} cannot be read as a PyTorch model ({text}): export it again"
-        ) from error
-
-
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Python looks for no garbage meanwhile.
-
-    The first export that is read imports a thousand modules, all of which stay: looking among them
-    takes a quarter of the time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+            kind, way_out = "", f"{missing}; or export it with torch.export.save"
+        what = f"{path} cannot be read{kind} ({error_text(error)})"
+        raise InvalidArgument(f"{what}: {way_out}") from error
 
 
 def _tensors_only(content: bytes) -> bool:
@@ -215,16 +199,12 @@ def try_file(path: Path, shape: tuple[int, ...]) -> None:
     status = _wait(child)
     if status == _FINE:
         return
+    what = "ends the process that reads or runs it"
     if status == _TOO_LARGE:
-        raise InvalidArgument(
-            f"{path} takes more than {more / 2**30:.0f} GiB to read and to answer one input: "
-            f"{_WAY_OUT}"
-        )
-    if status in (-signal.SIGXCPU, -signal.SIGKILL):
-        raise InvalidArgument(
-            f"{path} takes more than {CPU_SECONDS} s to read and to answer one input: {_WAY_OUT}"
-        )
-    raise InvalidArgument(f"{path} ends the process that reads or runs it: {_WAY_OUT}")
+        what = f"takes more than {more / 2**30:.0f} GiB to read and to answer one input"
+    elif status in (-signal.SIGXCPU, -signal.SIGKILL):
+        what = f"takes more than {CPU_SECONDS} s to read and to answer one input"
+    raise InvalidArgument(f"{path} {what}: {_WAY_OUT}")
 
 
 def _child(run: Callable[[], object], more: int) -> None:
