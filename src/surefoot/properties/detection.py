@@ -17,7 +17,6 @@ from surefoot.properties.outputs import (
     CLEAN,
     Compared,
     all_but,
-    check_share,
     few_words,
     target_arrays,
     threshold_in,
@@ -172,10 +171,10 @@ class BoxesKept(Compared):
     new: float | None = None
     of: str = "predicted"
     kind = "boxes"
+    shares = ("iou",)
     needs: ClassVar[Scores | None] = Scores.OBJECTS
 
     def __post_init__(self) -> None:
-        check_share("boxes.iou", self.iou)
         if not math.isfinite(self.score):
             raise InvalidArgument(f"boxes.score must be finite, got {self.score}")
         if self.new is not None and not self.score <= self.new < math.inf:
@@ -183,7 +182,7 @@ class BoxesKept(Compared):
                 f"boxes.new must be at least boxes.score, {self.score:g}, got {self.new}: boxes "
                 "with a lower score do not count"
             )
-        self.check_reference()
+        super().__post_init__()
 
     @property
     def phrase(self) -> str:
@@ -265,6 +264,11 @@ class _OfMasks(Compared):
     ignore: int | None
     needs: ClassVar[Scores | None] = Scores.VALUES
 
+    @property
+    def limit(self) -> float:
+        """The severity at which it fails: of the one share."""
+        return all_but(getattr(self, self.shares[0]))
+
     def references(
         self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
     ) -> HostArray:
@@ -316,21 +320,13 @@ class PixelsKept(_OfMasks):
     of: str = "predicted"
     ignore: int | None = None
     kind = "pixels"
-
-    def __post_init__(self) -> None:
-        check_share("pixels.share", self.share)
-        self.check_reference()
+    shares = ("share",)
 
     @property
     def phrase(self) -> str:
         """What holds."""
         truth = "get the true class" if self.of == "true" else f"keep the class of {CLEAN}"
         return f"{truth} in at least {100 * self.share:g} % of the pixels"
-
-    @property
-    def limit(self) -> float:
-        """The severity at which it fails."""
-        return all_but(self.share)
 
     def severity(self, outputs: Array, references: Array) -> Array:
         """The share of the pixels that have another class."""
@@ -353,10 +349,7 @@ class MaskIoU(_OfMasks):
     of: str = "predicted"
     ignore: int | None = None
     kind = "iou"
-
-    def __post_init__(self) -> None:
-        check_share("iou.least", self.least)
-        self.check_reference()
+    shares = ("least",)
 
     @property
     def phrase(self) -> str:
@@ -364,11 +357,6 @@ class MaskIoU(_OfMasks):
         mean = "a mean IoU" if self.label is None else f"an IoU of class {self.label}"
         truth = "the true mask" if self.of == "true" else f"the mask of {CLEAN}"
         return f"get a mask with {mean} of at least {self.least:g} with {truth}"
-
-    @property
-    def limit(self) -> float:
-        """The severity at which it fails."""
-        return all_but(self.least)
 
     def severity(self, outputs: Array, references: Array) -> Array:
         """1 minus the intersection over union."""

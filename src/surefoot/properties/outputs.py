@@ -35,12 +35,6 @@ def all_but(share: float) -> float:
     return 1 - share + _SHARE_ROUNDING
 
 
-def check_share(name: str, value: float) -> None:
-    """Refuse what is no share above 0."""
-    if not 0 < value <= 1:
-        raise InvalidArgument(f"{name} must lie above 0 and at most 1, got {value}")
-
-
 def _target_array(target: Item, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
     """The true output of one input, as an array of this shape."""
     values = np.asarray(on_host(target))
@@ -111,17 +105,23 @@ class Compared:
     of: str
     kind: ClassVar[str]
     provable: ClassVar[bool] = False
+    shares: ClassVar[tuple[str, ...]] = ()
+    """The fields that are a share, above 0."""
+
+    def __post_init__(self) -> None:
+        for name in self.shares:
+            if not 0 < (value := getattr(self, name)) <= 1:
+                raise InvalidArgument(
+                    f"{self.kind}.{name} must lie above 0 and at most 1, got {value}"
+                )
+        if self.of not in tuple(Reference):
+            known = " or ".join(Reference)
+            raise InvalidArgument(f"{self.kind}.of must be {known}, got {self.of!r}")
 
     @property
     def reference(self) -> Reference:
         """Which output it is about."""
         return Reference(self.of)
-
-    def check_reference(self) -> None:
-        """Refuse another word than those for the two."""
-        if self.of not in tuple(Reference):
-            known = " or ".join(Reference)
-            raise InvalidArgument(f"{self.kind}.of must be {known}, got {self.of!r}")
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Close(Compared):
         for name, value in (("tolerance", self.tolerance), ("share", self.share)):
             if value is not None and not 0 <= value < math.inf:
                 raise InvalidArgument(f"close.{name} must be a finite number ≥ 0, got {value}")
-        self.check_reference()
+        super().__post_init__()
 
     @property
     def phrase(self) -> str:
@@ -228,7 +228,7 @@ class Kept(Compared):
             )
         if self.below is not None and not math.isfinite(self.below):
             raise InvalidArgument(f"kept.below must be a finite number, got {self.below}")
-        self.check_reference()
+        super().__post_init__()
         if not self.name:
             own = getattr(self.function, "__name__", type(self.function).__name__)
             object.__setattr__(self, "name", own)
@@ -467,11 +467,8 @@ class Confidence(Compared):
     least: float = 0.5
     of: str = "true"
     kind = "confidence"
+    shares = ("least",)
     needs: ClassVar[Scores | None] = Scores.PROBABILITIES
-
-    def __post_init__(self) -> None:
-        check_share("confidence.least", self.least)
-        self.check_reference()
 
     @property
     def phrase(self) -> str:
@@ -516,13 +513,13 @@ class LabelsKept(Compared):
     share: float = 1.0
     of: str = "predicted"
     kind = "labels"
+    shares = ("share",)
     needs: ClassVar[Scores | None] = Scores.VALUES
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.threshold):
             raise InvalidArgument(f"labels.threshold must be finite, got {self.threshold}")
-        check_share("labels.share", self.share)
-        self.check_reference()
+        super().__post_init__()
 
     @property
     def phrase(self) -> str:
