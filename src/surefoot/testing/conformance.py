@@ -68,7 +68,10 @@ def check_model(model: Model, x: NDArray[np.float32], tolerance: float = 1e-4) -
     if signature.scores is Scores.PROBABILITIES:
         expect(np.allclose(whole.sum(axis=1), 1, atol=1e-3), "probabilities do not add up to 1")
     again = _scores(model, x)
-    _keeps_answers(model, x)
+    first = to_host(model.predict(model.place(x.copy())))
+    kept = first.copy()
+    model.predict(model.place(x[::-1].copy()))
+    expect(np.array_equal(first, kept), "predict overwrote its answer to the batch before")
     _same_scores(whole, again, tolerance, "the same batch scores differently twice")
     _same_scores(whole[::-1], _scores(model, x[::-1].copy()), tolerance, "row order changes scores")
     for size in (1, 3):
@@ -87,13 +90,6 @@ def _scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
     expect(np.array_equal(to_host(placed), before), "predict changed its input")
     expect(np.array_equal(batch, x), "predict changed the array that was placed")
     return scores
-
-
-def _keeps_answers(model: Model, x: NDArray[np.float32]) -> None:
-    first = to_host(model.predict(model.place(x.copy())))
-    copy = first.copy()
-    model.predict(model.place(x[::-1].copy()))
-    expect(np.array_equal(first, copy), "predict overwrote its answer to the batch before")
 
 
 def _same_scores(
@@ -163,36 +159,21 @@ def outcomes(
     procedure: AnyProcedure, p: float, drop: float = 0.0
 ) -> Iterator[tuple[float, Result]]:
     """Every way a run can end, with its probability. Answers rarer than `drop` are left out."""
+    from scipy.stats import binom
+
     paths: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
     while paths:
         chance, path = paths.pop()
-        session = _after(procedure, path)
+        session: Session[int, Counts, Any] = Session(procedure)
+        for answer in path:
+            session.tell(Counts(session.question or 0, answer))
         n = session.question
         if n is None:
             yield chance, session.result
             continue
-        for kept, share in enumerate(_binomial(n, p)):
+        for kept, share in enumerate(binom.pmf(np.arange(n + 1), n, p)):
             if chance * share > drop:
                 paths.append((chance * float(share), (*path, kept)))
-
-
-def _after(procedure: AnyProcedure, path: Sequence[int]) -> Session[int, Counts, Any]:
-    session = Session(procedure)
-    for kept in path:
-        session.tell(Counts(session.question or 0, kept))
-    return session
-
-
-def _binomial(n: int, p: float) -> np.ndarray:
-    from scipy.special import betainc
-
-    if p in (0.0, 1.0):
-        certain = np.zeros(n + 1)
-        certain[n if p == 1.0 else 0] = 1.0
-        return certain
-    k = np.arange(n)
-    up_to = np.append(betainc(n - k, k + 1, 1 - p), 1.0)
-    return np.diff(up_to, prepend=0.0)
 
 
 def check_journal(reopen: Callable[[], Journal]) -> None:
