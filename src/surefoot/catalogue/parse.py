@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -186,16 +187,13 @@ def parse_range(
     if kind not in PERTURBATIONS:
         parse_perturbation(f"{kind}:1")  # says what there is
     ends = [_level(kind, part.strip(), PERTURBATIONS[kind], frame) for part in (low, high)]
+    why = ""
     if not ends[0] < ends[1]:
-        raise InvalidArgument(
-            f"{text}: a range of levels goes from a lower to a higher one: write "
-            f"{_text(kind, 0.0)}..{_example(kind)}"
-        )
-    if ends[0] < 0 and not getattr(PERTURBATIONS[kind], "signed", False):
-        raise InvalidArgument(
-            f"{text}: {kind} has no direction, levels begin at 0: write "
-            f"{_text(kind, 0.0)}..{_example(kind)}"
-        )
+        why = "a range of levels goes from a lower to a higher one"
+    elif ends[0] < 0 and not getattr(PERTURBATIONS[kind], "signed", False):
+        why = f"{kind} has no direction, levels begin at 0"
+    if why:
+        raise InvalidArgument(f"{text}: {why}: write {_text(kind, 0.0)}..{_example(kind)}")
     strongest = max(abs(ends[0]), ends[1])
     perturbation: Any = parse_perturbation(f"{_text(kind, strongest)}{comma}{options}", frame)
     return replace(perturbation, level=None), Interval(*ends)
@@ -233,9 +231,9 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         return own_perturbation(own)
     kind, colon, rest = text.partition(":")
     if kind not in PERTURBATIONS:
-        raise InvalidArgument(
-            f"there is no perturbation {kind!r}: choose {_near(kind)}, {_EXAMPLE}"
-        )
+        close = get_close_matches(kind, PERTURBATIONS, n=3, cutoff=0.4)
+        near = f"one such as {', '.join(close)}" if close else "one that exists"
+        raise InvalidArgument(f"there is no perturbation {kind!r}: choose {near}, {_EXAMPLE}")
     class_ = PERTURBATIONS[kind]
     if not colon or not rest:
         presets = getattr(class_, "presets", None)
@@ -294,13 +292,6 @@ def _text(kind: str, level: float) -> str:
 
 def _example(kind: str) -> str:
     return "20dB" if hasattr(PERTURBATIONS.get(kind), "read_level") else "0.1"
-
-
-def _near(kind: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(kind, PERTURBATIONS, n=3, cutoff=0.4)
-    return f"one such as {', '.join(close)}" if close else "one that exists"
 
 
 def _severity(kind: str, text: str, class_: Definition, frame: tuple[int, ...]) -> float:
