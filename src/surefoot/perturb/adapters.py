@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from surefoot.perturb.own_function import InputFormat, OneByOne
+from surefoot.perturb.own_function import InputFormat, OneByOne, channels_first
 from surefoot.subject.protocols import HostArray, Item, View
 from surefoot.system.user_code import cell_content, describe_function, describe_value
 
@@ -135,7 +135,7 @@ def _adapted(
 
 
 def _call_albumentations(transform: Transform, image: HostArray) -> Item:
-    return _channels_first(transform(image=_channels_last(image))["image"])
+    return channels_first(transform(image=_channels_last(image))["image"])
 
 
 def _call_torchvision(transform: Transform, image: Item) -> Item:
@@ -148,7 +148,7 @@ def _call_torchvision(transform: Transform, image: Item) -> Item:
 
 def _call_nrtk(perturber: Transform, image: HostArray) -> Item:
     out = perturber(image=image[0] if len(image) == 1 else _channels_last(image))
-    return _channels_first(out[0] if isinstance(out, tuple) else out)
+    return channels_first(out[0] if isinstance(out, tuple) else out)
 
 
 def _call_maite(augmentation: Transform, image: HostArray) -> Item:
@@ -159,11 +159,6 @@ def _call_maite(augmentation: Transform, image: HostArray) -> Item:
 
 def _channels_last(image: HostArray) -> HostArray:
     return np.ascontiguousarray(np.moveaxis(image, 0, -1))
-
-
-def _channels_first(image: Item) -> HostArray:
-    pixels = np.asarray(image)
-    return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
 
 
 @contextmanager

@@ -63,11 +63,16 @@ def to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Inter
     return Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))
 
 
+def channels_first(image: Item) -> HostArray:
+    """A grey image, or one with its channels last."""
+    pixels = np.asarray(image)
+    return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
+
+
 def as_array(out: Item) -> Item:
     """What a function returned, as an array in main memory with channels first."""
     if isinstance(out, Image.Image):
-        image = np.asarray(out)
-        return image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
+        return channels_first(out)
     return to_host(out) if hasattr(out, "detach") else out
 
 

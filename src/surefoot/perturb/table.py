@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import PerRow, clip, copy_rows, level_per_row
+from surefoot.perturb._ops.arrays import PerRow, clip, copy_rows, level_per_row, place_like
 from surefoot.perturb._ops.definition import Choices, Levels, perturbation
 from surefoot.perturb.compose import Chain, Mixture, RandomLevel
 from surefoot.perturb.table_columns import Column, Feature, OneHot
@@ -231,24 +231,20 @@ def _categories(placed: list[tuple[tuple[float, ...], float, int]]) -> _Categori
     )
 
 
-def _array_like(constant: PerRow, x: Array) -> Array:
-    return array_namespace(x).asarray(constant, device=device(x))
-
-
 def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: PerRow) -> None:
     """Write the changed numbers into `out`."""
     xp = array_namespace(x)
     normal, uniform = drawn
     change = xp.concat([normal, uniform * 2 - 1], axis=1) if uniform.shape[1] else normal
-    change = change * (_array_like(numbers.noise, x) * level)
+    change = change * (place_like(numbers.noise, x) * level)
     if numbers.whole is not None:
-        change = xp.where(_array_like(numbers.whole, x), xp.round(change), change)
+        change = xp.where(place_like(numbers.whole, x), xp.round(change), change)
     here = x[:, numbers.at]
     change += here
     if numbers.low is not None:
-        change = xp.maximum(change, xp.minimum(_array_like(numbers.low, x), here))
+        change = xp.maximum(change, xp.minimum(place_like(numbers.low, x), here))
     if numbers.high is not None:
-        change = xp.minimum(change, xp.maximum(_array_like(numbers.high, x), here))
+        change = xp.minimum(change, xp.maximum(place_like(numbers.high, x), here))
     out[:, numbers.at] = change
 
 
@@ -260,12 +256,12 @@ def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level:
     xp = array_namespace(x)
     count, longest = codes.values.shape
     here = x[:, codes.at]
-    picked = _random_choice(drawn[:, count:], _array_like(codes.sizes - 1, x))
-    offset = _array_like(longest * np.arange(count), x)
-    fresh = _array_like(codes.values.reshape(-1), x)[picked + offset]
+    picked = _random_choice(drawn[:, count:], place_like(codes.sizes - 1, x))
+    offset = place_like(longest * np.arange(count), x)
+    fresh = place_like(codes.values.reshape(-1), x)[picked + offset]
     last = codes.values[np.arange(count), codes.sizes.astype(np.int64) - 1]
-    fresh = xp.where(fresh == here, _array_like(last, x), fresh)
-    change = drawn[:, :count] < _array_like(codes.noise, x) * level
+    fresh = xp.where(fresh == here, place_like(last, x), fresh)
+    change = drawn[:, :count] < place_like(codes.noise, x) * level
     out[:, codes.at] = xp.where(change, fresh, here)
 
 
@@ -275,13 +271,13 @@ def _change_groups(out: Array, groups: _Categories, drawn: Array, level: PerRow)
     count, longest = groups.values.shape
     filled = np.isfinite(groups.values)
     columns = np.where(filled, groups.values, 0).astype(np.int64)
-    here = xp.where(_array_like(filled, out), out[:, _array_like(columns, out)], -xp.inf)
+    here = xp.where(place_like(filled, out), out[:, place_like(columns, out)], -xp.inf)
     place = xp.argmax(here, axis=-1)
-    picked = _random_choice(drawn[:, count:], _array_like(groups.sizes - 1, out))
+    picked = _random_choice(drawn[:, count:], place_like(groups.sizes - 1, out))
     picked = picked + xp.astype(picked >= place, picked.dtype)
-    change = drawn[:, :count] < _array_like(groups.noise, out) * level
-    flat = _array_like(columns.reshape(-1), out)
-    offset = _array_like(longest * np.arange(count), out)
+    change = drawn[:, :count] < place_like(groups.noise, out) * level
+    flat = place_like(columns.reshape(-1), out)
+    offset = place_like(longest * np.arange(count), out)
     source = flat[place + offset]
     target = xp.where(change, flat[picked + offset], source)
     rows = xp.arange(len(out), device=device(out))[:, None]

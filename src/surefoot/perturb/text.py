@@ -376,18 +376,13 @@ class OCR(OfTexts):
 
 
 @perturbation
-class WordDrop(OfTexts):
+class WordDrop(Deletions):
     """A word is left out with the spaces after it, each with probability `level`; one stays."""
 
     kind = "word-drop"
     phrase = "each word is left out with probability {level}; one always stays"
     levels = Levels(1.0, "share of the words")
     cut = staticmethod(words)
-    keeps_one = True
-
-    def becomes(self, piece: str) -> tuple[str, ...]:
-        """Nothing."""
-        return () if piece.isspace() else ("",)
 
 
 @perturbation

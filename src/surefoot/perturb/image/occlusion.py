@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import PerRow, as_float32, copy_rows, level_per_row
-from surefoot.perturb._ops.definition import Each, Levels, OfImages, Uniform, perturbation
-from surefoot.perturb._ops.pixels import check_fill, fill_value, mix
+from surefoot.perturb._ops.definition import Each, Levels, Uniform, perturbation
+from surefoot.perturb._ops.pixels import Filled, fill_value, mix
 from surefoot.subject.protocols import Array, Level
 
 _Floats = NDArray[np.float32]
@@ -25,7 +25,7 @@ _LARGE = 24
 
 
 @perturbation
-class Occlusion(OfImages):
+class Occlusion(Filled):
     """A patch hides the share `level` of the area of the image, at a uniformly random position.
 
     The patch is a square that lies wholly in the image; where a square of this area does not fit,
@@ -38,9 +38,6 @@ class Occlusion(OfImages):
     kind = "occlusion"
     levels = Levels(1.0, "share of the area")
     draw = Uniform((2,))
-
-    def __post_init__(self) -> None:
-        check_fill(self.kind, self.fill)
 
     @property
     def phrase(self) -> str:
@@ -143,7 +140,7 @@ def _pixel_starts(count: int, like: Array) -> Array:
 
 
 @perturbation
-class Dropout(OfImages):
+class Dropout(Filled):
     """Every pixel, with all its channels, is replaced with probability `level`.
 
     A pixel replaced at one level is replaced at every higher one. `fill` is the new value, from 0,
@@ -154,9 +151,6 @@ class Dropout(OfImages):
     kind = "dropout"
     levels = Levels(1.0, "probability")
     draw = Uniform(Each.PIXEL)
-
-    def __post_init__(self) -> None:
-        check_fill(self.kind, self.fill)
 
     @property
     def phrase(self) -> str:

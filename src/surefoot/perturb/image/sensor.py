@@ -30,7 +30,7 @@ from surefoot.perturb._ops.definition import (
     perturbation,
     published,
 )
-from surefoot.perturb._ops.pixels import check_fill, fill_value, mix, ranks
+from surefoot.perturb._ops.pixels import Filled, fill_value, mix, ranks
 from surefoot.subject.protocols import Array, Level, Stream
 
 _FEW = 8.0
@@ -248,8 +248,18 @@ _LINES: Choices = {"lines": ("rows", "columns")}
 """Which lines of the sensor fail."""
 
 
+class _Dead(Filled):
+    """What dead pixels and lines share: the order is drawn in which places die."""
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """The share `level` of all places is replaced; the fraction of one fades it in."""
+        count = drawn.shape[2] * drawn.shape[3]
+        dead = array_namespace(x).clip(level_per_row(level, drawn) * count - drawn, 0.0, 1.0)
+        return mix(x, dead, fill_value(self.fill, bounds), bounds)
+
+
 @perturbation
-class DeadPixels(OfImages):
+class DeadPixels(_Dead):
     """The share `level` of the pixels, at random places, is dead: all channels have one value.
 
     The number is exact, level · pixels: 1/784 is one pixel of 28 x 28. What is left of a whole
@@ -262,9 +272,6 @@ class DeadPixels(OfImages):
     kind = "dead-pixels"
     levels = Levels(1.0, "share of the pixels")
 
-    def __post_init__(self) -> None:
-        check_fill(self.kind, self.fill)
-
     @property
     def phrase(self) -> str:
         """What it does."""
@@ -274,13 +281,9 @@ class DeadPixels(OfImages):
         """The order in which pixels die."""
         return ranks(stream.uniform((n, 1, *shape[1:])))
 
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Pixels that die first are replaced first."""
-        return _replace_first(x, drawn, level, self.fill, bounds)
-
 
 @perturbation
-class DeadLines(OfImages):
+class DeadLines(_Dead):
     """The share `level` of the rows, or of the columns, at random places, is dead.
 
     The number is exact, level · rows, and what is left of a whole line fades one more in. A line
@@ -295,9 +298,6 @@ class DeadLines(OfImages):
     levels = Levels(1.0, "share of the lines")
     choices = _LINES
 
-    def __post_init__(self) -> None:
-        check_fill(self.kind, self.fill)
-
     @property
     def phrase(self) -> str:
         """What it does."""
@@ -306,10 +306,6 @@ class DeadLines(OfImages):
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """The order in which lines die."""
         return ranks(stream.uniform((n, *_line_shape(self.lines, shape))))
-
-    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Lines that die first are replaced first."""
-        return _replace_first(x, drawn, level, self.fill, bounds)
 
 
 @perturbation
@@ -368,12 +364,3 @@ class Bayer(OfImages):
 def _line_shape(lines: str, shape: tuple[int, ...]) -> tuple[int, int, int]:
     """One number for each row or each column of images of this shape."""
     return (1, shape[1], 1) if lines == "rows" else (1, 1, shape[2])
-
-
-def _replace_first(
-    x: Array, order: Array, level: Level, fill: float, bounds: Interval | None
-) -> Array:
-    """The share `level` of all places with another value; the fraction of one fades it in."""
-    count = order.shape[2] * order.shape[3]
-    dead = array_namespace(x).clip(level_per_row(level, order) * count - order, 0.0, 1.0)
-    return mix(x, dead, fill_value(fill, bounds), bounds)
