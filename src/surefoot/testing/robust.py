@@ -120,7 +120,19 @@ def assert_robust(
     Example: sf.assert_robust("model.onnx", "test.npz", "linf:8/255", at_least=0.9, first=50)
     """
     __tracebackhide__ = True
-    required = _requirement(at_least, error, about, options)
+    # What is required; refuses what has another word here, and what is no share.
+    for name, instead in _OTHER_WORDS.items():
+        if name in options:
+            raise InvalidArgument(f"assert_robust takes no {name}: use {instead}")
+    if about not in ("these", "population"):
+        raise InvalidArgument(f"about must be these or population, got {about!r}")
+    if not _LEAST_ERROR <= _share("error", error) <= _LARGEST_ERROR:
+        raise InvalidArgument(
+            f"error must lie between {_LEAST_ERROR:g} and {_LARGEST_ERROR:g}, got {error}: it is "
+            "the probability that a verdict is wrong, such as 0.01"
+        )
+    of_decisions = any(options.get(name) is not None for name in ("kappa", "sil"))
+    required = _Requirement(_share("at_least", at_least), float(error), about, of_decisions)
     if undecided is not None and undecided not in UNDECIDED_CHOICES:
         raise InvalidArgument(f"undecided must be fail, skip or pass, got {undecided!r}")
     measure = certify if required.of_decisions else estimate
@@ -145,24 +157,6 @@ def _verdict(claim: Claim, result: Result) -> list[str]:
 def python_words(text: str) -> str:
     """The text with the word of a test or a study file, where it has that of the shell too."""
     return text.replace(option_name("precision"), "precision")
-
-
-def _requirement(
-    at_least: float, error: float, about: str, options: Mapping[str, Given]
-) -> _Requirement:
-    """What is required; refuses what has another word here, and what is no share."""
-    for name, instead in _OTHER_WORDS.items():
-        if name in options:
-            raise InvalidArgument(f"assert_robust takes no {name}: use {instead}")
-    if about not in ("these", "population"):
-        raise InvalidArgument(f"about must be these or population, got {about!r}")
-    if not _LEAST_ERROR <= _share("error", error) <= _LARGEST_ERROR:
-        raise InvalidArgument(
-            f"error must lie between {_LEAST_ERROR:g} and {_LARGEST_ERROR:g}, got {error}: it is "
-            "the probability that a verdict is wrong, such as 0.01"
-        )
-    of_decisions = any(options.get(name) is not None for name in ("kappa", "sil"))
-    return _Requirement(_share("at_least", at_least), float(error), about, of_decisions)
 
 
 def _share(name: str, value: Given) -> float:

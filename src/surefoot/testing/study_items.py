@@ -60,10 +60,18 @@ class StudyItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run it, or read it from its store."""
-        from surefoot.errors import SurefootWarning
-        from surefoot.gate import Outcome
+        # The file is read again: its paths are relative to the folder of now.
+        from surefoot.errors import SurefootError, SurefootWarning
+        from surefoot.gate import Outcome, check_study, read_gate
 
-        done = self._check()
+        try:
+            gate = read_gate(self.path)
+        except SurefootError as error:
+            raise StudyError(escape_controls(str(error))) from None
+        study = next((study for study in gate.studies if study.name == self.study), None)
+        if study is None:
+            raise StudyError(f"{self.path.name} has no study {self.name} any more: it was changed")
+        done = check_study(gate, study)
         for verdict in done.verdicts:
             self.user_properties.append(("claim", escape_controls(verdict.message)))
         for note in done.cautions:
@@ -79,20 +87,6 @@ class StudyItem(pytest.Item):
                 raise_undecided(_message(done), result=done.result)
             case Outcome.ERROR:
                 raise StudyError(escape_controls(done.message))
-
-    def _check(self) -> StudyOutcome:
-        """The file is read again: its paths are relative to the folder of now."""
-        from surefoot.errors import SurefootError
-        from surefoot.gate import check_study, read_gate
-
-        try:
-            gate = read_gate(self.path)
-        except SurefootError as error:
-            raise StudyError(escape_controls(str(error))) from None
-        study = next((study for study in gate.studies if study.name == self.study), None)
-        if study is None:
-            raise StudyError(f"{self.path.name} has no study {self.name} any more: it was changed")
-        return check_study(gate, study)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401  as pytest calls it
         """The claim or the error in words; a traceback would be one of surefoot."""
