@@ -105,16 +105,11 @@ class _OfUser:
 
     def describe(self) -> dict[str, Any]:
         """The fields as JSON can hold them: the function by its name and a digest of its source."""
-        described: dict[str, Any] = {}
-        for own in fields(self):
-            match getattr(self, own.name):
-                case tuple() as several:
-                    described[own.name] = list(several)
-                case StrEnum() as word:
-                    described[own.name] = str(word)
-                case value:
-                    described[own.name] = describe_function(value) if callable(value) else value
-        return described
+        described = {own.name: getattr(self, own.name) for own in fields(self)}
+        for name, value in described.items():
+            if isinstance(value, tuple | StrEnum):
+                described[name] = list(value) if isinstance(value, tuple) else str(value)
+        return {**described, "function": describe_function(self.function)}
 
 
 @perturbation
