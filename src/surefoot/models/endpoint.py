@@ -362,7 +362,7 @@ def open_endpoint(source: str, options: LoadOptions) -> EndpointModel:
     if outputs:  # else the only one that there is
         output = options.chosen_output(where, outputs, ("FP",), ("INT", "UINT"))
     draft = options.draft(shape, dtype=DTYPES[tensor.datatype])
-    server = connection.get(connection.address.server_metadata)
+    server = connection.get(f"{connection.address.prefix}/v2")
     binary = server.status == 200 and lists_binary(server.body)
     row = next((one.shape[1:] for one in metadata.outputs if one.name == output), None)
     model = EndpointModel(connection, tensor, output, binary, options.normalise, draft, row=row)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from surefoot import errors
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, refusing
@@ -60,11 +60,6 @@ class Address:
         return f"{self.prefix}/v2/models/{self.model}{version}"
 
     @property
-    def server_metadata(self) -> str:
-        """The path of what the server says of itself."""
-        return f"{self.prefix}/v2"
-
-    @property
     def name(self) -> str:
         """The name of the model."""
         return unquote(self.model)
@@ -103,29 +98,7 @@ class Address:
 
 def read_address(text: str, token_variable: str | None) -> Address:
     """The address that a user gives; one that holds a password or no model is refused."""
-    parts = _split(text)
-    if token_variable is not None and not _VARIABLE.fullmatch(token_variable):
-        raise InvalidArgument(
-            "token_variable (--token-variable) is the name of an environment variable, such as "
-            f"{TOKEN_VARIABLE}, and not the token itself: pass that name"
-        )
-    path = _PATH.fullmatch(parts.path)
-    if path is None:
-        raise InvalidArgument(
-            f"{parts.scheme}://{parts.netloc}{parts.path} is no address of a model: {_WAY_OUT}"
-        )
-    return Address(
-        server=f"{parts.scheme}://{parts.netloc}",
-        host=parts.hostname or "",
-        prefix=path["prefix"],
-        model=path["name"],
-        version=path["version"],
-        token_variable=token_variable,
-    )
-
-
-def _split(text: str) -> SplitResult:
-    """The parts of the address, without anything secret in it."""
+    # No sentence repeats what may be secret in it.
     try:
         parts = urlsplit(text)
         known = parts.hostname and (parts.port is None or parts.port > 0)
@@ -144,7 +117,24 @@ def _split(text: str) -> SplitResult:
             f"the address of a model on {parts.hostname} goes on after its path with ? or #: "
             f"{_WAY_OUT}, and put a token into the environment variable {TOKEN_VARIABLE}"
         )
-    return parts
+    if token_variable is not None and not _VARIABLE.fullmatch(token_variable):
+        raise InvalidArgument(
+            "token_variable (--token-variable) is the name of an environment variable, such as "
+            f"{TOKEN_VARIABLE}, and not the token itself: pass that name"
+        )
+    path = _PATH.fullmatch(parts.path)
+    if path is None:
+        raise InvalidArgument(
+            f"{parts.scheme}://{parts.netloc}{parts.path} is no address of a model: {_WAY_OUT}"
+        )
+    return Address(
+        server=f"{parts.scheme}://{parts.netloc}",
+        host=parts.hostname or "",
+        prefix=path["prefix"],
+        model=path["name"],
+        version=path["version"],
+        token_variable=token_variable,
+    )
 
 
 def named_servers(models: tuple[str, ...]) -> tuple[str, ...]:
@@ -285,16 +275,14 @@ class Connection:
 
     def get(self, path: str, tries: int | None = None) -> Reply:
         """The answer to a GET, whatever its status."""
-        sent = {"content": b"", "headers": {}, "most": _MOST_METADATA_BYTES}
-        return self._send("GET", path, tries or self.patience.tries, **sent)
+        return self._send("GET", path, tries, content=b"", headers={}, most=_MOST_METADATA_BYTES)
 
     def post(self, path: str, content: bytes, headers: Mapping[str, str], most: int) -> Reply:
         """The answer of at most so many bytes to a POST that the server accepts; else an error.
 
         A batch that the server refuses as too large is `OutOfMemory`: a smaller one may fit.
         """
-        sent = {"content": content, "headers": headers, "most": most}
-        reply = self._send("POST", path, self.patience.tries, **sent)
+        reply = self._send("POST", path, None, content=content, headers=headers, most=most)
         if reply.status == 200:
             return reply
         if reply.too_large:
@@ -329,9 +317,10 @@ class Connection:
         token = self.address.token()
         return text if token is None else text.replace(token, "…")
 
-    def _send(self, method: str, path: str, tries: int, **sent: Any) -> Reply:  # noqa: ANN401  as `_follow` takes it
+    def _send(self, method: str, path: str, tries: int | None, **sent: Any) -> Reply:  # noqa: ANN401  as `_follow` takes it
         """The first answer that is not "later"; an error once patience is at its end."""
         httpx, begun, problem = _httpx(), time.monotonic(), ""
+        tries = tries or self.patience.tries
         pause, hanging = self.patience.first_pause_seconds, 0
         most_seconds = self.patience.total_seconds
         for attempt in range(1, tries + 1):

@@ -20,7 +20,6 @@ from surefoot.subject.protocols import Array, Item
 from surefoot.system.text import Json
 
 if TYPE_CHECKING:
-    import torch
     from torch.nn import Module
 
 _DTYPES = {
@@ -134,7 +133,20 @@ def read_exported(parts: Mapping[str, bytes]) -> Module:
 
     module = Exported()
     with _plainly():
-        stored = _stored(parts)
+        # Weights and constants by their names, and whether a gradient goes to them.
+        stored = {}
+        for kind in ("weights", "constants"):
+            config: Json = json.loads(parts[f"data/{kind}/model_{kind}_config.json"])["config"]
+            for name, entry in config.items():
+                meta, content = entry["tensor_meta"], parts[f"data/{kind}/{entry['path_name']}"]
+                if entry["use_pickle"] or meta["layout"] != _STRIDED:
+                    raise NotPlain("a tensor that is not stored as bytes")
+                flat = torch.frombuffer(
+                    bytearray(content), dtype=getattr(torch, _DTYPES[meta["dtype"]])
+                )
+                shape, steps = ([n["as_int"] for n in meta[key]] for key in ("sizes", "strides"))
+                own = flat.as_strided(shape, steps, meta["storage_offset"]["as_int"])
+                stored[name] = own, bool(meta["requires_grad"])
         for name, (key, is_parameter) in program.tensors.items():
             tensor, trained = stored[key]
             if is_parameter:
@@ -271,23 +283,3 @@ def _values(arguments: Sequence[Item]) -> Iterator[str]:
             yield argument.name
         elif isinstance(argument, list):
             yield from _values(argument)
-
-
-def _stored(parts: Mapping[str, bytes]) -> dict[str, tuple[torch.Tensor, bool]]:
-    """Weights and constants by their names, and whether a gradient goes to them."""
-    import torch
-
-    found = {}
-    for kind in ("weights", "constants"):
-        config: Json = json.loads(parts[f"data/{kind}/model_{kind}_config.json"])["config"]
-        for name, entry in config.items():
-            meta, content = entry["tensor_meta"], parts[f"data/{kind}/{entry['path_name']}"]
-            if entry["use_pickle"] or meta["layout"] != _STRIDED:
-                raise NotPlain("a tensor that is not stored as bytes")
-            flat = torch.frombuffer(
-                bytearray(content), dtype=getattr(torch, _DTYPES[meta["dtype"]])
-            )
-            shape, steps = ([n["as_int"] for n in meta[key]] for key in ("sizes", "strides"))
-            own = flat.as_strided(shape, steps, meta["storage_offset"]["as_int"])
-            found[name] = own, bool(meta["requires_grad"])
-    return found

@@ -118,24 +118,20 @@ def serve(pipe: Connection[Item, Item], parent: int) -> None:
         torch = require_torch()
         confine()
         torch.set_num_threads(threads)
-        _answer(torch, pipe, Path(path))
-
-
-def _answer(torch: ModuleType, connection: Connection[Item, Item], path: Path) -> None:
-    module = None
-    while True:
-        question = io.BytesIO(connection.recv_bytes())
-        what, values = torch.load(question, weights_only=True)
-        try:
-            module = read_module(path, trust=False) if module is None else module
-            answer = _ANSWERED, _plain(torch, _value(torch, module, what, values))
-        except InvalidArgument as error:
-            answer = _REFUSED, str(error)
-        except Exception as error:  # noqa: BLE001  the parent says it
-            answer = _FAILED, str(error) or type(error).__name__
-        reply = io.BytesIO()
-        torch.save(answer, reply)
-        connection.send_bytes(reply.getbuffer())
+        module = None
+        while True:
+            question = io.BytesIO(pipe.recv_bytes())
+            what, values = torch.load(question, weights_only=True)
+            try:
+                module = read_module(Path(path), trust=False) if module is None else module
+                answer = _ANSWERED, _plain(torch, _value(torch, module, what, values))
+            except InvalidArgument as error:
+                answer = _REFUSED, str(error)
+            except Exception as error:  # noqa: BLE001  the parent says it
+                answer = _FAILED, str(error) or type(error).__name__
+            reply = io.BytesIO()
+            torch.save(answer, reply)
+            pipe.send_bytes(reply.getbuffer())
 
 
 def _value(torch: ModuleType, module: Module, what: str, values: tuple[Array, ...]) -> Item:
