@@ -59,8 +59,8 @@ def from_npz(path: Path, options: ReadOptions) -> Inputs:
                     f"{path} holds {', '.join(stored.files) or 'nothing'}: name the inputs x "
                     "and the labels y"
                 )
-            names = stored.zip.namelist()
-            with stored.zip.open(f"{points}.npy" if f"{points}.npy" in names else points) as file:
+            member = f"{points}.npy" if f"{points}.npy" in stored.zip.namelist() else points
+            with stored.zip.open(member) as file:
                 refuse_too_large(str(path), _stated_bytes(file), _WAY_OUT)
             targets = options.targets
             if isinstance(targets, str):
@@ -77,7 +77,6 @@ def from_npz(path: Path, options: ReadOptions) -> Inputs:
                 options = replace(options, class_names=listed)
             ids = stored[keys["ids"]].tolist() if "ids" in keys else None
             options = replace(options, ids=ids).with_true_outputs()
-            member = f"{points}.npy" if f"{points}.npy" in names else points
             images = _images_of(path, stored.zip, member)
             return from_arrays(images or stored[points], str(path), options)
 

@@ -79,12 +79,7 @@ def _from_file(path: Path) -> ClassNames:
         text = path.read_text(encoding="utf-8-sig")
     if text.lstrip()[:1] not in ("{", "["):
         return _of_lines(text.rstrip().splitlines(), str(path))
-    value = _parsed(text, path)
-    return _of_mapping(value, str(path)) if isinstance(value, dict) else _of_list(value, str(path))
-
-
-def _parsed(text: str, path: Path) -> Any:  # noqa: ANN401  what a file holds
-    """JSON, or the Python literal in which lists of ImageNet's classes are passed on."""
+    # JSON, or the Python literal in which lists of ImageNet's classes are passed on.
     try:
         value = json.loads(text, object_pairs_hook=_distinct)
     except InvalidArgument as error:
@@ -96,7 +91,7 @@ def _parsed(text: str, path: Path) -> Any:  # noqa: ANN401  what a file holds
             value = None
     if not isinstance(value, dict | list):
         raise InvalidArgument(f"{path} cannot be read as class names: give {_FORMS}")
-    return value
+    return _of_mapping(value, str(path)) if isinstance(value, dict) else _of_list(value, str(path))
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -195,21 +190,6 @@ def read_labels(
     Numbers are class numbers, also when written as text. Names are looked up in `class_names`, or
     numbered alphabetically where there is no such list. Whatever could mean two things is refused.
     """
-    column = _column(labels, source)
-    listed = read_class_names(class_names)
-    if column.dtype.kind in "biuf":
-        return Labels(_whole(column, column.tolist(), source, where), listed.names)
-    texts = [_text(value, source, where(i)) for i, value in enumerate(column.tolist())]
-    distinct, first, back = np.unique(
-        np.array(texts, dtype=str), return_index=True, return_inverse=True
-    )
-    of_distinct = _of_texts(
-        [str(t) for t in distinct], source, listed, lambda i: where(int(first[i]))
-    )
-    return replace(of_distinct, numbers=of_distinct.numbers[back])
-
-
-def _column(labels: GivenLabels, source: str) -> HostArray:
     if np.ma.is_masked(labels):
         raise InvalidArgument(f"{source}: some labels are masked: leave those inputs out")
     what = f"{source}: labels must be one class number or class name an input"
@@ -222,7 +202,17 @@ def _column(labels: GivenLabels, source: str) -> HostArray:
             f"{what}, got shape {column.shape} of {column.dtype}: for a one-hot table give "
             "y.argmax(axis=1)"
         )
-    return column
+    listed = read_class_names(class_names)
+    if column.dtype.kind in "biuf":
+        return Labels(_whole(column, column.tolist(), source, where), listed.names)
+    texts = [_text(value, source, where(i)) for i, value in enumerate(column.tolist())]
+    distinct, first, back = np.unique(
+        np.array(texts, dtype=str), return_index=True, return_inverse=True
+    )
+    of_distinct = _of_texts(
+        [str(t) for t in distinct], source, listed, lambda i: where(int(first[i]))
+    )
+    return replace(of_distinct, numbers=of_distinct.numbers[back])
 
 
 def _text(value: Item, source: str, where: str) -> str:

@@ -39,7 +39,15 @@ def composition_doubt(
     missing = int((taken == 0).sum())
     if first >= len(labels) or len(classes) == 1:
         return ""
-    improbable = _improbable(taken, counts, first)
+    # For each class the hypergeometric tail beyond its number, times the number of tails.
+    total = int(counts.sum())
+    tails = []
+    for seen, count in zip(taken.tolist(), counts.tolist(), strict=True):
+        k = np.arange(max(0, first - (total - count)), min(count, first) + 1)
+        ways = _log_choose(count, k) + _log_choose(total - count, first - k)
+        chance = np.exp(ways - _log_choose(total, np.array(first)))
+        tails.append(min(chance[k <= seen].sum(), chance[k >= seen].sum()))
+    improbable = 2 * len(counts) * np.array(tails)
     # Each class in one piece, which a random order would hardly give.
     pieces = 1 + int((labels[1:] != labels[:-1]).sum())
     log_chance = gammaln(len(counts) + 1) + gammaln(counts + 1).sum() - gammaln(len(labels) + 1)
@@ -61,20 +69,6 @@ def composition_doubt(
         f"the first {first} {unit} {found}: no random sample of the data; use random={first} "
         f"(--random {first}), or name the classes that you mean (classes=, --classes)"
     )
-
-
-def _improbable(
-    taken: NDArray[np.intp], counts: NDArray[np.intp], first: int
-) -> NDArray[np.float64]:
-    """For each class the hypergeometric tail beyond its number, times the number of tails."""
-    total = int(counts.sum())
-    tails = []
-    for seen, count in zip(taken.tolist(), counts.tolist(), strict=True):
-        k = np.arange(max(0, first - (total - count)), min(count, first) + 1)
-        ways = _log_choose(count, k) + _log_choose(total - count, first - k)
-        chance = np.exp(ways - _log_choose(total, np.array(first)))
-        tails.append(min(chance[k <= seen].sum(), chance[k >= seen].sum()))
-    return 2 * len(counts) * np.array(tails)
 
 
 def _log_choose(n: int, k: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -193,7 +193,25 @@ class _Reader:
 
     def _value(self, place: str, case: dict[str, str]) -> str:
         """The element that makes it a failure, else what its attributes say, else passed."""
-        state = _stated(place, case)
+        # What the attributes of a case say of its outcome; empty where they do not.
+        states = set[str]()
+        for name, value in case.items():
+            if _plain(name) not in _STATUS:
+                continue
+            state = _STATES.get(value.strip().lower())
+            if state is None:
+                raise InvalidArgument(
+                    f"{place}: the testcase has the {name} {outcomes.shown(value)}, which is not "
+                    "known: write passed, failed or skipped"
+                )
+            states.add(state)
+        states.discard("")
+        if len(states) > 1:
+            raise InvalidArgument(
+                f"{place}: the testcase is {' and '.join(sorted(states))} by its attributes: "
+                "correct one"
+            )
+        state = "".join(states)
         element = next((c for kind in _FAILED for c in self._children if c == kind), "")
         if element and state == "passed":
             raise InvalidArgument(
@@ -216,28 +234,6 @@ class _Reader:
 def _plain(tag: str) -> str:
     """Without its namespace and capitals, which runners use as they like."""
     return tag.rpartition(":")[2].lower()
-
-
-def _stated(place: str, case: dict[str, str]) -> str:
-    """What the attributes of a case say of its outcome; empty where they do not."""
-    states = set[str]()
-    for name, value in case.items():
-        if _plain(name) not in _STATUS:
-            continue
-        state = _STATES.get(value.strip().lower())
-        if state is None:
-            raise InvalidArgument(
-                f"{place}: the testcase has the {name} {outcomes.shown(value)}, which is not known"
-                ": write passed, failed or skipped"
-            )
-        states.add(state)
-    states.discard("")
-    if len(states) > 1:
-        raise InvalidArgument(
-            f"{place}: the testcase is {' and '.join(sorted(states))} by its attributes: correct "
-            "one"
-        )
-    return "".join(states)
 
 
 def read_junit(path: Path, wanted: ColumnNames) -> OutcomeFile:
