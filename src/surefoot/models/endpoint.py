@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
@@ -236,7 +235,7 @@ whatever other requests the server puts into the batch."""
 
 
 @dataclass(frozen=True, eq=False)
-class EndpointModel:
+class EndpointModel(answers.OfRows):
     """A server that is asked, and what it was when it was first asked.
 
     `version` is the one that answered first, empty where the server does not say;
@@ -261,14 +260,6 @@ class EndpointModel:
         f"the answers to {answers.PROBES} fixed inputs are compared again at the end of the run, "
         "which does not show every change"
     )
-
-    def place(self, x: NDArray[np.float32]) -> Array:
-        """NumPy it is."""
-        return x
-
-    def predict(self, x: Array) -> Array:
-        """Scores of a batch; a batch that the server refuses as too large is `OutOfMemory`."""
-        return answers.both_classes(self.rows(x), self.signature.scores)
 
     def rows(self, x: Array) -> Array:
         """The output for a batch of any size, also where the server fixes one."""

@@ -323,8 +323,9 @@ class Connection:
         tries = tries or self.patience.tries
         pause, hanging = self.patience.first_pause_seconds, 0
         most_seconds = self.patience.total_seconds
-        for attempt in range(1, tries + 1):
-            wanted = 0.0
+        attempt = 0
+        while True:
+            attempt, wanted = attempt + 1, 0.0
             try:
                 reply = self._follow(method, path, **sent)
                 if reply.status not in _RETRIED or reply.too_large:
@@ -351,9 +352,6 @@ class Connection:
                 )
             time.sleep(wait)
             pause *= 2
-        raise ModelFailed(
-            f"{self.address.server} was not asked: tries must be at least 1, got {tries}"
-        )
 
     def _say_once(self, problem: str, retries: int, seconds: float) -> None:
         """A warning after the first request that was answered late; the others are counted."""

@@ -113,7 +113,7 @@ class _GraphFile:
 
 
 @dataclass(frozen=True, eq=False)
-class OnnxModel:
+class OnnxModel(answers.OfRows):
     """A session with what is needed to feed it and to read its answer.
 
     `batch` is what a file fixes and could not be made free, for the reason `batch_stays`; `freed`
@@ -140,10 +140,6 @@ class OnnxModel:
         if self.device is None:
             return x
         return modules.require_torch().from_numpy(np.ascontiguousarray(x)).to(self.device)
-
-    def predict(self, x: Array) -> Array:
-        """Scores of a batch."""
-        return answers.both_classes(self.rows(x), self.signature.scores)
 
     def rows(self, x: Array) -> Array:
         """The output for a batch of any size, also where the file fixes one."""

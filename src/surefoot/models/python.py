@@ -88,7 +88,7 @@ def says_read_only(text: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class PythonModel:
+class PythonModel(answers.OfRows):
     """A function from a NumPy batch to scores.
 
     The function gets the batch read-only, which costs nothing. `private` is for a function that
@@ -106,14 +106,6 @@ class PythonModel:
     def in_python(self) -> str:
         """Why threads would wait for each other."""
         return f"the model is a Python {'function' if inspect.isfunction(self.run) else 'object'}"
-
-    def place(self, x: NDArray[np.float32]) -> Array:
-        """NumPy it is."""
-        return x
-
-    def predict(self, x: Array) -> Array:
-        """Scores of a batch."""
-        return answers.both_classes(self.rows(x), self.signature.scores)
 
     def rows(self, x: Array) -> Array:
         """What the function returns."""
@@ -322,7 +314,7 @@ def import_object(name: str) -> Item:
 
 
 @dataclass(frozen=True, eq=False)
-class ItemModel:
+class ItemModel(answers.OfRows):
     """A function from a list of items to scores; it may write into the items, which are copies."""
 
     run: Callable[[list[Item]], Outputs]
@@ -333,13 +325,9 @@ class ItemModel:
         """Why threads would wait for each other."""
         return f"the model is a Python {'function' if inspect.isfunction(self.run) else 'object'}"
 
-    def place(self, x: HostArray) -> Array:
-        """An array of objects it is."""
-        return x
-
-    def predict(self, x: Array) -> Array:
-        """Scores of a batch."""
-        return answers.both_classes(_rows(self.run, x), self.signature.scores)
+    def rows(self, x: Array) -> Array:
+        """What the function returns."""
+        return _rows(self.run, x)
 
 
 def wrap_items(

@@ -74,6 +74,24 @@ def both_classes(rows: Outputs, scores: Scores) -> Outputs:
     return xp.concat([first, rows], axis=1)
 
 
+class OfRows:
+    """What models share that give rows: they take NumPy's arrays unless they say otherwise."""
+
+    signature: Signature
+
+    def place(self, x: HostArray) -> Array:
+        """NumPy it is."""
+        return x
+
+    def rows(self, x: Array) -> Outputs:
+        """What the model gives for a batch."""
+        raise NotImplementedError
+
+    def predict(self, x: Array) -> Array:
+        """Scores of a batch."""
+        return both_classes(self.rows(x), self.signature.scores)
+
+
 def looks_like_probabilities(rows: NDArray[np.floating]) -> bool:
     """Whether every row is non-negative and adds up to one, or is one column within [0, 1]."""
     if rows.shape[1] == 1:

@@ -61,7 +61,7 @@ class _File:
 
 
 @dataclass(frozen=True, eq=False)
-class TorchModel:
+class TorchModel(answers.OfRows):
     """A module on its device; perturbations are drawn there too.
 
     `full` is the same model in its own precision where this one runs in half of it. `private`: the
@@ -94,10 +94,6 @@ class TorchModel:
         """A tensor on the model's device, in memory of its own."""
         own = np.array(x, order="C") if self.device.type == "cpu" else np.ascontiguousarray(x)
         return modules.require_torch().from_numpy(own).to(self.device)
-
-    def predict(self, x: Array) -> Array:
-        """Scores, on the device."""
-        return answers.both_classes(self.rows(x), self.signature.scores)
 
     def rows(self, x: Array) -> Array:
         """What the module returns."""
