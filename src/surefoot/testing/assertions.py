@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class NotRobust(AssertionError):
+class _OfResult(AssertionError):
+    """`result` is the whole result."""
+
+    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401  a Result, which is slow to import
+        super().__init__(message)
+        self.result = result
+
+
+class NotRobust(_OfResult):
     """The requirement is refuted; the message is the claim. `result` is the whole result."""
 
     __module__ = "surefoot.testing"  # where its users import it from
 
-    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401  a Result, which is slow to import
-        super().__init__(message)
-        self.result = result
 
-
-class RobustnessUndecided(AssertionError):
+class RobustnessUndecided(_OfResult):
     """Neither shown nor refuted; the message says what would decide it."""
 
     __module__ = "surefoot.testing"  # where its users import it from
-
-    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401  a Result, which is slow to import
-        super().__init__(message)
-        self.result = result
 
 
 def _ignore(_: str) -> None:
