@@ -59,11 +59,6 @@ def level_of(part: Perturbation) -> float:
     return float(part.level)
 
 
-def is_zero(level: Level) -> bool:
-    """Whether the level is the number 0; an array of levels never is."""
-    return isinstance(level, int | float) and level == 0
-
-
 def level_per_row(level: Level, like: Array) -> PerRow:
     """The level as it multiplies arrays such as `like`: one number, or one for each row."""
     if isinstance(level, int | float):

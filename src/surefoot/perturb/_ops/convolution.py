@@ -37,17 +37,12 @@ def convolve(x: Array, kernels: Array, centre: tuple[int, int] | None = None) ->
     few, spare = high * wide <= _FEW_TAPS, 0
     if isinstance(x, np.ndarray) and not few:
         spare = _next_multiple(x.shape[2], _LANES) - x.shape[2]
-    padded = _pad_mirrored(x, (high - 1 - top, top + spare), (wide - 1 - left, left))
+    padded = pad_mirrored(x, (high - 1 - top, top + spare), (wide - 1 - left, left))
     if few:
         return _convolve_by_taps(padded, kernels, x)
     if isinstance(x, np.ndarray):
         return _convolve_by_numpy_fft(padded, kernels, x)
     return _convolve_by_fft(padded, kernels)
-
-
-def pad_mirrored(x: Array, high: int, wide: int) -> Array:
-    """The image padded by its mirror image (the edge pixel once)."""
-    return _pad_mirrored(x, (high, high), (wide, wide))
 
 
 def _convolve_by_taps(padded: Array, kernels: Array, x: Array) -> Array:
@@ -119,8 +114,8 @@ def _next_multiple(n: int, multiple: int) -> int:
     return -(-n // multiple) * multiple
 
 
-def _pad_mirrored(x: Array, high: tuple[int, int], wide: tuple[int, int]) -> Array:
-    """`pad_mirrored` with these numbers of rows above and below and columns left and right."""
+def pad_mirrored(x: Array, high: tuple[int, int], wide: tuple[int, int]) -> Array:
+    """Images with so many mirrored rows above and below and columns left and right, edges once."""
     xp = array_namespace(x)
     for axis, reach in ((2, high), (3, wide)):
         if reach != (0, 0):

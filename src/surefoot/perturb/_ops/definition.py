@@ -15,7 +15,7 @@ from array_api_compat import array_namespace
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import Floats, PerRow, copy_rows, is_zero, levels_on_host
+from surefoot.perturb._ops.arrays import Floats, PerRow, copy_rows, levels_on_host
 from surefoot.subject.protocols import (
     LARGEST_NUMBER,
     Array,
@@ -211,7 +211,8 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
         while isinstance(first, tuple):
             first = first[0]
         n = len(first)
-        y = x if is_zero(level) else apply(self, x, drawn, level, bounds)
+        untouched = isinstance(level, int | float) and level == 0  # an array of levels never is
+        y = x if untouched else apply(self, x, drawn, level, bounds)
         return copy_rows(y, n) if y is x or len(y) != n else y
 
     for name, method in (("__post_init__", check), ("apply", apply_to_rows)):

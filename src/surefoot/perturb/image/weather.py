@@ -153,7 +153,7 @@ def _neighbours(row: Array, line: int) -> Callable[[int], Array]:
 def _emboss(x: Array) -> Array:
     """The relief of whole numbers under [[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], within 0 … 255."""
     xp = array_namespace(x)
-    whole = pad_mirrored(x, 1, 1)
+    whole = pad_mirrored(x, (1, 1), (1, 1))
     line = whole.shape[-1]
     at = _neighbours(xp.reshape(whole, (-1,)), line)
     total = at(line + 1) - at(-line - 1)
@@ -168,7 +168,7 @@ def _emboss(x: Array) -> Array:
 def _box_sum(x: Array) -> Array:
     """The sum over 3 by 3 pixels."""
     xp = array_namespace(x)
-    whole = pad_mirrored(x, 1, 1)
+    whole = pad_mirrored(x, (1, 1), (1, 1))
     line, row = whole.shape[-1], xp.reshape(whole, (-1,))
     three = row[: -2 * line] + row[line:-line]
     three += row[2 * line :]
