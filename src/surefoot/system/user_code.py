@@ -116,25 +116,19 @@ def _bytecode_text(code: CodeType) -> str:
     return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
 
 
-def _globals_read(function: Any) -> dict[str, Any]:  # noqa: ANN401  a function
-    """The global values that a function reads, without modules."""
-    code = getattr(function, "__code__", None)
-    known = getattr(function, "__globals__", {})
-    names = [n for n in getattr(code, "co_names", ()) if n in known]
-    return {n: known[n] for n in names if not isinstance(known[n], ModuleType)}
-
-
 def _hidden_settings(function: Callable[..., Any], depth: int) -> str:
     if not inspect.isroutine(function):
         return describe_value(function, depth)
     plain = inspect.unwrap(function)
+    code, there = getattr(plain, "__code__", None), getattr(plain, "__globals__", {})
     cells = getattr(plain, "__closure__", None) or ()
-    names = getattr(getattr(plain, "__code__", None), "co_freevars", ())
+    read = {name: there[name] for name in getattr(code, "co_names", ()) if name in there}
+    names = getattr(code, "co_freevars", ())
     hidden = {
         "defaults": getattr(plain, "__defaults__", None),
         "keywords": getattr(plain, "__kwdefaults__", None),
         "enclosed": dict(zip(names, map(cell_content, cells), strict=False)),
-        "reads": _globals_read(plain),
+        "reads": {n: value for n, value in read.items() if not isinstance(value, ModuleType)},
         "self": getattr(function, "__self__", None) if inspect.ismethod(function) else None,
     }
     known = {name: value for name, value in hidden.items() if value}
