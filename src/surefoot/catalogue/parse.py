@@ -271,7 +271,19 @@ def _level(kind: str, text: str, class_: Definition, frame: tuple[int, ...]) -> 
         with_unit: float = class_.read_level(text)
         return with_unit
     if re.match(r"s\d", text):
-        return _severity(kind, text, class_, frame)
+        # A published severity from s1 to s5, also s2.5: levels between are interpolated.
+        presets = getattr(class_, "presets", None)
+        if presets is None:
+            raise InvalidArgument(f"{kind} has no published severities: give its level, {kind}:0.1")
+        severity = number(text[1:])
+        if not 0 <= severity <= 5:
+            raise InvalidArgument(
+                f"published severities run from s1 to s5, got {text}: write {kind}:s3"
+            )
+        small = bool(frame) and max(frame) <= LONGEST_SMALL
+        levels: tuple[float, ...] = (0.0, *presets["small" if small else "large"])
+        below = min(int(severity), 4)
+        return levels[below] + (severity - below) * (levels[below + 1] - levels[below])
     return _number_with_unit(class_, text)
 
 
@@ -292,22 +304,6 @@ def _text(kind: str, level: float) -> str:
 
 def _example(kind: str) -> str:
     return "20dB" if hasattr(PERTURBATIONS.get(kind), "read_level") else "0.1"
-
-
-def _severity(kind: str, text: str, class_: Definition, frame: tuple[int, ...]) -> float:
-    """A published severity from s1 to s5, also s2.5: levels between are interpolated."""
-    presets = getattr(class_, "presets", None)
-    if presets is None:
-        raise InvalidArgument(f"{kind} has no published severities: give its level, {kind}:0.1")
-    severity = number(text[1:])
-    if not 0 <= severity <= 5:
-        raise InvalidArgument(
-            f"published severities run from s1 to s5, got {text}: write {kind}:s3"
-        )
-    small = bool(frame) and max(frame) <= LONGEST_SMALL
-    levels: tuple[float, ...] = (0.0, *presets["small" if small else "large"])
-    below = min(int(severity), 4)
-    return levels[below] + (severity - below) * (levels[below + 1] - levels[below])
 
 
 def _options(kind: str, pairs: list[str], class_: Definition) -> Options:

@@ -378,22 +378,18 @@ def _from_rows(
     notes = [*remarks, *chosen, *meaning, *repeats]
     named = bool(columns.case)
     if columns.case == _NUMBER and wanted.case is None:
-        _check_documents(path, read)
+        # Refuse documents of which only the number is known twice: every task counts from 0.
+        twice = first_again([row.case for row in read])
+        if twice is not None and not all(row.content for row in read):
+            raise InvalidArgument(
+                f"{path}: {_NUMBER} {read[twice].case} is there twice, without a {_HASH} that says "
+                "whether it is the same document: tally each task by itself, or say "
+                f"case={_NUMBER} (--case {_NUMBER}) if the rows are trials of one case"
+            )
     task = of_task[1] if (of_task := _OF_TASK.fullmatch(path.stem)) else ""
     return outcomes.outcome_file(
         path, read, notes, names_cases=named, task=task, reruns=wanted.reruns
     )
-
-
-def _check_documents(path: Path, rows: Sequence[Outcome]) -> None:
-    """Refuse documents of which only the number is known twice: every task counts from 0."""
-    twice = first_again([row.case for row in rows])
-    if twice is not None and not all(row.content for row in rows):
-        raise InvalidArgument(
-            f"{path}: {_NUMBER} {rows[twice].case} is there twice, without a {_HASH} that says "
-            f"whether it is the same document: tally each task by itself, or say case={_NUMBER} "
-            f"(--case {_NUMBER}) if the rows are trials of one case"
-        )
 
 
 def _outcomes(
