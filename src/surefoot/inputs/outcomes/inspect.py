@@ -246,8 +246,8 @@ def _outcomes(
             )
         failed = _is_silent(value, meaning) or outcomes.read_outcome(place, scorer, value, meaning)
         group, class_name = (_metadata(place, sample, key) for key in (wanted.group, wanted.by))
-        more = (group, class_name, content_of(sample), outcomes.value_words(value, meaning))
-        yield Outcome(place, case, int(bool(failed)), int(failed is not None), *more)
+        more = (group, class_name, content_of(sample), place, outcomes.value_words(value, meaning))
+        yield Outcome(case, int(bool(failed)), int(failed is not None), *more)
 
 
 def _is_silent(value: Json, meaning: Meaning) -> bool:

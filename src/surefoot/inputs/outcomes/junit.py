@@ -186,7 +186,7 @@ class _Reader:
             attempts = [*((c, 1) for c in again), *attempts]
         self.rows += [
             Outcome(
-                place, full, fails, int(not skipped), group, class_name, "", one, len(attempts) > 1
+                full, fails, int(not skipped), group, class_name, "", place, one, len(attempts) > 1
             )
             for one, fails in attempts
         ]

@@ -83,26 +83,6 @@ class ColumnNames:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Trials of one case in one row; none where the row says that the case was skipped.
-
-    `place` names the row in a refusal. `content` names the contents of the case, where the file
-    does: the same name with other contents is another case. `value` is what the row says; empty
-    where it counts. `rerun`: the file says that the case was run again since it failed.
-    """
-
-    place: str
-    case: str
-    failed: int
-    trials: int = 1
-    group: str = ""
-    class_name: str = ""
-    content: str = ""
-    value: str = ""
-    rerun: bool = False
-
-
-@dataclass(frozen=True)
 class Case:
     """All trials of one case."""
 
@@ -112,6 +92,20 @@ class Case:
     group: str = ""
     class_name: str = ""
     content: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome(Case):
+    """Trials of one case in one row; none where the row says that the case was skipped.
+
+    `place` names the row in a refusal. `content` names the contents of the case, where the file
+    does: the same name with other contents is another case. `value` is what the row says; empty
+    where it counts. `rerun`: the file says that the case was run again since it failed.
+    """
+
+    place: str = ""
+    value: str = ""
+    rerun: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,7 +192,7 @@ def _attempts(rows: list[Outcome], reruns: str | None) -> tuple[list[Outcome], l
     """
     trials: dict[str, list[Outcome]] = {}
     for row in rows:
-        trials.setdefault(row.case, []).extend([row] if row.trials else [])
+        trials.setdefault(row.name, []).extend([row] if row.trials else [])
     ran = [own for own in trials.values() if own]
     counts = next((row for row in rows if row.trials > 1), None)
     if counts and reruns in (FIRST, LAST):
@@ -262,8 +256,8 @@ def _rows(count: int) -> str:
 def _gathered(rows: Iterable[Outcome]) -> tuple[Case, ...]:
     cases: dict[str, Case] = {}
     for row in rows:
-        begun = Case(row.case, 0, 0, row.group, row.class_name, row.content)
-        known = cases.setdefault(row.case, begun)
+        begun = Case(row.name, 0, 0, row.group, row.class_name, row.content)
+        known = cases.setdefault(row.name, begun)
         for what, mine, other in (
             ("group", row.group, known.group),
             ("class", row.class_name, known.class_name),
@@ -271,10 +265,10 @@ def _gathered(rows: Iterable[Outcome]) -> tuple[Case, ...]:
         ):
             if mine != other:
                 raise InvalidArgument(
-                    f"{row.place}: case {row.case} has the {what} {mine!r}, and {other!r} in a row "
+                    f"{row.place}: case {row.name} has the {what} {mine!r}, and {other!r} in a row "
                     "above: name the column in which every case has a name of its own (--case)"
                 )
-        cases[row.case] = replace(
+        cases[row.name] = replace(
             known, failed=known.failed + row.failed, trials=known.trials + row.trials
         )
     return tuple(cases.values())

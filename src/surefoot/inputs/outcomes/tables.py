@@ -379,10 +379,10 @@ def _from_rows(
     named = bool(columns.case)
     if columns.case == _NUMBER and wanted.case is None:
         # Refuse documents of which only the number is known twice: every task counts from 0.
-        twice = first_again([row.case for row in read])
+        twice = first_again([row.name for row in read])
         if twice is not None and not all(row.content for row in read):
             raise InvalidArgument(
-                f"{path}: {_NUMBER} {read[twice].case} is there twice, without a {_HASH} that says "
+                f"{path}: {_NUMBER} {read[twice].name} is there twice, without a {_HASH} that says "
                 "whether it is the same document: tally each task by itself, or say "
                 f"case={_NUMBER} (--case {_NUMBER}) if the rows are trials of one case"
             )
@@ -403,16 +403,16 @@ def _outcomes(
     if columns.case == _NUMBER and content is None and row.get(_DOCUMENT) is not None:
         text = json.dumps(row[_DOCUMENT], indent=2, ensure_ascii=False)  # as doc_hash is made
         content = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    more = (group, class_name, content if isinstance(content, str) else "")
+    more = (group, class_name, content if isinstance(content, str) else "", place)
     if not columns.trials:
         value = _value(place, row, columns.outcome)
         failed = outcomes.read_outcome(place, columns.outcome, value, meaning)
         said = outcomes.value_words(value, meaning)
-        yield Outcome(place, case, int(bool(failed)), int(failed is not None), *more, value=said)
+        yield Outcome(case, int(bool(failed)), int(failed is not None), *more, said)
         return
     trials, failures = _counts_of_row(place, row, columns)
     if columns.case or not trials:
-        yield Outcome(place, case, failures, trials, *more)
+        yield Outcome(case, failures, trials, *more)
         return
     if trials > outcomes.MOST_CASES:
         raise InvalidArgument(
@@ -420,7 +420,7 @@ def _outcomes(
             "choice of them"
         )
     for i in range(trials):
-        yield Outcome(place, f"{number}.{i + 1}", int(i < failures), 1, *more)
+        yield Outcome(f"{number}.{i + 1}", int(i < failures), 1, *more)
 
 
 def _counts_of_row(place: str, row: Mapping[str, Json], columns: Columns) -> tuple[int, int]:
