@@ -97,9 +97,6 @@ class Normal:
         return stream.normal((n, *_trial_shape(self.shape, shape)))
 
 
-Draw = Uniform | Normal
-
-
 def _trial_shape(each: Shape, shape: tuple[int, ...]) -> tuple[int, ...]:
     if isinstance(each, tuple):
         return each

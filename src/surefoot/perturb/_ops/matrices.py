@@ -22,22 +22,15 @@ _TRUNCATE = 4.0
 """Deviations after which a Gaussian is cut off, as in `skimage.filters.gaussian`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """Outputs [top, bottom) need inputs [left, right) only."""
-
-    top: int
-    bottom: int
-    left: int
-    right: int
-
-
 @dataclass(frozen=True, eq=False)
 class BandMatrix:
-    """A matrix (1, outputs, inputs) that is zero outside its strips."""
+    """A matrix (1, outputs, inputs) that is zero outside its strips.
+
+    A strip is a slice of the outputs, and that of the only inputs that they need.
+    """
 
     matrix: NDArray[np.float32]
-    strips: tuple[Strip, ...]
+    strips: tuple[tuple[slice, slice], ...]
 
 
 def multiply_axes(x: Array, rows: Array | BandMatrix, columns: Array | BandMatrix) -> Array:
@@ -71,9 +64,9 @@ def _multiply_columns(x: Array, rows: Array | BandMatrix) -> Array:
         return xp.matmul(matrix[:, None, :, :], x)
     n, channels, _, width = x.shape
     out = xp.empty((n, channels, matrix.shape[1], width), dtype=x.dtype, device=device(x))
-    for s in strips:
-        block = matrix[:, None, s.top : s.bottom, s.left : s.right]
-        _multiply_into(block, x[:, :, s.left : s.right, :], out[:, :, s.top : s.bottom, :])
+    for outputs, inputs in strips:
+        block = matrix[:, None, outputs, inputs]
+        _multiply_into(block, x[:, :, inputs, :], out[:, :, outputs, :])
     return out
 
 
@@ -91,9 +84,8 @@ def _multiply_rows(x: Array, columns: Array | BandMatrix) -> Array:
     else:
         shape = (n, channels * height, matrix.shape[1])
         out = xp.empty(shape, dtype=x.dtype, device=device(x))
-        for s in strips:
-            block = transposed[:, s.left : s.right, s.top : s.bottom]
-            _multiply_into(lines[:, :, s.left : s.right], block, out[:, :, s.top : s.bottom])
+        for outputs, inputs in strips:
+            _multiply_into(lines[:, :, inputs], transposed[:, inputs, outputs], out[:, :, outputs])
     return xp.reshape(out, (out.shape[0], channels, height, matrix.shape[1]))
 
 
@@ -128,7 +120,7 @@ def band_matrix(matrix: NDArray[np.float32], longest: int = 32) -> BandMatrix:
     for top, bottom in pairwise(edges):
         used = np.flatnonzero(matrix[0, top:bottom].any(axis=0))
         left, right = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, inputs)
-        strips.append(Strip(top, bottom, left, right))
+        strips.append((slice(top, bottom), slice(left, right)))
     return BandMatrix(matrix, tuple(strips))
 
 

@@ -180,7 +180,6 @@ def runs_on(device: str) -> bool:
         return False
 
 
-Indices = NDArray[np.intp]
 _HORIZON = 1e-6
 """The least divisor of a place of a perspective: at the horizon it is 0."""
 
