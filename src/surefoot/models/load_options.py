@@ -147,17 +147,6 @@ class LoadOptions:
             f"{what} leaves its input shape {words} open{why}: pass shape=(…) of one input"
         )
 
-    def preparation(self, dtype: type[np.generic]) -> str:
-        """What is done to inputs of this type and with the outputs, in words."""
-        words = [
-            self.normalise.description(),
-            f"answers from output {self.output}" if self.output is not None else "",
-            f"rounded to whole numbers ({np.dtype(dtype).name})"
-            if np.issubdtype(dtype, np.integer)
-            else "",
-        ]
-        return ", ".join(filter(None, words))
-
     def draft(
         self, shape: tuple[int, ...], digest: str = "", covers: str = "", dtype: Dtype = None
     ) -> Signature:
@@ -165,6 +154,12 @@ class LoadOptions:
 
         Models that state a type take several threads at a time.
         """
+        rounded = dtype is not None and bool(np.issubdtype(dtype, np.integer))
+        preparation = [
+            self.normalise.description(),
+            f"answers from output {self.output}" if self.output is not None else "",
+            f"rounded to whole numbers ({np.dtype(dtype).name})" if rounded else "",
+        ]
         return Signature(
             shape=shape,
             classes=0,
@@ -172,9 +167,9 @@ class LoadOptions:
             digest=digest,
             covers=covers,
             bounds=self.bounds,
-            whole_numbers=dtype is not None and bool(np.issubdtype(dtype, np.integer)),
+            whole_numbers=rounded,
             thread_safe=dtype is not None,
-            preparation=self.normalise.description() if dtype is None else self.preparation(dtype),
+            preparation=", ".join(filter(None, preparation)),
         )
 
     def chosen_output(
