@@ -209,9 +209,7 @@ def read_labels(
     distinct, first, back = np.unique(
         np.array(texts, dtype=str), return_index=True, return_inverse=True
     )
-    of_distinct = _of_texts(
-        [str(t) for t in distinct], source, listed, lambda i: where(int(first[i]))
-    )
+    of_distinct = _of_texts(distinct.tolist(), source, listed, lambda i: where(int(first[i])))
     return replace(of_distinct, numbers=of_distinct.numbers[back])
 
 
