@@ -45,17 +45,12 @@ def model_errors() -> Iterator[None]:
     except (SurefootError, *INTERRUPTS):
         raise
     except BaseException as error:
-        if says_out_of_memory(error):
-            raise OutOfMemory(error_text(error)) from error
+        text = error_text(error)  # of Python, PyTorch, ONNX Runtime or a C++ library
+        if isinstance(error, MemoryError) or any(sign in text.lower() for sign in _MEMORY_WORDS):
+            raise OutOfMemory(text) from error
         raise ModelFailed(
             f"the model {raised_words(error)}: correct it, or give it inputs that it takes"
         ) from error
-
-
-def says_out_of_memory(error: BaseException) -> bool:
-    """Whether an error of Python, PyTorch, ONNX Runtime or a C++ library is about memory."""
-    text = error_text(error).lower()
-    return isinstance(error, MemoryError) or any(sign in text for sign in _MEMORY_WORDS)
 
 
 def softmax(logits: Array) -> Array:
