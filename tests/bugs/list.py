@@ -88,7 +88,7 @@ BUGS = (
     Bug("stale-bounds-of-a-level", "curves", "KnownCurve._bounds_of",
         "key = place, level.first", "key = place, 0",
         "unit/test_curve_levels.py"),
-    Bug("nodes-spent-twice", "region", "tries_within",
+    Bug("nodes-spent-twice", "region", "CriticalLevel.efforts",
         "counts[-1] = nodes - sum(counts[:-1])", "counts[-1] = nodes",
         "unit/test_quantile_search.py unit/test_radii_study.py unit/test_radii_report.py"),
     Bug("bracket-without-assumption", "region", "bracket_of",

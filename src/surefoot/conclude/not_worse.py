@@ -78,7 +78,7 @@ def not_worse_elsewhere(
 
 def _population_at(parts: Mapping[str, Record], error: float) -> Any:  # noqa: ANN401  any population
     first = next(iter(parts.values()))
-    return replace(population_of(first), error=error)  # type: ignore[type-var]
+    return replace(population_of(first), error=error)
 
 
 def _local(parts: Mapping[str, Record]) -> dict[str, list[Any]]:

@@ -156,6 +156,10 @@ class CurveQuantity:
     around_clean: bool = False
 
 
+KINDS: dict[str, type[Claim]] = {}
+"""All kinds of claims by the name that JSON has; each has a world in the tests."""
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True)
 class Claim:
@@ -171,7 +175,7 @@ class Claim:
 
     def __init_subclass__(cls, kind: str = "") -> None:
         if kind:  # a field too, the first of its own, so that JSON has it
-            cls.kind = kind
+            cls.kind, KINDS[kind] = kind, cls
             cls.__annotations__ = {"kind": Literal[kind], **cls.__annotations__}
         dataclass(frozen=True, kw_only=True)(cls)
 
@@ -674,17 +678,6 @@ class ClassesDiffer(Claim, kind="classes"):
     classes: int
 
 
-AnyClaim = (
-    Failure | Kappa | Radius | Worst | Tail | MeanSet | CountKappa | AllKappa | CurveSet
-    | RobustAtRadius | Severity | MeanRadius | MeanPopulation | ShareKappa | RadiusQuantile
-    | RobustPopulation | MeanRadiusPopulation | CurvePopulation | CaseFailure | CasesFailed
-    | CaseDifference | FailureDifference | Best | NotWorse | CurveNotWorse | RadiusNotWorse
-    | QuantileDifference | SuiteMean | CorruptionError | ClassesDiffer | AccuracySet
-    | AccuracyPopulation | CleanAccuracy | AccuracyDrop | CountedAccuracy | SmoothedRadius
-    | CertifiedAccuracy | RareFailure | PublishedKappa
-)  # fmt: skip
-KINDS: dict[str, type[Claim]] = {one.kind: one for one in get_args(AnyClaim)}
-"""All kinds of claims by the name that JSON has; each has a world in the tests."""
 _LIMITS = ("kappa", "threshold", "share", "radius", "ceiling")
 
 

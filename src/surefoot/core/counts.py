@@ -20,11 +20,9 @@ class Sampled(Protocol):
     @classmethod
     def of(cls, severities: Floats, limit: float) -> Self:
         """Summarise one batch."""
-        ...
 
     def __add__(self, other: Self, /) -> Self:
         """Merge with the batch that comes right after this one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,11 @@ class Counts:
         known = self.other is not None and other.other is not None
         both = (self.other or 0) + (other.other or 0) if known else None
         return type(self)(self.trials + other.trials, self.kept + other.kept, both)
+
+    @property
+    def failed(self) -> int:
+        """How many were not kept."""
+        return self.trials - self.kept
 
     @property
     def rate(self) -> float:

@@ -65,7 +65,6 @@ class Procedure(Protocol[Q_co, E_contra, R_co]):
 
     def steps(self) -> Generator[Q_co, E_contra, R_co]:
         """Start a fresh run."""
-        ...
 
 
 class Session(Generic[Q, E, R]):
@@ -75,28 +74,25 @@ class Session(Generic[Q, E, R]):
         self._steps = procedure.steps()
         self._results: list[R] = []
         self.question: Q | None = None
-        try:
-            self.question = next(self._steps)
-        except StopIteration as stop:
-            self._results.append(stop.value)
+        self._go_on(lambda: next(self._steps))
 
     def tell(self, evidence: E) -> None:
         """Answer the open question."""
-        try:
-            self.question = self._steps.send(evidence)
-        except StopIteration as stop:
-            self.question = None
-            self._results.append(stop.value)
+        self._go_on(lambda: self._steps.send(evidence))
 
     def conclude(self) -> None:
         """Ask for the result now; refused by a procedure that cannot conclude early."""
+        self._go_on(lambda: self._steps.throw(TimeUp()))
+        if not self._results:
+            raise RuntimeError("the procedure went on although the time was up")
+
+    def _go_on(self, step: Callable[[], Q]) -> None:
+        """To the next question, or to the result."""
         try:
-            self._steps.throw(TimeUp())
+            self.question = step()
         except StopIteration as stop:
             self.question = None
             self._results.append(stop.value)
-        else:
-            raise RuntimeError("the procedure went on although the time was up")
 
     @property
     def result(self) -> R:

@@ -89,11 +89,9 @@ class Bench(Protocol[E_co]):
     @property
     def block(self) -> int:
         """Trials that are best run together, because their random numbers are drawn together."""
-        ...
 
     def answer(self, tasks: Sequence[Task]) -> Sequence[E_co]:
         """One piece of evidence for each task, in order."""
-        ...
 
 
 AnyBench = Bench[Answer]

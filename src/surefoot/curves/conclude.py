@@ -224,7 +224,9 @@ class Walks:
         """Whether the accuracy of the population is surely above the threshold (or below)."""
         early = min(EARLY_INPUTS, self.size)
         for inputs, share in ((early, EARLY_SHARE), (self.size, 1 - EARLY_SHARE)):
-            level = self.levels.setdefault(place, self._level(place))
+            # known only by its values: bounds are those of a walk
+            own = Level(place, self.grid.level(place), Sampling(self.size, 1.0, frozenset()))
+            level = self.levels.setdefault(place, own)
             if asks := level.asks(np.arange(self.size) < inputs):
                 for ask, answer in zip(asks, (yield tuple(asks)), strict=True):
                     level.put(ask.start or 0, answer.goodness)
@@ -237,10 +239,6 @@ class Walks:
             if not above and bounds.high < threshold - margin:
                 return True
         return False
-
-    def _level(self, place: int) -> Level:
-        """A level that is known only by its values; bounds are those of a walk."""
-        return Level(place, self.grid.level(place), Sampling(self.size, 1.0, frozenset()))
 
     def _bounds(self, values: np.ndarray, error: float) -> Interval:
         if self.counts:

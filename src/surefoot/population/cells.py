@@ -19,33 +19,29 @@ from surefoot.core.counts import Counts
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Guarantee, Interval, exceeds
 from surefoot.errors import InvalidArgument
-from surefoot.population.precision import Asks, SetMean, Tally, check_precision, expected_trials
+from surefoot.population.precision import Asks, OfPrecision, SetMean, Tally, expected_trials
 from surefoot.statistics.bounds import check_error, clopper_pearson
 from surefoot.statistics.counted import unequal_error
 from surefoot.statistics.stratified_mean import MeanBounds
 
 
 @dataclass(frozen=True)
-class CellMean:
+class CellMean(OfPrecision):
     """`SetMean` as one of so many `cells` of a suite whose trials are random.
 
     The last four are set by the study.
     """
 
-    precision: float
-    error: float
     cells: int
     size: int = 0
     seed: int = 0
     level: float = 0.0
     fresh: bool = True
-    needs: ClassVar[Needs] = Needs.MEAN
-    evidence: ClassVar[type[Counts]] = Counts
     about: ClassVar[About] = About.THESE
     concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_precision(self.precision, self.error)
+        super().__post_init__()
         _check_cells(self.cells)
 
     @property
@@ -153,7 +149,7 @@ def _over_drawn(parts: Sequence[MeanBounds | Counts | None], error: float) -> In
     counts = [part for part in parts if isinstance(part, Counts)]
     bounds = [part for part in parts if isinstance(part, MeanBounds)]
     if counts and len(counts) == len(parts) and len({one.trials for one in counts}) == 1:
-        failed = sum(one.trials - one.kept for one in counts)
+        failed = sum(one.failed for one in counts)
         trials = sum(one.trials for one in counts)
         return clopper_pearson(Counts(trials, failed), unequal_error(error))
     weights = [one.weight for one in bounds]

@@ -86,7 +86,7 @@ class KappaFamily:
         return self.test.declare(total, self._evidence(total), holds=False)
 
     def _evidence(self, counts: Counts) -> float:
-        return log_evidence_above(counts.trials - counts.kept, counts.trials, self.test.kappa)
+        return log_evidence_above(counts.failed, counts.trials, self.test.kappa)
 
 
 def _counts(decided: Decision) -> Counts:

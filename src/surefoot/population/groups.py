@@ -15,6 +15,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.assumptions import Assumed, Assumption, TheseGroups
+from surefoot.core.claims import Sampling
 from surefoot.core.results import Result
 from surefoot.errors import InvalidArgument
 
@@ -64,6 +66,13 @@ def members_of(sampled: Sequence[Any]) -> list[Any]:
 def is_grouped(sampled: Sequence[Any]) -> bool:
     """Whether groups were sampled, and not single inputs."""
     return any(isinstance(one, Group) for one in sampled)
+
+
+def assumptions_of_sample(sampling: Sampling, sampled: Sequence[Any]) -> tuple[Assumption, ...]:
+    """What a statement about the population takes for granted of the inputs."""
+    if sampling is Sampling.GROUPED or is_grouped(sampled):
+        return TheseGroups(len(sampled)), Assumed.WHOLE_GROUPS
+    return (Assumed.STRATIFIED if sampling is Sampling.STRATIFIED else Assumed.SAMPLED,)
 
 
 def unit_word(sampled: Sequence[Any], single: str = "inputs") -> str:

@@ -25,7 +25,7 @@ _COARSE = 17
 """Nodes along each side of a grid that only finds where the posterior lies."""
 _FINE = 121
 """Nodes, at most, along each side of the last grid, from which the interval is read."""
-_NEGLIGIBLE = 18.0
+NEGLIGIBLE = 18.0
 """Log units below the highest density: e^-18 of it is left out."""
 _TINY = 1e-300
 """The smallest number whose logarithm is taken."""
@@ -110,7 +110,7 @@ class LogNormalPosterior:
             border = max(
                 side.max() for side in (height[0], height[-1], height[:, 0], height[:, -1])
             )
-            if inner == height.max() and border < inner - _NEGLIGIBLE / 2:
+            if inner == height.max() and border < inner - NEGLIGIBLE / 2:
                 break
         return self._quantile(middles, spreads).ravel(), np.exp(height - height.max()).ravel()
 
@@ -124,7 +124,7 @@ class LogNormalPosterior:
         spreads = np.linspace(_NARROWEST, _WIDEST, _COARSE)
         for _ in range(_ZOOMS):
             height = self._prior(middles, spreads) + brackets.likelihood(middles, np.exp(spreads))
-            relevant = height > height.max() - _NEGLIGIBLE
+            relevant = height > height.max() - NEGLIGIBLE
             rows, columns = relevant.any(axis=1), relevant.any(axis=0)
             middles, spreads = _closer(middles, rows, _COARSE), _closer(spreads, columns, _COARSE)
             if min(rows.sum(), columns.sum()) > _COARSE // 2:
@@ -229,14 +229,18 @@ class _BracketCounts:
 
 
 def _log_mass(lows: Floats, highs: Floats, middles: Floats, spreads: Floats) -> Floats:
-    """log of the probability between two ends at every median and spread, the ends last.
+    """log of the probability between two ends at every median and spread, the ends last."""
+    low, high = ((ends - middles[:, None, None]) / spreads[:, None] for ends in (lows, highs))
+    return log_normal_mass(low, high)
+
+
+def log_normal_mass(low: Floats, high: Floats) -> Floats:
+    """log of the probability between two ends of a standard normal.
 
     Above the median it is the difference of the upper tails, which are not rounded to 1 there.
     """
     from scipy.special import ndtr
 
-    low = (lows - middles[:, None, None]) / spreads[:, None]
-    high = (highs - middles[:, None, None]) / spreads[:, None]
     above = low > 0
     low, high = np.where(above, -high, low), np.where(above, -low, high)
     logs: Floats = np.log(np.maximum(ndtr(high) - ndtr(low), _TINY))

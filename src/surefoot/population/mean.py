@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -26,8 +26,8 @@ from surefoot.core.results import (
     Undecided,
 )
 from surefoot.errors import InvalidArgument
+from surefoot.population import groups
 from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
-from surefoot.population.requirement import assumptions_of_sample
 from surefoot.statistics.bounds import clopper_pearson, shares
 from surefoot.statistics.counted import Side, Sides, Tested, unequal_error
 from surefoot.statistics.intervals import betting_trials
@@ -71,7 +71,7 @@ class _CountedMean:
             return Undecided(Why.NO_ESTIMATE.of(), trials)
         value = float(averages(known, _value).mean())
         around = self.sides(local).interval(error)
-        assumed = assumptions_of_sample(self.sampling, local)
+        assumed = groups.assumptions_of_sample(self.sampling, local)
         promise = Guarantee.given(error, assumed)
         within = Interval(min(around.low, value), max(around.high, value))
         return Estimate(value, within, promise, trials)
@@ -143,13 +143,13 @@ class _CountedMean:
             Pairing(0.0)
             if a.up.anytime or b.up.anytime
             else Pairing.of(
+                len(first),
+                self.inputs or "",
                 single=a.up.single and b.up.single,
                 stratified=self.sampling is Sampling.STRATIFIED,
                 classes=self.classes,
-                inputs=len(first),
             )
         )
-        pairing = replace(pairing, inputs=self.inputs or "")
         low = lower_difference(a.up.values, 1 - b.down.values, error / 2, pairing) - slack
         high = slack - lower_difference(b.up.values, 1 - a.down.values, error / 2, pairing)
         low, high = max(-1.0, low), min(1.0, high)

@@ -18,7 +18,7 @@ from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Estimate, Guarantee, Interval
 from surefoot.errors import InvalidArgument
-from surefoot.population.requirement import assumptions_of_sample, least_number
+from surefoot.population.groups import assumptions_of_sample
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
 from surefoot.statistics.counted import Sides, unequal_error
 from surefoot.statistics.designs import SMALLEST_PROVED
@@ -53,15 +53,23 @@ class PrecisionResult:
     once: Counts | None = None
 
 
-def check_precision(precision: float, error: float) -> None:
-    """Refuse a half-width or an error that is none."""
-    if not 0 < precision < 0.5:
-        raise InvalidArgument(
-            f"precision must lie between 0 and 0.5, got {precision:g}: it is half the width of "
-            "the interval for the mean, try 0.02"
-        )
-    if not 0 < error < 1:
-        raise InvalidArgument(f"error must lie between 0 and 1, got {error}: try 0.05")
+@dataclass(frozen=True)
+class OfPrecision:
+    """What methods share that make a mean known to a half-width, wrong with at most `error`."""
+
+    precision: float
+    error: float
+    needs: ClassVar[Needs] = Needs.MEAN
+    evidence: ClassVar[type[Counts]] = Counts
+
+    def __post_init__(self) -> None:
+        if not 0 < self.precision < 0.5:
+            raise InvalidArgument(
+                f"precision must lie between 0 and 0.5, got {self.precision:g}: it is half the "
+                "width of the interval for the mean, try 0.02"
+            )
+        if not 0 < self.error < 1:
+            raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}: try 0.05")
 
 
 def design_fits(precision: float, error: float, size: int) -> bool:
@@ -92,7 +100,7 @@ class Tally:
             answers = yield tuple(Ask(level, number, subject=one) for one, number in pairs)
             trials, failed = trials.copy(), failed.copy()
             np.add.at(trials, subjects, units)
-            np.add.at(failed, subjects, [counts.trials - counts.kept for counts in answers])
+            np.add.at(failed, subjects, [counts.failed for counts in answers])
         if not self.trials.any() and trials.max(initial=0) == 1:
             self._first_trials, self._first_failed = trials, failed
         self.trials, self.failed = self.trials + trials, self.failed + failed
@@ -176,7 +184,7 @@ def expected_trials(size: int, precision: float, error: float, rate: float) -> i
 
 
 @dataclass(frozen=True)
-class SetMean:
+class SetMean(OfPrecision):
     """Take trials of those inputs that make the mean uncertain, until it is known to `precision`.
 
     Rounds of trials: each is allocated by what the rounds before say, and the interval
@@ -188,19 +196,12 @@ class SetMean:
     `level` and `fresh` (whether the perturbation draws) are set by the study.
     """
 
-    precision: float
-    error: float
     size: int = 0
     seed: int = 0
     level: float = 0.0
     fresh: bool = True
-    needs: ClassVar[Needs] = Needs.MEAN
-    evidence: ClassVar[type[Counts]] = Counts
     about: ClassVar[About] = About.THESE
     concludes_early: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_precision(self.precision, self.error)
 
     @property
     def forecast(self) -> int:
@@ -330,7 +331,7 @@ _LEAST_WITHIN = 0.1
 
 
 @dataclass(frozen=True)
-class PopulationMean:
+class PopulationMean(OfPrecision):
     """One trial of each input, in random order, until the mean is known to `precision`.
 
     Each such trial fails with the population's mean probability, so that all of them are one
@@ -343,19 +344,12 @@ class PopulationMean:
     input has its trial, and the classes have half of the error.
     """
 
-    precision: float
-    error: float
     size: int = 0
     level: float = 0.0
     fresh: bool = True
     sampling: Sampling = Sampling.INDEPENDENT
     by_class: bool = False
-    needs: ClassVar[Needs] = Needs.MEAN
-    evidence: ClassVar[type[Counts]] = Counts
     about: ClassVar[About] = About.POPULATION
-
-    def __post_init__(self) -> None:
-        check_precision(self.precision, self.error)
 
     @property
     def forecast(self) -> int:
@@ -419,8 +413,16 @@ def inputs_needed(failure: float, precision: float, error: float) -> int:
 
     A forecast: Clopper-Pearson at the expected number of failures.
     """
-    needed = least_number(lambda n: _half_width(failure, n, error) <= precision, _MOST_INPUTS, 1000)
-    return needed or _MOST_INPUTS
+    low, high = 1, 2
+    while _half_width(failure, high, error) > precision:
+        low, high = high, 2 * high
+        if high > _MOST_INPUTS:
+            return _MOST_INPUTS
+    while high - low > max(1, low // 1000):  # to a part in a thousand
+        middle = (low + high) // 2
+        enough = _half_width(failure, middle, error) <= precision
+        low, high = (low, middle) if enough else (middle, high)
+    return high
 
 
 def likely_width(precision: float, error: float, size: int, failure: float) -> float:

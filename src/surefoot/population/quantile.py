@@ -17,8 +17,9 @@ from surefoot.core.claims import Sampling
 from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Bracket, Decision, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
+from surefoot.population import groups as g
 from surefoot.population.groups import Group, averages, is_grouped, members_of, unit_word
-from surefoot.population.requirement import assumptions_of_sample, more_inputs
+from surefoot.population.requirement import more_inputs
 from surefoot.statistics.bounds import shares
 from surefoot.statistics.counted import Side, Sides, Tested, rung
 from surefoot.statistics.intervals import p_value_above
@@ -44,11 +45,9 @@ class LevelQuantile(Protocol):
     @property
     def share(self) -> float:
         """Which quantile."""
-        ...
 
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The quantile, spending `error`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -306,7 +305,7 @@ class GroupQuantile(_OfShare):
 def assumed(local: Groups) -> tuple[Assumption, ...]:
     """That the groups are a sample, and what the brackets themselves rest on."""
     rest = dict.fromkeys(a for b in members_of(local) for a in b.guarantee.assumptions)
-    return (*assumptions_of_sample(Sampling.GROUPED, local), *rest)
+    return (*g.assumptions_of_sample(Sampling.GROUPED, local), *rest)
 
 
 def _last(levels: NDArray[np.float64], holds: Callable[[float], bool], none: float) -> float:

@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.population.lognormal import (
-    LEAST_INPUTS,
-    LogNormalPosterior,
-    fit_of,
-)
+from surefoot.population import lognormal
+from surefoot.population.lognormal import LEAST_INPUTS, LogNormalPosterior, fit_of
 from surefoot.population.quantile import OrderStatistics, ShortestRanks, assumptions_of
 
 Floats = NDArray[np.float64]
@@ -28,12 +25,8 @@ _CELLS = 64
 """Bins of the quantile, and of the median: a posterior covers half of them or more."""
 _MOST_CELLS = 1000
 """Of either: a million numbers for each input."""
-_NEGLIGIBLE = 18.0
-"""Log units below the highest density: e^-18 of it is left out."""
 _RELAID = 6
 """Times, at most, that bins are laid anew for one input; each halves the region at least."""
-_TINY = 1e-300
-"""The smallest number whose logarithm is taken."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +126,7 @@ class AlgorithmOne:
         region = _Region((0.0, self.ceiling), (0.0, self.ceiling), self.share, self.bins)
         logs, before = np.zeros((self.bins, self.bins)), Posterior(np.zeros(1), np.zeros(0))
         for number, bracket in enumerate(local, 1):
-            logs = logs + region.log_likelihood(bracket)
+            logs = logs + _log_mass(region, bracket.low, bracket.high)
             region, logs, cells = self._close_in(region, logs, local[:number])
             heights = cells.sum(axis=1)
             if not heights.any():
@@ -155,7 +148,7 @@ class AlgorithmOne:
         highest = density.max()
         if highest == -math.inf:
             return np.zeros_like(density)
-        kept = density >= highest - _NEGLIGIBLE
+        kept = density >= highest - lognormal.NEGLIGIBLE
         heights: Floats = np.where(kept, np.exp(density - highest), 0.0)
         return heights
 
@@ -175,7 +168,7 @@ class AlgorithmOne:
             region = region.around(rows, columns)
             logs = np.zeros_like(logs)
             for bracket in local:
-                logs += region.log_likelihood(bracket)
+                logs += _log_mass(region, bracket.low, bracket.high)
         return region, logs, self._heights(region, logs)
 
 
@@ -201,10 +194,6 @@ class _Region:
             first, last = max(cells[0] - 1, 0), min(cells[-1] + 2, self.bins)
             ends.append((low + first * step, low + last * step))
         return _Region(ends[0], ends[1], self.share, self.bins)
-
-    def log_likelihood(self, bracket: Bracket) -> Floats:
-        """log of the probability between the ends of the bracket, at every node."""
-        return _log_mass(self, bracket.low, bracket.high)
 
 
 def _nodes(ends: tuple[float, float], bins: int) -> Floats:
@@ -234,15 +223,10 @@ def _log_normals(region: _Region) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=512)
 def _log_mass(region: _Region, low: float, high: float) -> Floats:
-    """Above the median it is the difference of the upper tails, which are not rounded to 1."""
-    from scipy.special import ndtr
-
     middles, spreads = _log_normals(region)
     with np.errstate(divide="ignore"):
         first, last = ((np.log(end) - middles) / spreads for end in (low, high))
-    above = first > 0
-    first, last = np.where(above, -last, first), np.where(above, -first, last)
-    logs: Floats = np.log(np.maximum(ndtr(last) - ndtr(first), _TINY))
+    logs = lognormal.log_normal_mass(first, last)
     logs.setflags(write=False)
     return logs
 

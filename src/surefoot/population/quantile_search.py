@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from surefoot.core.assumptions import Arithmetic, Assumption
 from surefoot.core.counts import Proof
-from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.procedure import Ask, TimeUp
 from surefoot.core.results import Bracket, Quantile, Undecided
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import QuantileWithin, ShortestRanks
@@ -45,7 +44,7 @@ class CriticalQuantileResult:
 
 
 @dataclass(frozen=True)
-class CriticalQuantile:
+class CriticalQuantile(critical_level.Proving):
     """Settle on which side of a radius each input lies, as far as the quantile asks for it.
 
     Of n inputs, the i-th and the j-th smallest critical radius enclose the quantile. A few inputs
@@ -63,27 +62,17 @@ class CriticalQuantile:
     i + `size`.
     """
 
-    tolerance: float = 0.002
-    seconds_per_input: float | None = None
-    quantile: float = 0.05
-    error: float = 0.05
-    samples: int = 200
     within: float | None = None
     goal: float | None = None
     size: int = 0
     top: float = 1.0
     nodes_per_input: int | None = None
     arithmetic: Arithmetic = Arithmetic.FLOAT32
-    needs: ClassVar[Needs] = Needs.RADII
-    concludes_early: ClassVar[bool] = True
-    evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
-        seconds = critical_level.default_seconds(self.seconds_per_input, self.nodes_per_input)
-        object.__setattr__(self, "seconds_per_input", seconds)
         arithmetic = critical_level.arithmetic_named(self.arithmetic)
         object.__setattr__(self, "arithmetic", arithmetic)
-        critical_level.check_proving(self)
+        self._check(self.nodes_per_input)
         if self.within is not None and not 0 < self.within < math.inf:
             raise InvalidArgument(
                 f"within must be a radius above 0, got {self.within:g}: try 0.005"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
-from surefoot.core.assumptions import Assumed, Assumption, TheseGroups
+from surefoot.core.assumptions import Assumed, Assumption
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
@@ -15,25 +15,22 @@ from surefoot.core.results import (
     Estimate,
     ExtrapolatedMean,
     Guarantee,
-    Interval,
-    Result,
     Undecided,
     Whole,
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, is_grouped, unit_word
+from surefoot.population.mean import Mean, TailMean
+from surefoot.population.share import RobustShare
 from surefoot.statistics.bounds import holm
-from surefoot.statistics.counted import Tested, rung
+from surefoot.statistics.counted import rung
 
 _MOST_FORECAST = 100_000
 """Inputs beyond which a forecast says "more than": nobody plans a run by a larger number."""
 
 
-def assumptions_of_sample(sampling: Sampling, sampled: Sequence[Any]) -> tuple[Assumption, ...]:
-    """What a statement about the population takes for granted of the inputs."""
-    if sampling is Sampling.GROUPED or is_grouped(sampled):
-        return TheseGroups(len(sampled)), Assumed.WHOLE_GROUPS
-    return (Assumed.STRATIFIED if sampling is Sampling.STRATIFIED else Assumed.SAMPLED,)
+Population = Mean | TailMean | RobustShare
+"""From local results, in an order that no value decides, to a statement about the population."""
 
 
 def assumptions_within(sampling: Sampling | None) -> tuple[Assumption, ...]:
@@ -41,48 +38,6 @@ def assumptions_within(sampling: Sampling | None) -> tuple[Assumption, ...]:
     if sampling is Sampling.GROUPED:
         return Assumed.GROUPS_SAMPLED, Assumed.WHOLE_GROUPS
     return (Assumed.SAMPLED_WITHIN,)
-
-
-class Population(Protocol):
-    """From local results to a statement about the population the inputs come from."""
-
-    @property
-    def error(self) -> float:
-        """How often at most the statement may be wrong."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Its name in a specification."""
-        ...
-
-    @property
-    def quantity(self) -> str:
-        """What it is about, in words."""
-        ...
-
-    def conclude(self, local: Sequence[Sampled], error: float) -> Whole:
-        """The statement, spending `error`. The order of `local` must not depend on the values."""
-        ...
-
-    def studied(self, local: Sequence[Result]) -> Estimate | None:
-        """The same quantity of these inputs themselves, whatever they were drawn from."""
-        ...
-
-    def difference(
-        self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
-    ) -> Interval:
-        """How much larger the first quantity is, from two results for each input."""
-        ...
-
-    def tested(self, local: Sequence[Sampled], least: float) -> Tested:
-        """The requirement that the quantity is at least `least`, as a test of both answers."""
-        ...
-
-    @property
-    def continues(self) -> Continues:
-        """Whether inputs may be added to these and the claim be read again."""
-        ...
 
 
 def sound(whole: Whole) -> Estimate | Undecided:
@@ -167,19 +122,6 @@ def more_inputs(
     digits = 10.0 ** max(0, math.floor(math.log10(max(high, 1))) - 1)
     many = int(math.ceil(high / digits) * digits)
     return Why.LIKELY_DECIDES.of(many, unit, chance(many))
-
-
-def least_number(decides: Callable[[int], bool], most: int, parts: int) -> int | None:
-    """The first number from which on it decides, to one in so many parts; None beyond `most`."""
-    low, high = 1, 2
-    while not decides(high):
-        low, high = high, 2 * high
-        if high > most:
-            return None
-    while high - low > max(1, low // parts):
-        middle = (low + high) // 2
-        low, high = (low, middle) if decides(middle) else (middle, high)
-    return high
 
 
 @dataclass(frozen=True)

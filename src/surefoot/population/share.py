@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.claims import Continues, Sampling
-from surefoot.core.reasons import Reason, Why
+from surefoot.core.reasons import Why
 from surefoot.core.results import Decision, Estimate, Guarantee, Interval, Result, Undecided
+from surefoot.population import groups
 from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
 from surefoot.population.mean import counted
-from surefoot.population.requirement import assumptions_of_sample
 from surefoot.statistics.bounds import check_error
 from surefoot.statistics.counted import Side, Sides, Tested
 from surefoot.statistics.kappa import tail_above, upwards
@@ -64,7 +64,7 @@ class RobustShare:
         low, high = (declared.low - a) / (1 - a), declared.high / (1 - a)
         value = float(_declared(local, True).mean())
         around = Interval(min(max(0.0, low), value), max(min(1.0, high), value))
-        assumed = assumptions_of_sample(self.sampling, local)
+        assumed = groups.assumptions_of_sample(self.sampling, local)
         return Estimate(value, around, Guarantee.given(error, assumed), trials)
 
     def _sides(self, local: Sequence[Sampled]) -> Sides:
@@ -87,12 +87,12 @@ class RobustShare:
         """How much larger the first share is: an interval from the same inputs decided twice."""
         a = max(_decision_error(first), _decision_error(second))
         pairing = Pairing.of(
+            len(first),
+            self.inputs,
             single=not is_grouped(first),
             stratified=self.sampling is Sampling.STRATIFIED,
             classes=self.classes,
-            inputs=len(first),
         )
-        pairing = replace(pairing, inputs=self.inputs)
         robust, other = _declared(first, True), _declared(second, True)
         maybe, other_maybe = (1.0 - _declared(local, False) for local in (first, second))
         low = lower_difference(robust, other_maybe, error / 2, pairing)
@@ -175,25 +175,18 @@ def robust_of_these(
         return Decision(claim, True, promise, trials)
     if fragile_at_least(local, error) >= f:
         return Decision(claim, False, promise, trials)
-    fragile = len(decisions) - robust
-    return Undecided(_open_reason(n, m, robust, fragile, a, error, wrong), trials)
+    # what either verdict would take
+    enough = next((k for k in range(1, f + 1) if _too_many_robust(k, f, a, error)), None)
+    passing = None if enough is None else n - f + enough
+    failing = refutation_limits(m, a, error).number + n - m + wrong
+    known = robust, every, len(decisions) - robust + wrong
+    reason = Why.SHARE_OF_THESE_OPEN.of(*known, passing, failing if failing <= every else None)
+    return Undecided(reason, trials)
 
 
 def _too_many_robust(wrongly: int, fragile: int, a: float, error: float) -> bool:
     """Whether so many of the fragile inputs are declared robust with at most `error`."""
     return wrongly > 0 and tail_above(wrongly, fragile, a) <= error * (1 + _ROUNDING)
-
-
-def _open_reason(
-    n: int, m: int, robust: int, fragile: int, a: float, error: float, wrong: int
-) -> Reason:
-    """What was decided, and what either verdict would take; `wrong` more are not robust."""
-    f = n - m + 1
-    enough = next((k for k in range(1, f + 1) if _too_many_robust(k, f, a, error)), None)
-    passing = None if enough is None else n - f + enough
-    number, n = refutation_limits(m, a, error).number + n - m + wrong, n + wrong
-    failing = number if number <= n else None
-    return Why.SHARE_OF_THESE_OPEN.of(robust, n, fragile + wrong, passing, failing)
 
 
 def fragile_at_least(local: Sequence[Result], error: float) -> int:

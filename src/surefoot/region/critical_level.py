@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from surefoot.core.assumptions import Arithmetic, Assumption, Stated
 from surefoot.core.counts import Proof, closed_to
@@ -33,25 +33,6 @@ class ProofLimits:
 
     seconds: float = math.inf
     nodes: int | None = None
-
-
-def default_seconds(seconds: float | None, nodes: int | None) -> float | None:
-    """The limit in seconds: the default where no limit is given, none beside one in nodes."""
-    return DEFAULT_SECONDS if seconds is None and nodes is None else seconds
-
-
-def tries_within(seconds: float | None, nodes: int | None) -> tuple[ProofLimits, ...]:
-    """The limits of a first, short try and of those with the rest.
-
-    Beside a limit in nodes, one in seconds is for all tries together.
-    """
-    if nodes is None:
-        limit = DEFAULT_SECONDS if seconds is None else seconds
-        return tuple(map(ProofLimits, _parts(limit, _FIRST_SECONDS, _LONG_SECONDS)))
-    whole = math.inf if seconds is None else seconds
-    counts = [int(part) for part in _parts(nodes, _FIRST_NODES, _LONG_NODES)]
-    counts[-1] = nodes - sum(counts[:-1])
-    return tuple(ProofLimits(whole, count) for count in counts)
 
 
 def reason_in_words(reason: str, nodes: int) -> str:
@@ -82,38 +63,6 @@ _LEFT_ALONE = {
 }
 
 
-class Proving(Protocol):
-    """What every search for critical levels needs to know."""
-
-    @property
-    def tolerance(self) -> float:
-        """How narrow a bracket is to be."""
-
-    @property
-    def seconds_per_input(self) -> float | None:
-        """CPU seconds for an input; None: no limit."""
-
-    @property
-    def nodes_per_input(self) -> int | None:
-        """Nodes of branch and bound for an input; None: no limit."""
-
-    @property
-    def quantile(self) -> float:
-        """Which quantile."""
-
-    @property
-    def error(self) -> float:
-        """How likely the interval of the quantile may be wrong."""
-
-    @property
-    def samples(self) -> int:
-        """Points drawn within each radius."""
-
-    @property
-    def arithmetic(self) -> Arithmetic | None:
-        """In which arithmetic of the model proofs hold; None: that of another prover."""
-
-
 def arithmetic_named(name: str) -> Arithmetic:
     """The arithmetic by its name."""
     try:
@@ -126,30 +75,45 @@ def arithmetic_named(name: str) -> Arithmetic:
         ) from None
 
 
-def check_proving(asked: Proving) -> None:
-    """Refuse what no proof can be asked for."""
-    tolerance, quantile, error = asked.tolerance, asked.quantile, asked.error
-    if not 1e-6 <= tolerance <= 1:
-        raise InvalidArgument(
-            f"tolerance is the width of a bracket, from 1e-6 to 1, got {tolerance:g}: try 0.002"
-        )
-    seconds, nodes = asked.seconds_per_input, asked.nodes_per_input
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise InvalidArgument(f"seconds for an input: above 0, got {seconds:g}: try 60")
-    whole = isinstance(nodes, int) and not isinstance(nodes, bool)
-    if nodes is not None and not (whole and nodes >= LEAST_NODES):
-        raise InvalidArgument(
-            f"nodes_per_input (--nodes-per-input) must be an integer ≥ {LEAST_NODES}, got {nodes}: "
-            "try 2000"
-        )
-    if not 0 < quantile < 1:
-        raise InvalidArgument(f"a quantile lies between 0 and 1, got {quantile:g}: try 0.05")
-    if not 1e-9 <= error < 1:
-        raise InvalidArgument(
-            f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.05"
-        )
-    if asked.samples < 0:
-        raise InvalidArgument(f"samples are at least 0 for a radius, got {asked.samples}: try 200")
+@dataclass(frozen=True)
+class Proving:
+    """What every search for critical levels is asked for."""
+
+    tolerance: float = 0.002
+    seconds_per_input: float | None = None
+    quantile: float = 0.05
+    error: float = 0.05
+    samples: int = 200
+    needs: ClassVar[Needs] = Needs.RADII
+    concludes_early: ClassVar[bool] = True
+    evidence: ClassVar[type[Proof]] = Proof
+
+    def _check(self, nodes: int | None) -> None:
+        """Refuse what no proof can be asked for; the default time where there is no limit."""
+        tolerance, quantile, error = self.tolerance, self.quantile, self.error
+        if self.seconds_per_input is None and nodes is None:
+            object.__setattr__(self, "seconds_per_input", DEFAULT_SECONDS)
+        if not 1e-6 <= tolerance <= 1:
+            raise InvalidArgument(
+                f"tolerance is the width of a bracket, from 1e-6 to 1, got {tolerance:g}: try 0.002"
+            )
+        seconds, samples = self.seconds_per_input, self.samples
+        if seconds is not None and not 0 < seconds < math.inf:
+            raise InvalidArgument(f"seconds for an input: above 0, got {seconds:g}: try 60")
+        whole = isinstance(nodes, int) and not isinstance(nodes, bool)
+        if nodes is not None and not (whole and nodes >= LEAST_NODES):
+            raise InvalidArgument(
+                f"nodes_per_input (--nodes-per-input) must be an integer ≥ {LEAST_NODES}, got "
+                f"{nodes}: try 2000"
+            )
+        if not 0 < quantile < 1:
+            raise InvalidArgument(f"a quantile lies between 0 and 1, got {quantile:g}: try 0.05")
+        if not 1e-9 <= error < 1:
+            raise InvalidArgument(
+                f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.05"
+            )
+        if samples < 0:
+            raise InvalidArgument(f"samples are at least 0 for a radius, got {samples}: try 200")
 
 
 def bracket_of(proof: Proof, assumption: Assumption) -> Bracket:
@@ -166,7 +130,7 @@ def bracket_of(proof: Proof, assumption: Assumption) -> Bracket:
 
 
 @dataclass(frozen=True)
-class CriticalLevel:
+class CriticalLevel(Proving):
     """Prove and attack until the bracket is as narrow as `tolerance`, or a limit is reached.
 
     That is a limit in CPU seconds, in nodes of branch and bound, or both: 60 seconds where neither
@@ -181,21 +145,11 @@ class CriticalLevel:
     computes exactly.
     """
 
-    tolerance: float = 0.002
-    seconds_per_input: float | None = None
-    quantile: float = 0.05
-    error: float = 0.05
-    samples: int = 200
     verifier: str = ""
     nodes_per_input: int | None = None
     arithmetic: Arithmetic | None = Arithmetic.FLOAT32
-    needs: ClassVar[Needs] = Needs.RADII
-    concludes_early: ClassVar[bool] = True
-    evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
-        seconds = default_seconds(self.seconds_per_input, self.nodes_per_input)
-        object.__setattr__(self, "seconds_per_input", seconds)
         named = None if self.verifier else arithmetic_named(self.arithmetic or Arithmetic.FLOAT32)
         if self.verifier and self.arithmetic == Arithmetic.REAL:
             raise InvalidArgument(
@@ -205,7 +159,7 @@ class CriticalLevel:
                 value=self.arithmetic,
             )
         object.__setattr__(self, "arithmetic", named)
-        check_proving(self)
+        self._check(self.nodes_per_input)
         if self.verifier and self.nodes_per_input is not None:
             raise InvalidArgument(
                 f"nodes_per_input (--nodes-per-input) {self.nodes_per_input}: {self.verifier!r} "
@@ -215,8 +169,17 @@ class CriticalLevel:
 
     @property
     def efforts(self) -> tuple[ProofLimits, ...]:
-        """The limits of each try."""
-        return tries_within(self.seconds_per_input, self.nodes_per_input)
+        """The limits of a first, short try and of those with the rest.
+
+        Beside a limit in nodes, one in seconds is for all tries together.
+        """
+        seconds, nodes = self.seconds_per_input, self.nodes_per_input
+        whole = math.inf if seconds is None else seconds
+        if nodes is None:
+            return tuple(map(ProofLimits, _parts(whole, _FIRST_SECONDS, _LONG_SECONDS)))
+        counts = [int(part) for part in _parts(nodes, _FIRST_NODES, _LONG_NODES)]
+        counts[-1] = nodes - sum(counts[:-1])
+        return tuple(ProofLimits(whole, count) for count in counts)
 
     def steps(self) -> Generator[Ask, Proof, Bracket]:
         """Ask for one try after the other until the bracket is narrow enough, or the time is up."""

@@ -210,9 +210,8 @@ class Sides:
     @classmethod
     def of_counts(cls, once: Counts, rates: Floats, *, unequal: bool = False) -> Sides:
         """First trials, one of each input, and the rates of all of its trials."""
-        failed = once.trials - once.kept
         up = Side(rates, unequal=unequal, first=once.kept)
-        return cls(up, Side(1 - rates, unequal=unequal, first=failed))
+        return cls(up, Side(1 - rates, unequal=unequal, first=once.failed))
 
     def interval(self, error: float) -> Interval:
         """For the mean; each end is wrong with probability at most half of `error`."""

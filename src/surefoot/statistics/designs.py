@@ -17,6 +17,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.results import Interval
+
 LOOKS = 48
 
 
@@ -198,29 +200,16 @@ PSEUDO_COUNTS = (5.0, 8.0, 12.0, 17.0)
 """Candidates for `calibrate`, which takes the smallest that costs little more than the best."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """A range of p served by one recursion."""
-
-    low: float
-    high: float
-
-    @property
-    def centre(self) -> float:
-        """Where the recursion runs."""
-        return (self.low + self.high) / 2
-
-
-def blocks(design: Design) -> Iterator[Block]:
-    """[0, 1/2] in pieces about half the width of an estimate's spread."""
+def blocks(design: Design) -> Iterator[Interval]:
+    """[0, 1/2] in pieces about half the width of an estimate's spread, each for one recursion."""
     step = 0.5 * design.width / max(1.0, design.z / 2)
     edges = np.linspace(0.0, 0.5, math.ceil(0.5 / step) + 1)
-    return (Block(low, high) for low, high in pairwise(edges.tolist()))
+    return (Interval(low, high) for low, high in pairwise(edges.tolist()))
 
 
-def worst_in(design: Design, block: Block, enough: float) -> float:
+def worst_in(design: Design, block: Interval, enough: float) -> float:
     """A bound of the miss for every p of the block; refined until below `enough`, or given up."""
-    stops = stopping_points(design, block.centre, block.low, block.high)
+    stops = stopping_points(design, (block.low + block.high) / 2, block.low, block.high)
     edges = np.linspace(block.low, block.high, _FIRST_CUTS + 1)
     intervals = np.stack([edges[:-1], edges[1:]], axis=1)
     worst_passed = 0.0
@@ -317,23 +306,23 @@ def _smallest_z(width: float, error: float, pseudo: float) -> Design:
     return draft(width, error, high, pseudo)
 
 
-def average_trials(design: Design, points: int = 26) -> float:
+def average_trials(design: Design) -> float:
     """The mean number of trials, averaged over p from 0 to 1."""
-    grid = np.linspace(0.0, 0.5, points)
-    weights = np.ones(points)
+    grid = np.linspace(0.0, 0.5, 26)
+    weights = np.ones(len(grid))
     weights[[0, -1]] = 0.5
     trials = [expected_trials(design, float(p)) for p in grid]
     return float(np.average(trials, weights=weights))
 
 
-def _suspects(design: Design) -> list[Block]:
+def _suspects(design: Design) -> list[Interval]:
     """A sample of the blocks: every one near the ends, fewer in the middle."""
     whole = list(blocks(design))
     chosen = {round(i) for i in np.geomspace(1, len(whole), 24)} | {0}
     return [whole[min(i, len(whole) - 1)] for i in sorted(chosen)]
 
 
-def _passes(design: Design, suspects: list[Block]) -> bool:
+def _passes(design: Design, suspects: list[Interval]) -> bool:
     return all(worst_in(design, block, design.error) <= design.error for block in suspects)
 
 

@@ -207,9 +207,24 @@ class _Deciding:
         """The failure probability that the trials show not to be exceeded."""
         raise NotImplementedError
 
+    def _tested(
+        self, sizes: Sequence[int], share: float
+    ) -> Generator[int, Counts, tuple[Counts, bool | None, float]]:
+        """An exact test of either side at each size; the first tail of at most `share`, and whose.
+
+        None where no test rejects.
+        """
+        counts = Counts(0, 0)
+        for size in sizes:
+            counts += yield size - counts.trials
+            for holds, tail in ((True, tail_below), (False, tail_above)):
+                if (p := tail(counts.failed, counts.trials, self.kappa)) <= share:
+                    return counts, holds, p
+        return counts, None, 1.0
+
     def _counted(self, counts: Counts) -> Estimate:
         """The observed rate, with the failure probability that is not exceeded."""
-        bound = self._bound(counts.trials - counts.kept, counts.trials)
+        bound = self._bound(counts.failed, counts.trials)
         around = Interval(max(0.0, 1 - bound), 1.0)
         return Estimate(counts.rate, around, Guarantee(Footing.SOUND, self.error), counts.trials)
 
@@ -225,8 +240,8 @@ class _Deciding:
     def _undecided(self, counts: Counts) -> Undecided:
         """A budget that ended, with the strongest κ that the trials do show."""
         counted = self._counted(counts)
-        failed, shown = counts.trials - counts.kept, upwards(1 - counted.interval.low)
-        reason = Why.KAPPA_OPEN.of(failed, counts.trials, self.kappa, shown)
+        shown = upwards(1 - counted.interval.low)
+        reason = Why.KAPPA_OPEN.of(counts.failed, counts.trials, self.kappa, shown)
         return Undecided(reason, counts.trials, counted)
 
 
@@ -260,7 +275,7 @@ class KappaTest(_Deciding):
         counts = Counts(0, 0)
         while counts.trials < self.max_trials:
             counts += yield self._more(counts)
-            failed = counts.trials - counts.kept
+            failed = counts.failed
             if log_largest_ratio(failed, counts.trials, self.kappa) < target:
                 continue
             if (evidence := log_evidence(failed, counts.trials, self.kappa)) >= target:
@@ -280,17 +295,17 @@ class KappaTest(_Deciding):
 
         0 where it is reached, or no trial is left.
         """
-        failed, room = counts.trials - counts.kept, self.max_trials - counts.trials
+        room = self.max_trials - counts.trials
         if evidence >= target or room <= 0:
             return 0
-        if failed <= self.kappa * counts.trials or math.isinf(target):
+        if counts.failed <= self.kappa * counts.trials or math.isinf(target):
             return math.inf
         needed = (target - evidence) / divergence(1 - counts.rate, self.kappa)
         return min(max(math.ceil(needed), math.ceil(_FIRST / self.kappa)), room)
 
     def forecast_from(self, counts: Counts) -> Forecast:
         """As many as show what the rate so far suggests; inputs near κ need many times more."""
-        failed, trials = counts.trials - counts.kept, counts.trials
+        failed, trials = counts.failed, counts.trials
         if not failed:
             clean = clean_trials(0, self.kappa, self.error)
             return Forecast(min(clean, self.max_trials), self.max_trials)
@@ -299,8 +314,8 @@ class KappaTest(_Deciding):
         return Forecast(min(trials + math.ceil(further), self.max_trials), self.max_trials)
 
     def _more(self, counts: Counts) -> int:
-        clean = clean_trials(counts.trials - counts.kept, self.kappa, self.error) - counts.trials
-        over = counts.trials - counts.kept > self.kappa * counts.trials
+        clean = clean_trials(counts.failed, self.kappa, self.error) - counts.trials
+        over = counts.failed > self.kappa * counts.trials
         growth = (_GROWTH if over else _CLEAN_GROWTH) * counts.trials
         step = math.ceil(max(growth, _FIRST / self.kappa))
         return max(1, min(clean, step, self.max_trials - counts.trials))
@@ -346,15 +361,10 @@ class ExactBinomial(_Deciding):
         """One question a look."""
         sizes = self.sizes()
         share = self.error / len(sizes)
-        counts = Counts(0, 0)
-        for size in sizes:
-            counts += yield size - counts.trials
-            failed = counts.trials - counts.kept
-            if (tail := tail_below(failed, counts.trials, self.kappa)) <= share:
-                return self._decide(counts, len(sizes) * tail, holds=True)
-            if (tail := tail_above(failed, counts.trials, self.kappa)) <= share:
-                return self._decide(counts, len(sizes) * tail, holds=False)
-        return self._undecided(counts)
+        counts, holds, tail = yield from self._tested(sizes, share)
+        if holds is None:
+            return self._undecided(counts)
+        return self._decide(counts, len(sizes) * tail, holds=holds)
 
     def _bound(self, failed: int, trials: int) -> float:
         """The upper ends of all looks hold together, so the one at which the run ends does."""
@@ -400,18 +410,10 @@ class PublishedDoubling(_Deciding):
 
     def steps(self) -> Trials:
         """One question a look."""
-        counts, declared = Counts(0, 0), Why.DECLARED_NOTHING
-        for size in self.sizes():
-            counts += yield size - counts.trials
-            failed = counts.trials - counts.kept
-            if tail_below(failed, counts.trials, self.kappa) <= self.error:
-                declared = Why.DECLARED_ROBUST
-            elif tail_above(failed, counts.trials, self.kappa) <= self.error:
-                declared = Why.DECLARED_FRAGILE
-            if declared is not Why.DECLARED_NOTHING:
-                break
-        reason = declared.of(counts.trials - counts.kept, counts.trials, self.kappa)
-        return Undecided(reason, counts.trials)
+        counts, holds, _ = yield from self._tested(self.sizes(), self.error)
+        declared = Why.DECLARED_ROBUST if holds else Why.DECLARED_FRAGILE
+        why = Why.DECLARED_NOTHING if holds is None else declared
+        return Undecided(why.of(counts.failed, counts.trials, self.kappa), counts.trials)
 
 
 def doubling(first: int, most: int) -> list[int]:

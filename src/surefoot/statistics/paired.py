@@ -96,13 +96,13 @@ class Pairing:
 
     @classmethod
     def of(
-        cls, *, single: bool, stratified: bool, classes: tuple[int, ...], inputs: int
+        cls, number: int, inputs: str, *, single: bool, stratified: bool, classes: tuple[int, ...]
     ) -> Pairing:
         """For so many inputs; of a stratified sample whose classes are unknown, bets alone."""
         if not stratified:
-            return cls(1.0 if single else ONE_TRIAL)
-        known = len(classes) == inputs and _mixture_size(classes) >= _WORTHWHILE * inputs
-        return cls(ONE_TRIAL, classes) if known else cls(0.0)
+            return cls(1.0 if single else ONE_TRIAL, inputs=inputs)
+        known = len(classes) == number and _mixture_size(classes) >= _WORTHWHILE * number
+        return cls(ONE_TRIAL, classes, inputs) if known else cls(0.0)
 
 
 def lower_difference(first: Floats, second: Floats, error: float, pairing: Pairing) -> float:

@@ -37,10 +37,6 @@ class NormalityTest:
     p_value: float
     p_is_bound: bool
 
-    def passes(self, level: float) -> bool:
-        """Whether normality is not rejected at this level."""
-        return self.p_value >= level and not self.p_is_bound
-
 
 def normality_test(values: NDArray[np.float64]) -> NormalityTest | None:
     """The test with mean and deviation estimated (D'Agostino & Stephens 1986).
@@ -226,7 +222,7 @@ class NormalTail:
             test.p_value,
             test.p_is_bound,
             self.normality,
-            test.passes(self.normality),
+            test.p_value >= self.normality and not test.p_is_bound,
             scores=_histogram(moved.values),
         )
 

@@ -148,8 +148,7 @@ class StudyParts:
             return suiting_population(self.method, self.sampling)
         if not self.fitted.groups:
             return self.population
-        grouped: Population = replace(self.population, sampling=Sampling.GROUPED)  # type: ignore[type-var]
-        return grouped
+        return replace(self.population, sampling=Sampling.GROUPED)
 
     @cached_property
     def facts(self) -> StudyFacts:
@@ -187,8 +186,7 @@ class StudyParts:
     @cached_property
     def predicted(self) -> NDArray[np.int64]:
         """What the model calls the clean inputs, where it has classes."""
-        labels: NDArray[np.int64] = self.clean.argmax(axis=1).astype(np.int64)
-        return labels
+        return np.asarray(self.clean.argmax(axis=1), dtype=np.int64)
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
@@ -476,11 +474,12 @@ def _name(method: Any) -> str:  # noqa: ANN401  any method
 def _check_property(study: StudyParts) -> None:
     prop = study.property
     _check_outputs(study)
-    if prop.reference is Reference.TRUE and _no_truth(study):
+    has_truth = study.inputs.labels is not None if study.has_classes else study.inputs.targets
+    if prop.reference is Reference.TRUE and not has_truth:
         raise InvalidArgument(
             f"the property '{prop.kind}' is about true labels, but {study.inputs.source} holds "
             "none: add labels (class folders, a CSV, --label-pattern), or study 'same'"
-            if study.model.signature.classes
+            if study.has_classes
             else f"the property '{prop.kind}' is about true outputs, but {study.inputs.source} "
             "holds none: add them (y in the file, targets=… in Python), or leave out of=true"
         )
@@ -496,13 +495,6 @@ def _check_property(study: StudyParts) -> None:
             "a curve of confidence needs the property sf.properties.Confidence(), and no other "
             f"curve does: got {prop.kind!r}"
         )
-
-
-def _no_truth(study: StudyParts) -> bool:
-    """Whether the data do not say what the model should give."""
-    if study.model.signature.classes:
-        return study.inputs.labels is None
-    return not study.inputs.targets
 
 
 def _check_outputs(study: StudyParts) -> None:
