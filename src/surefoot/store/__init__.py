@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Union
 
 from surefoot.core.counts import Answer
 from surefoot.core.tasks import Entry, Task
@@ -16,10 +16,9 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.record import Record, Source
 from surefoot.records.spec import StudySpec
 from surefoot.store.locations import POSTGRES, check_location, scheme_of
-from surefoot.store.runs import RunSummary
 
 if TYPE_CHECKING:
-    from surefoot.store.sql import SqlStore
+    from surefoot.store.sql import SqlJournal, SqlStore
 
 
 class MemoryJournal:
@@ -59,10 +58,6 @@ class MemoryStore:
         """The record of exactly this run, if it has finished."""
         return self._records.get(digest)
 
-    def finished(self) -> list[Record]:
-        """The records of all finished runs."""
-        return list(self._records.values())
-
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""
         if not self.journal(digest).replay():
@@ -73,10 +68,6 @@ class MemoryStore:
         self._records[record.digest] = record
         return record
 
-    def runs(self) -> list[RunSummary]:
-        """None: nothing is left of what ran before."""
-        return []
-
     def specs(self) -> dict[str, StudySpec]:
         """None: nothing is left of what ran before."""
         return {}
@@ -85,47 +76,10 @@ class MemoryStore:
         """Nothing to release."""
 
 
-class Journal(Protocol):
-    """The evidence of one run, batch by batch."""
-
-    def append(self, answers: Sequence[tuple[Task, Answer]]) -> None:
-        """Record one batch, all of it or nothing."""
-
-    def replay(self) -> dict[str, list[Entry]]:
-        """Everything recorded, by subject."""
-
-
-class Store(Protocol):
-    """Runs by digest, each with its journal and, once finished, its record."""
-
-    def begin(
-        self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
-    ) -> None:
-        """Store the run's specification; an existing run is continued."""
-
-    def journal(self, digest: str) -> Journal:
-        """The journal of one run."""
-
-    def stored(self, digest: str) -> Record | None:
-        """The record of exactly this run, if it has finished."""
-
-    def finished(self) -> list[Record]:
-        """The records of all finished runs."""
-
-    def specs(self) -> dict[str, StudySpec]:
-        """What is studied by each run that has begun, by digest, the oldest first."""
-
-    def adopt(self, earlier: str, digest: str) -> None:
-        """Take over the evidence of an earlier run, unless this one has evidence of its own."""
-
-    def finish(self, record: Record) -> Record:
-        """Store the record; return it with the start and the seconds that the store measured."""
-
-    def runs(self) -> list[RunSummary]:
-        """All runs, the oldest first."""
-
-    def close(self) -> None:
-        """Release files and connections."""
+Journal = Union[MemoryJournal, "SqlJournal"]
+"""The evidence of one run, batch by batch: all of a batch is recorded, or nothing."""
+Store = Union[MemoryStore, "SqlStore"]
+"""Runs by digest, each with its journal and, once finished, its record."""
 
 
 def open_store(where: str | None) -> Store:

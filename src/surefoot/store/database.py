@@ -318,16 +318,32 @@ def open_file(url: str, create: bool, read_only: bool) -> Database:
         sa.URL.create("sqlite", database=name, query={"uri": "true"} if how else {}),
         connect_args={"timeout": _READ_TIMEOUT_SECONDS if read_only else _LOCK_TIMEOUT_SECONDS},
     )
-    place = _Place(where)
+    opened = (0, 0)  # the file that the first connection opens
+
+    def present() -> tuple[int, int]:
+        try:
+            status = where.stat()
+        except OSError:
+            return -1, -1
+        return status.st_dev, status.st_ino
 
     def on_connect(connection: sqlite3.Connection, *_: object) -> None:
+        nonlocal opened
         connection.execute("PRAGMA synchronous=NORMAL").close()
         connection.execute("PRAGMA foreign_keys=ON").close()
-        place.remember()
+        opened = present() if opened == (0, 0) else opened
+
+    def check_place() -> None:
+        """One that is removed or replaced can still be written to, and nobody sees it."""
+        if present() != opened:
+            raise StoreFailed(
+                f"{where} was removed or replaced while this run wrote to it, and what it "
+                "measured is not in the store: run the same command again, and leave the file"
+            )
 
     sa.event.listen(engine, "connect", on_connect)
     return Database(
-        engine, str(where), lambda message: _sentence(where, message), check_place=place.check
+        engine, str(where), lambda message: _sentence(where, message), check_place=check_place
     )
 
 
@@ -341,33 +357,6 @@ def remove_empty_journal(where: str) -> None:
         if Path(f"{where}-wal").stat().st_size == 0:
             with closing(sqlite3.connect(where, timeout=0)) as db:
                 db.execute("SELECT count(*) FROM sqlite_master").close()
-
-
-class _Place:
-    """The file that was opened: one that is removed can still be written to, and nobody sees it."""
-
-    def __init__(self, where: Path) -> None:
-        self._where, self._opened = where, (0, 0)
-
-    def remember(self) -> None:
-        """Note the file that a first connection has opened."""
-        if self._opened == (0, 0):
-            self._opened = self._present()
-
-    def check(self) -> None:
-        """Raise where the file is gone, or is another one."""
-        if self._present() != self._opened:
-            raise StoreFailed(
-                f"{self._where} was removed or replaced while this run wrote to it, and what it "
-                "measured is not in the store: run the same command again, and leave the file"
-            )
-
-    def _present(self) -> tuple[int, int]:
-        try:
-            status = self._where.stat()
-        except OSError:
-            return -1, -1
-        return status.st_dev, status.st_ino
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -56,7 +55,9 @@ def rescue_runs(store: str) -> Rescue:
     Every run whose row can be read, with its journal up to the first row that is damaged, and with
     its record where both are whole; the same study goes on from it. The old file is left as it is.
     """
-    target = _new_place(path_of(store))
+    where = path_of(store)
+    names = (f"{where.stem}.rescued{f'-{i}' * (i > 1)}{where.suffix}" for i in range(1, 1000))
+    target = next(place for name in names if not (place := where.with_name(name)).exists())
     with _reading(store) as db, closing(SqlStore(str(target))) as new:
         found = {n: values for n in _numbers(db) if (values := _run_values(db, n)) != {}}
         taken = {n: values and _rescue_run(db, new, n, values) for n, values in found.items()}
@@ -81,12 +82,6 @@ def _reading(store: str) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(name, uri=True)) as db:
         db.text_factory = lambda content: content.decode(errors="replace")
         yield db
-
-
-def _new_place(where: Path) -> Path:
-    """Beside the old file, under a name that is free."""
-    names = (f"{where.stem}.rescued{f'-{i}' * (i > 1)}{where.suffix}" for i in range(1, 1000))
-    return next(path for name in names if not (path := where.with_name(name)).exists())
 
 
 def _numbers(db: sqlite3.Connection) -> range:
